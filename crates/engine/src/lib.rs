@@ -1,1 +1,210 @@
-//! (to be written)
+//! How a message gets there: matching, eager and rendezvous, ordering, back-pressure, completion.
+//!
+//! The engine makes no system call and owns no clock: channels are handed to it, and whoever owns it calls
+//! [`Engine::progress`]. The simulator drives this very code.
+//!
+//! The methods of [`Engine`] come in four sorts:
+//! - *commands*: [`send`](Engine::send), [`receive`](Engine::receive), [`cancel`](Engine::cancel),
+//!   [`receive_matched`](Engine::receive_matched); each returns at once;
+//! - *events in*: [`progress`](Engine::progress), which polls the channels;
+//! - *outputs*: [`take`](Engine::take), which hands out a completion once;
+//! - *getters*: [`probe`](Engine::probe) and the counters.
+
+use verbena_channel::memory::Buffer;
+use verbena_channel::{Channel, Fault, Peer};
+
+/// Matches any source rank (`MPI_ANY_SOURCE`).
+pub const ANY_SOURCE: i32 = -1;
+/// Matches any tag (`MPI_ANY_TAG`).
+pub const ANY_TAG: i32 = -2;
+
+/// When a send counts as complete (MPI-5.0, 3.4). Buffered mode is made of `Standard` by the layer above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// When the buffer may be used again.
+    Standard,
+    /// When moreover the receive was matched (`MPI_Ssend`).
+    Synchronous,
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub struct Send {
+    /// The process that it goes to.
+    pub peer: Peer,
+    /// Matching context (communicator and kind of traffic).
+    pub context: u64,
+    /// Rank of this process in the communicator: what the receiver matches as source.
+    pub source: i32,
+    /// Tag, not negative.
+    pub tag: i32,
+    /// The bytes.
+    pub buffer: Buffer,
+    /// When it counts as complete.
+    pub mode: Mode,
+}
+
+/// A message to be received.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    /// Matching context.
+    pub context: u64,
+    /// Rank of the sender in the communicator, or [`ANY_SOURCE`].
+    pub source: i32,
+    /// Tag, or [`ANY_TAG`].
+    pub tag: i32,
+    /// Where the bytes go; a longer message is truncated and the completion says so.
+    pub buffer: Buffer,
+}
+
+/// An operation under way. Valid until [`Engine::take`] returned its completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId {
+    /// Place in the engine's table.
+    pub index: u32,
+    /// Tells this use of the place from earlier ones.
+    pub generation: u32,
+}
+
+/// A message taken out of matching by [`Engine::match_probe`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageId {
+    /// Place in the engine's table.
+    pub index: u32,
+    /// Tells this use of the place from earlier ones.
+    pub generation: u32,
+}
+
+/// What is known of a message before it is received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Rank of the sender in the communicator.
+    pub source: i32,
+    /// Tag.
+    pub tag: i32,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Rank of the sender in the communicator (receives only; sends report their own).
+    pub source: i32,
+    /// Tag of the message.
+    pub tag: i32,
+    /// Bytes received (at most the buffer's length) or sent.
+    pub bytes: u64,
+    /// The operation was cancelled.
+    pub cancelled: bool,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+}
+
+/// Why an operation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The message was longer than the buffer (`MPI_ERR_TRUNCATE`).
+    Truncated {
+        /// Bytes that were sent.
+        sent: u64,
+        /// Bytes that the buffer holds.
+        room: u64,
+    },
+    /// The channel to the peer failed (boxed: failures are rare, completions are not).
+    Channel(Box<Fault>),
+}
+
+/// A command's answer.
+#[derive(Clone, Debug)]
+pub enum Posted {
+    /// Already complete; no request was made.
+    Done(Completion),
+    /// Under way.
+    Pending(RequestId),
+}
+
+/// The engine's settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bytes of unexpected messages held for one peer before it is asked to send by rendezvous.
+    pub unexpected_bytes_max: usize,
+    /// Piece of a shared copy that one side claims at a time, in bytes.
+    pub claim_bytes: usize,
+    /// Whether both sides of a rendezvous may copy.
+    pub copy_by_both: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { unexpected_bytes_max: 4 << 20, claim_bytes: 128 << 10, copy_by_both: true }
+    }
+}
+
+/// The protocol engine of one process.
+pub struct Engine {
+    _channels: Vec<Box<dyn Channel>>,
+}
+
+impl Engine {
+    /// An engine for process `me` of `size`, over these channels (in order of preference).
+    pub fn new(_me: Peer, _size: u32, _channels: Vec<Box<dyn Channel>>, _settings: Settings) -> Engine {
+        unimplemented!()
+    }
+
+    /// Starts a send.
+    pub fn send(&mut self, _send: Send) -> Posted {
+        unimplemented!()
+    }
+
+    /// Starts a receive.
+    pub fn receive(&mut self, _receive: Receive) -> Posted {
+        unimplemented!()
+    }
+
+    /// Polls the channels and moves protocols on. Returns whether anything happened.
+    pub fn progress(&mut self) -> bool {
+        unimplemented!()
+    }
+
+    /// Whether the request is complete (without taking it).
+    pub fn is_complete(&self, _request: RequestId) -> bool {
+        unimplemented!()
+    }
+
+    /// Hands out the completion and forgets the request; `None` while it is under way.
+    pub fn take(&mut self, _request: RequestId) -> Option<Completion> {
+        unimplemented!()
+    }
+
+    /// Asks to cancel. The request still completes, cancelled or not (MPI-5.0, 3.8.4).
+    pub fn cancel(&mut self, _request: RequestId) {
+        unimplemented!()
+    }
+
+    /// Nobody will ask for this request any more: it completes by itself (`MPI_Request_free`).
+    pub fn forget(&mut self, _request: RequestId) {
+        unimplemented!()
+    }
+
+    /// The first unexpected message that a receive with these arguments would match. Does not poll.
+    pub fn probe(&mut self, _context: u64, _source: i32, _tag: i32) -> Option<Envelope> {
+        unimplemented!()
+    }
+
+    /// As [`probe`](Engine::probe), and takes the message out of matching (`MPI_Mprobe`).
+    pub fn match_probe(&mut self, _context: u64, _source: i32, _tag: i32) -> Option<(MessageId, Envelope)> {
+        unimplemented!()
+    }
+
+    /// Receives a message that was taken out of matching (`MPI_Imrecv`).
+    pub fn receive_matched(&mut self, _message: MessageId, _buffer: Buffer) -> Posted {
+        unimplemented!()
+    }
+
+    /// Whether anything is still to be sent or is under way that needs `progress` on this side before the
+    /// process may leave (queued packets, forgotten sends).
+    pub fn is_quiet(&self) -> bool {
+        unimplemented!()
+    }
+}

@@ -1,1 +1,17 @@
-//! (to be written)
+//! What MPI means: groups, communicators, datatypes, operations, requests, collectives, info, attributes,
+//! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
+
+pub mod comm;
+pub mod datatype;
+pub mod error;
+pub mod generated;
+pub mod group;
+pub mod op;
+pub mod process;
+
+pub use comm::Comm;
+pub use datatype::Datatype;
+pub use error::{Class, Error, Result};
+pub use group::Group;
+pub use op::Op;
+pub use process::Process;

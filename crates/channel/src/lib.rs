@@ -9,6 +9,7 @@
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
 pub mod layout;
+pub mod lock;
 pub mod memory;
 pub mod packet;
 pub mod registry;

@@ -35,6 +35,12 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: moving the lock moves the value.
 unsafe impl<T: Send> Send for Lock<T> {}
 
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Lock<T> {
+        Lock::new(T::default())
+    }
+}
+
 impl<T> Lock<T> {
     /// A free lock around `value`.
     pub const fn new(value: T) -> Lock<T> {

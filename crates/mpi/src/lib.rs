@@ -8,6 +8,7 @@ pub mod generated;
 pub mod group;
 pub mod op;
 pub mod process;
+pub mod task;
 
 pub use comm::Comm;
 pub use datatype::Datatype;

@@ -1,13 +1,16 @@
 //! What MPI means: groups, communicators, datatypes, operations, requests, collectives, info, attributes,
 //! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
 
+pub mod bsend;
 pub mod comm;
 pub mod datatype;
 pub mod error;
 pub mod generated;
 pub mod group;
 pub mod op;
+pub mod point;
 pub mod process;
+pub mod request;
 pub mod task;
 
 pub use comm::Comm;

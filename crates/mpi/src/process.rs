@@ -103,6 +103,17 @@ impl Process {
         result
     }
 
+    /// As [`Process::command`], for a look that changes nothing other threads wait for.
+    #[inline]
+    pub fn look<R>(&self, f: impl FnOnce(&mut Engine) -> R) -> R {
+        f(&mut self.engine.lock())
+    }
+
+    /// Something happened outside the engine that a waiting thread may look for.
+    pub fn notify(&self) {
+        self.wake_other_threads();
+    }
+
     /// The list of tasks that progress drives.
     pub fn tasks(&self) -> &TaskList {
         &self.tasks

@@ -11,6 +11,7 @@ pub mod op;
 pub mod point;
 pub mod process;
 pub mod request;
+pub mod startup;
 pub mod task;
 
 pub use comm::Comm;

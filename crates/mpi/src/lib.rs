@@ -4,19 +4,25 @@
 pub mod bsend;
 pub mod comm;
 pub mod datatype;
+pub mod errhandler;
 pub mod error;
 pub mod generated;
 pub mod group;
+pub mod info;
 pub mod op;
 pub mod point;
 pub mod process;
 pub mod request;
 pub mod startup;
+pub mod session;
 pub mod task;
 
 pub use comm::Comm;
 pub use datatype::Datatype;
+pub use errhandler::Errhandler;
 pub use error::{Class, Error, Result};
 pub use group::Group;
+pub use info::Info;
 pub use op::Op;
 pub use process::Process;
+pub use session::Session;

@@ -1,0 +1,4 @@
+//! Info objects. (A placeholder until the work on objects lands.)
+
+/// To be completed.
+pub struct Info {}

@@ -2,11 +2,13 @@
 //! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
 
 pub mod bsend;
+pub mod codes;
 pub mod comm;
 pub mod datatype;
 pub mod error;
 pub mod generated;
 pub mod group;
+pub mod info;
 pub mod op;
 pub mod point;
 pub mod process;
@@ -17,5 +19,6 @@ pub use comm::Comm;
 pub use datatype::Datatype;
 pub use error::{Class, Error, Result};
 pub use group::Group;
+pub use info::Info;
 pub use op::Op;
 pub use process::Process;

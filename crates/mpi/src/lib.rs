@@ -2,6 +2,7 @@
 //! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
 
 pub mod bsend;
+pub mod codes;
 pub mod comm;
 pub mod datatype;
 pub mod errhandler;

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub cancelled: bool,
     /// What went wrong.
     pub error: Option<Error>,
+    /// Matching context of the message: tells whose error handler hears of the error.
+    pub context: u64,
 }
 
 impl Outcome {
@@ -55,13 +57,14 @@ impl Outcome {
             bytes: completion.bytes as i64,
             cancelled: completion.cancelled,
             error: completion.failure.map(failure_error),
+            context: completion.context,
         }
     }
 
     /// What a send's completion tells: only whether it was cancelled or failed.
     pub fn sent(completion: Completion) -> Outcome {
         let error = completion.failure.map(failure_error);
-        Outcome { cancelled: completion.cancelled, error, ..Outcome::EMPTY }
+        Outcome { cancelled: completion.cancelled, error, context: completion.context, ..Outcome::EMPTY }
     }
 }
 
@@ -81,6 +84,8 @@ pub enum Active {
     Engine(Direction, RequestId),
     /// A task.
     Task(Arc<Running>),
+    /// A send and a receive together.
+    Both(Arc<Lock<Both>>),
     /// It was complete at once, or its completion was taken already.
     Done(Outcome),
 }
@@ -103,9 +108,35 @@ impl Active {
             Active::Task(running) => {
                 running.is_done().then(|| Outcome { error: running.outcome().err(), ..Outcome::EMPTY })
             }
+            Active::Both(both) => both.lock().poll(process),
             Active::Done(outcome) => Some(outcome.clone()),
         }
     }
+}
+
+/// A send and a receive that end as one operation (`MPI_Isendrecv`).
+pub struct Both {
+    /// The send.
+    pub send: Active,
+    /// The receive, whose status counts.
+    pub receive: Active,
+    /// Keeps the memory that is sent from, if the library allocated it.
+    pub _owner: Option<Box<[u8]>>,
+}
+
+impl Both {
+    fn poll(&mut self, process: &Process) -> Option<Outcome> {
+        let sent = settle(&mut self.send, process);
+        let received = settle(&mut self.receive, process)?;
+        Some(Outcome { error: received.error.clone().or(sent?.error), ..received })
+    }
+}
+
+/// Polls a part; once it has ended it stays so.
+fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
+    let outcome = part.poll(process)?;
+    *part = Active::Done(outcome.clone());
+    Some(outcome)
 }
 
 /// Takes the completion of an engine's request, if there is one.
@@ -214,6 +245,14 @@ impl Request {
                 *active = (!take).then(|| Active::Done(outcome.clone()));
                 Look::Ended(outcome)
             }
+        }
+    }
+
+    /// Whether it has ended or is inactive. Calls no callback and changes nothing that the program sees.
+    pub fn is_ready(&self, process: &Process) -> bool {
+        match &self.kind {
+            Kind::Generalized { complete, .. } => complete.load(Ordering::Acquire),
+            _ => !matches!(self.look(process, false), Look::Pending),
         }
     }
 

@@ -48,6 +48,13 @@ impl Region {
         unsafe { Region::new(slice.as_mut_ptr(), slice.len()) }
     }
 
+    /// New memory of `len` bytes on the heap, and the owner that must outlive the region's use.
+    pub fn allocate(len: usize) -> (Region, Box<[u8]>) {
+        let mut owner = vec![0; len].into_boxed_slice();
+        // SAFETY: a box's memory does not move with the box; the caller keeps the owner (documented duty).
+        (unsafe { Region::new(owner.as_mut_ptr(), len) }, owner)
+    }
+
     /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {

@@ -344,4 +344,6 @@ fn no_random(me: Peer, error: &Error) -> Fault {
 }
 
 #[cfg(test)]
+pub(crate) mod refusal;
+#[cfg(test)]
 mod tests;

@@ -1,7 +1,10 @@
 //! Two channels in one process read and write each other's memory through the system calls all the same.
 
+use super::refusal::{Call, refuse};
 use super::*;
 use std::sync::atomic::Ordering::*;
+
+const BOTH: [Call; 2] = [Call::any(libc::SYS_process_vm_readv), Call::any(libc::SYS_process_vm_writev)];
 
 fn pair() -> (Cma, Cma) {
     let openings = [CmaOpening::new(0).unwrap(), CmaOpening::new(1).unwrap()];
@@ -74,32 +77,11 @@ fn other_nodes_and_namespaces_are_not_tried() {
     assert_eq!(a.findings(), ["process 2: refused: it is in another pid namespace (container)"]);
 }
 
-/// From now on this thread's `process_vm_readv` and `process_vm_writev` give `errno`.
-fn refuse_in_this_thread(errno: i32) {
-    let op = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
-    let load_number = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    let answer = libc::BPF_RET | libc::BPF_K;
-    let mut filter = [
-        op(load_number, 0, 0, 0),
-        op(equal, 1, 0, libc::SYS_process_vm_readv as u32),
-        op(equal, 0, 1, libc::SYS_process_vm_writev as u32),
-        op(answer, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32),
-        op(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the program lives until the call is over; the filter binds this thread alone.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);
-    }
-}
-
 #[test]
 fn a_seccomp_filter_is_noticed_and_named() {
     for errno in [libc::EPERM, libc::ENOSYS] {
         let work = move || {
-            refuse_in_this_thread(errno);
+            refuse(&BOTH, errno);
             let (mut a, _b) = pair();
             assert_eq!(a.reach(1), None);
             assert!(a.findings()[0].contains("seccomp"), "{:?}", a.findings());
@@ -115,7 +97,7 @@ fn a_refusal_later_on_is_survived() {
         let (mut a, mut b) = pair();
         let key = b.expose(0, region(Box::leak(Box::new([1; 64])))).unwrap();
         assert_eq!(a.get(1, &key, 0, region(&mut [0; 64]), 0), Ok(Transfer::Done));
-        refuse_in_this_thread(libc::EPERM);
+        refuse(&BOTH, libc::EPERM);
         assert!(a.get(1, &key, 0, region(&mut [0; 64]), 0).is_err());
         assert_eq!(a.reach(1), None);
         assert!(a.findings()[0].contains("refused later"), "{:?}", a.findings());

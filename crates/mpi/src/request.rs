@@ -38,6 +38,7 @@ impl Outcome {
         bytes: 0,
         cancelled: false,
         error: None,
+        context: 0,
     };
 
     /// The status of a receive from `MPI_PROC_NULL` (MPI-5.0, 3.10).
@@ -47,6 +48,7 @@ impl Outcome {
         bytes: 0,
         cancelled: false,
         error: None,
+        context: 0,
     };
 
     /// What a receive's completion tells.
@@ -57,14 +59,14 @@ impl Outcome {
             bytes: completion.bytes as i64,
             cancelled: completion.cancelled,
             error: completion.failure.map(failure_error),
-            context: completion.context,
+            context: 0,
         }
     }
 
     /// What a send's completion tells: only whether it was cancelled or failed.
     pub fn sent(completion: Completion) -> Outcome {
         let error = completion.failure.map(failure_error);
-        Outcome { cancelled: completion.cancelled, error, context: completion.context, ..Outcome::EMPTY }
+        Outcome { cancelled: completion.cancelled, error, ..Outcome::EMPTY }
     }
 }
 
@@ -142,11 +144,12 @@ fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
 /// Takes the completion of an engine's request, if there is one.
 #[inline]
 pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Option<Outcome> {
-    let completion = process.look(|engine| engine.take(id))?;
-    Some(match direction {
+    let (context, completion) = process.look(|engine| Some((engine.context(id)?, engine.take(id)?)))?;
+    let outcome = match direction {
         Direction::Send => Outcome::sent(completion),
         Direction::Receive => Outcome::received(completion),
-    })
+    };
+    Some(Outcome { context, ..outcome })
 }
 
 /// What a persistent request does when started.
@@ -266,7 +269,7 @@ impl Request {
                     Ok(())
                 }
                 Some(Active::Done(_)) => Ok(()),
-                Some(Active::Task(_)) => Err(request_error(
+                Some(Active::Task(_) | Active::Both(_)) => Err(request_error(
                     "a collective operation cannot be cancelled",
                     "MPI_Cancel is for point-to-point",
                 )),

@@ -83,7 +83,11 @@ pub struct Fault {
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n  on: {}\n  likely cause: {}\n  what to do: {}", self.what, self.on, self.cause, self.remedy)
+        write!(
+            f,
+            "{}\n  on: {}\n  likely cause: {}\n  what to do: {}",
+            self.what, self.on, self.cause, self.remedy
+        )
     }
 }
 
@@ -166,12 +170,26 @@ pub trait Channel: Send {
 
     /// Reads `into.len()` bytes at `offset` of the peer's exposed memory. On an error nothing is
     /// promised about `into`, and the engine falls back to packets.
-    fn get(&mut self, peer: Peer, _key: &Key, _offset: u64, _into: Region, _token: u64) -> Result<Transfer, Fault> {
+    fn get(
+        &mut self,
+        peer: Peer,
+        _key: &Key,
+        _offset: u64,
+        _into: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "read", peer))
     }
 
     /// Writes `from` at `offset` of the peer's exposed memory.
-    fn put(&mut self, peer: Peer, _key: &Key, _offset: u64, _from: Region, _token: u64) -> Result<Transfer, Fault> {
+    fn put(
+        &mut self,
+        peer: Peer,
+        _key: &Key,
+        _offset: u64,
+        _from: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "write", peer))
     }
 }

@@ -18,7 +18,8 @@ pub struct Opened {
 /// Opens the channels that `wanted` names (all, if it is `None`). An unknown name is an error that lists
 /// the known ones; so is a channel that was asked for by name and has no use here.
 pub fn open(place: &Place, wanted: Option<&str>) -> Result<Opened, Fault> {
-    let names: Option<Vec<&str>> = wanted.map(|list| list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect());
+    let names: Option<Vec<&str>> =
+        wanted.map(|list| list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect());
     for name in names.iter().flatten() {
         if !CHANNELS.iter().any(|(known, _)| known == name) {
             return Err(unknown(name));
@@ -64,7 +65,8 @@ impl Opened {
     pub fn connect(self, cards: &[Vec<u8>]) -> Result<Vec<Box<dyn Channel>>, Fault> {
         let parsed: Vec<Vec<(&str, &[u8])>> = cards.iter().map(|card| parse_card(card)).collect();
         let of_channel = |name: &str| -> Vec<Option<Vec<u8>>> {
-            let find = |card: &Vec<(&str, &[u8])>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
+            let find =
+                |card: &Vec<(&str, &[u8])>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
             parsed.iter().map(find).collect()
         };
         self.openings.into_iter().map(|(name, opening)| opening.connect(&of_channel(name))).collect()

@@ -10,7 +10,14 @@ use verbena_engine::{Envelope, MessageId, Mode, Receive, Send};
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
 #[inline]
 fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Send {
-    Send { peer: comm.peer(dest), context: comm.context(Traffic::Point), source: comm.rank(), tag, buffer, mode }
+    Send {
+        peer: comm.peer(dest),
+        context: comm.context(Traffic::Point),
+        source: comm.rank(),
+        tag,
+        buffer,
+        mode,
+    }
 }
 
 /// Starts a send.

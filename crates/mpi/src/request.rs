@@ -30,12 +30,22 @@ pub struct Outcome {
 
 impl Outcome {
     /// The empty status (MPI-5.0, 3.7.3).
-    pub const EMPTY: Outcome =
-        Outcome { source: mpi::MPI_ANY_SOURCE, tag: mpi::MPI_ANY_TAG, bytes: 0, cancelled: false, error: None };
+    pub const EMPTY: Outcome = Outcome {
+        source: mpi::MPI_ANY_SOURCE,
+        tag: mpi::MPI_ANY_TAG,
+        bytes: 0,
+        cancelled: false,
+        error: None,
+    };
 
     /// The status of a receive from `MPI_PROC_NULL` (MPI-5.0, 3.10).
-    pub const NO_PROCESS: Outcome =
-        Outcome { source: mpi::MPI_PROC_NULL, tag: mpi::MPI_ANY_TAG, bytes: 0, cancelled: false, error: None };
+    pub const NO_PROCESS: Outcome = Outcome {
+        source: mpi::MPI_PROC_NULL,
+        tag: mpi::MPI_ANY_TAG,
+        bytes: 0,
+        cancelled: false,
+        error: None,
+    };
 
     /// What a receive's completion tells.
     pub fn received(completion: Completion) -> Outcome {
@@ -174,10 +184,16 @@ impl Request {
     /// Starts a persistent request; `MPI_ERR_REQUEST` if it is not one or is active.
     pub fn start(&self, process: &Process) -> Result<()> {
         let Kind::Persistent(starter) = &self.kind else {
-            return Err(request_error("only persistent requests can be started", "the request is of another kind"));
+            return Err(request_error(
+                "only persistent requests can be started",
+                "the request is of another kind",
+            ));
         };
         if self.active.lock().is_some() {
-            return Err(request_error("an active request cannot be started", "it was started and not waited for"));
+            return Err(request_error(
+                "an active request cannot be started",
+                "it was started and not waited for",
+            ));
         }
         let active = starter(process)?;
         *self.active.lock() = Some(active);
@@ -211,9 +227,10 @@ impl Request {
                     Ok(())
                 }
                 Some(Active::Done(_)) => Ok(()),
-                Some(Active::Task(_)) => {
-                    Err(request_error("a collective operation cannot be cancelled", "MPI_Cancel is for point-to-point"))
-                }
+                Some(Active::Task(_)) => Err(request_error(
+                    "a collective operation cannot be cancelled",
+                    "MPI_Cancel is for point-to-point",
+                )),
                 None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
             },
         }
@@ -235,7 +252,10 @@ impl Request {
     /// `MPI_Grequest_complete`; `MPI_ERR_REQUEST` if it is no generalized request.
     pub fn complete(&self, process: &Process) -> Result<()> {
         let Kind::Generalized { complete, .. } = &self.kind else {
-            return Err(request_error("only a generalized request can be completed", "the request is of another kind"));
+            return Err(request_error(
+                "only a generalized request can be completed",
+                "the request is of another kind",
+            ));
         };
         complete.store(true, Ordering::Release);
         process.notify();
@@ -252,5 +272,11 @@ fn generalized_look(callbacks: &dyn Generalized, complete: bool) -> Look {
 
 #[cold]
 fn request_error(what: &str, cause: &str) -> Error {
-    Error::new(mpi::MPI_ERR_REQUEST, what, "a request handle", cause, "check which request is passed to this call")
+    Error::new(
+        mpi::MPI_ERR_REQUEST,
+        what,
+        "a request handle",
+        cause,
+        "check which request is passed to this call",
+    )
 }

@@ -1,5 +1,9 @@
 //! Communicators (MPI-5.0, 7.4): a group (two for an intercommunicator) and a matching context.
 
+pub mod exchange;
+
+pub use exchange::Exchange;
+
 use crate::group::Group;
 use std::sync::Arc;
 use verbena_channel::Peer;

@@ -15,6 +15,8 @@ pub mod op;
 pub mod point;
 pub mod process;
 pub mod request;
+pub mod startup;
+pub mod session;
 pub mod task;
 
 pub use comm::Comm;
@@ -25,3 +27,4 @@ pub use group::Group;
 pub use info::Info;
 pub use op::Op;
 pub use process::Process;
+pub use session::Session;

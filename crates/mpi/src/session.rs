@@ -1,0 +1,4 @@
+//! Sessions. (A placeholder until the work on objects lands.)
+
+/// To be completed.
+pub struct Session {}

@@ -11,6 +11,7 @@
 pub mod elements;
 pub mod layout;
 pub mod lock;
+pub mod loopback;
 pub mod memory;
 pub mod packet;
 pub mod registry;

@@ -6,6 +6,7 @@ pub use exchange::Exchange;
 
 use crate::group::Group;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use verbena_channel::Peer;
 
 /// Kinds of traffic of one communicator; each has its own matching context.
@@ -25,6 +26,8 @@ pub struct Comm {
     local: Arc<Group>,
     remote: Option<Arc<Group>>,
     rank: i32,
+    /// Number of collectives begun on this communicator.
+    collectives: AtomicU32,
 }
 
 impl Comm {
@@ -33,13 +36,20 @@ impl Comm {
     pub fn new(context: u64, local: Arc<Group>, remote: Option<Arc<Group>>) -> Comm {
         debug_assert!(context % 4 == 0);
         let rank = local.rank().expect("the caller is a member of its communicator");
-        Comm { context, local, remote, rank }
+        Comm { context, local, remote, rank, collectives: AtomicU32::new(0) }
     }
 
     /// The matching context of this kind of traffic.
     #[inline]
     pub fn context(&self, traffic: Traffic) -> u64 {
         self.context + traffic as u64
+    }
+
+    /// The tag of the next collective's messages, below 2^30. All members begin the collectives of a
+    /// communicator in the same order (MPI-5.0, 6.14), so they count alike.
+    #[inline]
+    pub fn next_collective_tag(&self) -> i32 {
+        (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
     }
 
     /// The caller's rank in the local group.

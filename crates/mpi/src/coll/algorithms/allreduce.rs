@@ -57,7 +57,13 @@ pub fn halvings(number: usize, size: usize, count: usize) -> impl DoubleEndedIte
 
 /// The reduce-scatter half of Rabenseifner's algorithm: after it, `recv` holds the result of the range that
 /// the last halving keeps. `mine` is this rank's operand.
-pub fn reduce_by_halving(plan: &mut Plan, fold: Fold, mut mine: Elements, recv: Elements, count: usize) {
+pub fn reduce_by_halving<'e>(
+    plan: &mut Plan,
+    fold: Fold,
+    mut mine: Elements<'e>,
+    recv: Elements<'e>,
+    count: usize,
+) {
     let Some(number) = fold.number(plan.rank()) else { return };
     let other = plan.temporary_elements(recv.shape(), count.div_ceil(2));
     for Halving { partner, keep, give } in halvings(number, fold.size, count) {

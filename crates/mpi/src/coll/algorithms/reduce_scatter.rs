@@ -2,7 +2,7 @@
 
 use super::fold::Fold;
 use super::{reduce, scatter};
-use crate::coll::blocks::Blocks;
+use crate::coll::blocks::{Blocks, Counts};
 use crate::coll::plan::Plan;
 use verbena_channel::elements::Elements;
 
@@ -12,7 +12,7 @@ pub struct Division<'a> {
     /// Count of one rank, if all have the same.
     pub even: usize,
     /// Count of each rank; overrides `even`.
-    pub counts: Option<crate::coll::blocks::Counts<'a>>,
+    pub counts: Option<Counts<'a>>,
 }
 
 impl Division<'_> {
@@ -65,12 +65,10 @@ pub fn halving(plan: &mut Plan, send: Elements, recv: Elements, division: Divisi
         let (first, _) = fold.members(number);
         let before = division.sum(0, rank) as isize;
         let count = division.count(rank);
-        // A fold of one rank did no round: its operand is still where it was.
-        let result = if fold.size > 1 { out } else { mine };
-        plan.copy(result.buffer(before, count), recv.buffer(0, count));
+        plan.copy(out.buffer(before, count), recv.buffer(0, count));
         if first != rank {
             let start = division.sum(0, first) as isize;
-            plan.send_some(first, result.buffer(start, division.count(first)));
+            plan.send_some(first, out.buffer(start, division.count(first)));
         }
     } else {
         plan.fence();
@@ -119,8 +117,8 @@ pub fn scatter_parts(plan: &mut Plan, whole: Option<Elements>, recv: Elements, d
     let (counts, displacements) = layout_of(division, plan.size());
     let send = whole.map(|elements| Blocks::Varied {
         elements,
-        counts: crate::coll::blocks::Counts::Large(&counts),
-        displacements: crate::coll::blocks::Counts::Large(&displacements),
+        counts: Counts::Large(&counts),
+        displacements: Counts::Large(&displacements),
     });
     scatter::linear(plan, send, Some(mine), 0);
 }

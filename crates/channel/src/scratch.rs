@@ -95,7 +95,8 @@ mod tests {
     fn pieces_are_aligned_and_apart() {
         let mut scratch = Scratch::default();
         for _ in 0..3 {
-            let mut pieces: Vec<Region> = [1, 5000, 64, 100_000, 63].iter().map(|&b| scratch.take(b)).collect();
+            let mut pieces: Vec<Region> =
+                [1, 5000, 64, 100_000, 63].iter().map(|&b| scratch.take(b)).collect();
             pieces.sort_by_key(Region::address);
             assert!(pieces.iter().all(|p| p.address() % ALIGN as u64 == 0));
             assert!(pieces.windows(2).all(|w| w[0].address() + w[0].len() as u64 <= w[1].address()));

@@ -16,8 +16,8 @@ pub mod op;
 pub mod point;
 pub mod process;
 pub mod request;
-pub mod startup;
 pub mod session;
+pub mod startup;
 pub mod task;
 
 pub use comm::Comm;

@@ -27,7 +27,14 @@ impl Op {
     }
 
     /// `out[i] = a[i] op b[i]` for `count` elements; `out` may be `a` or `b`.
-    pub fn combine(&self, _a: Region, _b: Region, _out: Region, _count: usize, _datatype: &Datatype) -> Result<()> {
+    pub fn combine(
+        &self,
+        _a: Region,
+        _b: Region,
+        _out: Region,
+        _count: usize,
+        _datatype: &Datatype,
+    ) -> Result<()> {
         unimplemented!()
     }
 }

@@ -1,6 +1,8 @@
 //! The blocks of a vector collective: one for each rank, in the three ways in which MPI describes them.
 
-use verbena_channel::elements::{Elements, Shape};
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::layout::Layout;
 use verbena_channel::memory::Buffer;
 
 /// An array of counts or displacements, as `int` or as `MPI_Count`.
@@ -58,14 +60,14 @@ pub enum Blocks<'a> {
     },
     /// Block `i` is `counts[i]` elements of its own datatype from byte `displacements[i]` on.
     Typed {
-        /// Byte 0; its shape is not used.
+        /// Byte 0; its layout is not used.
         base: Elements<'a>,
         /// Elements of each block.
         counts: Counts<'a>,
         /// First byte of each block.
         displacements: Counts<'a>,
-        /// Datatype of each block.
-        shapes: &'a [Shape<'a>],
+        /// Layout of each block's elements.
+        layouts: &'a [Arc<Layout>],
     },
 }
 
@@ -78,8 +80,8 @@ impl<'a> Blocks<'a> {
             Blocks::Varied { elements, counts, displacements } => {
                 (elements.from(displacements.get(i)), counts.get(i) as usize)
             }
-            Blocks::Typed { base, counts, displacements, shapes } => {
-                (base.displaced(displacements.get(i)).shaped(shapes[i]), counts.get(i) as usize)
+            Blocks::Typed { base, counts, displacements, layouts } => {
+                (base.displaced(displacements.get(i)).laid_out(&layouts[i]), counts.get(i) as usize)
             }
         }
     }
@@ -95,9 +97,9 @@ impl<'a> Blocks<'a> {
     #[inline]
     pub fn bytes(&self, i: usize) -> usize {
         match self {
-            Blocks::Even { elements, count } => elements.shape().bytes(*count),
-            Blocks::Varied { elements, counts, .. } => elements.shape().bytes(counts.get(i) as usize),
-            Blocks::Typed { counts, shapes, .. } => shapes[i].bytes(counts.get(i) as usize),
+            Blocks::Even { elements, count } => elements.bytes(*count),
+            Blocks::Varied { elements, counts, .. } => elements.bytes(counts.get(i) as usize),
+            Blocks::Typed { counts, layouts, .. } => layouts[i].size() * counts.get(i) as usize,
         }
     }
 
@@ -105,7 +107,9 @@ impl<'a> Blocks<'a> {
     #[inline]
     pub fn run(&self, first: usize, blocks: usize) -> Option<Buffer> {
         match self {
-            Blocks::Even { elements, count } => Some(elements.buffer((first * count) as isize, blocks * count)),
+            Blocks::Even { elements, count } => {
+                Some(elements.buffer((first * count) as isize, blocks * count))
+            }
             _ if blocks == 1 => Some(self.buffer(first)),
             _ => None,
         }

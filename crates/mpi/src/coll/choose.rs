@@ -144,7 +144,9 @@ impl Table {
     #[inline]
     pub fn allreduce(&self, ranks: usize, count: usize, bytes: usize, commutative: bool) -> Allreduce {
         match () {
-            _ if bytes <= self.reduce_whole_max || count < ranks || !commutative => Allreduce::RecursiveDoubling,
+            _ if bytes <= self.reduce_whole_max || count < ranks || !commutative => {
+                Allreduce::RecursiveDoubling
+            }
             _ if ranks.is_power_of_two() || bytes <= self.allreduce_halving_max => Allreduce::HalvingDoubling,
             _ => Allreduce::Ring,
         }
@@ -171,7 +173,9 @@ impl Table {
     #[inline]
     pub fn alltoall(&self, ranks: usize, block: usize) -> Alltoall {
         match () {
-            _ if ranks >= self.alltoall_bruck_ranks_min && block <= self.alltoall_bruck_block_max => Alltoall::Bruck,
+            _ if ranks >= self.alltoall_bruck_ranks_min && block <= self.alltoall_bruck_block_max => {
+                Alltoall::Bruck
+            }
             _ if block <= self.alltoall_wide_block_max => Alltoall::Direct(self.alltoall_wide_window),
             _ => Alltoall::Direct(self.alltoall_narrow_window),
         }

@@ -57,6 +57,8 @@ pub struct Collective {
 }
 
 thread_local! {
+    // Boxed, since they come and go as boxes (tasks) and a box is cheaper to move.
+    #[allow(clippy::vec_box)]
     static POOL: RefCell<Vec<Box<Collective>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -93,7 +95,11 @@ impl Collective {
         if self.is_idle() {
             self.rewind();
             self.schedule.clear();
-            POOL.with_borrow_mut(|pool| if pool.len() < KEPT_MAX { pool.push(self) });
+            POOL.with_borrow_mut(|pool| {
+                if pool.len() < KEPT_MAX {
+                    pool.push(self)
+                }
+            });
         }
     }
 
@@ -141,7 +147,9 @@ impl Collective {
                 Step::Send { .. } | Step::Receive { .. } => self.begin(engine),
                 Step::Copy { .. } | Step::Combine { .. } => return Pause::Local,
                 Step::Fence if !self.is_idle() => return Pause::Waiting,
-                Step::Await(awaited) if self.under_way.iter().any(|u| u.step == *awaited) => return Pause::Waiting,
+                Step::Await(awaited) if self.under_way.iter().any(|u| u.step == *awaited) => {
+                    return Pause::Waiting;
+                }
                 Step::Fence | Step::Await(_) => self.next += 1,
             }
         }
@@ -214,7 +222,8 @@ impl Collective {
             match step {
                 Step::Copy { from, to } => copy(from, to)?,
                 Step::Combine { left, right, out, count } => {
-                    let Reduction { op, datatype } = reduction.expect("a reduction's schedule runs with its operation");
+                    let Reduction { op, datatype } =
+                        reduction.expect("a reduction's schedule runs with its operation");
                     op.combine(*left, *right, *out, *count, datatype)?;
                 }
                 _ => break,

@@ -6,7 +6,9 @@
 
 use super::algorithms::inter::{InterPlan, Root};
 use super::algorithms::reduce_scatter::Division;
-use super::algorithms::{allgather as gathering_all, allreduce as reducing_all, alltoall as exchanging, barrier as meeting};
+use super::algorithms::{
+    allgather as gathering_all, allreduce as reducing_all, alltoall as exchanging, barrier as meeting,
+};
 use super::algorithms::{bcast as broadcasting, gather as gathering, reduce as reducing};
 use super::algorithms::{reduce_scatter as reducing_parts, scan as scanning, scatter as scattering};
 use super::blocks::Blocks;
@@ -43,7 +45,7 @@ impl<'a> Operands<'a> {
     }
 
     fn bytes(&self) -> usize {
-        self.input().shape().bytes(self.count)
+        self.input().bytes(self.count)
     }
 
     /// The result of a single operand.
@@ -146,7 +148,8 @@ pub fn allgather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, rec
     }
     let plan = &mut intra(schedule, comm);
     let even = matches!(recv, Blocks::Even { .. });
-    let total = if even { recv.bytes(0) * plan.size() } else { (0..plan.size()).map(|i| recv.bytes(i)).sum() };
+    let total =
+        if even { recv.bytes(0) * plan.size() } else { (0..plan.size()).map(|i| recv.bytes(i)).sum() };
     match TABLE.allgather(plan.size(), total, even) {
         _ if total == 0 => (),
         Allgather::Ring => gathering_all::ring(plan, mine, recv),

@@ -3,7 +3,9 @@
 use super::schedule::{Schedule, StepId};
 use crate::comm::Comm;
 use crate::group::Group;
-use verbena_channel::elements::{Elements, Shape};
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::layout::Layout;
 use verbena_channel::memory::{Buffer, Region};
 
 /// Added to the source of messages within the local group of an intercommunicator, so that they never
@@ -139,7 +141,7 @@ impl<'s, 't> Plan<'s, 't> {
 
     /// See [`Schedule::temporary_elements`].
     #[inline]
-    pub fn temporary_elements<'e>(&mut self, shape: Shape<'e>, count: usize) -> Elements<'e> {
-        self.schedule.temporary_elements(shape, count)
+    pub fn temporary_elements<'e>(&mut self, layout: &'e Arc<Layout>, count: usize) -> Elements<'e> {
+        self.schedule.temporary_elements(layout, count)
     }
 }

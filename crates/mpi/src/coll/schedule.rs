@@ -2,8 +2,10 @@
 //! T. Hoefler, A. Lumsdaine, W. Rehm: Implementation and performance analysis of non-blocking collective
 //! operations for MPI, SC 2007).
 
+use std::sync::Arc;
 use verbena_channel::Peer;
-use verbena_channel::elements::{Elements, Shape};
+use verbena_channel::elements::Elements;
+use verbena_channel::layout::Layout;
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::scratch::Scratch;
 
@@ -137,8 +139,8 @@ impl Schedule {
 
     /// Temporary elements.
     #[inline]
-    pub fn temporary_elements<'e>(&mut self, shape: Shape<'e>, count: usize) -> Elements<'e> {
-        Elements::in_scratch(&mut self.scratch, shape, count)
+    pub fn temporary_elements<'e>(&mut self, layout: &'e Arc<Layout>, count: usize) -> Elements<'e> {
+        Elements::in_scratch(&mut self.scratch, layout, count)
     }
 
     #[inline]

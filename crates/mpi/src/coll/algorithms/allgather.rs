@@ -13,7 +13,9 @@ pub fn ring(plan: &mut Plan, mine: Option<Buffer>, recv: Blocks) {
         let (given, taken) = ((rank + size - step) % size, (rank + size - step - 1) % size);
         plan.receive_some(previous, recv.buffer(taken));
         plan.send_some(next, if step == 0 { own.clone() } else { recv.buffer(given) });
-        if step == 0 && let Some(mine) = mine.clone() {
+        if step == 0
+            && let Some(mine) = mine.clone()
+        {
             plan.copy(mine, recv.buffer(rank));
         }
         plan.fence();

@@ -10,7 +10,7 @@ pub fn recursive_doubling(plan: &mut Plan, send: Elements, recv: Elements, count
     let fold = Fold::new(plan.size());
     let mut mine = fold.reduce_pairs(plan, send, recv, count);
     if let Some(number) = fold.number(plan.rank()) {
-        let other = plan.temporary_elements(send.shape(), count);
+        let other = plan.temporary_elements(send.layout(), count);
         let mut distance = 1;
         while distance < fold.size {
             let partner = fold.rank(number ^ distance);
@@ -65,7 +65,7 @@ pub fn reduce_by_halving<'e>(
     count: usize,
 ) {
     let Some(number) = fold.number(plan.rank()) else { return };
-    let other = plan.temporary_elements(recv.shape(), count.div_ceil(2));
+    let other = plan.temporary_elements(recv.layout(), count.div_ceil(2));
     for Halving { partner, keep, give } in halvings(number, fold.size, count) {
         let rank = fold.rank(partner);
         plan.exchange(rank, mine.buffer(give.0 as isize, give.1), rank, other.buffer(0, keep.1));
@@ -101,7 +101,7 @@ pub fn ring(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     let (rank, size) = (plan.rank(), plan.size());
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
     let range = |i: usize| part(count, size, i % size);
-    let other = plan.temporary_elements(send.shape(), range(0).1);
+    let other = plan.temporary_elements(send.layout(), range(0).1);
     let mut mine = send;
     for step in 0..size - 1 {
         let (given, taken) = (range(rank + size - step), range(rank + 2 * size - step - 1));
@@ -112,7 +112,8 @@ pub fn ring(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     }
     for step in 0..size - 1 {
         let (given, taken) = (range(rank + 1 + size - step), range(rank + size - step));
-        let (sent, received) = (recv.buffer(given.0 as isize, given.1), recv.buffer(taken.0 as isize, taken.1));
+        let (sent, received) =
+            (recv.buffer(given.0 as isize, given.1), recv.buffer(taken.0 as isize, taken.1));
         plan.exchange(next, sent, previous, received);
     }
 }

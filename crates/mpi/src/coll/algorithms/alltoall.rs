@@ -71,7 +71,12 @@ pub fn bruck(plan: &mut Plan, send: Option<Blocks>, recv: Blocks, bytes: usize) 
         moving().enumerate().for_each(|(at, i)| plan.copy(slot(held, i), slot(leaving, at)));
         let len = moving().count() * bytes;
         let whole = |memory: Region| Buffer::Contiguous(memory.part(0, len));
-        plan.exchange((rank + distance) % size, whole(leaving), (rank + size - distance) % size, whole(arriving));
+        plan.exchange(
+            (rank + distance) % size,
+            whole(leaving),
+            (rank + size - distance) % size,
+            whole(arriving),
+        );
         moving().enumerate().for_each(|(at, i)| plan.copy(slot(arriving, at), slot(held, i)));
         distance *= 2;
     }

@@ -54,7 +54,8 @@ pub fn scatter_allgather(plan: &mut Plan, buffer: Buffer, root: usize) {
         let tree = Tree::new(plan.rank(), size, root);
         let run = |first: usize, parts: usize| {
             let begin = part(bytes.len(), size, first).0;
-            let end = if first + parts == size { bytes.len() } else { part(bytes.len(), size, first + parts).0 };
+            let end =
+                if first + parts == size { bytes.len() } else { part(bytes.len(), size, first + parts).0 };
             Buffer::Contiguous(bytes.part(begin, end - begin))
         };
         if let Some(parent) = tree.parent() {

@@ -23,7 +23,7 @@ impl Fold {
     pub fn number(&self, rank: usize) -> Option<usize> {
         match rank {
             _ if rank >= 2 * self.pairs => Some(rank - self.pairs),
-            _ if rank % 2 == 1 => Some(rank / 2),
+            _ if !rank.is_multiple_of(2) => Some(rank / 2),
             _ => None,
         }
     }
@@ -45,7 +45,7 @@ impl Fold {
 
     /// The rank that speaks for this one.
     pub fn guardian(&self, rank: usize) -> Option<usize> {
-        (rank < 2 * self.pairs && rank % 2 == 0).then_some(rank + 1)
+        (rank < 2 * self.pairs && rank.is_multiple_of(2)).then_some(rank + 1)
     }
 
     /// Reduces the operands of a pair at the odd rank, into `out`. Returns where this rank's operand is then.
@@ -60,7 +60,7 @@ impl Fold {
         if let Some(guardian) = self.guardian(rank) {
             plan.send(guardian, send.buffer(0, count));
         } else if let Some(ward) = self.ward(rank) {
-            let other = plan.temporary_elements(send.shape(), count);
+            let other = plan.temporary_elements(send.layout(), count);
             plan.receive(ward, other.buffer(0, count));
             plan.fence();
             plan.combine(other, send, out, count);

@@ -66,7 +66,13 @@ fn collect_at_root(plan: &mut Plan, tree: Tree, mine: Option<Buffer>, recv: Bloc
 }
 
 /// Copies packed blocks of `bytes` bytes to where `to` says.
-pub(super) fn unpack(plan: &mut Plan, held: Region, blocks: usize, bytes: usize, to: impl Fn(usize) -> Buffer) {
+pub(super) fn unpack(
+    plan: &mut Plan,
+    held: Region,
+    blocks: usize,
+    bytes: usize,
+    to: impl Fn(usize) -> Buffer,
+) {
     for i in 0..blocks {
         plan.copy(Buffer::Contiguous(held.part(i * bytes, bytes)), to(i));
     }

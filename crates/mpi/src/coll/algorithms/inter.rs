@@ -105,7 +105,7 @@ impl<'s> InterPlan<'s> {
         if self.comm.size() == 1 {
             return Some(send);
         }
-        let result = self.is_leader().then(|| self.schedule.temporary_elements(send.shape(), count));
+        let result = self.is_leader().then(|| self.schedule.temporary_elements(send.layout(), count));
         reduce::binomial(&mut self.local(), send, result, count, 0, true);
         self.schedule.fence();
         result
@@ -164,7 +164,7 @@ impl<'s> InterPlan<'s> {
         let total = division.sum(0, self.comm.size() as usize);
         let result = self.reduce_locally(send, total);
         let remote_result = result.map(|result| {
-            let place = self.schedule.temporary_elements(send.shape(), total);
+            let place = self.schedule.temporary_elements(send.layout(), total);
             self.remote().exchange(0, result.buffer(0, total), 0, place.buffer(0, total));
             place
         });

@@ -8,13 +8,20 @@ use verbena_channel::elements::Elements;
 
 /// Up a binomial tree. Keeps rank order if `in_order`, by reducing at rank 0 and passing the result on.
 /// `recv` is the result's place at the root, `None` elsewhere.
-pub fn binomial(plan: &mut Plan, send: Elements, recv: Option<Elements>, count: usize, root: usize, in_order: bool) {
+pub fn binomial(
+    plan: &mut Plan,
+    send: Elements,
+    recv: Option<Elements>,
+    count: usize,
+    root: usize,
+    in_order: bool,
+) {
     let top = if in_order { 0 } else { root };
     let tree = Tree::new(plan.rank(), plan.size(), top);
     let mut mine = send;
     if tree.span() > 1 {
-        let out = recv.unwrap_or_else(|| plan.temporary_elements(send.shape(), count));
-        let other = plan.temporary_elements(send.shape(), count);
+        let out = recv.unwrap_or_else(|| plan.temporary_elements(send.layout(), count));
+        let other = plan.temporary_elements(send.layout(), count);
         for (child, _) in tree.children() {
             plan.receive(tree.rank(child), other.buffer(0, count));
             plan.fence();
@@ -32,7 +39,14 @@ pub fn binomial(plan: &mut Plan, send: Elements, recv: Option<Elements>, count: 
 }
 
 /// Gives the result at `from` to `root`.
-fn pass_on(plan: &mut Plan, result: Elements, recv: Option<Elements>, count: usize, from: usize, root: usize) {
+fn pass_on(
+    plan: &mut Plan,
+    result: Elements,
+    recv: Option<Elements>,
+    count: usize,
+    from: usize,
+    root: usize,
+) {
     if plan.rank() == from {
         plan.send(root, result.buffer(0, count));
     }
@@ -48,7 +62,7 @@ pub fn halving_gather(plan: &mut Plan, send: Elements, recv: Option<Elements>, c
     let rank = plan.rank();
     let out = match recv {
         Some(recv) => recv,
-        None if fold.number(rank).is_some() => plan.temporary_elements(send.shape(), count),
+        None if fold.number(rank).is_some() => plan.temporary_elements(send.layout(), count),
         None => send,
     };
     let mine = fold.reduce_pairs(plan, send, out, count);

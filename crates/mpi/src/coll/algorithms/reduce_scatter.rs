@@ -37,8 +37,8 @@ pub fn pairwise(plan: &mut Plan, send: Elements, recv: Elements, division: Divis
     let part = |i: usize| send.from(division.sum(0, i) as isize);
     // In place, the result would overwrite what others have still to get.
     let in_place = send.is_at(&recv);
-    let out = if in_place { plan.temporary_elements(recv.shape(), count) } else { recv };
-    let other = plan.temporary_elements(recv.shape(), count);
+    let out = if in_place { plan.temporary_elements(recv.layout(), count) } else { recv };
+    let other = plan.temporary_elements(recv.layout(), count);
     let mut mine = part(rank);
     for step in 1..size {
         let (to, from) = ((rank + step) % size, (rank + size - step) % size);
@@ -58,7 +58,7 @@ pub fn halving(plan: &mut Plan, send: Elements, recv: Elements, division: Divisi
     let (rank, size) = (plan.rank(), plan.size());
     let fold = Fold::new(size);
     let total = division.sum(0, size);
-    let out = plan.temporary_elements(send.shape(), total);
+    let out = plan.temporary_elements(send.layout(), total);
     let mine = fold.reduce_pairs(plan, send, out, total);
     if let Some(number) = fold.number(rank) {
         halve(plan, fold, number, mine, out, division);
@@ -76,9 +76,16 @@ pub fn halving(plan: &mut Plan, send: Elements, recv: Elements, division: Divisi
     }
 }
 
-fn halve<'e>(plan: &mut Plan, fold: Fold, number: usize, send: Elements<'e>, out: Elements<'e>, division: Division) {
+fn halve<'e>(
+    plan: &mut Plan,
+    fold: Fold,
+    number: usize,
+    send: Elements<'e>,
+    out: Elements<'e>,
+    division: Division,
+) {
     let total = division.sum(0, plan.size());
-    let other = plan.temporary_elements(out.shape(), total);
+    let other = plan.temporary_elements(out.layout(), total);
     let first_of = |n: usize| if n == fold.size { total } else { division.sum(0, fold.members(n).0) };
     let (mut mine, mut low, mut distance) = (send, 0, fold.size / 2);
     while distance > 0 {
@@ -104,7 +111,7 @@ fn halve<'e>(plan: &mut Plan, fold: Fold, number: usize, send: Elements<'e>, out
 pub fn reduce_then_scatter(plan: &mut Plan, send: Elements, recv: Elements, division: Division) {
     let (rank, size) = (plan.rank(), plan.size());
     let total = division.sum(0, size);
-    let whole = (rank == 0).then(|| plan.temporary_elements(send.shape(), total));
+    let whole = (rank == 0).then(|| plan.temporary_elements(send.layout(), total));
     reduce::binomial(plan, send, whole, total, 0, true);
     plan.fence();
     scatter_parts(plan, whole, recv, division);
@@ -126,6 +133,7 @@ pub fn scatter_parts(plan: &mut Plan, whole: Option<Elements>, recv: Elements, d
 /// Counts and displacements of the parts, side by side.
 fn layout_of(division: Division, size: usize) -> (Vec<i64>, Vec<i64>) {
     let counts: Vec<i64> = (0..size).map(|i| division.count(i) as i64).collect();
-    let displacements = counts.iter().scan(0, |next, count| Some(std::mem::replace(next, *next + count))).collect();
+    let displacements =
+        counts.iter().scan(0, |next, count| Some(std::mem::replace(next, *next + count))).collect();
     (counts, displacements)
 }

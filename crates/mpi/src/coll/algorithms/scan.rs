@@ -15,7 +15,7 @@ pub fn inclusive(plan: &mut Plan, send: Elements, recv: Elements, count: usize) 
 /// Exclusive scan: operands move one rank up, then an inclusive scan without rank 0. Keeps rank order.
 pub fn exclusive(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     let (rank, size) = (plan.rank(), plan.size());
-    let incoming = plan.temporary_elements(send.shape(), if rank > 0 { count } else { 0 });
+    let incoming = plan.temporary_elements(send.layout(), if rank > 0 { count } else { 0 });
     if rank > 0 {
         plan.receive(rank - 1, incoming.buffer(0, count));
     }
@@ -34,7 +34,7 @@ pub fn exclusive(plan: &mut Plan, send: Elements, recv: Elements, count: usize) 
 /// The rounds of a scan among the ranks from `first` on. Rank `first` itself only sends.
 fn doubling<'e>(plan: &mut Plan, send: Elements<'e>, recv: Elements<'e>, count: usize, first: usize) {
     let (rank, size) = (plan.rank(), plan.size());
-    let other = plan.temporary_elements(send.shape(), count);
+    let other = plan.temporary_elements(send.layout(), count);
     let (mut mine, mut distance) = (send, 1);
     while distance < size - first {
         let from = (rank >= first + distance).then(|| rank - distance);

@@ -62,7 +62,13 @@ fn spread_from_root(plan: &mut Plan, tree: Tree, send: Blocks, mine: Option<Buff
 }
 
 /// Copies blocks from where `from` says to packed blocks of `bytes` bytes.
-pub(super) fn pack(plan: &mut Plan, held: Region, blocks: usize, bytes: usize, from: impl Fn(usize) -> Buffer) {
+pub(super) fn pack(
+    plan: &mut Plan,
+    held: Region,
+    blocks: usize,
+    bytes: usize,
+    from: impl Fn(usize) -> Buffer,
+) {
     for i in 0..blocks {
         plan.copy(from(i), Buffer::Contiguous(held.part(i * bytes, bytes)));
     }

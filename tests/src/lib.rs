@@ -56,7 +56,10 @@ pub fn program(name: &str) -> PathBuf {
 /// Compiles one C file with this compiler and the strictest warnings as errors.
 pub fn compile(compiler: &Path, source: &Path, out: &Path, more: &[&str]) {
     let mut command = Command::new(compiler);
-    command.args(["-O1", "-g", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o"]).arg(out).arg(source);
+    command
+        .args(["-O1", "-g", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(out)
+        .arg(source);
     let output = command.arg("-lpthread").args(more).output().expect("the compiler starts");
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -85,7 +88,12 @@ impl Ended {
     /// Panics unless standard error has this text.
     #[track_caller]
     pub fn complains(self, text: &str) -> Ended {
-        assert!(self.stderr.contains(text), "no \"{text}\" in stderr:\n{}\nstdout:\n{}", self.stderr, self.stdout);
+        assert!(
+            self.stderr.contains(text),
+            "no \"{text}\" in stderr:\n{}\nstdout:\n{}",
+            self.stderr,
+            self.stdout
+        );
         self
     }
 }

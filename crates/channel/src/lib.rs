@@ -9,6 +9,7 @@
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
 pub mod elements;
+pub mod cma;
 pub mod layout;
 pub mod lock;
 pub mod loopback;
@@ -186,17 +187,6 @@ pub trait Channel: Send {
         Err(unsupported(self.name(), "read", peer))
     }
 
-    /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
-    fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
-        None
-    }
-
-    /// What the channel found out about this machine and its peers, in words, one finding a line: what was
-    /// chosen and why. For `verbena info`.
-    fn findings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// Writes `from` at `offset` of the peer's exposed memory.
     fn put(
         &mut self,
@@ -207,6 +197,17 @@ pub trait Channel: Send {
         _token: u64,
     ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "write", peer))
+    }
+
+    /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
+    fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
+        None
+    }
+
+    /// What the channel found out about this machine and its peers, in words, one finding a line: what was
+    /// chosen and why. For `verbena info`.
+    fn findings(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

@@ -16,6 +16,7 @@ mod core;
 mod counters;
 mod describe;
 mod fault;
+mod lookup;
 mod matching;
 mod message;
 mod outbox;

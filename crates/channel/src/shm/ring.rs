@@ -200,3 +200,6 @@ impl Consumer {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

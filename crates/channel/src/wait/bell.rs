@@ -74,11 +74,14 @@ impl Bell {
     }
 
     /// Sleeps until rung, or `limit` is over, or a signal arrives. Returns at once if rung since `raise`.
-    pub(crate) fn wait(&self, limit: Duration) {
+    /// False if the limit came first.
+    pub(crate) fn wait(&self, limit: Duration) -> bool {
         let limit =
             libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
         // SAFETY: the word lives for the whole call; the kernel only compares it.
-        unsafe { libc::syscall(libc::SYS_futex, self.sleeping.as_ptr(), libc::FUTEX_WAIT, 1, &limit) };
+        let rc =
+            unsafe { libc::syscall(libc::SYS_futex, self.sleeping.as_ptr(), libc::FUTEX_WAIT, 1, &limit) };
+        rc == 0 || Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
     }
 }
 
@@ -100,4 +103,95 @@ fn membarrier(command: libc::c_int) -> Result<()> {
     // SAFETY: the call touches no memory of ours.
     let rc = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
     if rc == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cma::refusal::{Call, refuse};
+    use std::sync::atomic::AtomicU64;
+
+    /// One side of a rally: a counter, who sleeps for it, and how many rings its writer has finished.
+    #[derive(Default)]
+    struct Side {
+        bell: Bell,
+        value: AtomicU64,
+        notified: AtomicU64,
+    }
+
+    impl Side {
+        fn give(&self, value: u64) {
+            self.value.store(value, Release);
+            self.bell.notify(false);
+            self.notified.store(value, Release);
+        }
+
+        /// Waits for `value` and returns how many wake-ups were lost: the writer had finished its ring, and still the
+        /// word is up.
+        fn take(&self, value: u64) -> u64 {
+            let mut lost = 0;
+            while self.value.load(Acquire) != value {
+                self.bell.raise();
+                if self.value.load(Acquire) != value && !self.bell.wait(Duration::from_millis(10)) {
+                    let finished = self.notified.load(Acquire) == value;
+                    lost += u64::from(finished && self.bell.sleeping.load(SeqCst) == 1);
+                }
+                self.bell.lower();
+            }
+            lost
+        }
+    }
+
+    fn rally(rounds: u64, prepare: impl Fn() + Sync) -> u64 {
+        let (here, there) = (Side::default(), Side::default());
+        std::thread::scope(|s| {
+            let far = s.spawn(|| {
+                prepare();
+                (1..=rounds).map(|n| (there.take(n), here.give(n)).0).sum::<u64>()
+            });
+            prepare();
+            let lost: u64 = (1..=rounds).map(|n| (there.give(n), here.take(n)).1).sum();
+            lost + far.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_between_two_sleepers() {
+        register().expect("this kernel has membarrier");
+        assert_eq!(rally(20_000, || {}), 0);
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_where_membarrier_is_refused() {
+        let refuse = || refuse(&[Call::any(libc::SYS_membarrier)], libc::EPERM);
+        let lost = std::thread::spawn(move || rally(20_000, refuse)).join().unwrap();
+        assert_eq!(lost, 0);
+    }
+
+    #[test]
+    fn a_refused_membarrier_asks_the_senders_to_fence() {
+        let work = || {
+            refuse(&[Call::any(libc::SYS_membarrier)], libc::EPERM);
+            assert!(register().is_err());
+            let bell = Bell::default();
+            bell.raise();
+            assert!(bell.wants_fences());
+        };
+        std::thread::spawn(work).join().unwrap();
+    }
+
+    #[test]
+    fn a_bell_rung_before_the_sleep_ends_it_at_once() {
+        let bell = Bell::default();
+        bell.raise();
+        bell.notify(true);
+        assert!(bell.wait(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_sleep_that_nobody_ends_is_bounded() {
+        let bell = Bell::default();
+        bell.raise();
+        assert!(!bell.wait(Duration::from_millis(5)));
+    }
 }

@@ -22,12 +22,13 @@ pub use exchange::Exchange;
 pub use split_type::{Guide, SplitType};
 
 use crate::attribute::Attributes;
+use crate::bsend::BufferedSends;
 use crate::errhandler::{Errhandler, Handling, predefined};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
@@ -59,6 +60,8 @@ pub struct Comm {
     attributes: Attributes,
     handle: AtomicUsize,
     buffered: BufferedSends,
+    /// Number of collectives begun on this communicator.
+    collectives: AtomicU32,
 }
 
 /// The other side of an intercommunicator.
@@ -88,6 +91,7 @@ impl Comm {
             attributes: Attributes::default(),
             handle: AtomicUsize::new(0),
             buffered: BufferedSends::new(),
+            collectives: AtomicU32::new(0),
         }
     }
 
@@ -113,6 +117,13 @@ impl Comm {
     /// Whether `context` is one of this communicator's.
     pub fn has_context(&self, context: u64) -> bool {
         context & !3 == self.context(Traffic::Point)
+    }
+
+    /// The tag of the next collective's messages, below 2^30. All members begin the collectives of a
+    /// communicator in the same order (MPI-5.0, 6.14), so they count alike.
+    #[inline]
+    pub fn next_collective_tag(&self) -> i32 {
+        (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
     }
 
     /// Its buffer for buffered sends (MPI-5.0, 3.6).

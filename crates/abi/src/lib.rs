@@ -13,6 +13,8 @@ pub mod generated;
 pub mod handles;
 pub mod predefined;
 pub mod report;
+pub mod requests;
+pub mod startup;
 pub mod state;
 pub mod status;
 pub mod table;

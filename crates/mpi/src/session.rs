@@ -1,5 +1,6 @@
 //! Sessions and process sets (MPI-5.0, 11.3).
 
+use crate::bsend::BufferedSends;
 use crate::errhandler::{Errhandler, Handling, Kind};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -21,6 +22,7 @@ pub struct Session {
     errhandling: Handling,
     hints: Info,
     handle: AtomicUsize,
+    buffered: BufferedSends,
 }
 
 impl Session {
@@ -28,7 +30,12 @@ impl Session {
     /// hints.
     pub fn new(errhandler: Arc<Errhandler>, hints: Info) -> Result<Session> {
         errhandler.check(Kind::Session)?;
-        Ok(Session { errhandling: Handling::new(errhandler), hints, handle: AtomicUsize::new(0) })
+        Ok(Session { errhandling: Handling::new(errhandler), hints, handle: AtomicUsize::new(0), buffered: BufferedSends::new() })
+    }
+
+    /// Its buffer for buffered sends (MPI-5.0, 3.6).
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
     }
 
     /// The error handler in use.

@@ -1,7 +1,10 @@
 //! What MPI means: groups, communicators, datatypes, operations, requests, collectives, info, attributes,
 //! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
 
+pub mod attribute;
 pub mod bsend;
+pub mod codes;
+pub mod coll;
 pub mod comm;
 pub mod datatype;
 pub mod errhandler;
@@ -14,6 +17,7 @@ pub mod point;
 pub mod process;
 pub mod request;
 pub mod session;
+pub mod startup;
 pub mod task;
 
 pub use comm::Comm;

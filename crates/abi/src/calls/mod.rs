@@ -10,4 +10,8 @@ pub mod completion;
 pub mod init;
 pub mod point;
 pub mod request;
+
+pub mod address;
+pub mod clock;
+pub mod handle;
 pub mod status;

@@ -52,8 +52,8 @@ pub fn pack_external(
         read += piece.len();
         let target = &mut out[written..written + elements * basic.external];
         written += target.len();
-        let pairs = piece.chunks_exact(basic.size()).zip(target.chunks_exact_mut(basic.external));
-        pairs.map(|(native, external)| encode(basic, native, external)).collect()
+        let mut pairs = piece.chunks_exact(basic.size()).zip(target.chunks_exact_mut(basic.external));
+        pairs.try_for_each(|(native, external)| encode(basic, native, external))
     })?;
     Ok(position + len)
 }

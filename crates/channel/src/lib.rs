@@ -8,15 +8,19 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
+pub mod cma;
 pub mod layout;
 pub mod lock;
+pub mod loopback;
 pub mod memory;
 pub mod packet;
 pub mod registry;
+pub mod shm;
 pub mod wait;
 
 use memory::{Buffer, Region};
 use packet::Header;
+use std::sync::Arc;
 
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;
@@ -139,6 +143,8 @@ pub trait Sink {
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]);
     /// The `get` or `put` that was started with `token` has ended.
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>);
+    /// Nothing more will arrive from `peer` over this channel, and nothing more can be sent to it.
+    fn broken(&mut self, _peer: Peer, _fault: Fault) {}
 }
 
 /// A wire to other processes. All methods are called under the engine's lock and never block.
@@ -189,6 +195,17 @@ pub trait Channel: Send {
         _token: u64,
     ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "write", peer))
+    }
+
+    /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
+    fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
+        None
+    }
+
+    /// What the channel found out about this machine and its peers, in words, one finding a line: what was
+    /// chosen and why. For `verbena info`.
+    fn findings(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

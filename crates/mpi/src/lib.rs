@@ -16,6 +16,7 @@ pub mod point;
 pub mod process;
 pub mod request;
 pub mod session;
+pub mod startup;
 pub mod task;
 
 pub use comm::Comm;

@@ -4,8 +4,8 @@ use crate::generated::types::{MPI_Comm, MPI_File, MPI_Session, MPI_Win};
 use crate::handles::{COMMS, SESSIONS};
 use crate::{startup, state};
 use std::ffi::c_int;
-use std::sync::Arc;
-use verbena_mpi::errhandler::{Action, predefined};
+use std::sync::{Arc, LazyLock};
+use verbena_mpi::errhandler::{Action, Handling, predefined};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Errhandler, Error};
 
@@ -19,7 +19,7 @@ pub enum Owner {
     Comm(MPI_Comm),
     /// A window.
     Win(MPI_Win),
-    /// A file.
+    /// A file; `MPI_FILE_NULL` for errors before there is a file.
     File(MPI_File),
     /// A session.
     Session(MPI_Session),
@@ -41,39 +41,49 @@ impl From<Error> for Failed {
     }
 }
 
+/// The error handler of `MPI_FILE_NULL`, which new files begin with (MPI-5.0, 14.7).
+pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(predefined::returning()));
+
 /// Calls the error handler of `owner` (or of the error's own) and returns the code for the program.
 #[cold]
 pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     let Failed { error, owner: own } = failed;
-    let owner = own.unwrap_or(owner);
-    let (handler, handle) = handler(owner);
-    match handler.action() {
-        Action::Return => (),
-        Action::Call(_, function) => function(handle, error.class),
-        Action::AreFatal | Action::Abort => fatal(call, &error),
-    }
+    let (errhandler, handle) = find(own.unwrap_or(owner));
+    handle_error(&errhandler, handle, error.class, || format!("{call} failed: {error}"));
     error.class
 }
 
-/// The error handler of an object, and the handle that a function of the program is told.
-fn handler(owner: Owner) -> (Arc<Errhandler>, usize) {
-    match owner {
-        Owner::Comm(handle) if let Ok(comm) = COMMS.get(handle) => (comm.errhandler(), handle),
-        Owner::Session(handle) if let Ok(session) = SESSIONS.get(handle) => (session.errhandler(), handle),
-        // No window or file can be made yet, so an error on one is that of a wrong handle. Errors on files
-        // return by default (MPI-5.0, 14.7).
-        Owner::File(_) => (predefined::returning(), mpi::MPI_FILE_NULL),
-        _ => match COMMS.get(mpi::MPI_COMM_SELF) {
-            Ok(own) => (own.errhandler(), mpi::MPI_COMM_SELF),
-            Err(_) => (predefined::are_fatal(), mpi::MPI_COMM_NULL),
-        },
+/// Lets an error handler act on a code; `message` is what a fatal one says.
+pub fn handle_error(errhandler: &Errhandler, handle: usize, code: c_int, message: impl FnOnce() -> String) {
+    match errhandler.action() {
+        Action::Return => (),
+        Action::Call(_, callback) => callback(handle, code),
+        Action::AreFatal | Action::Abort => startup::abort(code, &fatal_text(&message())),
     }
 }
 
-/// Reports an error and ends the job: `MPI_ERRORS_ARE_FATAL`.
-pub fn fatal(call: &str, error: &Error) -> ! {
-    let who = state::try_process().map_or(String::new(), |process| format!(" in rank {}", process.me()));
-    startup::abort(error.class.clamp(1, 127), &format!("verbena: {call}{who}: {error}"))
+fn fatal_text(message: &str) -> String {
+    match state::try_process() {
+        Some(process) => format!("verbena: process {} of {}: {message}", process.me(), process.size()),
+        None => format!("verbena: {message}"),
+    }
+}
+
+/// The error handler of an object, and the handle that it is called with.
+fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
+    match owner {
+        Owner::Comm(handle) => COMMS.get(handle).map_or_else(|_| of_self(), |comm| (comm.errhandler(), handle)),
+        Owner::Session(handle) => {
+            SESSIONS.get(handle).map_or_else(|_| of_self(), |session| (session.errhandler(), handle))
+        }
+        Owner::File(handle) => (FILE_DEFAULT.get(), handle),
+        Owner::Win(_) | Owner::None => of_self(),
+    }
+}
+
+fn of_self() -> (Arc<Errhandler>, usize) {
+    let handle = mpi::MPI_COMM_SELF;
+    (COMMS.get(handle).map_or_else(|_| predefined::are_fatal(), |comm| comm.errhandler()), handle)
 }
 
 /// Says once that a call is not written yet, and returns `MPI_ERR_UNSUPPORTED_OPERATION`.

@@ -16,8 +16,8 @@ pub fn count(count: i64) -> Result<i64> {
 
 /// A number of requests or elements in an array of handles: as [`count`].
 #[inline]
-pub fn elements(number: c_int) -> Result<c_int> {
-    count(number.into()).map(|_| number)
+pub fn elements(number: c_int) -> Result<i64> {
+    count(number.into())
 }
 
 /// A size in bytes or an array's length that may be large: not negative, else `MPI_ERR_ARG`.
@@ -118,10 +118,12 @@ pub fn optional_info(handle: usize) -> Result<Option<Ref<'static, Info>>> {
     if handle == mpi::MPI_INFO_NULL { Ok(None) } else { INFOS.get(handle).map(Some) }
 }
 
-/// A datatype that messages are made of.
+/// A datatype that messages are made of: it must be committed.
 #[inline]
 pub fn transfer(handle: usize) -> Result<Ref<'static, Datatype>> {
-    DATATYPES.get(handle)
+    let datatype = DATATYPES.get(handle)?;
+    datatype.check_committed()?;
+    Ok(datatype)
 }
 
 #[cold]

@@ -109,15 +109,6 @@ impl<T> Table<T> {
         (state & LIVE != 0).then_some((state >> 32) as u32)
     }
 
-    /// The place of the first object for which `wanted` holds. Walks the table.
-    pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Place> {
-        let used = self.free.lock().unwrap().used;
-        (0..used).find_map(|index| {
-            let place = Place { index, generation: self.generation(index)? };
-            self.get(place).filter(|object| wanted(object)).map(|_| place)
-        })
-    }
-
     /// The place of a live object with this property. Looks at all of them.
     pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Place> {
         let used = self.free.lock().unwrap().used;

@@ -18,6 +18,8 @@ pub enum Traffic {
     Collective = 1,
     /// Messages of partitioned communication.
     Partitioned = 2,
+    /// Messages between some of its members that make a new communicator.
+    Exchange = 3,
 }
 
 /// A communicator.

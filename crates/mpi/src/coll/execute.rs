@@ -251,9 +251,8 @@ impl Collective {
             match step {
                 Step::Copy { from, to } => copy(from, to)?,
                 Step::Combine { left, right, out, count } => {
-                    let Reduction { op, datatype } =
-                        reduction.expect("a reduction's schedule runs with its operation");
-                    op.combine(*left, *right, *out, *count, datatype)?;
+                    let reduction = reduction.expect("a reduction's schedule runs with its operation");
+                    reduction.combine(*left, *right, *out, *count)?;
                 }
                 _ => break,
             }

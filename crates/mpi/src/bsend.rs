@@ -11,12 +11,10 @@ use verbena_channel::memory::{Buffer, Region};
 const PIECE_ALIGN: usize = 64;
 
 /// A place for buffered sends: one for the process, one for each communicator or session that has its own.
-#[derive(Default)]
 pub struct BufferedSends {
     state: Lock<State>,
 }
 
-#[derive(Default)]
 struct State {
     attached: Option<Attached>,
     pieces: Vec<Piece>,
@@ -38,7 +36,18 @@ struct Piece {
     active: Active,
 }
 
+impl Default for BufferedSends {
+    fn default() -> BufferedSends {
+        BufferedSends::new()
+    }
+}
+
 impl BufferedSends {
+    /// No buffer attached.
+    pub const fn new() -> BufferedSends {
+        BufferedSends { state: Lock::new(State { attached: None, pieces: Vec::new() }) }
+    }
+
     /// Attaches the program's buffer, or `None` for `MPI_BUFFER_AUTOMATIC`. `MPI_ERR_BUFFER` if one is attached.
     pub fn attach(&self, region: Option<Region>) -> Result<()> {
         let mut state = self.state.lock();

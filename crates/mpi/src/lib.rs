@@ -1,8 +1,10 @@
 //! What MPI means: groups, communicators, datatypes, operations, requests, collectives, info, attributes,
 //! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
 
+pub mod attribute;
 pub mod bsend;
 pub mod codes;
+pub mod coll;
 pub mod comm;
 pub mod datatype;
 pub mod errhandler;

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 #[path = "processes/rank.rs"]
 mod rank;
 
-const SCENARIOS: [(&str, fn()); 7] = [
+const SCENARIOS: [(&str, fn()); 8] = [
     ("all ranks exchange packets of all sizes", exchange_works),
     ("more ranks than cores exchange and sleep", exchange_works_oversubscribed),
+    ("many more ranks than cores pass barriers", barriers_work),
     ("memory is read and written between processes", memory_works),
     ("a file limit makes rings smaller", a_file_limit_makes_rings_smaller),
     ("a tiny file limit is a fault and no signal", a_tiny_file_limit_is_a_fault),
@@ -143,6 +144,15 @@ fn exchange_works() {
 
 fn exchange_works_oversubscribed() {
     all_succeed(Job::start(8, "exchange", None));
+}
+
+/// 64 ranks: a barrier takes a millisecond or so on two cores; a second means that ranks sleep or spin through it.
+fn barriers_work() {
+    let mut job = Job::start(64, "barrier", None);
+    let microseconds: u64 = job.line(0).parse().unwrap();
+    println!("    {microseconds} us for a barrier of 64 ranks");
+    assert!(microseconds < 1_000_000);
+    all_succeed(job);
 }
 
 fn memory_works() {

@@ -26,7 +26,7 @@ impl Patience {
     /// yield to a rank that has work costs a microsecond, a sleep and a wake several.
     pub(crate) fn for_load(load: &Load) -> Patience {
         if load.oversubscribed() {
-            Patience { spins: 2, yields: 200, yield_every: 1 }
+            Patience { spins: 0, yields: 200, yield_every: 1 }
         } else {
             Patience { spins: 100, yields: 60_000, yield_every: 32 }
         }

@@ -62,6 +62,7 @@ pub fn main(args: Vec<String>) {
             let rank = result.unwrap_or_else(|fault| panic!("rank {me}: {fault}"));
             match role {
                 "exchange" => rank.exchange(400),
+                "barrier" => rank.barriers(50),
                 "memory" => rank.memory(),
                 "chatter" => rank.chatter(),
                 "survivor" => rank.survive(),
@@ -145,6 +146,23 @@ impl Rank {
         while self.others().iter().any(|&peer| self.inbox.next[peer as usize] < count) {
             self.progress();
         }
+    }
+
+    /// Barriers by dissemination: in step k each rank tells the one 2^k further on, and waits for the one as far back.
+    fn barriers(mut self, count: u32) {
+        let start = std::time::Instant::now();
+        let steps = || (0..).map(|k| 1u32 << k).take_while(|&distance| distance < self.size);
+        let distances: Vec<u32> = steps().collect();
+        for barrier in 0..count {
+            for distance in &distances {
+                self.send((self.me + distance) % self.size, barrier, 8);
+                let from = (self.me + self.size - distance) % self.size;
+                while self.inbox.next[from as usize] <= barrier {
+                    self.progress();
+                }
+            }
+        }
+        say(&format!("{}", (start.elapsed() / count).as_micros()));
     }
 
     /// Everybody reads and writes everybody's memory, by keys that travel in packets.

@@ -8,6 +8,7 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
+pub mod elements;
 pub mod cma;
 pub mod layout;
 pub mod lock;
@@ -15,6 +16,7 @@ pub mod loopback;
 pub mod memory;
 pub mod packet;
 pub mod registry;
+pub mod scratch;
 pub mod shm;
 pub mod wait;
 

@@ -25,4 +25,16 @@ impl Op {
     pub fn apply(&self, _input: Region, _inout: Region, _count: usize, _datatype: &Datatype) -> Result<()> {
         unimplemented!()
     }
+
+    /// `out[i] = a[i] op b[i]` for `count` elements; `out` may be `a` or `b`.
+    pub fn combine(
+        &self,
+        _a: Region,
+        _b: Region,
+        _out: Region,
+        _count: usize,
+        _datatype: &Datatype,
+    ) -> Result<()> {
+        unimplemented!()
+    }
 }

@@ -22,12 +22,13 @@ pub use exchange::Exchange;
 pub use split_type::{Guide, SplitType};
 
 use crate::attribute::Attributes;
+use crate::bsend::BufferedSends;
 use crate::errhandler::{Errhandler, Handling, predefined};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
@@ -53,6 +54,9 @@ pub struct Comm {
     local: Arc<Group>,
     remote: Option<Remote>,
     rank: i32,
+    /// Number of collectives begun on this communicator.
+    collectives: AtomicU32,
+    buffered: BufferedSends,
     name: Mutex<Vec<u8>>,
     hints: Info,
     errhandling: Handling,
@@ -81,6 +85,8 @@ impl Comm {
             local,
             remote,
             rank,
+            collectives: AtomicU32::new(0),
+            buffered: BufferedSends::new(),
             name: Mutex::default(),
             hints: Info::new(),
             errhandling: Handling::new(predefined::are_fatal()),
@@ -106,6 +112,13 @@ impl Comm {
     #[inline]
     pub fn context(&self, traffic: Traffic) -> u64 {
         self.context.load(Ordering::Relaxed) + traffic as u64
+    }
+
+    /// The tag of the next collective's messages, below 2^30. All members begin the collectives of a
+    /// communicator in the same order (MPI-5.0, 6.14), so they count alike.
+    #[inline]
+    pub fn next_collective_tag(&self) -> i32 {
+        (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
     }
 
     /// The caller's rank in the local group.
@@ -212,6 +225,16 @@ impl Comm {
         errhandler.check(crate::errhandler::Kind::Comm)?;
         self.errhandling.set(errhandler);
         Ok(())
+    }
+
+    /// The program's buffer for buffered sends on this communicator (MPI-5.0, 3.6).
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
+    }
+
+    /// Deletes all attributes, running their callbacks; stops at the first that fails.
+    pub fn delete_attributes(&self) -> Result<()> {
+        self.attributes.clear(self.handle())
     }
 
     /// The attributes cached on it.

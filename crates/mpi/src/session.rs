@@ -114,7 +114,7 @@ fn no_set(name: &[u8]) -> Error {
 mod tests {
     use super::*;
     use crate::bsend::BufferedSends;
-use crate::errhandler::{Action, predefined};
+    use crate::errhandler::{Action, predefined};
 
     #[test]
     fn process_sets_are_numbered_and_have_groups() {

@@ -123,6 +123,11 @@ impl Comm {
         (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
     }
 
+    /// Whether `context` is one of this communicator's.
+    pub fn has_context(&self, context: u64) -> bool {
+        context & !3 == self.context(Traffic::Point)
+    }
+
     /// The caller's rank in the local group.
     #[inline]
     pub fn rank(&self) -> i32 {

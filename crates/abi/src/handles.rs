@@ -166,15 +166,6 @@ impl<T, const N: usize> Registry<T, N> {
         predefined.map(|i| self.null + i).or_else(|| self.table.find(wanted).map(|place| encode(self.kind, place)))
     }
 
-    /// The handle of a live object with this property, the predefined ones first.
-    pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<usize> {
-        let predefined = self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
-        match predefined {
-            Some(index) => Some(self.null + index),
-            None => self.table.find(wanted).map(|place| encode(self.kind, place)),
-        }
-    }
-
     /// Number of handles that the program made and has not freed.
     pub fn live(&self) -> usize {
         self.table.live()

@@ -30,7 +30,12 @@ fn persistent(
     Ok(())
 }
 
-fn persistent_send(to: (Buffer, i32, i32), comm: &Arc<Comm>, request: Out<MPI_Request>, mode: Mode) -> Result<()> {
+fn persistent_send(
+    to: (Buffer, i32, i32),
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+    mode: Mode,
+) -> Result<()> {
     let (buffer, dest, tag) = to;
     persistent(comm, request, move |comm| Ok(point::send(process(), comm, buffer.clone(), dest, tag, mode)))
 }

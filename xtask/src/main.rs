@@ -1,2 +1,28 @@
-//! (to be written)
-fn main() {}
+//! Development tasks: `cargo xtask <task>`.
+
+mod generate;
+
+use clap::{Parser, Subcommand};
+
+/// Development tasks of Verbena.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Make the header, the entry points, the constants and the coverage page from the API table.
+    Generate {
+        /// Write nothing; fail if a file is out of date.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().task {
+        Task::Generate { check } => generate::run(check),
+    }
+}

@@ -11,6 +11,8 @@
 //! | status | [`StatusOut`], [`StatusesOut`] |
 //! | string | `&CStr`; out [`OutString`] |
 //! | logical | `bool` |
+//! | callback | its `Option<fn>` type; [`Form`] of two where the large form has a type of its own |
+//! | what only the `_c` form has | as in that form; in the other 0, `None` or an empty slice |
 //! | anything else | as in C |
 //!
 //! The constructors that take raw pointers are `unsafe`: their one promise is MPI's own, that what the program
@@ -31,6 +33,15 @@ use std::sync::Arc;
 use verbena_channel::memory::Buffer;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Datatype, Error, Result};
+
+/// A callback whose type differs between the `int` and the large form.
+#[derive(Clone, Copy, Debug)]
+pub enum Form<I, L> {
+    /// From a call without `_c`.
+    Int(I),
+    /// From a call with `_c`.
+    Large(L),
+}
 
 /// Addresses below this one belong to no program: the zero page.
 const LOWEST_ADDRESS: u64 = 4096;

@@ -5,3 +5,13 @@
 //! the large-count form. It returns `verbena_mpi::Result<()>`, or `Result<(), report::Failed>` where the error
 //! belongs to another object than the one that the API table names. The generator finds bodies by scanning
 //! the files here for `pub fn name(`.
+pub mod buffered;
+pub mod completion;
+pub mod init;
+pub mod point;
+pub mod request;
+
+pub mod address;
+pub mod clock;
+pub mod handle;
+pub mod status;

@@ -58,7 +58,7 @@ pub fn rsend(buf: Address, count: i64, datatype: &Arc<Datatype>, dest: i32, tag:
 
 /// `MPI_Bsend` (3.4): complete when the message is in the attached buffer.
 pub fn bsend(buf: Address, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>) -> Result<()> {
-    super::buffered::send(comm, args::buffer(buf, count, datatype)?, dest, tag)
+    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)
 }
 
 /// `MPI_Isend` (3.7.2).
@@ -111,7 +111,7 @@ pub fn ibsend(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    super::buffered::send(comm, args::buffer(buf, count, datatype)?, dest, tag)?;
+    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)?;
     request.set(handle_of_send(comm, Active::Done(Outcome::EMPTY)));
     Ok(())
 }

@@ -86,7 +86,7 @@ pub fn bsend_init(
 ) -> Result<()> {
     let buffer = args::buffer(buf, count, datatype)?;
     persistent(comm, request, move |comm| {
-        super::buffered::send(comm, buffer.clone(), dest, tag)?;
+        super::buffered::send_from(comm, buffer.clone(), dest, tag)?;
         Ok(Active::Done(Outcome::EMPTY))
     })
 }
@@ -111,7 +111,7 @@ pub fn start(request: InOut<MPI_Request>) -> std::result::Result<(), Failed> {
 }
 
 /// `MPI_Startall` (3.9).
-pub fn startall(_count: i64, requests: &mut [MPI_Request]) -> std::result::Result<(), Failed> {
+pub fn startall(_count: i32, requests: &mut [MPI_Request]) -> std::result::Result<(), Failed> {
     requests.iter().try_for_each(|&handle| start_one(handle))
 }
 

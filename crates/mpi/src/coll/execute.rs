@@ -12,6 +12,7 @@ use crate::generated::constants::MPI_ERR_TRUNCATE;
 use crate::op::Op;
 use crate::process::{Access, Process, failure_error};
 use std::cell::RefCell;
+use std::sync::Arc;
 use verbena_channel::memory::Buffer;
 use verbena_engine::{Completion, Engine, Mode, Posted, Receive, RequestId, Send};
 
@@ -24,7 +25,7 @@ pub struct Reduction<'a> {
     /// The operation.
     pub op: &'a Op,
     /// The datatype of the elements.
-    pub datatype: &'a Datatype,
+    pub datatype: &'a Arc<Datatype>,
 }
 
 /// A send or receive that was begun and has not ended.

@@ -1,1 +1,174 @@
-//! (to be written)
+//! How the processes of an MPI job find each other.
+//!
+//! A process comes up alone ([singleton](Boot::kind)) or was started by a launcher that speaks PMI-1 or
+//! PMI-2 over a descriptor (`PMI_FD`) or a port (`PMI_PORT`). [`Boot`] hides the difference: it knows the
+//! rank and the number of ranks, exchanges one *business card* per process, and tells the launcher how
+//! the process ends. Under our own `mpiexec` the exchange is a single round trip.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`environment`] | reads the variables of the launchers, decides how to start |
+//! | [`wire`] | the PMI-1 and PMI-2 texts: framing, parse, emit; no I/O |
+//! | [`card`] | binary cards as text that any launcher carries, in parts |
+//! | [`link`](mod@link) | the descriptor: blocking send and receive of one message |
+//! | [`client`] | the conversations: PMI-1, PMI-2 and our extension |
+//! | [`report`] | the four-part message for people |
+//!
+//! What must never be here: anything about communicators, channels or messages between ranks.
+
+pub mod card;
+pub mod client;
+pub mod environment;
+mod error;
+pub mod link;
+pub mod report;
+pub mod wire;
+
+pub use error::BootError;
+
+use client::Client;
+use environment::{Plan, Process};
+
+/// One process's place in its job, and its line to the launcher. There is one per process: the line is a
+/// descriptor that only one owner may read.
+#[derive(Debug)]
+pub struct Boot {
+    client: Option<Client>,
+    process: Process,
+    warning: Option<String>,
+}
+
+impl Boot {
+    /// Reads the environment, takes up the line to the launcher, and learns rank and size. Without a
+    /// launcher the process is a singleton: rank 0 of 1.
+    ///
+    /// # Errors
+    /// A launcher's variable that makes no sense, or a launcher that does not answer as PMI demands.
+    pub fn start() -> Result<Boot, BootError> {
+        let plan = environment::plan(&|name| std::env::var(name).ok(), &link::is_socket)?;
+        match plan {
+            Plan::Singleton { warning } => Ok(Boot::singleton(warning)),
+            Plan::Launched(launched) => {
+                let (client, process) = Client::open(launched)?;
+                Ok(Boot { client: Some(client), process, warning: None })
+            }
+        }
+    }
+
+    fn singleton(warning: Option<String>) -> Boot {
+        let job = format!("singleton-{}", std::process::id());
+        Boot {
+            client: None,
+            process: Process { rank: 0, size: 1, universe_size: None, appnum: None, job },
+            warning,
+        }
+    }
+
+    /// This process's rank among those started together, from 0.
+    pub fn rank(&self) -> u32 {
+        self.process.rank
+    }
+
+    /// How many processes were started together.
+    pub fn size(&self) -> u32 {
+        self.process.size
+    }
+
+    /// `MPI_UNIVERSE_SIZE` (MPI-5.0 section 11.10.1), where the launcher told it.
+    pub fn universe_size(&self) -> Option<u32> {
+        self.process.universe_size
+    }
+
+    /// `MPI_APPNUM` (MPI-5.0 section 11.10.3): which part of an MPMD command line this process belongs to.
+    pub fn appnum(&self) -> Option<u32> {
+        self.process.appnum
+    }
+
+    /// The launcher's name for the job (PMI's name of the key-value space); the same on all its ranks.
+    pub fn job(&self) -> &str {
+        &self.process.job
+    }
+
+    /// How this process was started: `singleton`, `pmi-1` or `pmi-2`.
+    pub fn kind(&self) -> &'static str {
+        self.client.as_ref().map_or("singleton", Client::kind)
+    }
+
+    /// Gives this process's business card and gets everybody's, in rank order. Collective: it returns
+    /// when every process has given its card. May be called again with another card.
+    ///
+    /// # Errors
+    /// The launcher went away, refused, or returned cards that do not decode.
+    pub fn exchange(&mut self, card: &[u8]) -> Result<Vec<Vec<u8>>, BootError> {
+        match &mut self.client {
+            None => Ok(vec![card.to_vec()]),
+            Some(client) => client.exchange(&self.process, card),
+        }
+    }
+
+    /// Waits until every process has called it.
+    ///
+    /// # Errors
+    /// The launcher went away or refused.
+    pub fn barrier(&mut self) -> Result<(), BootError> {
+        self.client.as_mut().map_or(Ok(()), Client::barrier)
+    }
+
+    /// Ends the whole job (`MPI_Abort`, MPI-5.0 section 9.7): writes `message` to standard error, tells the
+    /// launcher, flushes C's standard streams and exits with `code` without running exit handlers, which
+    /// might wait for ranks that are dead.
+    ///
+    /// A code whose low byte is zero but which is not zero itself would look like success; it becomes 1.
+    pub fn abort(&mut self, code: i32, message: &str) -> ! {
+        link::write_stderr(message);
+        if let Some(client) = &mut self.client {
+            // The process ends whether or not the launcher hears of it: a launcher that is gone is no news.
+            let _ = client.abort(code, message);
+        }
+        link::exit_now(exit_byte(code))
+    }
+
+    /// Tells the launcher that this process is done with MPI; it may then exit without being counted as dead.
+    ///
+    /// # Errors
+    /// The launcher went away or refused.
+    pub fn finalize(mut self) -> Result<(), BootError> {
+        self.client.take().map_or(Ok(()), Client::finalize)
+    }
+
+    /// One four-part warning when a launcher that we cannot talk to started this process as one of several,
+    /// so that it wrongly came up as a world of one.
+    pub fn warning(&self) -> Option<String> {
+        self.warning.clone()
+    }
+}
+
+/// The exit status that stands for an `MPI_Abort` code: its low byte, but never 0 for a code that is not 0.
+pub fn exit_byte(code: i32) -> i32 {
+    match code & 0xff {
+        0 if code != 0 => 1,
+        byte => byte,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nonzero_code_never_exits_with_zero() {
+        assert_eq!(exit_byte(0), 0);
+        assert_eq!(exit_byte(7), 7);
+        assert_eq!(exit_byte(256), 1);
+        assert_eq!(exit_byte(-1), 255);
+    }
+
+    #[test]
+    fn a_singleton_exchanges_with_itself() {
+        let mut boot = Boot::singleton(None);
+        assert_eq!((boot.rank(), boot.size(), boot.kind()), (0, 1, "singleton"));
+        assert_eq!(boot.exchange(b"\0card").unwrap(), vec![b"\0card".to_vec()]);
+        boot.barrier().unwrap();
+        boot.finalize().unwrap();
+    }
+}

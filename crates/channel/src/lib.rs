@@ -8,15 +8,19 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
+pub mod cma;
 pub mod layout;
 pub mod lock;
+pub mod loopback;
 pub mod memory;
 pub mod packet;
 pub mod registry;
+pub mod shm;
 pub mod wait;
 
 use memory::{Buffer, Region};
 use packet::Header;
+use std::sync::Arc;
 
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;
@@ -81,7 +85,11 @@ pub struct Fault {
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n  on: {}\n  likely cause: {}\n  what to do: {}", self.what, self.on, self.cause, self.remedy)
+        write!(
+            f,
+            "{}\n  on: {}\n  likely cause: {}\n  what to do: {}",
+            self.what, self.on, self.cause, self.remedy
+        )
     }
 }
 
@@ -135,6 +143,8 @@ pub trait Sink {
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]);
     /// The `get` or `put` that was started with `token` has ended.
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>);
+    /// Nothing more will arrive from `peer` over this channel, and nothing more can be sent to it.
+    fn broken(&mut self, _peer: Peer, _fault: Fault) {}
 }
 
 /// A wire to other processes. All methods are called under the engine's lock and never block.
@@ -164,13 +174,38 @@ pub trait Channel: Send {
 
     /// Reads `into.len()` bytes at `offset` of the peer's exposed memory. On an error nothing is
     /// promised about `into`, and the engine falls back to packets.
-    fn get(&mut self, peer: Peer, _key: &Key, _offset: u64, _into: Region, _token: u64) -> Result<Transfer, Fault> {
+    fn get(
+        &mut self,
+        peer: Peer,
+        _key: &Key,
+        _offset: u64,
+        _into: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "read", peer))
     }
 
     /// Writes `from` at `offset` of the peer's exposed memory.
-    fn put(&mut self, peer: Peer, _key: &Key, _offset: u64, _from: Region, _token: u64) -> Result<Transfer, Fault> {
+    fn put(
+        &mut self,
+        peer: Peer,
+        _key: &Key,
+        _offset: u64,
+        _from: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "write", peer))
+    }
+
+    /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
+    fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
+        None
+    }
+
+    /// What the channel found out about this machine and its peers, in words, one finding a line: what was
+    /// chosen and why. For `verbena info`.
+    fn findings(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 

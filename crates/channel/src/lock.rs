@@ -44,7 +44,11 @@ impl<T: Default> Default for Lock<T> {
 impl<T> Lock<T> {
     /// A free lock around `value`.
     pub const fn new(value: T) -> Lock<T> {
-        Lock { mutex: parking_lot::RawMutex::INIT, held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        Lock {
+            mutex: parking_lot::RawMutex::INIT,
+            held: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// Waits for the lock.

@@ -79,7 +79,11 @@ impl Region {
     /// If the part does not lie within the region.
     #[inline]
     pub fn part(&self, offset: usize, len: usize) -> Region {
-        assert!(offset <= self.len && len <= self.len - offset, "part {offset}+{len} of a region of {} bytes", self.len);
+        assert!(
+            offset <= self.len && len <= self.len - offset,
+            "part {offset}+{len} of a region of {} bytes",
+            self.len
+        );
         // SAFETY: within the region by the check above, so the creator's promise covers it.
         unsafe { Region::new(self.address.add(offset), len) }
     }

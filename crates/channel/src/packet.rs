@@ -22,7 +22,7 @@ pub const HEADER_BYTES: usize = 32;
 pub enum Kind {
     /// A whole message.
     Eager = 1,
-    /// A whole message whose sender waits for the match (`MPI_Ssend`); payload begins with the sender's request.
+    /// A whole message whose sender waits for the match (`MPI_Ssend`); the header's length is the sender's request.
     EagerSync = 2,
     /// Answer to `EagerSync`: it was matched.
     Matched = 3,

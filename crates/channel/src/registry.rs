@@ -2,13 +2,14 @@
 //!
 //! A new wire is one module and one line in [`CHANNELS`].
 
-use crate::{Channel, Fault, Opening, Place};
+use crate::{Channel, Fault, Opening, Place, cma, loopback, shm};
 
 /// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
 
 /// Every channel by its name, in order of preference.
-pub const CHANNELS: &[(&str, Open)] = &[];
+pub const CHANNELS: &[(&str, Open)] =
+    &[("loopback", loopback::open), ("shm", shm::open), ("cma", cma::open)];
 
 /// The channels that are open on this side, before the others are known.
 pub struct Opened {
@@ -18,7 +19,8 @@ pub struct Opened {
 /// Opens the channels that `wanted` names (all, if it is `None`). An unknown name is an error that lists
 /// the known ones; so is a channel that was asked for by name and has no use here.
 pub fn open(place: &Place, wanted: Option<&str>) -> Result<Opened, Fault> {
-    let names: Option<Vec<&str>> = wanted.map(|list| list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect());
+    let names: Option<Vec<&str>> =
+        wanted.map(|list| list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect());
     for name in names.iter().flatten() {
         if !CHANNELS.iter().any(|(known, _)| known == name) {
             return Err(unknown(name));
@@ -64,7 +66,8 @@ impl Opened {
     pub fn connect(self, cards: &[Vec<u8>]) -> Result<Vec<Box<dyn Channel>>, Fault> {
         let parsed: Vec<Vec<(&str, &[u8])>> = cards.iter().map(|card| parse_card(card)).collect();
         let of_channel = |name: &str| -> Vec<Option<Vec<u8>>> {
-            let find = |card: &Vec<(&str, &[u8])>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
+            let find =
+                |card: &Vec<(&str, &[u8])>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
             parsed.iter().map(find).collect()
         };
         self.openings.into_iter().map(|(name, opening)| opening.connect(&of_channel(name))).collect()

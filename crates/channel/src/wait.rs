@@ -2,6 +2,17 @@
 //!
 //! The process that waits calls [`Waiter::idle`] each time a round of progress found nothing. The waiter
 //! decides by what it knows (cores against local ranks, rounds so far) and says so in a [`Step`].
+//!
+//! A process with peers on its node gets its waiter from the shared-memory channel
+//! ([`Channel::waiter`](crate::Channel::waiter)); any other uses [`Plain`].
+
+pub(crate) mod bell;
+pub(crate) mod cores;
+mod plain;
+pub(crate) mod sleeper;
+
+pub use cores::Load;
+pub use plain::Plain;
 
 /// What the caller must do after an idle round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

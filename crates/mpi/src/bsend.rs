@@ -11,12 +11,10 @@ use verbena_channel::memory::{Buffer, Region};
 const PIECE_ALIGN: usize = 64;
 
 /// A place for buffered sends: one for the process, one for each communicator or session that has its own.
-#[derive(Default)]
 pub struct BufferedSends {
     state: Lock<State>,
 }
 
-#[derive(Default)]
 struct State {
     attached: Option<Attached>,
     pieces: Vec<Piece>,
@@ -38,12 +36,27 @@ struct Piece {
     active: Active,
 }
 
+impl Default for BufferedSends {
+    fn default() -> BufferedSends {
+        BufferedSends::new()
+    }
+}
+
 impl BufferedSends {
+    /// No buffer attached.
+    pub const fn new() -> BufferedSends {
+        BufferedSends { state: Lock::new(State { attached: None, pieces: Vec::new() }) }
+    }
+
     /// Attaches the program's buffer, or `None` for `MPI_BUFFER_AUTOMATIC`. `MPI_ERR_BUFFER` if one is attached.
     pub fn attach(&self, region: Option<Region>) -> Result<()> {
         let mut state = self.state.lock();
         if state.attached.is_some() {
-            return Err(buffer_error("a buffer is attached already", "one buffer at a time", "detach it first"));
+            return Err(buffer_error(
+                "a buffer is attached already",
+                "one buffer at a time",
+                "detach it first",
+            ));
         }
         state.attached = Some(region.map_or(Attached::Automatic, Attached::Given));
         Ok(())
@@ -77,7 +90,12 @@ impl BufferedSends {
     }
 
     /// Copies `message` into the buffer and sends it from there by `start`. `MPI_ERR_BUFFER` if there is no room.
-    pub fn send(&self, process: &Process, message: &Buffer, start: impl FnOnce(Buffer) -> Active) -> Result<()> {
+    pub fn send(
+        &self,
+        process: &Process,
+        message: &Buffer,
+        start: impl FnOnce(Buffer) -> Active,
+    ) -> Result<()> {
         let mut state = self.state.lock();
         state.reclaim(process);
         let len = message.len();
@@ -124,7 +142,8 @@ impl State {
 #[cold]
 fn no_room(need: usize, whole: usize) -> Error {
     let cause = if whole == 0 { "no buffer is attached" } else { "other buffered messages still fill it" };
-    let what = format!("a buffered send of {need} bytes found no room in the attached buffer of {whole} bytes");
+    let what =
+        format!("a buffered send of {need} bytes found no room in the attached buffer of {whole} bytes");
     buffer_error(&what, cause, "attach a larger buffer (MPI_Buffer_attach), or MPI_BUFFER_AUTOMATIC")
 }
 

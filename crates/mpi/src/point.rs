@@ -3,14 +3,23 @@
 use crate::comm::{Comm, Traffic};
 use crate::generated::constants::MPI_PROC_NULL;
 use crate::process::Process;
-use crate::request::{Active, Direction, Outcome};
+use crate::request::{Active, Both, Direction, Outcome};
+use std::sync::Arc;
+use verbena_channel::lock::Lock;
 use verbena_channel::memory::Buffer;
 use verbena_engine::{Envelope, MessageId, Mode, Receive, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
 #[inline]
 fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Send {
-    Send { peer: comm.peer(dest), context: comm.context(Traffic::Point), source: comm.rank(), tag, buffer, mode }
+    Send {
+        peer: comm.peer(dest),
+        context: comm.context(Traffic::Point),
+        source: comm.rank(),
+        tag,
+        buffer,
+        mode,
+    }
 }
 
 /// Starts a send.
@@ -36,6 +45,20 @@ pub fn receive(process: &Process, comm: &Comm, buffer: Buffer, source: i32, tag:
 /// Starts to receive a message that a matching probe took.
 pub fn receive_matched(process: &Process, message: MessageId, buffer: Buffer) -> Active {
     Active::posted(Direction::Receive, process.command(|engine| engine.receive_matched(message, buffer)))
+}
+
+/// Starts a send to `(buffer, dest, tag)` and a receive from `(buffer, source, tag)` as one operation
+/// (MPI-5.0, 3.11), which keeps `owner`'s memory until both have ended.
+pub fn exchange(
+    process: &Process,
+    comm: &Comm,
+    (out, dest, sendtag): (Buffer, i32, i32),
+    (into, source, recvtag): (Buffer, i32, i32),
+    owner: Option<Box<[u8]>>,
+) -> Active {
+    let receive = receive(process, comm, into, source, recvtag);
+    let send = send(process, comm, out, dest, sendtag, Mode::Standard);
+    Active::Both(Arc::new(Lock::new(Both { send, receive, _owner: owner })))
 }
 
 /// Waits for the operation. The outcome holds its error.

@@ -26,16 +26,30 @@ pub struct Outcome {
     pub cancelled: bool,
     /// What went wrong.
     pub error: Option<Error>,
+    /// Matching context of the message: tells whose error handler hears of the error.
+    pub context: u64,
 }
 
 impl Outcome {
     /// The empty status (MPI-5.0, 3.7.3).
-    pub const EMPTY: Outcome =
-        Outcome { source: mpi::MPI_ANY_SOURCE, tag: mpi::MPI_ANY_TAG, bytes: 0, cancelled: false, error: None };
+    pub const EMPTY: Outcome = Outcome {
+        source: mpi::MPI_ANY_SOURCE,
+        tag: mpi::MPI_ANY_TAG,
+        bytes: 0,
+        cancelled: false,
+        error: None,
+        context: 0,
+    };
 
     /// The status of a receive from `MPI_PROC_NULL` (MPI-5.0, 3.10).
-    pub const NO_PROCESS: Outcome =
-        Outcome { source: mpi::MPI_PROC_NULL, tag: mpi::MPI_ANY_TAG, bytes: 0, cancelled: false, error: None };
+    pub const NO_PROCESS: Outcome = Outcome {
+        source: mpi::MPI_PROC_NULL,
+        tag: mpi::MPI_ANY_TAG,
+        bytes: 0,
+        cancelled: false,
+        error: None,
+        context: 0,
+    };
 
     /// What a receive's completion tells.
     pub fn received(completion: Completion) -> Outcome {
@@ -45,6 +59,7 @@ impl Outcome {
             bytes: completion.bytes as i64,
             cancelled: completion.cancelled,
             error: completion.failure.map(failure_error),
+            context: 0,
         }
     }
 
@@ -71,6 +86,8 @@ pub enum Active {
     Engine(Direction, RequestId),
     /// A task.
     Task(Arc<Running>),
+    /// A send and a receive together.
+    Both(Arc<Lock<Both>>),
     /// It was complete at once, or its completion was taken already.
     Done(Outcome),
 }
@@ -93,19 +110,46 @@ impl Active {
             Active::Task(running) => {
                 running.is_done().then(|| Outcome { error: running.outcome().err(), ..Outcome::EMPTY })
             }
+            Active::Both(both) => both.lock().poll(process),
             Active::Done(outcome) => Some(outcome.clone()),
         }
     }
 }
 
+/// A send and a receive that end as one operation (`MPI_Isendrecv`).
+pub struct Both {
+    /// The send.
+    pub send: Active,
+    /// The receive, whose status counts.
+    pub receive: Active,
+    /// Keeps the memory that is sent from, if the library allocated it.
+    pub _owner: Option<Box<[u8]>>,
+}
+
+impl Both {
+    fn poll(&mut self, process: &Process) -> Option<Outcome> {
+        let sent = settle(&mut self.send, process);
+        let received = settle(&mut self.receive, process)?;
+        Some(Outcome { error: received.error.clone().or(sent?.error), ..received })
+    }
+}
+
+/// Polls a part; once it has ended it stays so.
+fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
+    let outcome = part.poll(process)?;
+    *part = Active::Done(outcome.clone());
+    Some(outcome)
+}
+
 /// Takes the completion of an engine's request, if there is one.
 #[inline]
 pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Option<Outcome> {
-    let completion = process.look(|engine| engine.take(id))?;
-    Some(match direction {
+    let (context, completion) = process.look(|engine| Some((engine.context(id)?, engine.take(id)?)))?;
+    let outcome = match direction {
         Direction::Send => Outcome::sent(completion),
         Direction::Receive => Outcome::received(completion),
-    })
+    };
+    Some(Outcome { context, ..outcome })
 }
 
 /// What a persistent request does when started.
@@ -174,10 +218,16 @@ impl Request {
     /// Starts a persistent request; `MPI_ERR_REQUEST` if it is not one or is active.
     pub fn start(&self, process: &Process) -> Result<()> {
         let Kind::Persistent(starter) = &self.kind else {
-            return Err(request_error("only persistent requests can be started", "the request is of another kind"));
+            return Err(request_error(
+                "only persistent requests can be started",
+                "the request is of another kind",
+            ));
         };
         if self.active.lock().is_some() {
-            return Err(request_error("an active request cannot be started", "it was started and not waited for"));
+            return Err(request_error(
+                "an active request cannot be started",
+                "it was started and not waited for",
+            ));
         }
         let active = starter(process)?;
         *self.active.lock() = Some(active);
@@ -201,6 +251,14 @@ impl Request {
         }
     }
 
+    /// Whether it has ended or is inactive. Calls no callback and changes nothing that the program sees.
+    pub fn is_ready(&self, process: &Process) -> bool {
+        match &self.kind {
+            Kind::Generalized { complete, .. } => complete.load(Ordering::Acquire),
+            _ => !matches!(self.look(process, false), Look::Pending),
+        }
+    }
+
     /// Asks to cancel what is active.
     pub fn cancel(&self, process: &Process) -> Result<()> {
         match &self.kind {
@@ -211,9 +269,10 @@ impl Request {
                     Ok(())
                 }
                 Some(Active::Done(_)) => Ok(()),
-                Some(Active::Task(_)) => {
-                    Err(request_error("a collective operation cannot be cancelled", "MPI_Cancel is for point-to-point"))
-                }
+                Some(Active::Task(_) | Active::Both(_)) => Err(request_error(
+                    "a collective operation cannot be cancelled",
+                    "MPI_Cancel is for point-to-point",
+                )),
                 None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
             },
         }
@@ -235,7 +294,10 @@ impl Request {
     /// `MPI_Grequest_complete`; `MPI_ERR_REQUEST` if it is no generalized request.
     pub fn complete(&self, process: &Process) -> Result<()> {
         let Kind::Generalized { complete, .. } = &self.kind else {
-            return Err(request_error("only a generalized request can be completed", "the request is of another kind"));
+            return Err(request_error(
+                "only a generalized request can be completed",
+                "the request is of another kind",
+            ));
         };
         complete.store(true, Ordering::Release);
         process.notify();
@@ -252,5 +314,11 @@ fn generalized_look(callbacks: &dyn Generalized, complete: bool) -> Look {
 
 #[cold]
 fn request_error(what: &str, cause: &str) -> Error {
-    Error::new(mpi::MPI_ERR_REQUEST, what, "a request handle", cause, "check which request is passed to this call")
+    Error::new(
+        mpi::MPI_ERR_REQUEST,
+        what,
+        "a request handle",
+        cause,
+        "check which request is passed to this call",
+    )
 }

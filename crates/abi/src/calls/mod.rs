@@ -1,0 +1,7 @@
+//! The hand-written half of the C interface: one module for each family of calls.
+//!
+//! A body has the name of its function in small letters without `mpi_` and `_c`, and one parameter for each C
+//! parameter, in order, already checked and converted (see [`crate::args`]). It serves both the `int` and
+//! the large-count form. It returns `verbena_mpi::Result<()>`, or `Result<(), report::Failed>` where the error
+//! belongs to another object than the one that the API table names. The generator finds bodies by scanning
+//! the files here for `pub fn name(`.

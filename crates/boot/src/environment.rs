@@ -1,0 +1,313 @@
+//! What the variables of the launchers say: how this process was started and how to reach the launcher.
+//!
+//! | variable | set by | meaning |
+//! | --- | --- | --- |
+//! | `PMI_FD`, `PMI_RANK`, `PMI_SIZE` | Hydra, `srun --mpi=pmi2`, our `mpiexec` | a connected descriptor |
+//! | `PMI_PORT`, `PMI_ID` | Hydra with `-pmi-port` | an address to connect to, and who we are there |
+//! | `VERBENA_LAUNCHER`, `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
+//! | `VERBENA_PMI` | the user | `1` or `2`: speak that version of PMI, without our extension |
+//!
+//! The functions take the environment as a closure, so that a test can make one up.
+
+use crate::error::BootError;
+use crate::report::Report;
+
+/// Looks a variable up.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// How to start.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// Alone, perhaps by mistake.
+    Singleton {
+        /// The warning for the user, if a launcher started this process as one of several.
+        warning: Option<String>,
+    },
+    /// With a launcher.
+    Launched(Launched),
+}
+
+/// A launcher, and what is known of it before it is asked.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Launched {
+    /// How to reach it.
+    pub line: Line,
+    /// What to speak.
+    pub speech: Speech,
+}
+
+/// How to reach the launcher.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// An open socket, inherited.
+    Descriptor {
+        /// Its number.
+        fd: i32,
+        /// `PMI_RANK`.
+        rank: u32,
+        /// `PMI_SIZE`.
+        size: u32,
+    },
+    /// A TCP port.
+    Port {
+        /// `host:port`.
+        address: String,
+        /// `PMI_ID`, which the launcher turns into a rank.
+        id: u32,
+    },
+}
+
+/// What to speak on the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Speech {
+    /// PMI-1; PMI-2 if the launcher insists.
+    Pmi1,
+    /// PMI-2.
+    Pmi2,
+    /// PMI-1 with our extension; all there is to know came by the environment.
+    Verbena {
+        /// The job's name.
+        job: String,
+        /// `MPI_APPNUM`.
+        appnum: u32,
+    },
+}
+
+/// What a process knows of itself once started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its rank, below `size`.
+    pub rank: u32,
+    /// The number of processes.
+    pub size: u32,
+    /// `MPI_UNIVERSE_SIZE`.
+    pub universe_size: Option<u32>,
+    /// `MPI_APPNUM`.
+    pub appnum: Option<u32>,
+    /// The job's name.
+    pub job: String,
+}
+
+/// Decides how to start. `is_socket` tells whether a descriptor number is an open socket.
+///
+/// # Errors
+/// A variable that makes no sense.
+pub fn plan(get: Lookup<'_>, is_socket: &dyn Fn(i32) -> bool) -> Result<Plan, BootError> {
+    if let Some(fd) = number::<i32>(get, "PMI_FD", "the number of an open descriptor")? {
+        let Some((rank, size)) = place(get)? else { return Ok(Plan::Singleton { warning: foreign(get) }) };
+        if !is_socket(fd) {
+            return Ok(Plan::Singleton { warning: closed_descriptor(fd, rank, size) });
+        }
+        return Ok(Plan::Launched(Launched {
+            line: Line::Descriptor { fd, rank, size },
+            speech: speech(get)?,
+        }));
+    }
+    if let (Some(address), Some(id)) = (get("PMI_PORT"), number(get, "PMI_ID", "a number")?) {
+        return Ok(Plan::Launched(Launched { line: Line::Port { address, id }, speech: speech(get)? }));
+    }
+    Ok(Plan::Singleton { warning: foreign(get) })
+}
+
+fn place(get: Lookup<'_>) -> Result<Option<(u32, u32)>, BootError> {
+    let rank = number::<u32>(get, "PMI_RANK", "a rank below PMI_SIZE")?;
+    let size = number::<u32>(get, "PMI_SIZE", "a number of processes above 0")?;
+    match (rank, size) {
+        (Some(rank), Some(size)) if rank < size => Ok(Some((rank, size))),
+        (Some(rank), Some(_)) => Err(BootError::BadVariable {
+            name: "PMI_RANK",
+            value: rank.to_string(),
+            expected: "a rank below PMI_SIZE",
+        }),
+        _ => Ok(None),
+    }
+}
+
+fn speech(get: Lookup<'_>) -> Result<Speech, BootError> {
+    match get("VERBENA_PMI").as_deref() {
+        Some("1") => return Ok(Speech::Pmi1),
+        Some("2") => return Ok(Speech::Pmi2),
+        Some(other) if !other.is_empty() => {
+            return Err(BootError::BadVariable {
+                name: "VERBENA_PMI",
+                value: other.to_owned(),
+                expected: "1 or 2",
+            });
+        }
+        _ => {}
+    }
+    match (get("VERBENA_LAUNCHER").as_deref(), get("VERBENA_JOB")) {
+        (Some("1"), Some(job)) => {
+            let appnum = number(get, "VERBENA_APPNUM", "a number")?.unwrap_or(0);
+            Ok(Speech::Verbena { job, appnum })
+        }
+        _ => Ok(Speech::Pmi1),
+    }
+}
+
+fn number<T: std::str::FromStr>(
+    get: Lookup<'_>,
+    name: &'static str,
+    expected: &'static str,
+) -> Result<Option<T>, BootError> {
+    match get(name) {
+        None => Ok(None),
+        Some(value) => match value.trim().parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(BootError::BadVariable { name, value, expected }),
+        },
+    }
+}
+
+/// The variables by which a launcher that we cannot talk to says how many processes it started: size, rank,
+/// the launcher's name, and how to get it right.
+const FOREIGN: [(&str, &str, &str, &str); 3] = [
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun", "use Verbena's own mpiexec"),
+    (
+        "SLURM_STEP_NUM_TASKS",
+        "SLURM_PROCID",
+        "srun without --mpi=pmi2",
+        "add --mpi=pmi2 to srun, or use Verbena's own mpiexec",
+    ),
+    ("PMI_SIZE", "PMI_RANK", "a launcher with another kind of PMI", "use Verbena's own mpiexec"),
+];
+
+/// The warning when the environment says that we are one of several. Only the process that its launcher
+/// calls rank 0 gives it, so that it appears once.
+fn foreign(get: Lookup<'_>) -> Option<String> {
+    let known = FOREIGN.iter().find_map(|(size_name, rank_name, launcher, advice)| {
+        let size: u32 = get(size_name)?.trim().parse().ok()?;
+        let rank: u32 = get(rank_name)?.trim().parse().ok()?;
+        Some((size > 1 && rank == 0).then(|| world_of_one(size_name, size, launcher, advice)))
+    });
+    known.unwrap_or_else(|| foreign_pmix(get))
+}
+
+/// PMIx tells its clients no size in the environment; the process of rank 1 knows at least that it is not alone.
+fn foreign_pmix(get: Lookup<'_>) -> Option<String> {
+    get("PMIX_NAMESPACE")?;
+    let several = get("PMIX_RANK")? == "1";
+    several.then(|| {
+        let advice = "use Verbena's own mpiexec, or under Slurm srun --mpi=pmi2";
+        world_of_one(
+            "PMIX_RANK",
+            1,
+            "a launcher that speaks only PMIx (prterun, mpirun, srun --mpi=pmix)",
+            advice,
+        )
+    })
+}
+
+fn world_of_one(name: &str, value: u32, launcher: &str, advice: &str) -> String {
+    Report::new(
+        "Verbena: warning: this process came up as a world of one, though it was started as one of several.",
+        format!("{name}={value} in the environment of process {}", std::process::id()),
+        format!("it was started by {launcher}, which Verbena cannot talk to"),
+        advice,
+    )
+    .to_string()
+}
+
+fn closed_descriptor(fd: i32, rank: u32, size: u32) -> Option<String> {
+    (size > 1 && rank == 0).then(|| {
+        Report::new(
+            "Verbena: warning: this process came up as a world of one, though its environment speaks of more.",
+            format!("PMI_SIZE={size}, but PMI_FD={fd} is no open socket, process {}", std::process::id()),
+            "it was started by a rank of the job, or through a script that closes inherited descriptors \
+             (Python's subprocess does)",
+            "if it is meant to be a rank of the job, start it with exec or close_fds=False; \
+             if not, unset PMI_FD for it",
+        )
+        .to_string()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Plan, BootError> {
+        let get = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string());
+        plan(&get, &|fd| fd == 7)
+    }
+
+    fn warning(pairs: &[(&str, &str)]) -> Option<String> {
+        match with(pairs).unwrap() {
+            Plan::Singleton { warning } => warning,
+            Plan::Launched(launched) => panic!("{launched:?}"),
+        }
+    }
+
+    #[test]
+    fn nothing_set_is_a_quiet_singleton() {
+        assert_eq!(with(&[]).unwrap(), Plan::Singleton { warning: None });
+    }
+
+    #[test]
+    fn a_descriptor_with_rank_and_size() {
+        let line = Line::Descriptor { fd: 7, rank: 1, size: 2 };
+        let base = [("PMI_FD", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "2")];
+        assert_eq!(with(&base).unwrap(), Plan::Launched(Launched { line, speech: Speech::Pmi1 }));
+        for (extra, speech) in [
+            (vec![("VERBENA_PMI", "2")], Speech::Pmi2),
+            (
+                vec![("VERBENA_LAUNCHER", "1"), ("VERBENA_JOB", "j")],
+                Speech::Verbena { job: "j".into(), appnum: 0 },
+            ),
+            (vec![("VERBENA_LAUNCHER", "1"), ("VERBENA_JOB", "j"), ("VERBENA_PMI", "1")], Speech::Pmi1),
+        ] {
+            match with(&[&base[..], &extra].concat()).unwrap() {
+                Plan::Launched(launched) => assert_eq!(launched.speech, speech),
+                plan => panic!("{plan:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_port_with_an_id() {
+        let line = Line::Port { address: "host:99".into(), id: 3 };
+        let plan = with(&[("PMI_PORT", "host:99"), ("PMI_ID", "3")]).unwrap();
+        assert_eq!(plan, Plan::Launched(Launched { line, speech: Speech::Pmi1 }));
+    }
+
+    #[test]
+    fn nonsense_is_an_error_that_names_the_variable() {
+        for pairs in [
+            vec![("PMI_FD", "x")],
+            vec![("PMI_FD", "7"), ("PMI_RANK", "-1"), ("PMI_SIZE", "2")],
+            vec![("PMI_FD", "7"), ("PMI_RANK", "2"), ("PMI_SIZE", "2")],
+            vec![("PMI_FD", "7"), ("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("VERBENA_PMI", "3")],
+        ] {
+            let text = with(&pairs).unwrap_err().to_string();
+            assert!(text.contains(pairs.last().unwrap().0) || text.contains("PMI_RANK"), "{text}");
+            assert_eq!(text.lines().count(), 4, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_launcher_is_warned_of_once_and_only_when_there_are_several() {
+        let ompi = |rank, size| warning(&[("OMPI_COMM_WORLD_SIZE", size), ("OMPI_COMM_WORLD_RANK", rank)]);
+        assert!(ompi("0", "4").unwrap().contains("OMPI_COMM_WORLD_SIZE=4"));
+        assert_eq!(ompi("1", "4"), None);
+        assert_eq!(ompi("0", "1"), None);
+        assert!(
+            warning(&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0")]).unwrap().contains("--mpi=pmi2")
+        );
+        assert!(warning(&[("PMIX_NAMESPACE", "n"), ("PMIX_RANK", "1")]).unwrap().contains("PMIx"));
+        assert_eq!(warning(&[("PMIX_NAMESPACE", "n"), ("PMIX_RANK", "0")]), None);
+    }
+
+    /// A batch script under Slurm has SLURM_NTASKS, but was not started as one of several.
+    #[test]
+    fn a_batch_script_is_no_foreign_launcher() {
+        assert_eq!(warning(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0"), ("SLURM_JOB_ID", "1")]), None);
+    }
+
+    #[test]
+    fn a_descriptor_that_is_closed_makes_a_singleton_with_a_warning() {
+        let pairs = [("PMI_FD", "9"), ("PMI_RANK", "0"), ("PMI_SIZE", "2")];
+        let text = warning(&pairs).unwrap();
+        assert!(text.contains("PMI_FD=9"), "{text}");
+        assert_eq!(text.lines().count(), 4, "{text}");
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong while a process finds its job.
+
+use crate::report::Report;
+use crate::wire::WireError;
+use thiserror::Error;
+
+/// An error of the start-up. Its text has four parts: what failed, on what, the likely cause, what to do.
+#[derive(Debug, Error)]
+pub enum BootError {
+    /// A variable set by a launcher (or by the user) does not have the form it must have.
+    #[error("{}", bad_variable(.name, .value, .expected))]
+    BadVariable {
+        /// The variable's name.
+        name: &'static str,
+        /// What it holds.
+        value: String,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// The launcher's port (`PMI_PORT`) could not be reached.
+    #[error("{}", Report::new("Could not connect to the launcher.", format!("PMI_PORT={address}: {source}"),
+        "the launcher has ended, or this host cannot reach the launcher's host",
+        "check that the launcher still runs and that no firewall lies between"))]
+    Connect {
+        /// The address, `host:port`.
+        address: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Reading from or writing to the launcher failed, or it closed the line.
+    #[error("{}", Report::new("Lost the line to the launcher.", format!("PMI command '{command}': {source}"),
+        "the launcher has ended or was killed", "look at what the launcher itself reported and start the job again"))]
+    Lost {
+        /// The PMI command under way.
+        command: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The launcher's text could not be read as PMI.
+    #[error("{}", Report::new("The launcher's answer is not PMI.", format!("PMI command '{command}': {source}"),
+        "PMI_FD or PMI_PORT leads to something that is no PMI launcher, or speaks another version",
+        "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec"))]
+    Garbled {
+        /// The PMI command under way.
+        command: String,
+        /// What was wrong with the text.
+        source: WireError,
+    },
+    /// The launcher answered, but not what was asked.
+    #[error("{}", Report::new("The launcher gave an unexpected answer.",
+        format!("PMI command '{command}': expected {expected}, got '{got}'"),
+        "the launcher speaks another version of PMI, or another program reads the same descriptor",
+        "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec"))]
+    Unexpected {
+        /// The PMI command under way.
+        command: String,
+        /// What the protocol calls for.
+        expected: String,
+        /// What came, shortened.
+        got: String,
+    },
+    /// The launcher refused a command (`rc` was not 0).
+    #[error("{}", Report::new("The launcher refused a command.", format!("PMI command '{command}': {reason}"),
+        "the launcher's limits are exceeded, or it does not know the command",
+        "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec"))]
+    Refused {
+        /// The PMI command under way.
+        command: String,
+        /// The launcher's words.
+        reason: String,
+    },
+    /// A business card that came back cannot be decoded.
+    #[error("{}", Report::new("A process's business card arrived damaged.", format!("card of rank {rank}: {why}"),
+        "the launcher cut or changed the value, or ranks run different versions of Verbena",
+        "make sure that every rank loads the same libmpi_abi.so"))]
+    BadCard {
+        /// Whose card.
+        rank: u32,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+fn bad_variable(name: &str, value: &str, expected: &str) -> Report {
+    Report::new(
+        "Could not understand an environment variable.",
+        format!("{name}={value}, expected {expected}"),
+        "the variable was set by hand, or left over from another launcher",
+        format!("unset {name}, or start the program with mpiexec"),
+    )
+}

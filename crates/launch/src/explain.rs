@@ -1,0 +1,174 @@
+//! The four-part messages about why a job ended.
+
+use crate::job::Failure;
+use std::ffi::OsStr;
+use verbena_boot::report::Report;
+
+/// What a message says about a rank besides its number.
+#[derive(Debug, Clone)]
+pub struct Place<'a> {
+    /// Its process id.
+    pub pid: i32,
+    /// Its host.
+    pub host: &'a str,
+    /// Its program.
+    pub program: &'a OsStr,
+}
+
+/// The message for a failure. `place` tells where a rank ran.
+pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Report {
+    let on = |rank| {
+        let place = place(rank);
+        format!("rank {rank}: pid {}, host {}, program {}", place.pid, place.host, place.program.display())
+    };
+    match failure {
+        Failure::Killed { rank, signal } => killed(*rank, *signal, on(*rank)),
+        Failure::Aborted { rank, code } => Report::new(
+            format!("Rank {rank} called MPI_Abort with code {code}; the job is ended."),
+            on(*rank),
+            "the program, or an MPI error that its error handler took as fatal",
+            "see what the rank wrote before this message",
+        ),
+        Failure::Failed { rank, code } => Report::new(
+            format!("Rank {rank} exited with code {code} before the others were done; the job is ended."),
+            on(*rank),
+            "an error in the program, which it should have reported itself",
+            "see what the rank wrote before this message; -l marks each line with its rank",
+        ),
+        Failure::NotFinalised { rank } => Report::new(
+            format!("Rank {rank} exited without calling MPI_Finalize; the job is ended."),
+            on(*rank),
+            "the program left by exit() or by the end of main() between MPI_Init and MPI_Finalize",
+            "call MPI_Finalize on every way out, or MPI_Abort where something went wrong",
+        ),
+        Failure::Absent { rank, fresh } => absent(*rank, *fresh, on(*rank)),
+        Failure::Garbled { rank, error } => Report::new(
+            format!("Rank {rank} sent its launcher something that is not PMI; the job is ended."),
+            format!("{}: {error}", on(*rank)),
+            "the program wrote to the descriptor in PMI_FD",
+            "do not write to descriptors that the program has not opened",
+        ),
+        Failure::TimedOut { after, running } => Report::new(
+            format!("The time given with --timeout is over ({} s); the job is ended.", after.as_secs_f64()),
+            format!("{running} ranks still ran"),
+            "the program takes longer than that, or its ranks wait for each other",
+            "give a longer --timeout, or attach a debugger to a rank before the time is over",
+        ),
+    }
+}
+
+fn killed(rank: u32, signal: i32, on: String) -> Report {
+    let (cause, advice) = hint(signal);
+    let what =
+        format!("Rank {rank} was killed by signal {signal} ({}); the job is ended.", signal_name(signal));
+    Report::new(what, on, cause, advice)
+}
+
+fn absent(rank: u32, fresh: bool, on: String) -> Report {
+    let call = if fresh { "without calling MPI_Init" } else { "while others still start up" };
+    Report::new(
+        format!("Rank {rank} exited {call}, but other ranks wait for it; the job is ended."),
+        on,
+        "some ranks run an MPI program and this one does not, or another MPI library",
+        "start only ranks of MPI programs that are built for this library, or none",
+    )
+}
+
+/// The likely cause of a signal, and what to do.
+fn hint(signal: i32) -> (&'static str, &'static str) {
+    match signal {
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE => (
+            "an error in the program: a wrong address, a stack overflow, or a full file system behind mapped memory",
+            "allow a core file (ulimit -c unlimited) or run one rank under a debugger",
+        ),
+        libc::SIGABRT => (
+            "the program called abort(): a failed assertion, damaged heap or uncaught exception",
+            "see what the rank wrote before this message",
+        ),
+        libc::SIGKILL => (
+            "the kernel was out of memory, a limit of the container or batch system was reached, or somebody \
+             used kill -9",
+            "look for 'Out of memory' in dmesg, and at the memory that each rank needs",
+        ),
+        libc::SIGPIPE => (
+            "the rank wrote to a pipe or socket whose reader is gone, perhaps mpiexec's own output",
+            "see whether what reads the output of mpiexec ended early",
+        ),
+        libc::SIGXCPU | libc::SIGXFSZ => ("a limit on time or file size was reached", "see ulimit -a"),
+        _ => ("somebody sent the signal, or the program itself did", "find out who sends it"),
+    }
+}
+
+/// A signal's name.
+pub fn signal_name(signal: i32) -> String {
+    const NAMES: [&str; 32] = [
+        "0",
+        "SIGHUP",
+        "SIGINT",
+        "SIGQUIT",
+        "SIGILL",
+        "SIGTRAP",
+        "SIGABRT",
+        "SIGBUS",
+        "SIGFPE",
+        "SIGKILL",
+        "SIGUSR1",
+        "SIGSEGV",
+        "SIGUSR2",
+        "SIGPIPE",
+        "SIGALRM",
+        "SIGTERM",
+        "SIGSTKFLT",
+        "SIGCHLD",
+        "SIGCONT",
+        "SIGSTOP",
+        "SIGTSTP",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGURG",
+        "SIGXCPU",
+        "SIGXFSZ",
+        "SIGVTALRM",
+        "SIGPROF",
+        "SIGWINCH",
+        "SIGIO",
+        "SIGPWR",
+        "SIGSYS",
+    ];
+    let name = usize::try_from(signal).ok().and_then(|signal| NAMES.get(signal));
+    name.map_or_else(|| format!("real-time signal {signal}"), |name| (*name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn every_failure_has_four_parts_and_names_the_rank() {
+        let place = |_| Place { pid: 77, host: "here", program: OsStr::new("prog") };
+        for failure in [
+            Failure::Killed { rank: 3, signal: 11 },
+            Failure::Killed { rank: 3, signal: 34 },
+            Failure::Aborted { rank: 3, code: 5 },
+            Failure::Failed { rank: 3, code: 5 },
+            Failure::NotFinalised { rank: 3 },
+            Failure::Absent { rank: 3, fresh: true },
+            Failure::Garbled { rank: 3, error: "bad".into() },
+        ] {
+            let text = explain(&failure, place).to_string();
+            assert_eq!(text.lines().count(), 4, "{text}");
+            assert!(text.starts_with("Rank 3 "), "{text}");
+            assert!(text.contains("pid 77, host here, program prog"), "{text}");
+        }
+        let late = Failure::TimedOut { after: Duration::from_millis(1500), running: 2 };
+        assert!(explain(&late, place).to_string().contains("(1.5 s)"));
+    }
+
+    #[test]
+    fn signals_have_their_names() {
+        assert_eq!(signal_name(libc::SIGKILL), "SIGKILL");
+        assert_eq!(signal_name(libc::SIGSYS), "SIGSYS");
+        assert_eq!(signal_name(40), "real-time signal 40");
+    }
+}

@@ -1,0 +1,385 @@
+//! When a job ends, why, and with which exit code. No I/O and no clock: the supervisor tells what happened
+//! and when, and asks what to do.
+//!
+//! Call the `handle_*` methods for what happened, then [`Job::settle`] once, then [`Job::poll_action`] until
+//! it is empty. [`Job::deadline`] says when to call [`Job::settle`] even if nothing happens.
+
+use crate::pmi::Stage;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How long ranks have between SIGTERM and SIGKILL once the job is lost.
+pub const GRACE: Duration = Duration::from_millis(200);
+/// How long the other ranks have once one has ended after a signal that the user sent to all.
+pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Why a job was ended before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// A signal killed a rank.
+    Killed {
+        /// Which one.
+        rank: u32,
+        /// By which signal.
+        signal: i32,
+    },
+    /// A rank called `MPI_Abort`.
+    Aborted {
+        /// Which one.
+        rank: u32,
+        /// With which code.
+        code: i32,
+    },
+    /// A rank exited with a code other than 0, before `MPI_Finalize` or without MPI.
+    Failed {
+        /// Which one.
+        rank: u32,
+        /// With which code.
+        code: i32,
+    },
+    /// A rank exited with code 0 after `MPI_Init` and before `MPI_Finalize`.
+    NotFinalised {
+        /// Which one.
+        rank: u32,
+    },
+    /// A rank has ended for which the others wait.
+    Absent {
+        /// Which one.
+        rank: u32,
+        /// Whether it had called `MPI_Init` at all.
+        fresh: bool,
+    },
+    /// A rank sent its launcher something that is no PMI.
+    Garbled {
+        /// Which one.
+        rank: u32,
+        /// What was wrong.
+        error: String,
+    },
+    /// The time given with `--timeout` is over.
+    TimedOut {
+        /// How long it was.
+        after: Duration,
+        /// How many ranks still ran.
+        running: u32,
+    },
+}
+
+impl Failure {
+    /// The job's exit code.
+    pub fn code(&self) -> i32 {
+        match self {
+            Failure::Killed { signal, .. } => 128 + signal,
+            Failure::Aborted { code, .. } => verbena_boot::exit_byte(*code),
+            Failure::Failed { code, .. } => *code,
+            Failure::NotFinalised { .. } | Failure::Absent { .. } | Failure::Garbled { .. } => 1,
+            Failure::TimedOut { .. } => 124,
+        }
+    }
+
+    /// Of several failures seen at once, the lowest is taken as the cause and the others as its effects: a
+    /// rank that is killed makes its peers abort or fail, never the other way round.
+    fn order(&self) -> u8 {
+        match self {
+            Failure::Killed { .. } => 0,
+            Failure::Aborted { .. } => 1,
+            Failure::Garbled { .. } => 2,
+            Failure::Failed { .. } => 3,
+            Failure::NotFinalised { .. } => 4,
+            Failure::Absent { .. } => 5,
+            Failure::TimedOut { .. } => 6,
+        }
+    }
+}
+
+/// What the supervisor must do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Send a signal to all ranks that still run.
+    Signal(i32),
+    /// Stop this process, as the shell expects after Ctrl-Z.
+    StopSelf,
+}
+
+/// A job under way.
+#[derive(Debug)]
+pub struct Job {
+    /// How each rank ended, if it has, and how far it was then.
+    exits: Vec<Option<(Exit, Stage)>>,
+    running: u32,
+    suspects: Vec<Failure>,
+    cause: Option<Failure>,
+    user_signal: Option<i32>,
+    interrupts: u32,
+    kill_at: Option<Duration>,
+    time_limit: Option<Duration>,
+    actions: VecDeque<Action>,
+}
+
+impl Job {
+    /// A job of `size` ranks that have been started.
+    pub fn new(size: u32, time_limit: Option<Duration>) -> Job {
+        Job {
+            exits: vec![None; size as usize],
+            running: size,
+            suspects: Vec::new(),
+            cause: None,
+            user_signal: None,
+            interrupts: 0,
+            kill_at: None,
+            time_limit,
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// Whether all ranks have ended.
+    pub fn is_over(&self) -> bool {
+        self.running == 0
+    }
+
+    /// Why the job was ended early.
+    pub fn cause(&self) -> Option<&Failure> {
+        self.cause.as_ref()
+    }
+
+    /// The terminating signal that the user sent to the whole job.
+    pub fn user_signal(&self) -> Option<i32> {
+        self.user_signal
+    }
+
+    /// When [`Job::settle`] must be called again, in time since the start.
+    pub fn deadline(&self) -> Option<Duration> {
+        if self.cause.is_some() {
+            self.kill_at
+        } else {
+            [self.kill_at, self.time_limit].into_iter().flatten().min()
+        }
+    }
+
+    /// A rank has ended; `stage` is how far its PMI life was.
+    pub fn handle_exit(&mut self, rank: u32, exit: Exit, stage: Stage) {
+        self.exits[rank as usize] = Some((exit, stage));
+        self.running -= 1;
+        match (exit, stage) {
+            (Exit::Signal(signal), _) => self.suspects.push(Failure::Killed { rank, signal }),
+            (Exit::Code(0), Stage::Initialised) => self.suspects.push(Failure::NotFinalised { rank }),
+            // A rank that has finalized may exit with any code: it has left the others nothing to wait for.
+            (Exit::Code(0), _) | (Exit::Code(_), Stage::Finalised) => {}
+            (Exit::Code(code), _) => self.suspects.push(Failure::Failed { rank, code }),
+        }
+    }
+
+    /// A rank called `MPI_Abort`.
+    pub fn handle_abort(&mut self, rank: u32, code: i32) {
+        self.suspects.push(Failure::Aborted { rank, code });
+    }
+
+    /// A rank sent what is no PMI.
+    pub fn handle_garbled(&mut self, rank: u32, error: String) {
+        self.suspects.push(Failure::Garbled { rank, error });
+    }
+
+    /// This process got a signal that is meant for the job.
+    pub fn handle_signal(&mut self, signal: i32) {
+        match signal {
+            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => {
+                self.user_signal.get_or_insert(signal);
+                self.interrupts += u32::from(signal == libc::SIGINT);
+                let hard = self.interrupts > 1;
+                self.actions.push_back(Action::Signal(if hard { libc::SIGKILL } else { signal }));
+            }
+            libc::SIGTSTP => self.actions.extend([Action::Signal(signal), Action::StopSelf]),
+            _ => self.actions.push_back(Action::Signal(signal)),
+        }
+    }
+
+    /// Draws the conclusions of all that has been handled, at `now` since the start. `someone_waits`: whether
+    /// some rank waits at the launcher for all others.
+    pub fn settle(&mut self, now: Duration, someone_waits: bool) {
+        self.look_for_absent(someone_waits);
+        self.look_at_the_time(now);
+        let first = self.suspects.drain(..).min_by_key(Failure::order);
+        if let (None, Some(failure)) = (&self.cause, first) {
+            self.end(failure, now);
+        }
+        if self.kill_at.is_some_and(|at| now >= at) {
+            self.kill_at = None;
+            self.actions.push_back(Action::Signal(libc::SIGKILL));
+        }
+    }
+
+    /// The next thing to do.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// The job's exit code: of what ended it early, or else of the first rank that exited with one other than 0.
+    pub fn exit_code(&self) -> i32 {
+        match (&self.cause, self.user_signal) {
+            // However a rank was killed after the user's signal (a second one kills hard), that one counts.
+            (Some(Failure::Killed { .. }), Some(signal)) => return 128 + signal,
+            (Some(cause), _) => return cause.code(),
+            _ => {}
+        }
+        self.failed_after_finalize().map_or(0, |(_, code)| code)
+    }
+
+    /// The first rank that finalized properly and then exited with a code other than 0.
+    pub fn failed_after_finalize(&self) -> Option<(u32, i32)> {
+        (0..).zip(&self.exits).find_map(|(rank, exit)| match exit {
+            Some((Exit::Code(code), _)) if *code != 0 => Some((rank, *code)),
+            _ => None,
+        })
+    }
+
+    /// A rank that waits for one that has ended would wait for ever.
+    fn look_for_absent(&mut self, someone_waits: bool) {
+        let ended = (0..).zip(&self.exits).find_map(|(rank, exit)| exit.map(|(_, stage)| (rank, stage)));
+        if let (true, Some((rank, stage))) = (someone_waits, ended) {
+            self.suspects.push(Failure::Absent { rank, fresh: stage == Stage::Fresh });
+        }
+    }
+
+    fn look_at_the_time(&mut self, now: Duration) {
+        if let Some(after) = self.time_limit.filter(|limit| now >= *limit && self.running > 0) {
+            self.suspects.push(Failure::TimedOut { after, running: self.running });
+        }
+    }
+
+    fn end(&mut self, failure: Failure, now: Duration) {
+        let by_user = self.user_signal.is_some();
+        self.cause = Some(failure);
+        if !by_user {
+            self.actions.push_back(Action::Signal(libc::SIGTERM));
+        }
+        self.kill_at = Some(now + if by_user { GRACE_AFTER_USER_SIGNAL } else { GRACE });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(5);
+
+    fn actions(job: &mut Job) -> Vec<Action> {
+        std::iter::from_fn(|| job.poll_action()).collect()
+    }
+
+    #[test]
+    fn a_good_job_needs_nothing_done() {
+        let mut job = Job::new(2, None);
+        job.handle_exit(0, Exit::Code(0), Stage::Fresh);
+        job.handle_exit(1, Exit::Code(0), Stage::Finalised);
+        job.settle(NOW, false);
+        assert!(job.is_over());
+        assert_eq!((actions(&mut job), job.exit_code(), job.deadline()), (vec![], 0, None));
+    }
+
+    #[test]
+    fn a_death_ends_the_job_first_gently_then_hard() {
+        let mut job = Job::new(2, None);
+        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
+        job.settle(NOW, false);
+        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
+        assert_eq!(job.deadline(), Some(NOW + GRACE));
+        job.settle(NOW + GRACE, false);
+        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
+        assert_eq!((job.deadline(), job.exit_code()), (None, 137));
+    }
+
+    #[test]
+    fn every_bad_end_has_its_code() {
+        for (exit, stage, code) in [
+            (Exit::Code(3), Stage::Fresh, 3),
+            (Exit::Code(3), Stage::Initialised, 3),
+            (Exit::Code(0), Stage::Initialised, 1),
+            (Exit::Signal(11), Stage::Finalised, 139),
+        ] {
+            let mut job = Job::new(2, None);
+            job.handle_exit(0, exit, stage);
+            job.settle(NOW, false);
+            assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)], "{exit:?} {stage:?}");
+            assert_eq!(job.exit_code(), code, "{exit:?} {stage:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_after_finalize_counts_but_kills_nobody() {
+        let mut job = Job::new(2, None);
+        job.handle_exit(0, Exit::Code(4), Stage::Finalised);
+        job.settle(NOW, false);
+        assert_eq!((actions(&mut job), job.exit_code()), (vec![], 4));
+    }
+
+    #[test]
+    fn the_killed_rank_is_the_cause_and_not_the_peer_that_aborted_over_it() {
+        let mut job = Job::new(3, None);
+        job.handle_abort(0, 15);
+        job.handle_exit(2, Exit::Code(1), Stage::Initialised);
+        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
+        job.settle(NOW, false);
+        assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
+    }
+
+    #[test]
+    fn the_first_cause_stays() {
+        let mut job = Job::new(2, None);
+        job.handle_abort(0, 7);
+        job.settle(NOW, false);
+        job.handle_exit(1, Exit::Signal(libc::SIGTERM), Stage::Initialised);
+        job.settle(NOW, false);
+        assert_eq!(job.exit_code(), 7);
+    }
+
+    #[test]
+    fn waiting_for_a_rank_that_has_ended_is_hopeless() {
+        let mut job = Job::new(2, None);
+        job.handle_exit(1, Exit::Code(0), Stage::Fresh);
+        job.settle(NOW, false);
+        assert_eq!(job.cause(), None);
+        job.settle(NOW, true);
+        assert_eq!(job.cause(), Some(&Failure::Absent { rank: 1, fresh: true }));
+    }
+
+    #[test]
+    fn the_time_limit_ends_the_job_with_124() {
+        let mut job = Job::new(2, Some(NOW));
+        assert_eq!(job.deadline(), Some(NOW));
+        job.settle(NOW, false);
+        assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Signal(libc::SIGTERM)], 124));
+    }
+
+    #[test]
+    fn signals_are_passed_on_and_a_second_interrupt_kills() {
+        let mut job = Job::new(2, None);
+        for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGCONT] {
+            job.handle_signal(signal);
+            assert_eq!(actions(&mut job), [Action::Signal(signal)]);
+        }
+        job.handle_signal(libc::SIGINT);
+        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
+        job.handle_signal(libc::SIGTSTP);
+        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTSTP), Action::StopSelf]);
+    }
+
+    #[test]
+    fn after_a_users_signal_the_others_get_longer_and_no_second_signal() {
+        let mut job = Job::new(2, None);
+        job.handle_signal(libc::SIGINT);
+        job.handle_exit(0, Exit::Signal(libc::SIGINT), Stage::Initialised);
+        job.settle(NOW, false);
+        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGINT)]);
+        assert_eq!(job.deadline(), Some(NOW + GRACE_AFTER_USER_SIGNAL));
+        assert_eq!(job.exit_code(), 130);
+    }
+}

@@ -1,0 +1,167 @@
+//! Leaves nothing behind. Three ways, each for what the one before does not catch:
+//! - Each rank dies with `mpiexec` (`PR_SET_PDEATHSIG`, set in [`crate::sys::tie_to_parent`]).
+//! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends it.
+//! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every process that
+//!   has the job's name in its environment.
+
+use crate::sys;
+use std::fs;
+use std::io::{self, PipeReader, Read, Write};
+use std::time::{Duration, Instant};
+
+/// The longest that ending leftovers may take. A process in an uninterruptible system call outlives it.
+const SWEEP_TIME_MAX: Duration = Duration::from_secs(1);
+/// The pause between two looks at what is left.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A small process that outlives a killed `mpiexec` for a moment. It holds the reading end of a pipe; the
+/// end of that pipe without a word before means that `mpiexec` has been killed.
+#[derive(Debug)]
+pub struct Watcher {
+    pid: i32,
+    pipe: Option<io::PipeWriter>,
+}
+
+impl Watcher {
+    /// Splits it off. Call this before any rank is started.
+    ///
+    /// # Errors
+    /// No process or pipe can be had.
+    pub fn start(job: &str) -> io::Result<Watcher> {
+        let (reader, writer) = io::pipe()?;
+        let mut ends = Some((reader, writer));
+        let pid = sys::fork(|| {
+            if let Some((reader, writer)) = ends.take() {
+                drop(writer);
+                sys::become_background(c"mpiexec-watcher");
+                watch(reader, job);
+            }
+        })?;
+        Ok(Watcher { pid, pipe: ends.map(|(_, writer)| writer) })
+    }
+
+    /// Tells it of a process group.
+    pub fn add(&mut self, group: i32) {
+        self.tell(group);
+    }
+
+    /// Tells it that a process group's leader has ended; its number may soon be another's.
+    pub fn remove(&mut self, group: i32) {
+        self.tell(-group);
+    }
+
+    /// The job is over: the watcher goes.
+    pub fn dismiss(&mut self) {
+        self.tell(0);
+        self.pipe = None;
+    }
+
+    fn tell(&mut self, number: i32) {
+        // A watcher that somebody has killed cannot help any more; the job itself goes on.
+        let _ = self.pipe.as_mut().map(|pipe| pipe.write_all(&number.to_ne_bytes()));
+    }
+}
+
+/// The life of the watcher.
+fn watch(mut reader: PipeReader, job: &str) {
+    let mut groups = Vec::new();
+    let mut number = [0; 4];
+    while reader.read_exact(&mut number).is_ok() {
+        match i32::from_ne_bytes(number) {
+            0 => return,
+            group if group > 0 => groups.push(group),
+            group => groups.retain(|&known| known != -group),
+        }
+    }
+    groups.iter().for_each(|&group| sys::signal_group(group, libc::SIGKILL));
+    let mark = format!("VERBENA_JOB={job}");
+    until_none_is_left(|| marked(&mark));
+}
+
+/// Ends all that the ranks have left behind: our children, except the watcher.
+pub fn sweep(watcher: &Watcher) {
+    until_none_is_left(|| {
+        while sys::reap().is_some() {}
+        children().into_iter().filter(|&pid| pid != watcher.pid).collect()
+    });
+}
+
+/// Waits for a watcher that has been dismissed, so that not even it is left.
+pub fn reap_watcher(watcher: &Watcher) {
+    let start = Instant::now();
+    while start.elapsed() < SWEEP_TIME_MAX && children().contains(&watcher.pid) {
+        if sys::reap().is_none() {
+            std::thread::sleep(PAUSE / 10);
+        }
+    }
+}
+
+fn until_none_is_left(find: impl Fn() -> Vec<i32>) {
+    let start = Instant::now();
+    while start.elapsed() < SWEEP_TIME_MAX {
+        let left = find();
+        if left.is_empty() {
+            return;
+        }
+        left.into_iter().for_each(|pid| sys::signal_process(pid, libc::SIGKILL));
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Our children, from the kernel's list where it keeps one.
+fn children() -> Vec<i32> {
+    let me = sys::process_id();
+    match fs::read_to_string(format!("/proc/self/task/{me}/children")) {
+        Ok(list) => list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
+        Err(_) => processes().filter(|&pid| parent(pid) == Some(me)).collect(),
+    }
+}
+
+fn processes() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The program's name stands in parentheses and may contain anything; state and parent follow it.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The processes with this variable in their environment.
+fn marked(mark: &str) -> Vec<i32> {
+    let has_mark =
+        |environment: &[u8]| environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes());
+    let is_marked = |pid: &i32| fs::read(format!("/proc/{pid}/environ")).is_ok_and(|bytes| has_mark(&bytes));
+    processes().filter(is_marked).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn children_and_marks_are_found() {
+        let mut sleeper = Command::new("sleep").arg("60").env("VERBENA_JOB", "mark-test-1").spawn().unwrap();
+        let pid = sleeper.id().cast_signed();
+        assert_eq!(parent(pid), Some(sys::process_id()));
+        // The child appears under its new environment only once it has left this process's image.
+        let start = Instant::now();
+        while marked("VERBENA_JOB=mark-test-1") != [pid] {
+            assert!(start.elapsed() < Duration::from_secs(5));
+            std::thread::sleep(PAUSE);
+        }
+        assert_eq!(marked("VERBENA_JOB=mark-test"), [0; 0]);
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_has_no_parent() {
+        let mut gone = Command::new("true").stdout(Stdio::null()).spawn().unwrap();
+        let pid = gone.id().cast_signed();
+        gone.wait().unwrap();
+        assert_eq!(parent(pid), None);
+    }
+}

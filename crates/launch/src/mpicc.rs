@@ -1,0 +1,64 @@
+//! The command `mpicc`, and under the names `mpicxx` and `mpic++` the one for C++.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use verbena_boot::report::Report;
+use verbena_launch::wrapper::{Language, Prefix, Task, task};
+
+fn main() {
+    let mut words = env::args_os();
+    let name = words.next().unwrap_or_else(|| "mpicc".into());
+    let language = Language::of_name(&name);
+    let arguments: Vec<OsString> = words.collect();
+    let prefix = find_prefix().unwrap_or_else(|report| stop(&report));
+    match task(language, &prefix, env::var_os(language.variable()), &arguments) {
+        Task::Print(line) => println!("{line}"),
+        Task::Run(command) => stop(&run(&command, language)),
+    }
+}
+
+/// Becomes the compiler; returns only if that fails.
+fn run(command: &[OsString], language: Language) -> Report {
+    let Some((compiler, arguments)) = command.split_first() else { return no_compiler(language) };
+    let error = Command::new(compiler).args(arguments).exec();
+    Report::new(
+        "Could not run the compiler.",
+        format!("{}: {error}", compiler.display()),
+        "it is not installed, or not in PATH",
+        format!("install one, or name another by {} or -cc=NAME (-cxx=NAME)", language.variable()),
+    )
+}
+
+fn no_compiler(language: Language) -> Report {
+    let variable = language.variable();
+    Report::new(
+        "No compiler is named.",
+        variable,
+        "the variable holds only spaces",
+        format!("unset {variable}"),
+    )
+}
+
+/// The installation that this very file is a part of: PREFIX/bin/mpicc. `VERBENA_PREFIX` names another.
+fn find_prefix() -> Result<Prefix, Report> {
+    let named = env::var_os("VERBENA_PREFIX").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let own = || env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.to_owned()));
+    let prefix = Prefix(named.or_else(own).unwrap_or_default());
+    if prefix.include().join("mpi.h").is_file() {
+        return Ok(prefix);
+    }
+    Err(Report::new(
+        "Found no mpi.h.",
+        prefix.include().display().to_string(),
+        "this mpicc is not in the bin directory of an installation",
+        "run make install PREFIX=..., or set VERBENA_PREFIX to where it was installed",
+    ))
+}
+
+fn stop(report: &Report) -> ! {
+    eprintln!("mpicc: {report}");
+    std::process::exit(1)
+}

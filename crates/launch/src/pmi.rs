@@ -1,0 +1,214 @@
+//! The launcher's side of PMI, without I/O: bytes of the ranks in, bytes for the ranks and events out.
+//!
+//! Call [`Server::handle_bytes`] when a rank's line has something, then [`Server::poll_output`] and
+//! [`Server::poll_event`] until they are empty.
+
+mod commands1;
+mod commands2;
+
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use verbena_boot::wire::{Dialect, Inbox, Message, WireError};
+
+/// The longest message taken from a rank, in bytes.
+const MESSAGE_LENGTH_MAX: usize = 1 << 20;
+/// The longest key, as told to the ranks, in bytes.
+const KEY_LENGTH_MAX: usize = 64;
+/// The longest value, as told to the ranks, in bytes.
+const VALUE_LENGTH_MAX: usize = 1024;
+
+/// How far a rank is in its life as an MPI process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// It has not called `MPI_Init`: perhaps it is no MPI program.
+    Fresh,
+    /// Between `MPI_Init` and `MPI_Finalize`.
+    Initialised,
+    /// It has called `MPI_Finalize`.
+    Finalised,
+}
+
+/// What the supervisor must know.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A rank called `MPI_Abort`.
+    Abort {
+        /// Which one.
+        rank: u32,
+        /// With which code.
+        code: i32,
+    },
+    /// A rank sent what is no PMI; its line is of no use any more.
+    Garbled {
+        /// Which one.
+        rank: u32,
+        /// What was wrong.
+        error: WireError,
+    },
+}
+
+/// What the ranks can ask about the job.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// The job's name.
+    pub job: String,
+    /// The number of the MPMD part of each rank.
+    pub appnums: Vec<u32>,
+}
+
+/// What a rank waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Barrier,
+    Fence,
+    Exchange,
+}
+
+#[derive(Debug)]
+struct Peer {
+    inbox: Inbox,
+    dialect: Dialect,
+    stage: Stage,
+    waiting: Option<Waiting>,
+    card: String,
+    /// Inside a multi-line PMI-1 command, which ends with `endcmd`.
+    in_block: bool,
+}
+
+/// The launcher's side of all ranks' lines.
+#[derive(Debug)]
+pub struct Server {
+    about: About,
+    peers: Vec<Peer>,
+    values: HashMap<String, String>,
+    names: HashMap<String, String>,
+    outputs: VecDeque<(u32, Rc<[u8]>)>,
+    events: VecDeque<Event>,
+}
+
+impl Server {
+    /// A server for one job; the number of ranks is that of `about.appnums`.
+    pub fn new(about: About) -> Server {
+        let peer = |_: &u32| Peer {
+            inbox: Inbox::new(MESSAGE_LENGTH_MAX),
+            dialect: Dialect::One,
+            stage: Stage::Fresh,
+            waiting: None,
+            card: String::new(),
+            in_block: false,
+        };
+        let peers = about.appnums.iter().map(peer).collect::<Vec<_>>();
+        // What MPICH's library asks for: all ranks are on node 0.
+        let mapping = format!("(vector,(0,1,{}))", peers.len());
+        let values = HashMap::from([("PMI_process_mapping".to_owned(), mapping)]);
+        let (outputs, events, names) = Default::default();
+        Server { about, peers, values, names, outputs, events }
+    }
+
+    /// The job's name.
+    pub fn job(&self) -> &str {
+        &self.about.job
+    }
+
+    /// The number of ranks.
+    pub fn size(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// How far a rank is.
+    pub fn stage(&self, rank: u32) -> Stage {
+        self.peers[rank as usize].stage
+    }
+
+    /// Whether some rank waits for all the others. If one of these has ended, it waits in vain.
+    pub fn someone_waits(&self) -> bool {
+        self.peers.iter().any(|peer| peer.waiting.is_some())
+    }
+
+    /// Takes what a rank has sent.
+    pub fn handle_bytes(&mut self, rank: u32, bytes: &[u8]) {
+        self.peers[rank as usize].inbox.push(bytes);
+        loop {
+            let peer = &mut self.peers[rank as usize];
+            let dialect = peer.dialect;
+            match peer.inbox.next(dialect) {
+                Ok(None) => return,
+                Ok(Some(frame)) => self.handle_frame(rank, &frame, dialect),
+                Err(error) => return self.events.push_back(Event::Garbled { rank, error }),
+            }
+        }
+    }
+
+    /// The next bytes for a rank.
+    pub fn poll_output(&mut self) -> Option<(u32, Rc<[u8]>)> {
+        self.outputs.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn handle_frame(&mut self, rank: u32, frame: &str, dialect: Dialect) {
+        if self.peers[rank as usize].in_block {
+            return self.handle_block_line(rank, frame);
+        }
+        match Message::parse(frame, dialect) {
+            Ok(message) if dialect == Dialect::Two => self.handle2(rank, &message),
+            Ok(message) => self.handle1(rank, frame, &message),
+            Err(error) => self.events.push_back(Event::Garbled { rank, error }),
+        }
+    }
+
+    fn answer(&mut self, rank: u32, message: &Message) {
+        let bytes = message.emit(self.peers[rank as usize].dialect);
+        self.outputs.push_back((rank, bytes.into()));
+    }
+
+    fn abort(&mut self, rank: u32, message: &Message) {
+        self.events.push_back(Event::Abort { rank, code: message.number("exitcode").unwrap_or(1) });
+    }
+
+    /// A rank waits; if it was the last one, all go on.
+    fn wait(&mut self, rank: u32, waiting: Waiting) {
+        self.peers[rank as usize].waiting = Some(waiting);
+        if self.peers.iter().all(|peer| peer.waiting.is_some()) {
+            self.release();
+        }
+    }
+
+    fn release(&mut self) {
+        let exchanges = self.peers.iter().filter(|peer| peer.waiting == Some(Waiting::Exchange)).count();
+        let cards = match exchanges {
+            0 => Rc::from([]),
+            _ if exchanges == self.peers.len() => self.all_cards(),
+            _ => mixed_up(),
+        };
+        for rank in 0..self.peers.len() as u32 {
+            match self.peers[rank as usize].waiting.take() {
+                Some(Waiting::Exchange) => self.outputs.push_back((rank, Rc::clone(&cards))),
+                Some(Waiting::Fence) => self.answer(rank, &Message::new("kvs-fence-response").with("rc", 0)),
+                _ => self.answer(rank, &Message::new("barrier_out").with("rc", 0)),
+            }
+        }
+    }
+
+    /// All cards in one message, made once for all ranks.
+    fn all_cards(&mut self) -> Rc<[u8]> {
+        let cards: Vec<String> = self.peers.iter_mut().map(|peer| std::mem::take(&mut peer.card)).collect();
+        Message::new("verbena_cards").with("cards", cards.join(",")).emit(Dialect::One).into()
+    }
+}
+
+/// Some ranks exchange cards while others only wait: they run different programs or versions.
+fn mixed_up() -> Rc<[u8]> {
+    let words = "some ranks called barrier where others exchange cards";
+    Message::new("verbena_cards")
+        .with("rc", -1)
+        .with("msg", words.replace(' ', "_"))
+        .emit(Dialect::One)
+        .into()
+}
+
+#[cfg(test)]
+mod tests;

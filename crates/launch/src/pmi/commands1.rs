@@ -1,0 +1,122 @@
+//! The PMI-1 commands, and our extension.
+
+use super::{KEY_LENGTH_MAX, Server, Stage, VALUE_LENGTH_MAX, Waiting};
+use verbena_boot::wire::{Dialect, Message};
+
+impl Server {
+    pub(super) fn handle1(&mut self, rank: u32, frame: &str, message: &Message) {
+        match message.cmd.as_str() {
+            "init" => self.init(rank, message),
+            "get_maxes" => self.answer(rank, &maxes()),
+            "get_appnum" => {
+                let appnum = self.about.appnums[rank as usize];
+                self.answer(rank, &ok("appnum").with("appnum", appnum));
+            }
+            "get_universe_size" => self.answer(rank, &ok("universe_size").with("size", self.size())),
+            "get_my_kvsname" => self.answer(rank, &ok("my_kvsname").with("kvsname", &self.about.job.clone())),
+            "get_ranks2hosts" => self.refuse1(rank, "put_ranks2hosts"),
+            "put" => self.put(rank, message),
+            "get" => self.get(rank, message),
+            "barrier_in" => self.wait(rank, Waiting::Barrier),
+            "publish_name" | "lookup_name" | "unpublish_name" => self.name1(rank, message),
+            "finalize" => {
+                self.peers[rank as usize].stage = Stage::Finalised;
+                self.answer(rank, &ok("finalize_ack"));
+            }
+            "abort" => self.abort(rank, message),
+            "spawn" => {
+                self.peers[rank as usize].in_block = frame.starts_with("mcmd");
+                if !self.peers[rank as usize].in_block {
+                    self.refuse1(rank, "spawn_result");
+                }
+            }
+            "verbena_hello" => self.peers[rank as usize].stage = Stage::Initialised,
+            "verbena_bye" => self.peers[rank as usize].stage = Stage::Finalised,
+            "verbena_exchange" => {
+                self.peers[rank as usize].card = message.get("card").unwrap_or("").to_owned();
+                self.wait(rank, Waiting::Exchange);
+            }
+            other => self.refuse1(rank, &format!("{other}_result")),
+        }
+    }
+
+    /// A line inside a multi-line command. Only `spawn` has such, and it is not supported.
+    pub(super) fn handle_block_line(&mut self, rank: u32, line: &str) {
+        if line == "endcmd" {
+            self.peers[rank as usize].in_block = false;
+            self.refuse1(rank, "spawn_result");
+        }
+    }
+
+    /// The greeting, in PMI-1 form for both versions. What follows is in the version agreed on.
+    fn init(&mut self, rank: u32, message: &Message) {
+        let two = message.number("pmi_version") == Some(2);
+        let version = if two { (2, 0) } else { (1, 1) };
+        let answer = Message::new("response_to_init")
+            .with("pmi_version", version.0)
+            .with("pmi_subversion", version.1)
+            .with("rc", 0);
+        self.answer(rank, &answer);
+        self.peers[rank as usize].stage = Stage::Initialised;
+        if two {
+            self.peers[rank as usize].dialect = Dialect::Two;
+        }
+    }
+
+    fn put(&mut self, rank: u32, message: &Message) {
+        let (Some(key), value) = (message.get("key"), message.get("value").unwrap_or("")) else {
+            return self.refuse1(rank, "put_result");
+        };
+        if key.len() > KEY_LENGTH_MAX || value.len() > VALUE_LENGTH_MAX {
+            return self.answer(rank, &Message::new("put_result").with("rc", -1).with("msg", "too_long"));
+        }
+        self.values.insert(key.to_owned(), value.to_owned());
+        self.answer(rank, &ok("put_result").with("msg", "success"));
+    }
+
+    fn get(&mut self, rank: u32, message: &Message) {
+        let found = message.get("key").and_then(|key| self.values.get(key));
+        let answer = match found {
+            Some(value) => ok("get_result").with("msg", "success").with("value", value),
+            None => Message::new("get_result")
+                .with("rc", -1)
+                .with("msg", "key_not_found")
+                .with("value", "unknown"),
+        };
+        self.answer(rank, &answer);
+    }
+
+    /// `MPI_Publish_name` and its kin, within this job.
+    fn name1(&mut self, rank: u32, message: &Message) {
+        let service = message.get("service").unwrap_or("").to_owned();
+        let (answer, found) = match message.cmd.as_str() {
+            "publish_name" => {
+                self.names.insert(service, message.get("port").unwrap_or("").to_owned());
+                ("publish_result", Some(String::new()))
+            }
+            "unpublish_name" => ("unpublish_result", self.names.remove(&service).map(|_| String::new())),
+            _ => ("lookup_result", self.names.get(&service).cloned()),
+        };
+        match found {
+            Some(port) if port.is_empty() => self.answer(rank, &ok(answer).with("info", "ok")),
+            Some(port) => self.answer(rank, &ok(answer).with("info", "ok").with("port", port)),
+            None => self.answer(rank, &Message::new(answer).with("rc", 1).with("info", "no_such_name")),
+        }
+    }
+
+    fn refuse1(&mut self, rank: u32, answer: &str) {
+        self.answer(
+            rank,
+            &Message::new(answer).with("rc", -1).with("msg", "not_supported_by_verbena_mpiexec"),
+        );
+    }
+}
+
+fn ok(answer: &str) -> Message {
+    Message::new(answer).with("rc", 0)
+}
+
+fn maxes() -> Message {
+    let answer = ok("maxes").with("kvsname_max", 256).with("keylen_max", KEY_LENGTH_MAX);
+    answer.with("vallen_max", VALUE_LENGTH_MAX)
+}

@@ -1,0 +1,91 @@
+//! The PMI-2 commands.
+
+use super::{Server, Stage, Waiting};
+use verbena_boot::wire::Message;
+
+impl Server {
+    pub(super) fn handle2(&mut self, rank: u32, message: &Message) {
+        match message.cmd.as_str() {
+            "fullinit" => self.full_init(rank, message),
+            "job-getid" => {
+                let job = self.about.job.clone();
+                self.answer(rank, &ok(message).with("jobid", job));
+            }
+            "info-getjobattr" => self.job_attribute(rank, message),
+            "info-putnodeattr" => {
+                self.store(&node_key(message), message);
+                self.answer(rank, &ok(message));
+            }
+            "info-getnodeattr" => self.look_up(rank, message, &node_key(message)),
+            "kvs-put" => {
+                self.store(message.get("key").unwrap_or(""), message);
+                self.answer(rank, &ok(message));
+            }
+            "kvs-get" => self.look_up(rank, message, message.get("key").unwrap_or("")),
+            "kvs-fence" => self.wait(rank, Waiting::Fence),
+            "finalize" => {
+                self.peers[rank as usize].stage = Stage::Finalised;
+                self.answer(rank, &ok(message));
+            }
+            "abort" => self.abort(rank, message),
+            _ => self.answer(
+                rank,
+                &response(message).with("rc", 1).with("errmsg", "not supported by this mpiexec"),
+            ),
+        }
+    }
+
+    fn full_init(&mut self, rank: u32, message: &Message) {
+        self.peers[rank as usize].stage = Stage::Initialised;
+        let answer = response(message)
+            .with("pmi-version", 2)
+            .with("pmi-subversion", 0)
+            .with("rank", rank)
+            .with("size", self.size())
+            .with("appnum", self.about.appnums[rank as usize])
+            .with("debugged", "FALSE")
+            .with("pmiverbose", "FALSE")
+            .with("rc", 0);
+        self.answer(rank, &answer);
+    }
+
+    fn job_attribute(&mut self, rank: u32, message: &Message) {
+        match message.get("key") {
+            Some("universeSize") => {
+                let size = self.size();
+                self.answer(rank, &response(message).with("found", "TRUE").with("value", size).with("rc", 0));
+            }
+            key => self.look_up(rank, message, key.unwrap_or("")),
+        }
+    }
+
+    fn store(&mut self, key: &str, message: &Message) {
+        self.values.insert(key.to_owned(), message.get("value").unwrap_or("").to_owned());
+    }
+
+    fn look_up(&mut self, rank: u32, message: &Message, key: &str) {
+        let answer = match self.values.get(key) {
+            Some(value) => response(message).with("found", "TRUE").with("value", value).with("rc", 0),
+            None => response(message).with("found", "FALSE").with("rc", 0),
+        };
+        self.answer(rank, &answer);
+    }
+}
+
+/// Node attributes have a name space of their own; there is one node.
+fn node_key(message: &Message) -> String {
+    format!("node/{}", message.get("key").unwrap_or(""))
+}
+
+/// The answer's name, and the thread's mark if the client gave one.
+fn response(message: &Message) -> Message {
+    let answer = Message::new(&format!("{}-response", message.cmd));
+    match message.get("thrid") {
+        Some(thread) => answer.with("thrid", thread),
+        None => answer,
+    }
+}
+
+fn ok(message: &Message) -> Message {
+    response(message).with("rc", 0)
+}

@@ -1,0 +1,156 @@
+//! The server driven by texts, without any process.
+
+use super::*;
+
+fn server(size: usize) -> Server {
+    Server::new(About { job: "job".into(), appnums: vec![0; size] })
+}
+
+fn outputs(server: &mut Server) -> Vec<(u32, String)> {
+    std::iter::from_fn(|| server.poll_output())
+        .map(|(rank, bytes)| (rank, String::from_utf8(bytes.to_vec()).unwrap()))
+        .collect()
+}
+
+fn ask(server: &mut Server, rank: u32, text: &str) -> String {
+    server.handle_bytes(rank, text.as_bytes());
+    outputs(server)
+        .into_iter()
+        .map(|(to, text)| {
+            assert_eq!(to, rank);
+            text
+        })
+        .collect()
+}
+
+fn counted(text: &str) -> String {
+    format!("{:6}{text}", text.len())
+}
+
+#[test]
+fn a_whole_pmi1_life() {
+    let mut server = server(1);
+    assert_eq!(server.stage(0), Stage::Fresh);
+    assert_eq!(
+        ask(&mut server, 0, "cmd=init pmi_version=1 pmi_subversion=1\n"),
+        "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+    );
+    assert_eq!(server.stage(0), Stage::Initialised);
+    assert!(ask(&mut server, 0, "cmd=get_maxes\n").contains("vallen_max=1024"));
+    assert!(ask(&mut server, 0, "cmd=get_my_kvsname\n").contains("kvsname=job"));
+    assert!(ask(&mut server, 0, "cmd=put kvsname=job key=a value=b=c\n").contains("rc=0"));
+    assert!(ask(&mut server, 0, "cmd=barrier_in\n").starts_with("cmd=barrier_out"));
+    assert!(ask(&mut server, 0, "cmd=get kvsname=job key=a\n").ends_with("value=b=c\n"));
+    assert!(ask(&mut server, 0, "cmd=get kvsname=job key=x\n").contains("rc=-1"));
+    assert!(ask(&mut server, 0, "cmd=finalize\n").starts_with("cmd=finalize_ack"));
+    assert_eq!(server.stage(0), Stage::Finalised);
+    assert_eq!(server.poll_event(), None);
+}
+
+#[test]
+fn a_whole_pmi2_life() {
+    let mut server = server(1);
+    assert!(ask(&mut server, 0, "cmd=init pmi_version=2 pmi_subversion=0\n").contains("pmi_version=2"));
+    let full = ask(&mut server, 0, &counted("cmd=fullinit;pmirank=0;threaded=FALSE;"));
+    assert!(full.contains("rank=0;size=1;appnum=0;"), "{full}");
+    assert!(ask(&mut server, 0, &counted("cmd=kvs-put;key=k;value=a;;b;")).contains("rc=0"));
+    assert!(ask(&mut server, 0, &counted("cmd=kvs-fence;")).contains("cmd=kvs-fence-response;rc=0;"));
+    assert!(ask(&mut server, 0, &counted("cmd=kvs-get;jobid=job;key=k;")).contains("found=TRUE;value=a;;b;"));
+    assert!(ask(&mut server, 0, &counted("cmd=kvs-get;jobid=job;key=z;")).contains("found=FALSE"));
+    assert!(
+        ask(&mut server, 0, &counted("cmd=frobnicate;thrid=5;")).contains("frobnicate-response;thrid=5;rc=1")
+    );
+    assert!(ask(&mut server, 0, &counted("cmd=finalize;")).contains("finalize-response;rc=0"));
+    assert_eq!(server.stage(0), Stage::Finalised);
+}
+
+#[test]
+fn a_barrier_lets_nobody_through_before_the_last() {
+    let mut server = server(3);
+    for rank in [2, 0] {
+        server.handle_bytes(rank, b"cmd=barrier_in\n");
+        assert_eq!(outputs(&mut server), []);
+        assert!(server.someone_waits());
+    }
+    server.handle_bytes(1, b"cmd=barrier_in\n");
+    let ranks: Vec<u32> = outputs(&mut server).iter().map(|(rank, _)| *rank).collect();
+    assert_eq!(ranks, [0, 1, 2]);
+    assert!(!server.someone_waits());
+}
+
+#[test]
+fn an_exchange_gives_all_cards_to_all_and_can_be_repeated() {
+    let mut server = server(2);
+    for (a, b) in [("AA", "BB"), ("", "CC")] {
+        server.handle_bytes(1, format!("cmd=verbena_exchange card={b}\n").as_bytes());
+        assert_eq!(outputs(&mut server), []);
+        server.handle_bytes(0, format!("cmd=verbena_exchange card={a}\n").as_bytes());
+        let text = format!("cmd=verbena_cards cards={a},{b}\n");
+        assert_eq!(outputs(&mut server), [(0, text.clone()), (1, text)]);
+    }
+}
+
+#[test]
+fn an_exchange_against_a_barrier_is_refused_and_does_not_hang() {
+    let mut server = server(2);
+    server.handle_bytes(0, b"cmd=verbena_exchange card=AA\n");
+    server.handle_bytes(1, b"cmd=barrier_in\n");
+    let all = outputs(&mut server);
+    assert!(all[0].1.contains("rc=-1"), "{all:?}");
+    assert!(all[1].1.starts_with("cmd=barrier_out"), "{all:?}");
+}
+
+#[test]
+fn aborts_in_both_versions() {
+    let mut server = server(2);
+    server.handle_bytes(0, b"cmd=abort exitcode=7 message=so long\n");
+    server.handle_bytes(1, b"cmd=init pmi_version=2\n");
+    server.handle_bytes(1, counted("cmd=abort;isworld=TRUE;exitcode=8;msg=bye;").as_bytes());
+    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 0, code: 7 }));
+    assert_eq!(server.poll_event(), Some(Event::Abort { rank: 1, code: 8 }));
+}
+
+#[test]
+fn spawn_is_refused_in_both_forms() {
+    let mut server = server(1);
+    let block = "mcmd=spawn\nnprocs=1\nexecname=x\nendcmd\n";
+    assert!(ask(&mut server, 0, block).starts_with("cmd=spawn_result rc=-1"));
+    assert!(ask(&mut server, 0, "cmd=spawn nprocs=1\n").starts_with("cmd=spawn_result rc=-1"));
+    assert!(ask(&mut server, 0, "cmd=get_maxes\n").contains("maxes"));
+}
+
+#[test]
+fn names_are_published_and_found() {
+    let mut server = server(1);
+    assert!(ask(&mut server, 0, "cmd=publish_name service=s port=p\n").contains("publish_result rc=0"));
+    assert!(ask(&mut server, 0, "cmd=lookup_name service=s\n").contains("port=p"));
+    assert!(ask(&mut server, 0, "cmd=unpublish_name service=s\n").contains("rc=0"));
+    assert!(ask(&mut server, 0, "cmd=lookup_name service=s\n").contains("rc=1"));
+}
+
+#[test]
+fn garbage_is_an_event_and_never_a_panic() {
+    for garbage in [&b"\xff\xfe\n"[..], b"hello\n", &[b'x'; MESSAGE_LENGTH_MAX + 1]] {
+        let mut server = server(1);
+        server.handle_bytes(0, garbage);
+        assert!(matches!(server.poll_event(), Some(Event::Garbled { rank: 0, .. })));
+    }
+    let mut server = server(1);
+    server.handle_bytes(0, b"cmd=init pmi_version=2\nxxxxxx");
+    assert!(matches!(server.poll_event(), Some(Event::Garbled { rank: 0, .. })));
+}
+
+#[test]
+fn commands_without_their_fields_never_panic() {
+    let one = ["init", "put", "get", "abort", "publish_name", "lookup_name", "verbena_exchange", "what"];
+    let mut peer = server(1);
+    for cmd in one {
+        peer.handle_bytes(0, format!("cmd={cmd}\n").as_bytes());
+    }
+    let two = ["fullinit", "kvs-put", "kvs-get", "info-getjobattr", "info-getnodeattr", "abort", "what"];
+    peer.handle_bytes(0, b"cmd=init pmi_version=2\n");
+    for cmd in two {
+        peer.handle_bytes(0, counted(&format!("cmd={cmd};")).as_bytes());
+    }
+    assert!(outputs(&mut peer).len() >= 12);
+}

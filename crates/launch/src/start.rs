@@ -1,0 +1,157 @@
+//! Starts one rank: its environment, its line to us, its standard streams.
+
+use crate::cli::Part;
+use crate::sys;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, Stdio};
+use verbena_boot::report::Report;
+
+/// Variables of other launchers around us that would lead a rank astray.
+const FOREIGN: [&str; 8] = [
+    "PMI_PORT",
+    "PMI_ID",
+    "PMI_SPAWNED",
+    "PMI_JOBID",
+    "PMIX_NAMESPACE",
+    "PMIX_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+];
+
+/// What all ranks of a job have in common.
+pub struct Common {
+    /// The job's name.
+    pub job: String,
+    /// The number of ranks.
+    pub size: u32,
+    /// The limits on open descriptors that ranks get: those that we were started with.
+    pub descriptors: libc::rlimit,
+    /// Whether rank 0 gets a pipe for standard input (we then forward the terminal) or ours as it is.
+    pub stdin_by_pipe: bool,
+}
+
+/// A rank that runs.
+#[derive(Debug)]
+pub struct Started {
+    /// Its process id, and the id of its process group.
+    pub pid: i32,
+    /// Our end of its PMI line.
+    pub pmi: UnixStream,
+    /// Its standard output and standard error.
+    pub streams: [OwnedFd; 2],
+    /// Its standard input, if that is a pipe.
+    pub stdin: Option<ChildStdin>,
+}
+
+/// Starts rank `rank`, which runs the part number `appnum`.
+///
+/// # Errors
+/// The message for the user.
+pub fn start(common: &Common, part: &Part, appnum: u32, rank: u32) -> Result<Started, Report> {
+    let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(rank, &error))?;
+    sys::set_nonblocking(ours.as_raw_fd());
+    let mut command = Command::new(&part.program);
+    command.args(&part.arguments).envs(part.environment.iter().map(|(name, value)| (name, value)));
+    set_environment(&mut command, common, appnum, rank, theirs.as_raw_fd());
+    if let Some(directory) = &part.directory {
+        command.current_dir(directory);
+    }
+    command.stdin(stdin_for(common, rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    tie(&mut command, common.descriptors, theirs.as_raw_fd());
+    let mut child = command.spawn().map_err(|error| cannot_start(part, &error))?;
+    match (child.stdout.take(), child.stderr.take()) {
+        (Some(out), Some(err)) => Ok(Started {
+            pid: child.id().cast_signed(),
+            pmi: ours,
+            streams: [out.into(), err.into()],
+            stdin: child.stdin.take(),
+        }),
+        _ => Err(no_resources(rank, &io::Error::other("no pipe for standard output"))),
+    }
+}
+
+fn stdin_for(common: &Common, rank: u32) -> Stdio {
+    match rank {
+        0 if common.stdin_by_pipe => Stdio::piped(),
+        0 => Stdio::inherit(),
+        _ => Stdio::null(),
+    }
+}
+
+fn set_environment(command: &mut Command, common: &Common, appnum: u32, rank: u32, fd: RawFd) {
+    for name in FOREIGN {
+        command.env_remove(name);
+    }
+    let (rank, size) = (rank.to_string(), common.size.to_string());
+    command.env("PMI_FD", fd.to_string()).env("PMI_RANK", &rank).env("PMI_SIZE", &size);
+    command.env("VERBENA_LAUNCHER", "1").env("VERBENA_JOB", &common.job);
+    command.env("VERBENA_APPNUM", appnum.to_string());
+    command.env("VERBENA_LOCAL_RANK", &rank).env("VERBENA_LOCAL_SIZE", &size);
+    // Hydra's names for the same; scripts that bind ranks to devices read them.
+    command.env("MPI_LOCALRANKID", &rank).env("MPI_LOCALNRANKS", &size);
+}
+
+/// The rank gets its own process group, so that a signal reaches all that it starts; it dies with us; and it
+/// keeps its end of the PMI line across exec.
+fn tie(command: &mut Command, descriptors: libc::rlimit, keep: RawFd) {
+    let parent = sys::process_id();
+    command.process_group(0);
+    let in_child = move || {
+        sys::set_descriptor_limit(&descriptors);
+        sys::tie_to_parent(parent, keep)
+    };
+    // SAFETY: the closure only makes async-signal-safe system calls and allocates nothing.
+    unsafe { command.pre_exec(in_child) };
+}
+
+fn no_resources(rank: u32, error: &io::Error) -> Report {
+    Report::new(
+        "mpiexec could not start all ranks.",
+        format!("rank {rank}: {error}"),
+        "a limit on open files or processes is reached",
+        "raise it (ulimit -n, ulimit -u), or start fewer ranks",
+    )
+}
+
+fn cannot_start(part: &Part, error: &io::Error) -> Report {
+    let program = part.program.display();
+    let what = format!("mpiexec could not start {program}.");
+    if let Some(directory) = part.directory.as_ref().filter(|directory| !directory.is_dir()) {
+        let on = format!("-wdir {}", directory.display());
+        return Report::new(what, on, "there is no such directory", "correct or create it");
+    }
+    let on = format!("program {program}: {error}");
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            Report::new(what, on, not_found_cause(&part.program), not_found_advice(part))
+        }
+        io::ErrorKind::PermissionDenied => {
+            Report::new(what, on, "the file is no executable program", "check the name, or use chmod +x")
+        }
+        io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => {
+            let cause = "a limit on processes or memory is reached";
+            Report::new(what, on, cause, "raise it (ulimit -u), or start fewer ranks")
+        }
+        _ => Report::new(what, on, "the file cannot run on this machine", "check that it was built for it"),
+    }
+}
+
+fn not_found_cause(program: &OsStr) -> &'static str {
+    match program.to_string_lossy().contains('/') {
+        true => "no such file, or the interpreter that its first line names is missing",
+        false => "no such file in any directory of PATH",
+    }
+}
+
+fn not_found_advice(part: &Part) -> String {
+    let program = part.program.display();
+    let directory = part.directory.clone().unwrap_or_default();
+    if !part.program.to_string_lossy().contains('/') && directory.join(&part.program).is_file() {
+        return format!("write ./{program}: the current directory is not in PATH");
+    }
+    "check the spelling, PATH and -wdir".into()
+}

@@ -1,0 +1,305 @@
+//! System calls with a safe face.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+/// Turns a system call's -1 into the error that it left.
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// The signals that `mpiexec` takes off a descriptor instead of having handlers run.
+const SIGNALS: [libc::c_int; 9] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+    libc::SIGCHLD,
+];
+
+/// A descriptor that yields signals.
+#[derive(Debug)]
+pub struct Signals {
+    fd: OwnedFd,
+    before: libc::sigset_t,
+}
+
+impl Signals {
+    /// Blocks the signals and yields them from now on. A signal that this process was started with ignored
+    /// (`nohup`) stays ignored. A read of the terminal from the background fails instead of stopping us.
+    ///
+    /// # Errors
+    /// No descriptors are left.
+    pub fn take() -> io::Result<Signals> {
+        let mut set = empty_set();
+        for signal in SIGNALS.into_iter().filter(|&signal| signal == libc::SIGCHLD || !is_ignored(signal)) {
+            // SAFETY: `set` is an initialised signal set and the number is a valid signal.
+            unsafe { libc::sigaddset(&raw mut set, signal) };
+        }
+        let mut blocked = set;
+        // SAFETY: as above.
+        unsafe { libc::sigaddset(&raw mut blocked, libc::SIGTTIN) };
+        let mut before = empty_set();
+        // SAFETY: all sets are initialised and live.
+        check(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const blocked, &raw mut before) })?;
+        // SAFETY: `set` is an initialised signal set.
+        let fd =
+            check(unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
+        // SAFETY: the descriptor is new and nobody else's.
+        Ok(Signals { fd: unsafe { OwnedFd::from_raw_fd(fd) }, before })
+    }
+
+    /// The next signal that has come, if any.
+    pub fn next(&self) -> Option<libc::c_int> {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the pointer leads to `size` writable bytes.
+        let count = unsafe { libc::read(self.fd.as_raw_fd(), info.as_mut_ptr().cast(), size) };
+        // SAFETY: a read of this size fills the structure.
+        (count == size as isize).then(|| unsafe { info.assume_init() }.ssi_signo as libc::c_int)
+    }
+
+    /// The descriptor, to poll.
+    pub fn fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    /// Lets signals act again as they did before.
+    pub fn give_back(&self) {
+        // SAFETY: the set was filled by `take`.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+fn empty_set() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initialises the set that the pointer leads to.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with a null new action this only reads the present one into live memory.
+    let read = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: the structure was zeroed, which is valid for it, and perhaps filled.
+    read == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
+/// A set of descriptors to wait for.
+#[derive(Debug, Default)]
+pub struct Poll {
+    entries: Vec<libc::pollfd>,
+}
+
+impl Poll {
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Adds a descriptor and returns its place. A negative one is never ready.
+    pub fn add(&mut self, fd: RawFd, read: bool, write: bool) -> usize {
+        let events = if read { libc::POLLIN } else { 0 } | if write { libc::POLLOUT } else { 0 };
+        let fd = if events == 0 { -1 } else { fd };
+        self.entries.push(libc::pollfd { fd, events, revents: 0 });
+        self.entries.len() - 1
+    }
+
+    /// Waits until something is ready, a signal interrupts, or the time is over.
+    pub fn wait(&mut self, timeout: Option<Duration>) {
+        // Rounded up: waking before the deadline would spin.
+        let milliseconds =
+            timeout.map_or(-1, |time| time.as_micros().div_ceil(1000).min(60_000) as libc::c_int);
+        // SAFETY: the pointer and the count are those of a live vector.
+        let ready = unsafe {
+            libc::poll(self.entries.as_mut_ptr(), self.entries.len() as libc::nfds_t, milliseconds)
+        };
+        if ready < 0 {
+            self.entries.iter_mut().for_each(|entry| entry.revents = 0);
+        }
+    }
+
+    /// Whether the descriptor at a place is ready (or has failed, which reading or writing will tell).
+    pub fn is_ready(&self, place: usize) -> bool {
+        self.entries[place].revents != 0
+    }
+}
+
+/// How a child ended, by [`reap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reaped {
+    /// Its process id.
+    pub pid: i32,
+    /// How it ended.
+    pub exit: crate::job::Exit,
+}
+
+/// Takes one child that has ended, if there is one.
+pub fn reap() -> Option<Reaped> {
+    let mut status = 0;
+    // SAFETY: the pointer leads to a live integer.
+    let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+    let exit = match () {
+        () if pid <= 0 => return None,
+        () if libc::WIFSIGNALED(status) => crate::job::Exit::Signal(libc::WTERMSIG(status)),
+        () => crate::job::Exit::Code(libc::WEXITSTATUS(status)),
+    };
+    Some(Reaped { pid, exit })
+}
+
+/// Sends a signal to a process group. One that is gone is no error.
+pub fn signal_group(group: i32, signal: libc::c_int) {
+    // SAFETY: no memory is involved; group ids of our own children only.
+    unsafe { libc::killpg(group, signal) };
+}
+
+/// Sends a signal to a process. One that is gone is no error.
+pub fn signal_process(pid: i32, signal: libc::c_int) {
+    // SAFETY: no memory is involved.
+    unsafe { libc::kill(pid, signal) };
+}
+
+/// Makes orphaned descendants our children, so that they can be found and ended.
+pub fn adopt_orphans() {
+    // SAFETY: this option takes one integer and no pointers.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+}
+
+/// Raises the limit on open descriptors as far as allowed; returns the limits before.
+pub fn raise_descriptor_limit() -> libc::rlimit {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer leads to a live structure.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    set_descriptor_limit(&libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max });
+    limit
+}
+
+/// Sets the limits on open descriptors. Async-signal-safe.
+pub fn set_descriptor_limit(limit: &libc::rlimit) {
+    // SAFETY: the pointer leads to a live structure.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
+}
+
+/// In a new child, before exec: dies with its parent `parent`, and hands `keep` on across exec.
+/// Async-signal-safe.
+///
+/// # Errors
+/// The parent is dead already.
+pub fn tie_to_parent(parent: i32, keep: RawFd) -> io::Result<()> {
+    // SAFETY: this option takes one integer and no pointers; fcntl and getppid touch no memory.
+    let now = unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::fcntl(keep, libc::F_SETFD, 0);
+        libc::getppid()
+    };
+    if now == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+}
+
+/// Makes a descriptor that is ours alone non-blocking.
+pub fn set_nonblocking(fd: RawFd) {
+    // SAFETY: fcntl with these commands touches no memory.
+    unsafe {
+        let flags = libc::fcntl(fd, libc::F_GETFL);
+        libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK);
+    }
+}
+
+/// Writes bytes to a descriptor that we do not own.
+///
+/// # Errors
+/// As write(2).
+pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of a live slice.
+    let count = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Reads bytes from a descriptor that we do not own.
+///
+/// # Errors
+/// As read(2).
+pub fn read(fd: RawFd, bytes: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the pointer and the length are those of a live, writable slice.
+    let count = unsafe { libc::read(fd, bytes.as_mut_ptr().cast(), bytes.len()) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Whether a write to this descriptor never makes us wait: a regular file.
+pub fn is_file(fd: RawFd) -> bool {
+    status(fd).is_some_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
+}
+
+/// Whether two descriptors lead to the same file, pipe or terminal.
+pub fn are_same(a: RawFd, b: RawFd) -> bool {
+    match (status(a), status(b)) {
+        (Some(a), Some(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
+        _ => false,
+    }
+}
+
+fn status(fd: RawFd) -> Option<libc::stat> {
+    let mut stat = MaybeUninit::uninit();
+    // SAFETY: fstat writes at most one structure where the pointer leads, and success means that it did.
+    unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
+}
+
+/// Whether a descriptor is a terminal.
+pub fn is_terminal(fd: RawFd) -> bool {
+    // SAFETY: isatty touches no memory of ours.
+    unsafe { libc::isatty(fd) == 1 }
+}
+
+/// Whether we may read this terminal: we are its foreground process group.
+pub fn is_foreground(terminal: RawFd) -> bool {
+    // SAFETY: neither call touches memory of ours.
+    unsafe { libc::tcgetpgrp(terminal) == libc::getpgrp() }
+}
+
+/// Stops this process until somebody continues it.
+pub fn stop_self() {
+    // SAFETY: raising a signal touches no memory of ours.
+    unsafe { libc::raise(libc::SIGSTOP) };
+}
+
+/// This process's id.
+pub fn process_id() -> i32 {
+    std::process::id().cast_signed()
+}
+
+/// Splits off a child that runs `child` and exits with 0. Returns its process id.
+///
+/// # Errors
+/// No more processes are allowed.
+pub fn fork(child: impl FnOnce()) -> io::Result<i32> {
+    // SAFETY: `mpiexec` has one thread, so no lock can be held by another one in the copy.
+    match check(unsafe { libc::fork() })? {
+        0 => {
+            child();
+            // SAFETY: ends the child without running what the parent registered for its own end.
+            unsafe { libc::_exit(0) }
+        }
+        pid => Ok(pid),
+    }
+}
+
+/// In a background child: its own session, no standard streams, its own name.
+pub fn become_background(name: &std::ffi::CStr) {
+    // SAFETY: plain system calls; the name is a live C string; the standard streams are closed by number
+    // on purpose, and the child uses none of them.
+    unsafe {
+        libc::setsid();
+        libc::prctl(libc::PR_SET_NAME, name.as_ptr());
+        for fd in 0..3 {
+            libc::close(fd);
+        }
+    }
+}

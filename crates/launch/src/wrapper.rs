@@ -1,0 +1,272 @@
+//! The compiler wrappers `mpicc` and `mpicxx`: the flags that a compiler needs for MPI. No I/O.
+//!
+//! Command line questions follow MPICH's (`-show`, `-compile-info`, `-link-info`) and Open MPI's (`-showme`,
+//! `-showme:compile`, `-showme:link`, ...), because CMake's `FindMPI` asks both.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The language that a wrapper compiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// `mpicc`.
+    C,
+    /// `mpicxx`, `mpic++`, `mpiCC`.
+    Cxx,
+}
+
+impl Language {
+    /// The language of a wrapper called by this name.
+    pub fn of_name(name: &OsStr) -> Language {
+        let name = Path::new(name).file_name().unwrap_or(name).to_string_lossy().into_owned();
+        let cxx = ["mpicxx", "mpic++", "mpiCC", "mpicpc"].iter().any(|start| name.starts_with(start));
+        if cxx { Language::Cxx } else { Language::C }
+    }
+
+    /// The variable that names another compiler.
+    pub fn variable(self) -> &'static str {
+        if self == Language::C { "VERBENA_CC" } else { "VERBENA_CXX" }
+    }
+
+    fn compiler(self) -> &'static str {
+        if self == Language::C { "cc" } else { "c++" }
+    }
+
+    fn option(self) -> &'static str {
+        if self == Language::C { "cc=" } else { "cxx=" }
+    }
+}
+
+/// Where the library is installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix(pub PathBuf);
+
+impl Prefix {
+    /// The directory of `mpi.h`.
+    pub fn include(&self) -> PathBuf {
+        self.0.join("include")
+    }
+
+    /// The directory of `libmpi_abi.so`.
+    pub fn lib(&self) -> PathBuf {
+        self.0.join("lib")
+    }
+
+    fn compile_flags(&self) -> Vec<OsString> {
+        vec![joined("-I", &self.include())]
+    }
+
+    /// A program finds the library without LD_LIBRARY_PATH, which with the new tags still goes first: that
+    /// is how the same program runs on another library of the standard ABI.
+    fn link_flags(&self) -> Vec<OsString> {
+        let lib = self.lib();
+        vec![
+            joined("-L", &lib),
+            joined("-Wl,-rpath,", &lib),
+            "-Wl,--enable-new-dtags".into(),
+            "-lmpi_abi".into(),
+        ]
+    }
+}
+
+fn joined(flag: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(flag);
+    word.push(path);
+    word
+}
+
+/// What a wrapper is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Print this line.
+    Print(String),
+    /// Run this command.
+    Run(Vec<OsString>),
+}
+
+/// What is asked instead of a compilation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Command,
+    CompileCommand,
+    LinkCommand,
+    CompileFlags,
+    LinkFlags,
+    IncludeDirectories,
+    LibraryDirectories,
+    Libraries,
+    Version,
+}
+
+fn question(word: &str) -> Option<Question> {
+    Some(match word.strip_prefix("--").or_else(|| word.strip_prefix('-'))? {
+        "show" | "showme" | "showme:command-line" => Question::Command,
+        "compile-info" | "compile_info" => Question::CompileCommand,
+        "link-info" | "link_info" => Question::LinkCommand,
+        "showme:compile" => Question::CompileFlags,
+        "showme:link" => Question::LinkFlags,
+        "showme:incdirs" => Question::IncludeDirectories,
+        "showme:libdirs" => Question::LibraryDirectories,
+        "showme:libs" => Question::Libraries,
+        "showme:version" => Question::Version,
+        _ => return None,
+    })
+}
+
+/// Decides what to do for a wrapper's arguments. `compiler` is the value of the language's
+/// [variable](Language::variable), if set.
+pub fn task(language: Language, prefix: &Prefix, compiler: Option<OsString>, arguments: &[OsString]) -> Task {
+    let mut compiler = compiler.filter(|name| !name.is_empty()).unwrap_or_else(|| language.compiler().into());
+    let (mut asked, mut rest) = (None, Vec::new());
+    for word in arguments {
+        let text = word.to_str().unwrap_or("");
+        if let Some(question) = question(text) {
+            asked = Some(question);
+        } else if let Some(name) =
+            text.strip_prefix('-').and_then(|text| text.strip_prefix(language.option()))
+        {
+            compiler = name.into();
+        } else {
+            rest.push(word.clone());
+        }
+    }
+    match asked {
+        None => Task::Run(command(prefix, compiler, &rest)),
+        Some(question) => Task::Print(answer(question, prefix, compiler, &rest)),
+    }
+}
+
+/// A compiler's name may be a command with arguments, as in `VERBENA_CC="ccache gcc"`.
+fn compiler_words(compiler: &OsStr) -> Vec<OsString> {
+    match compiler.to_str() {
+        Some(text) if !Path::new(compiler).exists() => text.split_whitespace().map(OsString::from).collect(),
+        _ => vec![compiler.to_owned()],
+    }
+}
+
+/// The whole command. Our include directory comes after the user's own, so that theirs go first, and the
+/// library after the objects that need it.
+fn command(prefix: &Prefix, compiler: OsString, rest: &[OsString]) -> Vec<OsString> {
+    let mut words = compiler_words(&compiler);
+    words.extend_from_slice(rest);
+    if rest.iter().any(|word| !word.to_string_lossy().starts_with('-')) {
+        words.extend(prefix.compile_flags());
+        if links(rest) {
+            words.extend(prefix.link_flags());
+        }
+    }
+    words
+}
+
+/// Whether the compiler will link: nothing tells it to stop before.
+fn links(rest: &[OsString]) -> bool {
+    let stops = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"];
+    !rest.iter().any(|word| stops.iter().any(|stop| word == stop))
+}
+
+fn answer(question: Question, prefix: &Prefix, compiler: OsString, rest: &[OsString]) -> String {
+    let start = |flags: Vec<OsString>| [compiler_words(&compiler), rest.to_vec(), flags].concat();
+    let both = || [prefix.compile_flags(), if links(rest) { prefix.link_flags() } else { vec![] }].concat();
+    match question {
+        Question::Command => shell_line(&start(both())),
+        Question::CompileCommand => shell_line(&start(prefix.compile_flags())),
+        Question::LinkCommand => shell_line(&start(prefix.link_flags())),
+        Question::CompileFlags => shell_line(&prefix.compile_flags()),
+        Question::LinkFlags => shell_line(&prefix.link_flags()),
+        Question::IncludeDirectories => prefix.include().display().to_string(),
+        Question::LibraryDirectories => prefix.lib().display().to_string(),
+        Question::Libraries => "mpi_abi".into(),
+        Question::Version => format!("Verbena {}", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+/// Words as a shell would have to be given them.
+fn shell_line(words: &[OsString]) -> String {
+    let quoted = |word: &OsString| {
+        let text = word.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=+:@%".contains(c);
+        if !text.is_empty() && text.chars().all(plain) {
+            text.into_owned()
+        } else {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(language: Language, compiler: Option<&str>, line: &str) -> Task {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        task(language, &Prefix("/p".into()), compiler.map(OsString::from), &words)
+    }
+
+    fn run(line: &str) -> String {
+        match of(Language::C, None, line) {
+            Task::Run(words) => shell_line(&words),
+            Task::Print(text) => panic!("printed {text}"),
+        }
+    }
+
+    fn print(line: &str) -> String {
+        match of(Language::C, None, line) {
+            Task::Print(text) => text,
+            Task::Run(words) => panic!("ran {words:?}"),
+        }
+    }
+
+    const LINK: &str = "-L/p/lib -Wl,-rpath,/p/lib -Wl,--enable-new-dtags -lmpi_abi";
+
+    #[test]
+    fn compiling_and_linking() {
+        assert_eq!(run("-c x.c -o x.o"), "cc -c x.c -o x.o -I/p/include");
+        assert_eq!(run("x.c -lm"), format!("cc x.c -lm -I/p/include {LINK}"));
+        assert_eq!(run("--version"), "cc --version");
+    }
+
+    #[test]
+    fn questions_of_mpich_and_open_mpi() {
+        assert_eq!(print("-show"), format!("cc -I/p/include {LINK}"));
+        assert_eq!(print("-show -c x.c"), "cc -c x.c -I/p/include");
+        assert_eq!(print("-compile-info"), "cc -I/p/include");
+        assert_eq!(print("-link-info"), format!("cc {LINK}"));
+        for dashes in ["-", "--"] {
+            assert_eq!(print(&format!("{dashes}showme:compile")), "-I/p/include");
+            assert_eq!(print(&format!("{dashes}showme:link")), LINK);
+            assert_eq!(print(&format!("{dashes}showme:incdirs")), "/p/include");
+            assert_eq!(print(&format!("{dashes}showme:libdirs")), "/p/lib");
+            assert_eq!(print(&format!("{dashes}showme:libs")), "mpi_abi");
+        }
+    }
+
+    #[test]
+    fn another_compiler_by_variable_or_option() {
+        let first = |task| match task {
+            Task::Run(words) => words[0].to_str().unwrap().to_owned(),
+            Task::Print(text) => text,
+        };
+        assert_eq!(first(of(Language::C, Some("clang -v"), "x.c")), "clang");
+        assert_eq!(first(of(Language::C, Some("clang"), "-cc=gcc x.c")), "gcc");
+        assert_eq!(first(of(Language::Cxx, None, "x.cc")), "c++");
+        assert_eq!(first(of(Language::Cxx, None, "-cxx=g++ x.cc")), "g++");
+    }
+
+    #[test]
+    fn the_name_tells_the_language() {
+        for (name, language) in [
+            ("/usr/bin/mpicc", Language::C),
+            ("mpicxx", Language::Cxx),
+            ("./mpic++", Language::Cxx),
+            ("mpiCC", Language::Cxx),
+        ] {
+            assert_eq!(Language::of_name(OsStr::new(name)), language, "{name}");
+        }
+    }
+
+    #[test]
+    fn words_with_spaces_are_quoted() {
+        assert_eq!(shell_line(&["a b".into(), "it's".into(), "".into()]), r"'a b' 'it'\''s' ''");
+    }
+}

@@ -188,11 +188,14 @@ impl World {
         let mut world =
             World { calls: Calls::load(library)?, handles, abi, requests: Vec::new(), rank: 0, size: 0 };
         // SAFETY: null pointers are allowed for both arguments (MPI-5.0 section 11.2.1).
-        check(unsafe { (world.calls.init)(std::ptr::null_mut(), std::ptr::null_mut()) }, "MPI_Init")?;
+        let code = unsafe { (world.calls.init)(std::ptr::null_mut(), std::ptr::null_mut()) };
+        check(code, "MPI_Init")?;
         // SAFETY: MPI is initialised, the handle is MPI_COMM_WORLD and the result pointers are valid.
-        check(unsafe { (world.calls.comm_rank)(world.handles.world, &mut world.rank) }, "MPI_Comm_rank")?;
+        let code = unsafe { (world.calls.comm_rank)(world.handles.world, &mut world.rank) };
+        check(code, "MPI_Comm_rank")?;
         // SAFETY: as above.
-        check(unsafe { (world.calls.comm_size)(world.handles.world, &mut world.size) }, "MPI_Comm_size")?;
+        let code = unsafe { (world.calls.comm_size)(world.handles.world, &mut world.size) };
+        check(code, "MPI_Comm_size")?;
         Ok(world)
     }
 
@@ -202,7 +205,8 @@ impl World {
     /// The library's error code.
     pub fn finalize(self) -> Result<()> {
         // SAFETY: MPI is initialised, and no transfer is pending because each method completes its own.
-        check(unsafe { (self.calls.finalize)() }, "MPI_Finalize")
+        let code = unsafe { (self.calls.finalize)() };
+        check(code, "MPI_Finalize")
     }
 
     /// This process's rank in `MPI_COMM_WORLD`.
@@ -223,12 +227,11 @@ impl World {
         let mut text = vec![0u8; VERSION_BYTES_MAX];
         let (mut len, mut major, mut minor) = (0, 0, 0);
         // SAFETY: the buffer holds the longest string that either ABI may write.
-        check(
-            unsafe { (self.calls.library_version)(text.as_mut_ptr().cast(), &mut len) },
-            "MPI_Get_library_version",
-        )?;
+        let code = unsafe { (self.calls.library_version)(text.as_mut_ptr().cast(), &mut len) };
+        check(code, "MPI_Get_library_version")?;
         // SAFETY: both results are valid integers.
-        check(unsafe { (self.calls.version)(&mut major, &mut minor) }, "MPI_Get_version")?;
+        let code = unsafe { (self.calls.version)(&mut major, &mut minor) };
+        check(code, "MPI_Get_version")?;
         text.truncate(usize::try_from(len).unwrap_or(0));
         let text = String::from_utf8_lossy(&text);
         let name = text.lines().next().unwrap_or("").trim_end_matches('\0').trim().to_string();
@@ -243,7 +246,8 @@ impl World {
         let count = buffer.count(bytes, 1);
         let Handles { byte, world, .. } = self.handles;
         // SAFETY: the buffer is valid for `bytes`; the call returns when it may be reused.
-        check(unsafe { (self.calls.send)(buffer.address(), count, byte, peer, TAG, world) }, "MPI_Send")
+        let code = unsafe { (self.calls.send)(buffer.address(), count, byte, peer, TAG, world) };
+        check(code, "MPI_Send")
     }
 
     /// `MPI_Recv` into the buffer's first `bytes`.
@@ -252,10 +256,8 @@ impl World {
         let Handles { byte, world, .. } = self.handles;
         let ignore = std::ptr::null_mut();
         // SAFETY: the buffer is valid for `bytes` and completely filled on return; a null status is ignored.
-        check(
-            unsafe { (self.calls.recv)(buffer.address(), count, byte, peer, TAG, world, ignore) },
-            "MPI_Recv",
-        )
+        let code = unsafe { (self.calls.recv)(buffer.address(), count, byte, peer, TAG, world, ignore) };
+        check(code, "MPI_Recv")
     }
 
     /// `messages` times `MPI_Isend` of the same bytes, then `MPI_Waitall`.
@@ -319,7 +321,8 @@ impl World {
     fn wait_all(&mut self) -> Result<()> {
         let (count, first) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
         // SAFETY: the array holds exactly the requests just started; null statuses are ignored.
-        check(unsafe { (self.calls.waitall)(count, first, std::ptr::null_mut()) }, "MPI_Waitall")
+        let code = unsafe { (self.calls.waitall)(count, first, std::ptr::null_mut()) };
+        check(code, "MPI_Waitall")
     }
 }
 
@@ -328,27 +331,26 @@ impl World {
     /// `MPI_Barrier`.
     pub fn barrier(&self) -> Result<()> {
         // SAFETY: no memory is passed.
-        check(unsafe { (self.calls.barrier)(self.handles.world) }, "MPI_Barrier")
+        let code = unsafe { (self.calls.barrier)(self.handles.world) };
+        check(code, "MPI_Barrier")
     }
 
     /// `MPI_Bcast` of `bytes`.
     pub fn bcast(&self, buffer: &Buffer, bytes: usize) -> Result<()> {
         let count = buffer.count(bytes, 1);
         // SAFETY: the buffer is valid for `bytes`.
-        check(
-            unsafe { (self.calls.bcast)(buffer.address(), count, self.handles.byte, 0, self.handles.world) },
-            "MPI_Bcast",
-        )
+        let code =
+            unsafe { (self.calls.bcast)(buffer.address(), count, self.handles.byte, 0, self.handles.world) };
+        check(code, "MPI_Bcast")
     }
 
     /// `MPI_Reduce` of `bytes / 8` doubles.
     pub fn reduce(&self, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
         let (count, Handles { double, sum, world, .. }) = (doubles(from, to, bytes), &self.handles);
         // SAFETY: both buffers are valid for `bytes` and distinct.
-        check(
-            unsafe { (self.calls.reduce)(from.address(), to.address(), count, *double, *sum, 0, *world) },
-            "MPI_Reduce",
-        )
+        let code =
+            unsafe { (self.calls.reduce)(from.address(), to.address(), count, *double, *sum, 0, *world) };
+        check(code, "MPI_Reduce")
     }
 
     /// `MPI_Allreduce` of `bytes / 8` doubles.
@@ -366,10 +368,8 @@ impl World {
         let (from, to) = (&raw mut own, &raw mut largest);
         let Handles { double, max, world, .. } = self.handles;
         // SAFETY: both point to one double that lives until the call returns.
-        check(
-            unsafe { (self.calls.allreduce)(from.cast(), to.cast(), 1, double, max, world) },
-            "MPI_Allreduce",
-        )?;
+        let code = unsafe { (self.calls.allreduce)(from.cast(), to.cast(), 1, double, max, world) };
+        check(code, "MPI_Allreduce")?;
         Ok(largest)
     }
 
@@ -377,10 +377,8 @@ impl World {
     pub fn scan(&self, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
         let (count, Handles { double, sum, world, .. }) = (doubles(from, to, bytes), &self.handles);
         // SAFETY: both buffers are valid for `bytes` and distinct.
-        check(
-            unsafe { (self.calls.scan)(from.address(), to.address(), count, *double, *sum, *world) },
-            "MPI_Scan",
-        )
+        let code = unsafe { (self.calls.scan)(from.address(), to.address(), count, *double, *sum, *world) };
+        check(code, "MPI_Scan")
     }
 
     /// `MPI_Reduce_scatter_block`: each rank gets the sum of `bytes / 8` doubles.

@@ -97,6 +97,7 @@ where
         .configure_mesh()
         .x_desc("message size")
         .y_desc(unit)
+        .label_style(("sans-serif", 15))
         .x_label_formatter(&|&x| format_size(x.round() as usize))
         .y_label_formatter(&|&y| format_value(y))
         .draw()?;
@@ -145,7 +146,7 @@ mod tests {
         draw(&report(), &svg).expect("svg");
         draw(&report(), &png).expect("png");
         let text = std::fs::read_to_string(&svg).expect("svg");
-        assert!(text.contains("latency, 2 ranks") && text.contains("64 KiB"), "{text}");
+        assert!(text.contains("latency, 2 ranks") && text.contains("32 KiB"), "{text}");
         assert!(std::fs::read(&png).expect("png").starts_with(b"\x89PNG"));
         std::fs::remove_dir_all(folder).expect("clean up");
     }

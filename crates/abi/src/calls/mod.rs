@@ -6,7 +6,6 @@
 //! belongs to another object than the one that the API table names. The generator finds bodies by scanning
 //! the files here for `pub fn name(`.
 
-
 pub mod address;
 pub mod buffered;
 pub mod clock;

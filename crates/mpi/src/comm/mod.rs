@@ -41,6 +41,8 @@ pub enum Traffic {
     Collective = 1,
     /// Messages of partitioned communication.
     Partitioned = 2,
+    /// Messages between some of its members that make a new communicator.
+    Exchange = 3,
 }
 
 /// Context of [`Comm::universe`], unlike any that processes hand out.

@@ -8,8 +8,8 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
-pub mod elements;
 pub mod cma;
+pub mod elements;
 pub mod layout;
 pub mod lock;
 pub mod loopback;

@@ -14,6 +14,11 @@ pub struct Load {
 }
 
 impl Load {
+    /// As seen from this process alone, for a node with this many ranks that may all run where it may.
+    pub fn measure(local_ranks: u32) -> Load {
+        Load { local_ranks, cores: count_union(std::iter::once(&*affinity())), quota: quota() }
+    }
+
     /// Whether ranks must share cores, so that one that spins holds up another.
     pub fn oversubscribed(&self) -> bool {
         f64::from(self.local_ranks) > self.quota.unwrap_or(f64::INFINITY).min(f64::from(self.cores))

@@ -44,7 +44,7 @@ pub enum Form<I, L> {
 }
 
 /// Addresses below this one belong to no program: the zero page.
-const LOWEST_ADDRESS: u64 = 4096;
+const LOWEST_ADDRESS: isize = 4096;
 
 /// A buffer argument as the program passed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,17 +84,14 @@ pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<
     if count == 0 || size == 0 {
         return Ok(Buffer::EMPTY);
     }
-    let bytes = count as i128 * (datatype.extent().unsigned_abs().max(size)) as i128;
-    if bytes > isize::MAX as i128 {
+    let (low, high) = datatype.span(count as usize)?;
+    let origin = address.0 as isize;
+    if origin.checked_add(low).is_none_or(|first| first < LOWEST_ADDRESS) || origin.checked_add(high).is_none() {
         return Err(wrong_span(address, count, datatype));
     }
     // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory until the
-    // operation completes; that the first one is not in the zero page is checked below, before any access.
-    let buffer = unsafe { Buffer::strided(address.0.cast(), count as usize, datatype.layout()) };
-    match buffer.region() {
-        Some(region) if region.address() < LOWEST_ADDRESS => Err(wrong_span(address, count, datatype)),
-        _ => Ok(buffer),
-    }
+    // operation completes; that they do not wrap around or touch the zero page was checked.
+    Ok(unsafe { Buffer::strided(address.0.cast(), count as usize, datatype.layout()) })
 }
 
 #[cold]

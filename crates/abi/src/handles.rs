@@ -162,8 +162,11 @@ impl<T, const N: usize> Registry<T, N> {
 
     /// The handle of the first object, predefined or made, for which `wanted` holds. Walks all of them.
     pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<usize> {
-        let predefined = self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
-        predefined.map(|i| self.null + i).or_else(|| self.table.find(wanted).map(|place| encode(self.kind, place)))
+        let predefined =
+            self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
+        predefined
+            .map(|i| self.null + i)
+            .or_else(|| self.table.find(wanted).map(|place| encode(self.kind, place)))
     }
 
     /// Number of handles that the program made and has not freed.

@@ -23,6 +23,12 @@ impl<'a> Elements<'a> {
         Elements { origin, layout }
     }
 
+    /// The elements whose origins [`Elements::origins`] named.
+    #[inline]
+    pub fn at_origins(origins: Region, layout: &'a Arc<Layout>) -> Elements<'a> {
+        Elements { origin: origins.address() as *mut u8, layout }
+    }
+
     /// Room for `count` elements of this layout in scratch memory.
     pub fn in_scratch(scratch: &mut Scratch, layout: &'a Arc<Layout>, count: usize) -> Elements<'a> {
         let (low, high) = layout.span(count).expect("elements that exist once fit the address space");

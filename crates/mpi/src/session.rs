@@ -21,8 +21,8 @@ pub const PROCESS_SETS: [&[u8]; 2] = [WORLD, SELF];
 pub struct Session {
     errhandling: Handling,
     hints: Info,
-    handle: AtomicUsize,
     buffered: BufferedSends,
+    handle: AtomicUsize,
 }
 
 impl Session {
@@ -30,12 +30,8 @@ impl Session {
     /// hints.
     pub fn new(errhandler: Arc<Errhandler>, hints: Info) -> Result<Session> {
         errhandler.check(Kind::Session)?;
-        Ok(Session { errhandling: Handling::new(errhandler), hints, handle: AtomicUsize::new(0), buffered: BufferedSends::new() })
-    }
-
-    /// Its buffer for buffered sends (MPI-5.0, 3.6).
-    pub fn buffered_sends(&self) -> &BufferedSends {
-        &self.buffered
+        let errhandling = Handling::new(errhandler);
+        Ok(Session { errhandling, hints, buffered: BufferedSends::new(), handle: AtomicUsize::new(0) })
     }
 
     /// The error handler in use.
@@ -48,6 +44,11 @@ impl Session {
         errhandler.check(Kind::Session)?;
         self.errhandling.set(errhandler);
         Ok(())
+    }
+
+    /// The program's buffer for buffered sends of this session (MPI-5.0, 3.6).
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
     }
 
     /// The hints that the program gave.
@@ -112,7 +113,8 @@ fn no_set(name: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::errhandler::{Action, predefined};
+    use crate::bsend::BufferedSends;
+use crate::errhandler::{Action, predefined};
 
     #[test]
     fn process_sets_are_numbered_and_have_groups() {

@@ -118,10 +118,12 @@ pub fn optional_info(handle: usize) -> Result<Option<Ref<'static, Info>>> {
     if handle == mpi::MPI_INFO_NULL { Ok(None) } else { INFOS.get(handle).map(Some) }
 }
 
-/// A datatype that messages are made of.
+/// A datatype that messages are made of: it must be committed.
 #[inline]
 pub fn transfer(handle: usize) -> Result<Ref<'static, Datatype>> {
-    DATATYPES.get(handle)
+    let datatype = DATATYPES.get(handle)?;
+    datatype.check_committed()?;
+    Ok(datatype)
 }
 
 #[cold]

@@ -30,7 +30,12 @@ fn persistent(
     Ok(())
 }
 
-fn persistent_send(to: (Buffer, i32, i32), comm: &Arc<Comm>, request: Out<MPI_Request>, mode: Mode) -> Result<()> {
+fn persistent_send(
+    to: (Buffer, i32, i32),
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+    mode: Mode,
+) -> Result<()> {
     let (buffer, dest, tag) = to;
     persistent(comm, request, move |comm| Ok(point::send(process(), comm, buffer.clone(), dest, tag, mode)))
 }
@@ -86,7 +91,7 @@ pub fn bsend_init(
 ) -> Result<()> {
     let buffer = args::buffer(buf, count, datatype)?;
     persistent(comm, request, move |comm| {
-        super::buffered::send(comm, buffer.clone(), dest, tag)?;
+        super::buffered::send_from(comm, buffer.clone(), dest, tag)?;
         Ok(Active::Done(Outcome::EMPTY))
     })
 }
@@ -111,7 +116,7 @@ pub fn start(request: InOut<MPI_Request>) -> std::result::Result<(), Failed> {
 }
 
 /// `MPI_Startall` (3.9).
-pub fn startall(_count: i64, requests: &mut [MPI_Request]) -> std::result::Result<(), Failed> {
+pub fn startall(_count: i32, requests: &mut [MPI_Request]) -> std::result::Result<(), Failed> {
     requests.iter().try_for_each(|&handle| start_one(handle))
 }
 

@@ -8,8 +8,8 @@
 pub enum Bcast {
     /// [`super::algorithms::bcast::binomial`]
     Binomial,
-    /// [`super::algorithms::bcast::chain`]
-    Chain,
+    /// [`super::algorithms::bcast::chain`] with pieces of at least so many bytes.
+    Chain(usize),
     /// [`super::algorithms::bcast::scatter_allgather`]
     ScatterAllgather,
 }
@@ -81,6 +81,8 @@ pub struct Table {
     pub bcast_whole_max: usize,
     /// Largest number of ranks for which a long broadcast is a chain.
     pub bcast_chain_ranks_max: usize,
+    /// Smallest piece of such a chain.
+    pub bcast_piece_min: usize,
     /// Largest vector that a reduction sends whole.
     pub reduce_whole_max: usize,
     /// Largest vector for halving; longer ones go round a ring if the ranks are no power of two.
@@ -109,6 +111,7 @@ pub struct Table {
 pub static TABLE: Table = Table {
     bcast_whole_max: 128 << 10,
     bcast_chain_ranks_max: 8,
+    bcast_piece_min: 64 << 10,
     reduce_whole_max: 8 << 10,
     allreduce_halving_max: 4 << 20,
     rooted_linear_ranks_max: 4,
@@ -128,7 +131,7 @@ impl Table {
     pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {
         match () {
             _ if ranks <= 2 || bytes <= self.bcast_whole_max => Bcast::Binomial,
-            _ if ranks <= self.bcast_chain_ranks_max => Bcast::Chain,
+            _ if ranks <= self.bcast_chain_ranks_max => Bcast::Chain(self.bcast_piece_min),
             _ => Bcast::ScatterAllgather,
         }
     }

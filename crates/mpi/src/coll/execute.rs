@@ -12,7 +12,9 @@ use crate::generated::constants::MPI_ERR_TRUNCATE;
 use crate::op::Op;
 use crate::process::{Access, Process, failure_error};
 use std::cell::RefCell;
-use verbena_channel::memory::Buffer;
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Completion, Engine, Mode, Posted, Receive, RequestId, Send};
 
 /// Finished collectives that a thread keeps for reuse.
@@ -24,7 +26,34 @@ pub struct Reduction<'a> {
     /// The operation.
     pub op: &'a Op,
     /// The datatype of the elements.
-    pub datatype: &'a Datatype,
+    pub datatype: &'a Arc<Datatype>,
+}
+
+impl Reduction<'_> {
+    /// `out = left op right`, see [`Step::Combine`]. Functions of the program know two operands, of which
+    /// they overwrite the right one; predefined operations can write elsewhere.
+    fn combine(self, left: Region, right: Region, out: Region, count: usize) -> Result<()> {
+        let Reduction { op, datatype } = self;
+        if out.address() == left.address() {
+            if op.is_commutative() {
+                return op.apply(right, out, count, datatype);
+            }
+            op.apply(left, right, count, datatype)?;
+            return self.move_elements(right, out, count);
+        }
+        if out.address() != right.address() {
+            if op.builtin().is_some() && datatype.as_basic().is_some() {
+                return op.combine(left, right, out, count, datatype);
+            }
+            self.move_elements(right, out, count)?;
+        }
+        op.apply(left, out, count, datatype)
+    }
+
+    fn move_elements(self, from: Region, to: Region, count: usize) -> Result<()> {
+        let elements = |origins| Elements::at_origins(origins, self.datatype.layout()).buffer(0, count);
+        copy(&elements(from), &elements(to))
+    }
 }
 
 /// A send or receive that was begun and has not ended.
@@ -222,9 +251,8 @@ impl Collective {
             match step {
                 Step::Copy { from, to } => copy(from, to)?,
                 Step::Combine { left, right, out, count } => {
-                    let Reduction { op, datatype } =
-                        reduction.expect("a reduction's schedule runs with its operation");
-                    op.combine(*left, *right, *out, *count, datatype)?;
+                    let reduction = reduction.expect("a reduction's schedule runs with its operation");
+                    reduction.combine(*left, *right, *out, *count)?;
                 }
                 _ => break,
             }

@@ -90,7 +90,7 @@ pub fn bcast(schedule: &mut Schedule, comm: &Comm, buffer: Buffer, root: i32) {
     let root = root as usize;
     match TABLE.bcast(plan.size(), buffer.len()) {
         Bcast::Binomial => broadcasting::binomial(plan, buffer, root),
-        Bcast::Chain => broadcasting::chain(plan, buffer, root),
+        Bcast::Chain(piece_min) => broadcasting::chain(plan, buffer, root, piece_min),
         Bcast::ScatterAllgather => broadcasting::scatter_allgather(plan, buffer, root),
     }
 }

@@ -36,9 +36,15 @@ impl<'a> Team<'a> {
         Team { group: comm.targets(), rank: comm.rank() as usize, mark: 0 }
     }
 
-    /// A group of which the caller has this rank.
+    /// A group of which the caller has this rank, apart from the communicators' own groups.
     pub fn of(group: &'a Group, rank: usize) -> Team<'a> {
-        Team { group, rank, mark: 0 }
+        Team { group, rank, mark: LOCAL_MARK }
+    }
+
+    /// Number of processes.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.group.size() as usize
     }
 }
 
@@ -69,7 +75,7 @@ impl<'s, 't> Plan<'s, 't> {
     /// Number of processes.
     #[inline]
     pub fn size(&self) -> usize {
-        self.team.group.size() as usize
+        self.team.size()
     }
 
     /// Sends to `rank`.

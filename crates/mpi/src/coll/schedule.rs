@@ -36,7 +36,8 @@ pub enum Step {
         /// Where they go.
         to: Buffer,
     },
-    /// `out = left op right`, elementwise. `out` may be `left` or `right`.
+    /// `out = left op right`, elementwise. `out` may be `left` or `right`; if it is `left`, `right` may be
+    /// overwritten too.
     Combine {
         /// Origins of the left operands.
         left: Region,
@@ -107,7 +108,7 @@ impl Schedule {
         }
     }
 
-    /// `out = left op right` for `count` elements.
+    /// `out = left op right` for `count` elements, see [`Step::Combine`].
     #[inline]
     pub fn combine(&mut self, left: Elements<'_>, right: Elements<'_>, out: Elements<'_>, count: usize) {
         if count > 0 {

@@ -5,8 +5,6 @@ use super::tree::Tree;
 use crate::coll::plan::Plan;
 use verbena_channel::memory::{Buffer, Region};
 
-/// Smallest piece of a pipelined broadcast, in bytes.
-const PIECE_BYTES_MIN: usize = 64 << 10;
 /// Largest number of pieces of a pipelined broadcast.
 const PIECES_MAX: usize = 64;
 
@@ -22,12 +20,12 @@ pub fn binomial(plan: &mut Plan, buffer: Buffer, root: usize) {
     }
 }
 
-/// Along a chain of ranks, piece by piece, so that all links are busy at once.
-pub fn chain(plan: &mut Plan, buffer: Buffer, root: usize) {
+/// Along a chain of ranks, in pieces of at least `piece_bytes_min` bytes, so that all links are busy at once.
+pub fn chain(plan: &mut Plan, buffer: Buffer, root: usize, piece_bytes_min: usize) {
     packed(plan, buffer, root, |plan, bytes| {
         let (rank, size) = (plan.rank(), plan.size());
         let next = ((rank + 1) % size != root).then_some((rank + 1) % size);
-        let pieces = (bytes.len() / PIECE_BYTES_MIN).clamp(1, PIECES_MAX);
+        let pieces = (bytes.len() / piece_bytes_min).clamp(1, PIECES_MAX);
         let piece = |i| {
             let (first, len) = part(bytes.len(), pieces, i);
             Buffer::Contiguous(bytes.part(first, len))

@@ -11,6 +11,7 @@ mod card;
 mod connect;
 mod control;
 mod handover;
+mod headroom;
 mod incoming;
 mod mapped;
 pub(crate) mod node;

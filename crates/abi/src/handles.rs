@@ -160,13 +160,14 @@ impl<T, const N: usize> Registry<T, N> {
         handle.wrapping_sub(self.null) < N
     }
 
-    /// The handle of the first object, predefined or made, for which `wanted` holds. Walks all of them.
+    /// The handle of a live object with this property, the predefined ones first.
     pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<usize> {
         let predefined =
             self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
-        predefined
-            .map(|i| self.null + i)
-            .or_else(|| self.table.find(wanted).map(|place| encode(self.kind, place)))
+        match predefined {
+            Some(index) => Some(self.null + index),
+            None => self.table.find(wanted).map(|place| encode(self.kind, place)),
+        }
     }
 
     /// Number of handles that the program made and has not freed.

@@ -220,7 +220,7 @@ impl Engine {
     fn check_gaps(&mut self) {
         while let Some(gap) = self.core.work.gaps.pop() {
             let channel = &mut self.channels[gap.channel];
-            if channel.reach(gap.peer).is_some_and(|reach| reach.ordered) {
+            if channel.reach(gap.peer).is_none_or(|reach| reach.ordered) {
                 let fault =
                     fault::out_of_order(self.core.me, gap.peer, channel.name(), gap.expected, gap.got);
                 self.core.break_peer(gap.peer, fault);

@@ -11,6 +11,8 @@
 //! | status | [`StatusOut`], [`StatusesOut`] |
 //! | string | `&CStr`; out [`OutString`] |
 //! | logical | `bool` |
+//! | callback | its `Option<fn>` type; [`Form`] of two where the large form has a type of its own |
+//! | what only the `_c` form has | as in that form; in the other 0, `None` or an empty slice |
 //! | anything else | as in C |
 //!
 //! The constructors that take raw pointers are `unsafe`: their one promise is MPI's own, that what the program
@@ -32,8 +34,17 @@ use verbena_channel::memory::Buffer;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Datatype, Error, Result};
 
+/// A callback whose type differs between the `int` and the large form.
+#[derive(Clone, Copy, Debug)]
+pub enum Form<I, L> {
+    /// From a call without `_c`.
+    Int(I),
+    /// From a call with `_c`.
+    Large(L),
+}
+
 /// Addresses below this one belong to no program: the zero page.
-const LOWEST_ADDRESS: u64 = 4096;
+const LOWEST_ADDRESS: isize = 4096;
 
 /// A buffer argument as the program passed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +84,14 @@ pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<
     if count == 0 || size == 0 {
         return Ok(Buffer::EMPTY);
     }
-    let bytes = count as i128 * (datatype.extent().unsigned_abs().max(size)) as i128;
-    if bytes > isize::MAX as i128 {
+    let (low, high) = datatype.span(count as usize)?;
+    let origin = address.0 as isize;
+    if origin.checked_add(low).is_none_or(|first| first < LOWEST_ADDRESS) || origin.checked_add(high).is_none() {
         return Err(wrong_span(address, count, datatype));
     }
     // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory until the
-    // operation completes; that the first one is not in the zero page is checked below, before any access.
-    let buffer = unsafe { Buffer::strided(address.0.cast(), count as usize, datatype.layout()) };
-    match buffer.region() {
-        Some(region) if region.address() < LOWEST_ADDRESS => Err(wrong_span(address, count, datatype)),
-        _ => Ok(buffer),
-    }
+    // operation completes; that they do not wrap around or touch the zero page was checked.
+    Ok(unsafe { Buffer::strided(address.0.cast(), count as usize, datatype.layout()) })
 }
 
 #[cold]

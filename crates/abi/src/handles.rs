@@ -12,6 +12,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_engine::RequestId;
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::request::Request;
 use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, Group, Info, Op, Result, Session};
 
 const KIND_SHIFT: u32 = 27;
@@ -159,6 +160,15 @@ impl<T, const N: usize> Registry<T, N> {
         handle.wrapping_sub(self.null) < N
     }
 
+    /// The handle of a live object with this property, the predefined ones first.
+    pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<usize> {
+        let predefined = self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
+        match predefined {
+            Some(index) => Some(self.null + index),
+            None => self.table.find(wanted).map(|place| encode(self.kind, place)),
+        }
+    }
+
     /// Number of handles that the program made and has not freed.
     pub fn live(&self) -> usize {
         self.table.live()
@@ -252,6 +262,9 @@ pub static ERRHANDLERS: Registry<Errhandler, 4> = Registry::new(
 /// Info objects.
 pub static INFOS: Registry<Info, 2> =
     Registry::new(Kind::Info, "info object", mpi::MPI_INFO_NULL, mpi::MPI_ERR_INFO, crate::predefined::info);
+/// Requests that have an object.
+pub static REQUESTS: Registry<Request, 1> =
+    Registry::new(Kind::Request, "request", mpi::MPI_REQUEST_NULL, mpi::MPI_ERR_REQUEST, none);
 /// Sessions.
 pub static SESSIONS: Registry<Session, 1> =
     Registry::new(Kind::Session, "session", mpi::MPI_SESSION_NULL, mpi::MPI_ERR_SESSION, none);

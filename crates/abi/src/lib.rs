@@ -7,12 +7,18 @@
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("Verbena encodes handles and counts in 64-bit little-endian words");
 
+#[macro_use]
+mod entry;
+
 pub mod args;
 pub mod calls;
+#[rustfmt::skip]
 pub mod generated;
 pub mod handles;
 pub mod predefined;
 pub mod report;
+pub mod requests;
+pub mod startup;
 pub mod state;
 pub mod status;
 pub mod table;

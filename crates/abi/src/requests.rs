@@ -75,7 +75,11 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
             return Ok(Pending::Engine(direction, id));
         }
     }
-    if handle == mpi::MPI_REQUEST_NULL { Ok(Pending::Null) } else { Ok(Pending::Object(REQUESTS.get(handle)?)) }
+    if handle == mpi::MPI_REQUEST_NULL {
+        Ok(Pending::Null)
+    } else {
+        Ok(Pending::Object(REQUESTS.get(handle)?))
+    }
 }
 
 impl Pending {

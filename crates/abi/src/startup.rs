@@ -64,7 +64,11 @@ pub fn drain(process: &Process) {
 pub fn meet_world(process: &Process) -> Result<()> {
     drain(process);
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
-    coll::barrier(process, &world)
+    let mut barrier = coll::Collective::on(&world);
+    coll::operations::barrier(barrier.schedule(), &world);
+    barrier.run(process, None)?;
+    barrier.recycle();
+    Ok(())
 }
 
 /// The line to the launcher, once the process is made.

@@ -16,7 +16,7 @@ pub struct Status {
     pub MPI_TAG: c_int,
     /// Error class, meaningful after calls that return several statuses.
     pub MPI_ERROR: c_int,
-    internal: [c_int; 5],
+    pub(crate) internal: [c_int; 5],
 }
 
 const _: () = assert!(size_of::<Status>() == 32 && align_of::<Status>() == 4);

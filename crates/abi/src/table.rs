@@ -109,6 +109,15 @@ impl<T> Table<T> {
         (state & LIVE != 0).then_some((state >> 32) as u32)
     }
 
+    /// The place of a live object with this property. Looks at all of them.
+    pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Place> {
+        let used = self.free.lock().unwrap().used;
+        (0..used).find_map(|index| {
+            let place = Place { index, generation: self.generation(index)? };
+            self.get(place).filter(|object| wanted(object)).map(|_| place)
+        })
+    }
+
     /// Number of handles that were not freed.
     pub fn live(&self) -> usize {
         self.live.load(Ordering::Relaxed)

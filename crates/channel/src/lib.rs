@@ -9,12 +9,14 @@
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
 pub mod cma;
+pub mod elements;
 pub mod layout;
 pub mod lock;
 pub mod loopback;
 pub mod memory;
 pub mod packet;
 pub mod registry;
+pub mod scratch;
 pub mod shm;
 pub mod wait;
 

@@ -8,8 +8,7 @@ use crate::{Channel, Fault, Opening, Place, cma, loopback, shm};
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
 
 /// Every channel by its name, in order of preference.
-pub const CHANNELS: &[(&str, Open)] =
-    &[("loopback", loopback::open), ("shm", shm::open), ("cma", cma::open)];
+pub const CHANNELS: &[(&str, Open)] = &[("loopback", loopback::open), ("shm", shm::open), ("cma", cma::open)];
 
 /// The channels that are open on this side, before the others are known.
 pub struct Opened {

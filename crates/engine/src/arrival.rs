@@ -182,10 +182,9 @@ impl Core {
         let sender = header.length;
         let its = |arrived: &Arrived| arrived.peer == peer && arrived.sender() == Some(sender);
         let node = self.unexpected.find_exact(&key_of(header), its);
-        if let Some(node) = node {
-            if let Body::Synchronous(data, _) = self.unexpected.remove(node).body {
-                self.release(peer, data);
-            }
+        let arrived = node.map(|node| self.unexpected.remove(node));
+        if let Some(Arrived { body: Body::Synchronous(data, _), .. }) = arrived {
+            self.release(peer, data);
         }
         self.post(peer, Control::new(Kind::CancelAnswer, sender).flags(node.is_some() as u8));
     }

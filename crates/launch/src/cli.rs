@@ -64,7 +64,17 @@ impl Stop {
 
 impl From<clap::Error> for Stop {
     fn from(error: clap::Error) -> Stop {
-        Stop { code: error.exit_code(), text: error.to_string() }
+        if error.exit_code() == 0 {
+            return Stop { code: 0, text: format!("{}\n", error.to_string().trim_end()) };
+        }
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
+        Stop::wrong(&Report::new(
+            "The command line is not understood.",
+            first,
+            "a mistyped option, or one of another MPI's mpiexec",
+            "see mpiexec -help",
+        ))
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Common {
     pub size: u32,
     /// The limits on open descriptors that ranks get: those that we were started with.
     pub descriptors: libc::rlimit,
+    /// The blocked signals that ranks get: those that we were started with.
+    pub signals: sys::SignalMask,
     /// Whether rank 0 gets a pipe for standard input (we then forward the terminal) or ours as it is.
     pub stdin_by_pipe: bool,
 }
@@ -61,7 +63,7 @@ pub fn start(common: &Common, part: &Part, appnum: u32, rank: u32) -> Result<Sta
         command.current_dir(directory);
     }
     command.stdin(stdin_for(common, rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
-    tie(&mut command, common.descriptors, theirs.as_raw_fd());
+    tie(&mut command, common, theirs.as_raw_fd());
     let mut child = command.spawn().map_err(|error| cannot_start(part, &error))?;
     match (child.stdout.take(), child.stderr.take()) {
         (Some(out), Some(err)) => Ok(Started {
@@ -97,11 +99,13 @@ fn set_environment(command: &mut Command, common: &Common, appnum: u32, rank: u3
 
 /// The rank gets its own process group, so that a signal reaches all that it starts; it dies with us; and it
 /// keeps its end of the PMI line across exec.
-fn tie(command: &mut Command, descriptors: libc::rlimit, keep: RawFd) {
+fn tie(command: &mut Command, common: &Common, keep: RawFd) {
+    let (descriptors, signals) = (common.descriptors, common.signals);
     let parent = sys::process_id();
     command.process_group(0);
     let in_child = move || {
         sys::set_descriptor_limit(&descriptors);
+        signals.set();
         sys::tie_to_parent(parent, keep)
     };
     // SAFETY: the closure only makes async-signal-safe system calls and allocates nothing.

@@ -110,6 +110,7 @@ impl Supervisor {
             job: self.server.job().to_owned(),
             size: self.order.size(),
             descriptors: sys::raise_descriptor_limit(),
+            signals: self.signals.before(),
             stdin_by_pipe: sys::is_terminal(0),
         };
         for (appnum, part) in (0..).zip(self.order.parts.clone()) {
@@ -280,7 +281,7 @@ impl Supervisor {
         self.conclude();
         self.watcher.dismiss();
         // From here on a signal acts as usual: whoever does not read our output may still end us.
-        self.signals.give_back();
+        self.signals.before().set();
         self.outputs.iter_mut().for_each(Stream::write_all);
         leftovers::reap_watcher(&self.watcher);
     }

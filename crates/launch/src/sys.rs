@@ -70,10 +70,21 @@ impl Signals {
         self.fd.as_raw_fd()
     }
 
-    /// Lets signals act again as they did before.
-    pub fn give_back(&self) {
-        // SAFETY: the set was filled by `take`.
-        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    /// The signals that were blocked before.
+    pub fn before(&self) -> SignalMask {
+        SignalMask(self.before)
+    }
+}
+
+/// A set of blocked signals.
+#[derive(Clone, Copy)]
+pub struct SignalMask(libc::sigset_t);
+
+impl SignalMask {
+    /// Blocks these signals and no others. Async-signal-safe.
+    pub fn set(&self) {
+        // SAFETY: the set is initialised and live.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
     }
 }
 

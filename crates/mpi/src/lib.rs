@@ -4,6 +4,7 @@
 pub mod attribute;
 pub mod bsend;
 pub mod codes;
+pub mod coll;
 pub mod comm;
 pub mod datatype;
 pub mod errhandler;

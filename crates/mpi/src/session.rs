@@ -1,5 +1,6 @@
 //! Sessions and process sets (MPI-5.0, 11.3).
 
+use crate::bsend::BufferedSends;
 use crate::errhandler::{Errhandler, Handling, Kind};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -20,6 +21,7 @@ pub const PROCESS_SETS: [&[u8]; 2] = [WORLD, SELF];
 pub struct Session {
     errhandling: Handling,
     hints: Info,
+    buffered: BufferedSends,
     handle: AtomicUsize,
 }
 
@@ -28,7 +30,8 @@ impl Session {
     /// hints.
     pub fn new(errhandler: Arc<Errhandler>, hints: Info) -> Result<Session> {
         errhandler.check(Kind::Session)?;
-        Ok(Session { errhandling: Handling::new(errhandler), hints, handle: AtomicUsize::new(0) })
+        let errhandling = Handling::new(errhandler);
+        Ok(Session { errhandling, hints, buffered: BufferedSends::new(), handle: AtomicUsize::new(0) })
     }
 
     /// The error handler in use.
@@ -41,6 +44,11 @@ impl Session {
         errhandler.check(Kind::Session)?;
         self.errhandling.set(errhandler);
         Ok(())
+    }
+
+    /// The program's buffer for buffered sends of this session (MPI-5.0, 3.6).
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
     }
 
     /// The hints that the program gave.
@@ -105,7 +113,8 @@ fn no_set(name: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::errhandler::{Action, predefined};
+    use crate::bsend::BufferedSends;
+use crate::errhandler::{Action, predefined};
 
     #[test]
     fn process_sets_are_numbered_and_have_groups() {

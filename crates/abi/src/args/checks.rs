@@ -1,9 +1,9 @@
 //! Checks of single values: counts, tags, ranks, roots (MPI-5.0, 3.2 and 6.2).
 
-use crate::handles::{DATATYPES, Ref};
+use crate::handles::{DATATYPES, INFOS, Ref};
 use std::ffi::c_int;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Class, Comm, Datatype, Error, Result};
+use verbena_mpi::{Class, Comm, Datatype, Error, Info, Result};
 
 /// The largest tag: what the attribute `MPI_TAG_UB` says.
 pub const TAG_UB: c_int = c_int::MAX;
@@ -14,14 +14,22 @@ pub fn count(count: i64) -> Result<i64> {
     if count >= 0 { Ok(count) } else { Err(out_of_range(mpi::MPI_ERR_COUNT, "count", count, "0 or more")) }
 }
 
-/// Another number that may not be negative, else `MPI_ERR_ARG`.
+/// A number of requests or elements in an array of handles: as [`count`].
 #[inline]
-pub fn natural(number: i64) -> Result<i64> {
-    if number >= 0 {
-        Ok(number)
-    } else {
-        Err(out_of_range(mpi::MPI_ERR_ARG, "argument", number, "0 or more"))
-    }
+pub fn elements(number: c_int) -> Result<i64> {
+    count(number.into())
+}
+
+/// A size in bytes or an array's length that may be large: not negative, else `MPI_ERR_ARG`.
+#[inline]
+pub fn size(size: i64) -> Result<i64> {
+    if size >= 0 { Ok(size) } else { Err(out_of_range(mpi::MPI_ERR_ARG, "size", size, "0 or more")) }
+}
+
+/// An array's length: not negative, else `MPI_ERR_ARG`.
+#[inline]
+pub fn natural(number: c_int) -> Result<c_int> {
+    size(number.into()).map(|_| number)
 }
 
 /// The tag of a message that is sent.
@@ -94,10 +102,39 @@ pub fn is_leaf(root: c_int, comm: &Comm) -> bool {
     !comm.is_inter() || root >= 0
 }
 
-/// A datatype that messages are made of.
+/// Number of neighbours that a process receives from; `MPI_ERR_TOPOLOGY` if there is no topology.
+pub fn indegree(_comm: &Comm) -> Result<i64> {
+    Err(no_topology())
+}
+
+/// Number of neighbours that a process sends to; `MPI_ERR_TOPOLOGY` if there is no topology.
+pub fn outdegree(_comm: &Comm) -> Result<i64> {
+    Err(no_topology())
+}
+
+/// An info argument that may be `MPI_INFO_NULL`.
+#[inline]
+pub fn optional_info(handle: usize) -> Result<Option<Ref<'static, Info>>> {
+    if handle == mpi::MPI_INFO_NULL { Ok(None) } else { INFOS.get(handle).map(Some) }
+}
+
+/// A datatype that messages are made of: it must be committed.
 #[inline]
 pub fn transfer(handle: usize) -> Result<Ref<'static, Datatype>> {
-    DATATYPES.get(handle)
+    let datatype = DATATYPES.get(handle)?;
+    datatype.check_committed()?;
+    Ok(datatype)
+}
+
+#[cold]
+fn no_topology() -> Error {
+    Error::new(
+        mpi::MPI_ERR_TOPOLOGY,
+        "the communicator has no topology",
+        "a neighbourhood call",
+        "the communicator was not made by MPI_Cart_create or its like",
+        "pass a communicator with a topology",
+    )
 }
 
 #[cold]

@@ -139,6 +139,35 @@ impl OutInteger for i64 {
     }
 }
 
+/// A count that is set; null is `MPI_ERR_ARG`.
+///
+/// # Safety
+/// As [`InOut::new`].
+#[inline]
+pub unsafe fn out_count<'a, T: OutInteger>(pointer: *mut T) -> Result<OutCount<'a>> {
+    // SAFETY: the caller's promise is the same.
+    unsafe { T::out(pointer) }
+}
+
+/// What `pointer` leads to; null is `MPI_ERR_ARG`.
+///
+/// # Safety
+/// Unless it is null, `pointer` leads to a `T` that no one writes during `'a`.
+#[inline]
+pub unsafe fn reference<'a, T>(pointer: *const T) -> Result<&'a T> {
+    // SAFETY: valid by the caller's promise, if not null.
+    unsafe { pointer.as_ref() }.ok_or_else(null_pointer)
+}
+
+/// The handle that `pointer` leads to, 0 if it is null.
+///
+/// # Safety
+/// Unless it is null, `pointer` leads to a handle.
+pub unsafe fn peek(pointer: *const usize) -> usize {
+    // SAFETY: valid by the caller's promise, if not null.
+    unsafe { pointer.as_ref() }.copied().unwrap_or(0)
+}
+
 /// A place for a status, or `MPI_STATUS_IGNORE`.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusOut<'a>(Option<NonNull<Status>>, PhantomData<&'a mut Status>);

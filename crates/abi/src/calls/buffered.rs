@@ -36,7 +36,7 @@ impl HasBuffer for Session {
 }
 
 /// A buffered send: from the communicator's buffer if it has one, else from the process's (3.6).
-pub fn send(comm: &Comm, message: Buffer, dest: i32, tag: i32) -> Result<()> {
+pub(super) fn send_from(comm: &Comm, message: Buffer, dest: i32, tag: i32) -> Result<()> {
     if dest == mpi::MPI_PROC_NULL {
         return Ok(());
     }

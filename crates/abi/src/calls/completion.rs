@@ -7,9 +7,9 @@ use crate::report::Failed;
 use crate::requests::{Pending, State, failed, finish, in_status, resolve, retire, status_of};
 use crate::status::Status;
 use std::ffi::c_int;
+use verbena_mpi::Process;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Outcome;
-use verbena_mpi::Process;
 
 type Outcomes = std::result::Result<(), Failed>;
 
@@ -121,7 +121,8 @@ fn check_all(requests: &[MPI_Request]) -> Outcomes {
 /// `MPI_Testall`: all or none.
 pub fn testall(_count: i64, requests: &mut [MPI_Request], flag: OutFlag, statuses: StatusesOut) -> Outcomes {
     process().progress();
-    let pending: Vec<Pending> = requests.iter().map(|&handle| resolve(handle)).collect::<verbena_mpi::Result<_>>()?;
+    let pending: Vec<Pending> =
+        requests.iter().map(|&handle| resolve(handle)).collect::<verbena_mpi::Result<_>>()?;
     let ready = pending.iter().all(|pending| pending.is_ready(process()));
     flag.set(ready);
     if !ready {

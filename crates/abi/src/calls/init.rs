@@ -62,7 +62,7 @@ pub fn finalize() -> Result<()> {
         return Err(wrong_time("MPI is not initialised", "at MPI_Finalize"));
     }
     // First of all the callbacks of MPI_COMM_SELF's attributes run, MPI still being whole (11.2.4).
-    COMMS.get(mpi::MPI_COMM_SELF)?.delete_attributes()?;
+    COMMS.get(mpi::MPI_COMM_SELF)?.attributes().clear(mpi::MPI_COMM_SELF)?;
     startup::meet_world(state::process())?;
     state::set_world(World::Finalized);
     startup::leave()

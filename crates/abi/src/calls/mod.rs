@@ -5,3 +5,14 @@
 //! the large-count form. It returns `verbena_mpi::Result<()>`, or `Result<(), report::Failed>` where the error
 //! belongs to another object than the one that the API table names. The generator finds bodies by scanning
 //! the files here for `pub fn name(`.
+
+
+pub mod address;
+pub mod buffered;
+pub mod clock;
+pub mod completion;
+pub mod handle;
+pub mod init;
+pub mod point;
+pub mod request;
+pub mod status;

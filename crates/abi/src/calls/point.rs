@@ -24,7 +24,15 @@ fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
 }
 
 #[inline]
-fn send_mode(b: Address, count: i64, d: &Arc<Datatype>, dest: i32, tag: i32, comm: &Comm, mode: Mode) -> Result<()> {
+fn send_mode(
+    b: Address,
+    count: i64,
+    d: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+    mode: Mode,
+) -> Result<()> {
     let buffer = args::buffer(b, count, d)?;
     conclude(point::wait(process(), &point::send(process(), comm, buffer, dest, tag, mode)), None)
 }
@@ -42,23 +50,51 @@ fn isend_mode(
 
 /// `MPI_Send` (3.2.1).
 #[inline]
-pub fn send(buf: Address, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>) -> Result<()> {
+pub fn send(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
     send_mode(buf, count, datatype, dest, tag, comm, Mode::Standard)
 }
 
 /// `MPI_Ssend` (3.4).
-pub fn ssend(buf: Address, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>) -> Result<()> {
+pub fn ssend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
     send_mode(buf, count, datatype, dest, tag, comm, Mode::Synchronous)
 }
 
 /// `MPI_Rsend` (3.4): the receive is posted already, so a standard send will do.
-pub fn rsend(buf: Address, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>) -> Result<()> {
+pub fn rsend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
     send_mode(buf, count, datatype, dest, tag, comm, Mode::Standard)
 }
 
 /// `MPI_Bsend` (3.4): complete when the message is in the attached buffer.
-pub fn bsend(buf: Address, count: i64, datatype: &Arc<Datatype>, dest: i32, tag: i32, comm: &Arc<Comm>) -> Result<()> {
-    super::buffered::send(comm, args::buffer(buf, count, datatype)?, dest, tag)
+pub fn bsend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)
 }
 
 /// `MPI_Isend` (3.7.2).
@@ -111,7 +147,7 @@ pub fn ibsend(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    super::buffered::send(comm, args::buffer(buf, count, datatype)?, dest, tag)?;
+    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)?;
     request.set(handle_of_send(comm, Active::Done(Outcome::EMPTY)));
     Ok(())
 }
@@ -163,7 +199,8 @@ pub fn sendrecv(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
-    let (out, into) = (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
+    let (out, into) =
+        (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
     exchange(comm, (out, dest, sendtag), (into, source, recvtag), status)
 }
 
@@ -203,7 +240,8 @@ pub fn isendrecv(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    let (out, into) = (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
+    let (out, into) =
+        (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
     let active = point::exchange(process(), comm, (out, dest, sendtag), (into, source, recvtag), None);
     request.set(handle_of_object(Some(comm), active));
     Ok(())
@@ -321,7 +359,12 @@ pub fn improbe(
 }
 
 /// Starts to receive the message of this handle, which becomes null.
-fn start_matched(buf: Address, count: i64, datatype: &Arc<Datatype>, message: InOut<MPI_Message>) -> Result<Active> {
+fn start_matched(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    message: InOut<MPI_Message>,
+) -> Result<Active> {
     let buffer = args::buffer(buf, count, datatype)?;
     let handle = message.get();
     if handle == mpi::MPI_MESSAGE_NO_PROC {

@@ -30,7 +30,12 @@ fn persistent(
     Ok(())
 }
 
-fn persistent_send(to: (Buffer, i32, i32), comm: &Arc<Comm>, request: Out<MPI_Request>, mode: Mode) -> Result<()> {
+fn persistent_send(
+    to: (Buffer, i32, i32),
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+    mode: Mode,
+) -> Result<()> {
     let (buffer, dest, tag) = to;
     persistent(comm, request, move |comm| Ok(point::send(process(), comm, buffer.clone(), dest, tag, mode)))
 }
@@ -86,7 +91,7 @@ pub fn bsend_init(
 ) -> Result<()> {
     let buffer = args::buffer(buf, count, datatype)?;
     persistent(comm, request, move |comm| {
-        super::buffered::send(comm, buffer.clone(), dest, tag)?;
+        super::buffered::send_from(comm, buffer.clone(), dest, tag)?;
         Ok(Active::Done(Outcome::EMPTY))
     })
 }

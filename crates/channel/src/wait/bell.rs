@@ -142,14 +142,25 @@ mod tests {
         }
     }
 
+    impl Bell {
+        /// As a process does at connect.
+        fn connect(&self) {
+            if register().is_err() {
+                self.ask_for_fences();
+            }
+        }
+    }
+
     fn rally(rounds: u64, prepare: impl Fn() + Sync) -> u64 {
         let (here, there) = (Side::default(), Side::default());
         std::thread::scope(|s| {
             let far = s.spawn(|| {
                 prepare();
+                there.bell.connect();
                 (1..=rounds).map(|n| (there.take(n), here.give(n)).0).sum::<u64>()
             });
             prepare();
+            here.bell.connect();
             let lost: u64 = (1..=rounds).map(|n| (there.give(n), here.take(n)).1).sum();
             lost + far.join().unwrap()
         })
@@ -166,6 +177,53 @@ mod tests {
         let refuse = || refuse(&[Call::any(libc::SYS_membarrier)], libc::EPERM);
         let lost = std::thread::spawn(move || rally(20_000, refuse)).join().unwrap();
         assert_eq!(lost, 0);
+    }
+
+    /// The narrow window itself: in each round both sides start at the same moment, and it is lost if the sleeper
+    /// saw nothing while the writer saw nobody asleep. Returns the rounds lost.
+    fn duel(rounds: u64, prepare: impl Fn() + Sync) -> u64 {
+        let (side, ready) = (Side::default(), [AtomicU64::new(0), AtomicU64::new(0)]);
+        let meet = |me: usize, round: u64| {
+            ready[me].store(round, SeqCst);
+            let mut spins = 0u32;
+            while ready[1 - me].load(SeqCst) < round {
+                spins += 1;
+                if spins.is_multiple_of(1000) {
+                    std::thread::yield_now();
+                }
+            }
+        };
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                prepare();
+                for round in 1..=rounds {
+                    meet(0, 2 * round);
+                    side.value.store(round, Release);
+                    side.bell.notify(false);
+                    meet(0, 2 * round + 1);
+                }
+            });
+            prepare();
+            side.bell.connect();
+            let mut lost = 0;
+            for round in 1..=rounds {
+                meet(1, 2 * round);
+                side.bell.raise();
+                let seen = side.value.load(Acquire) == round;
+                meet(1, 2 * round + 1);
+                lost += u64::from(!seen && side.bell.sleeping.load(SeqCst) == 1);
+                side.bell.lower();
+            }
+            lost
+        })
+    }
+
+    #[test]
+    fn one_of_writer_and_sleeper_always_sees_the_other() {
+        register().expect("this kernel has membarrier");
+        assert_eq!(duel(100_000, || {}), 0);
+        let refuse = || refuse(&[Call::any(libc::SYS_membarrier)], libc::EPERM);
+        assert_eq!(std::thread::spawn(move || duel(100_000, refuse)).join().unwrap(), 0);
     }
 
     #[test]

@@ -13,7 +13,7 @@ impl Server {
                 self.answer(rank, &ok("appnum").with("appnum", appnum));
             }
             "get_universe_size" => self.answer(rank, &ok("universe_size").with("size", self.size())),
-            "get_my_kvsname" => self.answer(rank, &ok("my_kvsname").with("kvsname", &self.about.job.clone())),
+            "get_my_kvsname" => self.answer(rank, &ok("my_kvsname").with("kvsname", self.about.job.clone())),
             "get_ranks2hosts" => self.refuse1(rank, "put_ranks2hosts"),
             "put" => self.put(rank, message),
             "get" => self.get(rank, message),

@@ -22,12 +22,13 @@ pub use exchange::Exchange;
 pub use split_type::{Guide, SplitType};
 
 use crate::attribute::Attributes;
+use crate::bsend::BufferedSends;
 use crate::errhandler::{Errhandler, Handling, predefined};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
@@ -40,6 +41,8 @@ pub enum Traffic {
     Collective = 1,
     /// Messages of partitioned communication.
     Partitioned = 2,
+    /// Messages of the making of communicators, with tags that the program chose.
+    Exchange = 3,
 }
 
 /// Context of [`Comm::universe`], unlike any that processes hand out.
@@ -53,12 +56,14 @@ pub struct Comm {
     local: Arc<Group>,
     remote: Option<Remote>,
     rank: i32,
+    /// Number of collectives begun on this communicator.
+    collectives: AtomicU32,
+    buffered: BufferedSends,
     name: Mutex<Vec<u8>>,
     hints: Info,
     errhandling: Handling,
     attributes: Attributes,
     handle: AtomicUsize,
-    buffered: BufferedSends,
 }
 
 /// The other side of an intercommunicator.
@@ -82,12 +87,13 @@ impl Comm {
             local,
             remote,
             rank,
+            collectives: AtomicU32::new(0),
+            buffered: BufferedSends::new(),
             name: Mutex::default(),
             hints: Info::new(),
             errhandling: Handling::new(predefined::are_fatal()),
             attributes: Attributes::default(),
             handle: AtomicUsize::new(0),
-            buffered: BufferedSends::new(),
         }
     }
 
@@ -110,15 +116,16 @@ impl Comm {
         self.context.load(Ordering::Relaxed) + traffic as u64
     }
 
+    /// The tag of the next collective's messages, below 2^30. All members begin the collectives of a
+    /// communicator in the same order (MPI-5.0, 6.14), so they count alike.
+    #[inline]
+    pub fn next_collective_tag(&self) -> i32 {
+        (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
+    }
+
     /// Whether `context` is one of this communicator's.
     pub fn has_context(&self, context: u64) -> bool {
         context & !3 == self.context(Traffic::Point)
-    }
-
-    /// Its buffer for buffered sends (MPI-5.0, 3.6).
-    #[inline]
-    pub fn buffered_sends(&self) -> &BufferedSends {
-        &self.buffered
     }
 
     /// The caller's rank in the local group.
@@ -225,6 +232,16 @@ impl Comm {
         errhandler.check(crate::errhandler::Kind::Comm)?;
         self.errhandling.set(errhandler);
         Ok(())
+    }
+
+    /// The program's buffer for buffered sends on this communicator (MPI-5.0, 3.6).
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
+    }
+
+    /// Deletes all attributes, running their callbacks; stops at the first that fails.
+    pub fn delete_attributes(&self) -> Result<()> {
+        self.attributes.clear(self.handle())
     }
 
     /// The attributes cached on it.

@@ -1,0 +1,68 @@
+//! Options, MPMD, environment, directories, and programs that cannot be started.
+
+use crate::harness::{CLIENT, run, run_script};
+
+#[test]
+fn mpmd_counts_ranks_through_all_parts() {
+    let outcome = run(&["-n", "2", CLIENT, "who", "finalize", ":", "-n", "1", CLIENT, "who", "finalize"]);
+    let expected = [
+        "rank 0 of 3 kind pmi-1 universe Some(3) appnum Some(0)",
+        "rank 1 of 3 kind pmi-1 universe Some(3) appnum Some(0)",
+        "rank 2 of 3 kind pmi-1 universe Some(3) appnum Some(1)",
+    ];
+    assert_eq!((outcome.code, outcome.lines()), (Some(0), expected.to_vec()), "{outcome:?}");
+}
+
+#[test]
+fn variables_for_one_program_and_for_all() {
+    let show = "echo $PMI_RANK $A $B";
+    let outcome = run(&[
+        "-genv", "A", "all", "-n", "1", "-env", "B", "own", "sh", "-c", show, ":", "-n", "1", "sh", "-c",
+        show,
+    ]);
+    assert_eq!(outcome.lines(), ["0 all own", "1 all"]);
+}
+
+#[test]
+fn ranks_know_their_place_on_the_node() {
+    let outcome = run_script(&["-n", "2"], "echo $PMI_RANK $VERBENA_LOCAL_RANK/$VERBENA_LOCAL_SIZE");
+    assert_eq!(outcome.lines(), ["0 0/2", "1 1/2"]);
+}
+
+#[test]
+fn the_working_directory() {
+    let outcome = run(&["-n", "1", "-wdir", "/usr", "pwd"]);
+    assert_eq!(outcome.out, "/usr\n");
+    let outcome = run(&["-n", "1", "-wdir", "/no/such/place", "pwd"]);
+    assert_eq!(outcome.code, Some(127));
+    assert!(outcome.err.contains("-wdir /no/such/place"), "{outcome:?}");
+}
+
+#[test]
+fn programs_that_cannot_be_started() {
+    for program in ["no-such-program", "/no/such/program", "/etc/passwd", "/tmp"] {
+        let outcome = run(&["-n", "2", "sleep", "20", ":", "-n", "2", program]);
+        assert_eq!(outcome.code, Some(127), "{outcome:?}");
+        assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
+        assert!(outcome.err.contains(&format!("could not start {program}")), "{outcome:?}");
+        outcome.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_wrong_command_line_starts_nothing() {
+    let outcome = run(&["-n", "2", "-frobnicate", "echo", "started"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(2), ""), "{outcome:?}");
+    let outcome = run(&["-host", "elsewhere", "echo", "started"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(2), ""), "{outcome:?}");
+    assert!(outcome.err.contains("not supported yet"), "{outcome:?}");
+}
+
+#[test]
+fn help_and_version() {
+    for option in ["-help", "--help", "-h", "-version", "--version", "-V"] {
+        let outcome = run(&[option]);
+        assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{option}");
+        assert!(outcome.out.contains("mpiexec"), "{option}: {outcome:?}");
+    }
+}

@@ -1,0 +1,166 @@
+//! Runs `mpiexec`, bounded in time, and finds the processes of a run.
+
+use std::io::Write;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// No run of these tests may take longer.
+const TIME_MAX: Duration = Duration::from_secs(30);
+
+/// The process that speaks PMI as the library does; see `testing/boot_client.rs`.
+pub const CLIENT: &str = env!("CARGO_BIN_EXE_boot-client");
+pub const MPIEXEC: &str = env!("CARGO_BIN_EXE_mpiexec");
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+    pub took: Duration,
+    mark: String,
+}
+
+impl Outcome {
+    /// The lines of standard output, sorted: the order of ranks is by chance.
+    pub fn lines(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.out.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// Demands that no process of the run is left.
+    pub fn assert_nothing_left(&self) {
+        assert_eq!(marked(&self.mark), [0; 0], "processes are left: {self:?}");
+    }
+}
+
+/// A run under way. Its processes all have a mark in their environment.
+pub struct Run {
+    child: Child,
+    mark: String,
+    started: Instant,
+}
+
+/// `mpiexec` with these arguments.
+pub fn mpiexec(arguments: &[&str]) -> Command {
+    let mut command = Command::new(MPIEXEC);
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Starts a command with a mark of its own.
+pub fn begin(command: &mut Command) -> Run {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    command.env("LAUNCH_TEST", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // What a surrounding job or a developer may have set must not change a test.
+    for name in ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_LAUNCHER"] {
+        command.env_remove(name);
+    }
+    Run { child: command.spawn().unwrap(), mark, started: Instant::now() }
+}
+
+/// Runs `mpiexec` to its end.
+pub fn run(arguments: &[&str]) -> Outcome {
+    begin(&mut mpiexec(arguments)).finish()
+}
+
+/// Runs a shell script in each rank.
+pub fn run_script(options: &[&str], script: &str) -> Outcome {
+    run(&[options, &["sh", "-c", script]].concat())
+}
+
+impl Run {
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    pub fn type_in(&mut self, text: &[u8]) {
+        self.child.stdin.take().unwrap().write_all(text).unwrap();
+    }
+
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: no memory is involved; the process is our unreaped child.
+        assert_eq!(unsafe { libc::kill(self.pid(), signal) }, 0);
+    }
+
+    /// Waits until this many processes of the run exec'ed this program, and returns their ids.
+    pub fn wait_for(&self, program: &str, count: usize) -> Vec<i32> {
+        let runs = |pid: &i32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|&byte| byte == 0).next().is_some_and(|word| word == program.as_bytes())
+        };
+        eventually(|| {
+            let pids: Vec<i32> = marked(&self.mark).into_iter().filter(runs).collect();
+            (pids.len() == count).then_some(pids)
+        })
+    }
+
+    /// How many processes of the run go by this name (the kernel keeps 15 characters).
+    pub fn processes_called(&self, name: &str) -> usize {
+        let name = &name[..name.len().min(15)];
+        let called = |pid: &&i32| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim() == name)
+        };
+        marked(&self.mark).iter().filter(called).count()
+    }
+
+    /// Waits for the end.
+    pub fn finish(self) -> Outcome {
+        let (mark, started, pid) = (self.mark, self.started, self.child.id() as i32);
+        let (done, watch) = std::sync::mpsc::channel::<()>();
+        thread::spawn(move || {
+            if watch.recv_timeout(TIME_MAX) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                // SAFETY: no memory is involved; the process is not reaped before `done` is dropped.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+            }
+        });
+        let Output { status, stdout, stderr } = self.child.wait_with_output().unwrap();
+        drop(done);
+        let took = started.elapsed();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Outcome { code: code(status), out: text(stdout), err: text(stderr), took, mark }
+    }
+
+    /// Waits until no process of the run is left.
+    pub fn wait_for_nothing(&self) {
+        eventually(|| marked(&self.mark).is_empty().then_some(()));
+    }
+}
+
+fn code(status: ExitStatus) -> Option<i32> {
+    status.code()
+}
+
+/// Waits until there is an answer.
+pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = look() {
+            return answer;
+        }
+        assert!(start.elapsed() < TIME_MAX, "waited in vain");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The living processes of a run. One that has ended and waits to be reaped has no environment.
+pub fn marked(mark: &str) -> Vec<i32> {
+    let entry = format!("LAUNCH_TEST={mark}");
+    let is_marked = |pid: &i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|&byte| byte == 0).any(|found| found == entry.as_bytes())
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|found| found.file_name().to_str()?.parse().ok());
+    pids.filter(is_marked).collect()
+}
+
+/// The state letter of a process: `T` is stopped.
+pub fn state(pid: i32) -> char {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap_or('-')
+}

@@ -1,0 +1,11 @@
+//! `mpiexec` with real processes. [`harness`] runs it and holds a watch; each module is one property.
+
+mod command_line;
+mod exits;
+mod harness;
+mod leftovers;
+mod output;
+mod peers;
+mod signals;
+mod start;
+mod wrapper;

@@ -1,0 +1,121 @@
+//! Standard input, output and error.
+
+use crate::harness::{begin, mpiexec, run, run_script};
+use std::collections::HashMap;
+use std::process::Stdio;
+
+#[test]
+fn labels_name_the_rank_on_both_streams() {
+    let outcome = run_script(&["-l", "-n", "2"], "echo out $PMI_RANK; echo err $PMI_RANK >&2");
+    assert_eq!(outcome.lines(), ["[0] out 0", "[1] out 1"]);
+    let mut err: Vec<&str> = outcome.err.lines().collect();
+    err.sort_unstable();
+    assert_eq!(err, ["[0] err 0", "[1] err 1"]);
+}
+
+/// Each rank writes its lines in pieces, with pauses in between by flushing byte for byte.
+#[test]
+fn lines_are_never_torn() {
+    let script = "i=0; while [ $i -lt 200 ]; do \
+                  printf 'rank%s' $PMI_RANK; printf '=%s=' $i; printf 'rank%s\\n' $PMI_RANK; i=$((i+1)); done";
+    let outcome = run_script(&["-n", "4"], script);
+    let mut next: HashMap<&str, u32> = HashMap::new();
+    for line in outcome.out.lines() {
+        let words: Vec<&str> = line.split('=').collect();
+        assert!(words.len() == 3 && words[0] == words[2], "torn: {line}");
+        let count = next.entry(words[0]).or_default();
+        assert_eq!(words[1], count.to_string(), "out of order: {line}");
+        *count += 1;
+    }
+    assert_eq!(next.len(), 4);
+    assert!(next.values().all(|&count| count == 200), "{next:?}");
+}
+
+#[test]
+fn very_long_lines_stay_whole() {
+    let script = "head -c 3000000 /dev/zero | tr '\\0' $PMI_RANK; echo";
+    let outcome = run_script(&["-n", "3"], script);
+    let lines = outcome.lines();
+    assert_eq!(lines.len(), 3);
+    for (rank, line) in lines.iter().enumerate() {
+        assert_eq!(line.len(), 3_000_000);
+        assert!(line.bytes().all(|byte| byte == b'0' + rank as u8));
+    }
+}
+
+#[test]
+fn a_last_line_without_newline_is_not_lost_and_not_mixed() {
+    let outcome = run(&["-n", "1", "printf", "abc"]);
+    assert_eq!(outcome.out, "abc");
+    let outcome = run(&["-n", "3", "printf", "abc"]);
+    assert_eq!(outcome.out, "abc\nabc\nabc");
+}
+
+#[test]
+fn output_before_a_failure_is_complete() {
+    let script = "[ $PMI_RANK = 1 ] && { yes | head -100000; echo last; exit 9; }; sleep 20";
+    let outcome = run_script(&["-n", "2"], script);
+    assert_eq!(outcome.code, Some(9));
+    assert!(outcome.out.ends_with("y\nlast\n"));
+    assert_eq!(outcome.out.len(), 200_005);
+}
+
+#[test]
+fn standard_input_goes_to_rank_0_only() {
+    let script = "while read line; do echo $PMI_RANK $line; done; echo $PMI_RANK end";
+    let mut run = begin(mpiexec(&["-n", "3", "sh", "-c", script]).stdin(Stdio::piped()));
+    run.type_in(b"one\ntwo\n");
+    assert_eq!(run.finish().lines(), ["0 end", "0 one", "0 two", "1 end", "2 end"]);
+}
+
+#[test]
+fn much_input_arrives_whole() {
+    let text: Vec<u8> = (0..1_000_000_u32).map(|i| b'a' + (i % 23) as u8).collect();
+    let mut run = begin(mpiexec(&["-n", "2", "sh", "-c", "cat | md5sum"]).stdin(Stdio::piped()));
+    let written = text.clone();
+    run.type_in(&written);
+    let path = std::env::temp_dir().join(format!("launch-input-{}", std::process::id()));
+    std::fs::write(&path, &text).unwrap();
+    let file =
+        std::process::Command::new("md5sum").stdin(std::fs::File::open(&path).unwrap()).output().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let outcome = run.finish();
+    assert!(outcome.out.contains(std::str::from_utf8(&file.stdout).unwrap()), "{outcome:?}");
+}
+
+#[test]
+fn closed_standard_streams_are_fine() {
+    for closed in ["<&-", "0<&- 1>&-", "0<&- 1>&- 2>&-"] {
+        let line =
+            format!("{} -n 2 sh -c 'read x; echo out; echo err >&2' {closed}", crate::harness::MPIEXEC);
+        let outcome = begin(std::process::Command::new("sh").args(["-c", &line])).finish();
+        assert_eq!(outcome.code, Some(0), "{closed}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_job() {
+    let line = format!("{} -n 2 yes | head -1", crate::harness::MPIEXEC);
+    let outcome = begin(std::process::Command::new("sh").args(["-c", &line])).finish();
+    assert_eq!(outcome.out, "y\n");
+    outcome.assert_nothing_left();
+}
+
+/// Nobody reads for a while: ranks wait, mpiexec does not grow, and nothing is lost.
+#[test]
+fn a_slow_reader_loses_nothing() {
+    let line = format!("{} -n 2 sh -c 'yes | head -5000000' | (sleep 0.5; wc -c)", crate::harness::MPIEXEC);
+    let outcome = begin(std::process::Command::new("sh").args(["-c", &line])).finish();
+    assert_eq!(outcome.out.trim(), "20000000", "{outcome:?}");
+}
+
+/// A terminal as standard input: what is typed reaches rank 0, and Ctrl-D ends it.
+#[test]
+fn a_terminal_is_forwarded() {
+    let line = format!("{} -n 2 cat", crate::harness::MPIEXEC);
+    let mut run =
+        begin(std::process::Command::new("script").args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()));
+    run.type_in(b"typed\n\x04");
+    let outcome = run.finish();
+    assert_eq!(outcome.out.matches("typed").count(), 2, "echo and answer: {outcome:?}");
+}

@@ -1,0 +1,81 @@
+//! Signals that the user sends to `mpiexec`.
+
+use crate::harness::{Run, begin, eventually, mpiexec, state};
+use std::time::Duration;
+
+/// Ranks that say so when they get a signal. `sleep` is waited for, so that the trap runs at once.
+fn ranks_that_trap(signal: &str, then: &str) -> Run {
+    let script = format!("trap 'echo got; {then}' {signal}; sleep 25 & wait; kill $! 2>/dev/null; echo end");
+    let run = begin(&mut mpiexec(&["-n", "3", "sh", "-c", &script]));
+    run.wait_for("sleep", 3);
+    run
+}
+
+#[test]
+fn user_signals_reach_every_rank_and_end_nothing() {
+    for (name, signal) in [("USR1", libc::SIGUSR1), ("USR2", libc::SIGUSR2)] {
+        let run = ranks_that_trap(name, ":");
+        run.signal(signal);
+        let outcome = run.finish();
+        assert_eq!(outcome.lines(), ["end", "end", "end", "got", "got", "got"], "{outcome:?}");
+        assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
+    }
+}
+
+#[test]
+fn terminating_signals_reach_every_rank() {
+    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129)] {
+        let run = begin(&mut mpiexec(&["-n", "3", "sleep", "25"]));
+        run.wait_for("sleep", 3);
+        run.signal(signal);
+        let outcome = run.finish();
+        assert_eq!(outcome.code, Some(code), "{outcome:?}");
+        assert!(outcome.err.contains("The job was ended by SIG"), "{outcome:?}");
+        assert!(outcome.took < Duration::from_secs(3), "{outcome:?}");
+        outcome.assert_nothing_left();
+    }
+}
+
+#[test]
+fn ranks_that_handle_a_signal_end_as_they_like() {
+    let run = ranks_that_trap("INT", "exit 0");
+    run.signal(libc::SIGINT);
+    let outcome = run.finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "got\ngot\ngot\n"), "{outcome:?}");
+    outcome.assert_nothing_left();
+}
+
+#[test]
+fn a_second_interrupt_kills_hard() {
+    let run = begin(&mut mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]));
+    run.wait_for("sleep", 2);
+    run.signal(libc::SIGINT);
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(run.wait_for("sleep", 2).len(), 2, "the first one is only passed on");
+    run.signal(libc::SIGINT);
+    let outcome = run.finish();
+    assert_eq!(outcome.code, Some(130), "{outcome:?}");
+    outcome.assert_nothing_left();
+}
+
+#[test]
+fn stop_and_continue() {
+    let run = begin(&mut mpiexec(&["-n", "2", "sleep", "1"]));
+    let ranks = run.wait_for("sleep", 2);
+    run.signal(libc::SIGTSTP);
+    let all_stopped = || ranks.iter().chain([&run.pid()]).all(|&pid| state(pid) == 'T');
+    eventually(|| all_stopped().then_some(()));
+    run.signal(libc::SIGCONT);
+    let outcome = run.finish();
+    assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
+}
+
+#[test]
+fn an_ignored_hangup_stays_ignored() {
+    let line = format!("trap '' HUP; exec {} -n 2 sleep 0.5", crate::harness::MPIEXEC);
+    let run = begin(std::process::Command::new("sh").args(["-c", &line]));
+    run.wait_for("sleep", 2);
+    run.signal(libc::SIGHUP);
+    let outcome = run.finish();
+    assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
+}

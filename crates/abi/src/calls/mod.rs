@@ -6,7 +6,6 @@
 //! belongs to another object than the one that the API table names. The generator finds bodies by scanning
 //! the files here for `pub fn name(`.
 
-
 pub mod address;
 pub mod buffered;
 pub mod clock;
@@ -16,3 +15,12 @@ pub mod init;
 pub mod point;
 pub mod request;
 pub mod status;
+
+pub mod attribute;
+pub mod comm;
+pub mod environment;
+pub mod errhandler;
+pub mod error;
+pub mod group;
+pub mod info;
+pub mod session;

@@ -19,3 +19,12 @@ pub mod init;
 pub mod point;
 pub mod request;
 pub mod status;
+
+pub mod attribute;
+pub mod comm;
+pub mod environment;
+pub mod errhandler;
+pub mod error;
+pub mod group;
+pub mod info;
+pub mod session;

@@ -4,7 +4,7 @@
 use crate::args::{Address, Out};
 use crate::generated::types::*;
 use crate::report::Owner;
-use crate::{calls, state};
+use crate::{calls, handles, state};
 use std::ffi::{c_int, c_void};
 
 entry! {
@@ -29,8 +29,30 @@ missing! { MPI_Type_lb PMPI_Type_lb(datatype: MPI_Datatype, displacement: *mut M
 
 missing! { MPI_Type_ub PMPI_Type_ub(datatype: MPI_Datatype, displacement: *mut MPI_Aint) }
 
-missing! { MPI_Errhandler_create PMPI_Errhandler_create(handler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_create PMPI_Errhandler_create(handler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler)
+    Owner::None => {
+        let errhandler = Out::new(errhandler)?;
+        calls::errhandler::errhandler_create(handler_fn, errhandler)?
+    }
+}
 
-missing! { MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler)
+    Owner::Comm(comm) => {
+        state::running()?;
+        let comm = handles::COMMS.get(comm)?;
+        let errhandler = Out::new(errhandler)?;
+        calls::errhandler::errhandler_get(&comm, errhandler)?
+    }
+}
 
-missing! { MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler)
+    Owner::Comm(comm) => {
+        state::running()?;
+        let comm = handles::COMMS.get(comm)?;
+        let errhandler = handles::ERRHANDLERS.get(errhandler)?;
+        calls::errhandler::errhandler_set(&comm, &errhandler)?
+    }
+}

@@ -4,18 +4,63 @@
 use crate::args::{InOut, Out, OutFlag};
 use crate::generated::types::*;
 use crate::report::Owner;
-use crate::{args, calls, state};
+use crate::{args, calls, handles, state};
 use std::ffi::c_int;
 
-missing! { MPI_Get_count PMPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) }
+entry! {
+    MPI_Get_count PMPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int)
+    Owner::None => {
+        state::running()?;
+        let status = args::reference(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let count = args::out_count(count)?;
+        calls::elements::get_count(status, &datatype, count)?
+    }
+}
 
-missing! { MPI_Get_count_c PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) }
+entry! {
+    MPI_Get_count_c PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count)
+    Owner::None => {
+        state::running()?;
+        let status = args::reference(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let count = args::out_count(count)?;
+        calls::elements::get_count(status, &datatype, count)?
+    }
+}
 
-missing! { MPI_Get_elements PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) }
+entry! {
+    MPI_Get_elements PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int)
+    Owner::None => {
+        state::running()?;
+        let status = args::reference(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let count = args::out_count(count)?;
+        calls::elements::get_elements(status, &datatype, count)?
+    }
+}
 
-missing! { MPI_Get_elements_c PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) }
+entry! {
+    MPI_Get_elements_c PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count)
+    Owner::None => {
+        state::running()?;
+        let status = args::reference(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let count = args::out_count(count)?;
+        calls::elements::get_elements(status, &datatype, count)?
+    }
+}
 
-missing! { MPI_Get_elements_x PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) }
+entry! {
+    MPI_Get_elements_x PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count)
+    Owner::None => {
+        state::running()?;
+        let status = args::reference(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let count = Out::new(count)?;
+        calls::elements::get_elements_x(status, &datatype, count)?
+    }
+}
 
 entry! {
     MPI_Status_get_error PMPI_Status_get_error(status: *const MPI_Status, error: *mut c_int)
@@ -54,11 +99,37 @@ entry! {
     }
 }
 
-missing! { MPI_Status_set_elements PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) }
+entry! {
+    MPI_Status_set_elements PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int)
+    Owner::None => {
+        state::running()?;
+        let status = InOut::new(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let count = args::count(i64::from(count))?;
+        calls::elements::status_set_elements(status, &datatype, count)?
+    }
+}
 
-missing! { MPI_Status_set_elements_c PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) }
+entry! {
+    MPI_Status_set_elements_c PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count)
+    Owner::None => {
+        state::running()?;
+        let status = InOut::new(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let count = args::count(count)?;
+        calls::elements::status_set_elements(status, &datatype, count)?
+    }
+}
 
-missing! { MPI_Status_set_elements_x PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) }
+entry! {
+    MPI_Status_set_elements_x PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count)
+    Owner::None => {
+        state::running()?;
+        let status = InOut::new(status)?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        calls::elements::status_set_elements_x(status, &datatype, count)?
+    }
+}
 
 entry! {
     MPI_Status_set_error PMPI_Status_set_error(status: *mut MPI_Status, error: c_int)

@@ -1,2 +1,32 @@
-//! (to be written)
-fn main() {}
+//! The development tasks: `cargo xtask NAME`.
+
+mod generate;
+mod peers;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The development tasks of Verbena")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Make the header, the entry points, the constants and the coverage page from the API table
+    Generate {
+        /// Write nothing; fail if a file is out of date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena
+    Peers(peers::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().task {
+        Task::Generate { check } => generate::run(check),
+        Task::Peers(args) => peers::run(&args),
+    }
+}

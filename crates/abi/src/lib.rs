@@ -1,1 +1,27 @@
-//! (to be written)
+//! The C interface of Verbena: `libmpi_abi.so.1`, the standard ABI of MPI-5.0 (chapter 20).
+//!
+//! A generated entry point ([`generated`]) checks and converts its arguments ([`args`], [`handles`]), calls the
+//! hand-written body in [`calls`], and turns a failure into a call of the right error handler ([`report`]).
+//! No protocol and no algorithm lives here.
+
+#[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
+compile_error!("Verbena encodes handles and counts in 64-bit little-endian words");
+
+#[macro_use]
+mod entry;
+
+pub mod args;
+pub mod calls;
+#[rustfmt::skip]
+pub mod generated;
+pub mod handles;
+pub mod predefined;
+pub mod report;
+pub mod requests;
+pub mod startup;
+pub mod state;
+pub mod status;
+pub mod table;
+
+pub use generated::types::*;
+pub use state::process;

@@ -155,7 +155,7 @@ pub(crate) fn write_stderr(text: &str) {
 }
 
 /// Flushes C's standard streams and ends the process at once.
-pub(crate) fn exit_now(status: i32) -> ! {
+pub fn exit_now(status: i32) -> ! {
     // SAFETY: a null stream means all of them; no Rust invariant depends on C's buffers.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: _exit never returns and runs no handlers.

@@ -1,1 +1,241 @@
-//! (to be written)
+//! The wires: how packets, and where possible memory, get from one process to another.
+//!
+//! Each wire is one module behind the [`Channel`] trait. A channel says what it can do for a peer
+//! ([`Reach`]) and the engine chooses by that alone: no code above the trait asks which channel it
+//! holds. To add a wire, write a module with a type that implements [`Opening`] and [`Channel`] and
+//! name it in [`registry`].
+//!
+//! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
+//! program is wrapped in [`memory::Region`] there and handled safely from then on.
+
+pub mod cma;
+pub mod elements;
+pub mod layout;
+pub mod lock;
+pub mod loopback;
+pub mod memory;
+pub mod packet;
+pub mod registry;
+pub mod scratch;
+pub mod shm;
+pub mod wait;
+
+use memory::{Buffer, Region};
+use packet::Header;
+use std::sync::Arc;
+
+/// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
+pub type Peer = u32;
+
+/// The largest payload of a control packet in bytes; every channel takes packets at least this long.
+pub const CONTROL_BYTES_MAX: usize = 128;
+
+/// What a channel can do for one peer. The engine's choice of protocol rests on this and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The largest packet payload in bytes; 0 if this channel moves no packets (memory only).
+    pub packet_bytes_max: usize,
+    /// Largest message in bytes worth sending eagerly through this channel.
+    pub eager_bytes_max: usize,
+    /// Packets arrive in the order in which they were sent.
+    pub ordered: bool,
+    /// The remote process's memory can be read ([`Channel::get`]).
+    pub get: bool,
+    /// The remote process's memory can be written ([`Channel::put`]).
+    pub put: bool,
+    /// From this many bytes on, `get` and `put` beat copying through packets.
+    pub memory_bytes_min: usize,
+    /// Estimated time of a smallest packet, one way, in nanoseconds: the engine prefers the lowest.
+    pub latency_ns: u32,
+}
+
+/// A description of exposed memory that travels in a packet and lets a peer `get` or `put` there.
+/// Only the channel that made it can read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Key(pub [u8; 32]);
+
+/// Why a packet was not taken.
+#[derive(Debug)]
+pub enum SendError {
+    /// No room now; nothing was sent. Try again after progress.
+    Full,
+    /// The peer cannot be reached any more.
+    Broken(Fault),
+}
+
+/// How a `get` or `put` stands when the call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transfer {
+    /// All bytes are moved.
+    Done,
+    /// Under way; [`Sink::transferred`] reports the end with the caller's token.
+    Pending,
+}
+
+/// A failure of a channel, in the four parts that every message of Verbena has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What failed.
+    pub what: String,
+    /// On what: both ends, device, path, size.
+    pub on: String,
+    /// The likely cause.
+    pub cause: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}\n  on: {}\n  likely cause: {}\n  what to do: {}",
+            self.what, self.on, self.cause, self.remedy
+        )
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The bytes of a packet behind its header.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload<'a> {
+    /// Bytes that the engine built (control packets).
+    Bytes(&'a [u8]),
+    /// `len` packed bytes of a message buffer from packed offset `offset` on.
+    Buffer {
+        /// The message's buffer.
+        buffer: &'a Buffer,
+        /// First packed byte.
+        offset: usize,
+        /// Number of packed bytes.
+        len: usize,
+    },
+}
+
+impl Payload<'_> {
+    /// The number of bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Payload::Bytes(bytes) => bytes.len(),
+            Payload::Buffer { len, .. } => *len,
+        }
+    }
+
+    /// Whether there are no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies the payload into `out`, whose length must be [`Payload::len`].
+    #[inline]
+    pub fn copy_to(&self, out: &mut [u8]) {
+        match self {
+            Payload::Bytes(bytes) => out.copy_from_slice(bytes),
+            Payload::Buffer { buffer, offset, .. } => buffer.copy_out(*offset, out),
+        }
+    }
+}
+
+/// Where a channel delivers what it finds when polled. The engine implements it.
+pub trait Sink {
+    /// A packet from `peer`. `payload` is only valid during the call (it may lie in a ring).
+    fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]);
+    /// The `get` or `put` that was started with `token` has ended.
+    fn transferred(&mut self, token: u64, outcome: Result<(), Fault>);
+    /// Nothing more will arrive from `peer` over this channel, and nothing more can be sent to it.
+    fn broken(&mut self, _peer: Peer, _fault: Fault) {}
+}
+
+/// A wire to other processes. All methods are called under the engine's lock and never block.
+pub trait Channel: Send {
+    /// The name as settings and reports show it: `shm`, `cma`, `loopback`.
+    fn name(&self) -> &'static str;
+
+    /// What this channel can do for `peer`; `None` if it cannot reach it. Cheap after the first call for
+    /// a peer; the first may try the feature for real.
+    fn reach(&mut self, peer: Peer) -> Option<Reach>;
+
+    /// Sends one packet. On `Full` nothing happened.
+    fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
+
+    /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns how
+    /// many events there were.
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize;
+
+    /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
+    /// cannot move memory with that peer.
+    fn expose(&mut self, _peer: Peer, _region: Region) -> Option<Key> {
+        None
+    }
+
+    /// Ends the exposure of `key`.
+    fn conceal(&mut self, _peer: Peer, _key: &Key) {}
+
+    /// Reads `into.len()` bytes at `offset` of the peer's exposed memory. On an error nothing is
+    /// promised about `into`, and the engine falls back to packets.
+    fn get(
+        &mut self,
+        peer: Peer,
+        _key: &Key,
+        _offset: u64,
+        _into: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
+        Err(unsupported(self.name(), "read", peer))
+    }
+
+    /// Writes `from` at `offset` of the peer's exposed memory.
+    fn put(
+        &mut self,
+        peer: Peer,
+        _key: &Key,
+        _offset: u64,
+        _from: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
+        Err(unsupported(self.name(), "write", peer))
+    }
+
+    /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
+    fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
+        None
+    }
+
+    /// What the channel found out about this machine and its peers, in words, one finding a line: what was
+    /// chosen and why. For `verbena info`.
+    fn findings(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn unsupported(channel: &str, verb: &str, peer: Peer) -> Fault {
+    Fault {
+        what: format!("the channel {channel} cannot {verb} remote memory"),
+        on: format!("process {peer}"),
+        cause: "the protocol chose a transfer that the channel does not offer: a defect of Verbena".into(),
+        remedy: "please report it; VERBENA_CHANNELS chooses other channels meanwhile".into(),
+    }
+}
+
+/// What a process knows of itself and its job when channels are opened.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// This process.
+    pub me: Peer,
+    /// Number of processes in the job.
+    pub size: u32,
+    /// The job's identity, the same on all its processes and unlike any other job's.
+    pub job: String,
+}
+
+/// A channel that is open on this side but has not seen the others yet.
+pub trait Opening {
+    /// What the others need to know to reach this process: it travels to all of them.
+    fn card(&self) -> Vec<u8>;
+    /// All cards in rank order (`None` where that process did not open this channel). Every process of
+    /// the job is inside this call at about the same time, so a bounded handshake is allowed.
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault>;
+}

@@ -1,1 +1,219 @@
-//! (to be written)
+//! How a message gets there: matching, eager and rendezvous, ordering, back-pressure, completion.
+//!
+//! The engine makes no system call and owns no clock: channels are handed to it, and whoever owns it calls
+//! [`Engine::progress`]. The simulator drives this very code.
+//!
+//! The methods of [`Engine`] come in four sorts:
+//! - *commands*: [`send`](Engine::send), [`receive`](Engine::receive), [`cancel`](Engine::cancel),
+//!   [`receive_matched`](Engine::receive_matched); each returns at once;
+//! - *events in*: [`progress`](Engine::progress), which polls the channels;
+//! - *outputs*: [`take`](Engine::take), which hands out a completion once;
+//! - *getters*: [`probe`](Engine::probe) and the counters.
+
+mod arrival;
+mod cancel;
+mod core;
+mod counters;
+mod describe;
+mod fault;
+mod lookup;
+mod matching;
+mod message;
+mod outbox;
+mod peer;
+mod pool;
+mod receive;
+mod rendezvous;
+mod request;
+mod send;
+mod slab;
+mod unexpected;
+mod wire;
+
+use arrival::Arrivals;
+use core::Core;
+pub use counters::{ChannelCounters, Counters};
+pub use message::*;
+use request::State;
+use slab::Id;
+use verbena_channel::memory::Buffer;
+use verbena_channel::{Channel, Fault, Peer};
+
+/// Messages in motion that a call of progress works on, per direction.
+const MOVES_MAX: usize = 4;
+
+/// The protocol engine of one process.
+pub struct Engine {
+    channels: Vec<Box<dyn Channel>>,
+    core: Core,
+}
+
+impl Engine {
+    /// An engine for process `me` of `size`, over these channels (in order of preference).
+    pub fn new(me: Peer, size: u32, channels: Vec<Box<dyn Channel>>, settings: Settings) -> Engine {
+        // A piece of no bytes would never end.
+        let settings = Settings { claim_bytes: settings.claim_bytes.max(1), ..settings };
+        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings);
+        Engine { channels, core }
+    }
+
+    /// Starts a send.
+    #[inline]
+    pub fn send(&mut self, send: Send) -> Posted {
+        if self.send_now(&send) {
+            return Posted::Done(request::sent(send.source, send.tag, send.buffer.len() as u64));
+        }
+        self.send_by_request(send)
+    }
+
+    /// Starts a receive.
+    #[inline]
+    pub fn receive(&mut self, receive: Receive) -> Posted {
+        self.receive_or_post(receive)
+    }
+
+    /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.
+    #[inline]
+    pub fn progress(&mut self) -> bool {
+        let mut events = 0;
+        for (index, channel) in self.channels.iter_mut().enumerate() {
+            events += channel.poll(&mut Arrivals { core: &mut self.core, channel: index });
+        }
+        let moved = !self.core.work.is_empty() && self.work();
+        events > 0 || moved
+    }
+
+    /// Whether the request is complete (without taking it).
+    #[inline]
+    pub fn is_complete(&self, request: RequestId) -> bool {
+        let request = self.core.requests.get(request.into());
+        request.is_none_or(|request| matches!(request.state, State::Complete(_)))
+    }
+
+    /// Hands out the completion and forgets the request; `None` while it is under way.
+    #[inline]
+    pub fn take(&mut self, request: RequestId) -> Option<Completion> {
+        let id = request.into();
+        if !matches!(self.core.requests.get(id)?.state, State::Complete(_)) {
+            return None;
+        }
+        match self.core.requests.remove(id)?.state {
+            State::Complete(completion) => Some(completion),
+            _ => None,
+        }
+    }
+
+    /// Asks to cancel. The request still completes, cancelled or not (MPI-5.0, 3.8.4).
+    pub fn cancel(&mut self, request: RequestId) {
+        self.cancel_request(request.into());
+    }
+
+    /// Nobody will ask for this request any more: it completes by itself (`MPI_Request_free`).
+    pub fn forget(&mut self, request: RequestId) {
+        let id = request.into();
+        let Some(request) = self.core.requests.get_mut(id) else { return };
+        request.forgotten = true;
+        if matches!(request.state, State::Complete(_)) {
+            self.core.requests.remove(id);
+        }
+    }
+
+    /// The first unexpected message that a receive with these arguments would match. Does not poll.
+    pub fn probe(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
+        self.look(context, source, tag).map(|(_, envelope)| envelope)
+    }
+
+    /// As [`probe`](Engine::probe), and takes the message out of matching (`MPI_Mprobe`).
+    pub fn match_probe(&mut self, context: u64, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
+        let (node, envelope) = self.look(context, source, tag)?;
+        Some((self.take_out(node), envelope))
+    }
+
+    /// Receives a message that was taken out of matching (`MPI_Imrecv`).
+    ///
+    /// # Panics
+    /// If the message was received already.
+    pub fn receive_matched(&mut self, message: MessageId, buffer: Buffer) -> Posted {
+        let (key, arrived) = self.core.messages.remove(message.into()).expect("a message not yet received");
+        self.consume(key, arrived, buffer)
+    }
+
+    /// Whether anything is still to be sent or is under way that needs `progress` on this side before the
+    /// process may leave (queued packets, forgotten sends).
+    pub fn is_quiet(&self) -> bool {
+        self.core.under_way == 0 && self.core.work.outboxes.is_empty()
+    }
+
+    /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,
+    /// and so does every later send to it.
+    pub fn give_up(&mut self, peer: Peer, fault: Fault) {
+        self.core.break_peer(peer, fault);
+        self.end_exposures();
+    }
+
+    /// What the engine did so far, and how long its queues are.
+    pub fn counters(&self) -> Counters {
+        let core = &self.core;
+        Counters {
+            channels: core.tally.clone(),
+            posted: core.posted.len(),
+            unexpected: core.unexpected.len(),
+            requests: core.requests.len(),
+            matching_steps: core.posted.steps() + core.unexpected.steps(),
+            ..core.counts.clone()
+        }
+    }
+
+    /// A line of text for each operation that is not complete and each message that nobody asked for.
+    pub fn describe(&self) -> Vec<String> {
+        self.core.describe()
+    }
+
+    /// The answer to a command that made this request.
+    fn posted(&mut self, id: Id) -> Posted {
+        match self.take(id.into()) {
+            Some(completion) => Posted::Done(completion),
+            None => Posted::Pending(id.into()),
+        }
+    }
+
+    /// Does what arrivals asked for, by a bounded amount. Answers leave before memory is moved, so that
+    /// the peer can work meanwhile.
+    fn work(&mut self) -> bool {
+        self.check_gaps();
+        let mut moved = !self.core.work.begin.is_empty();
+        while let Some(id) = self.core.work.begin.pop_front() {
+            self.begin(id);
+        }
+        moved |= self.flush();
+        if let Some(id) = self.core.work.pull.pop_front() {
+            self.pull(id);
+            moved = true;
+        }
+        for _ in 0..self.core.work.push.len().min(MOVES_MAX) {
+            let Some(id) = self.core.work.push.pop_front() else { break };
+            moved |= self.push(id);
+        }
+        moved |= self.flush();
+        self.end_exposures();
+        moved
+    }
+
+    fn end_exposures(&mut self) {
+        while let Some((channel, peer, key)) = self.core.work.conceal.pop() {
+            self.channels[channel].conceal(peer, &key);
+        }
+    }
+
+    /// A packet out of order is a fault if its channel promised order.
+    fn check_gaps(&mut self) {
+        while let Some(gap) = self.core.work.gaps.pop() {
+            let channel = &mut self.channels[gap.channel];
+            if channel.reach(gap.peer).is_some_and(|reach| reach.ordered) {
+                let fault =
+                    fault::out_of_order(self.core.me, gap.peer, channel.name(), gap.expected, gap.got);
+                self.core.break_peer(gap.peer, fault);
+            }
+        }
+    }
+}

@@ -1,1 +1,31 @@
-//! (to be written)
+//! What MPI means: groups, communicators, datatypes, operations, requests, collectives, info, attributes,
+//! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
+
+pub mod attribute;
+pub mod bsend;
+pub mod codes;
+pub mod coll;
+pub mod comm;
+pub mod datatype;
+pub mod errhandler;
+pub mod error;
+pub mod generated;
+pub mod group;
+pub mod info;
+pub mod op;
+pub mod point;
+pub mod process;
+pub mod request;
+pub mod session;
+pub mod startup;
+pub mod task;
+
+pub use comm::Comm;
+pub use datatype::Datatype;
+pub use errhandler::Errhandler;
+pub use error::{Class, Error, Result};
+pub use group::Group;
+pub use info::Info;
+pub use op::Op;
+pub use process::Process;
+pub use session::Session;

@@ -1,1 +1,33 @@
-//! (to be written)
+//! A deterministic cluster in one process: real engines over a simulated fabric with virtual time.
+//!
+//! One seed decides everything: delays, reordering, back-pressure, failing transfers of memory, and which rank
+//! runs when. The same seed gives the same run, event by event, which [`Cluster::trace`] proves; so a failure
+//! found among thousands of seeds is replayed at will.
+//!
+//! [`Cluster`] is the fabric with its engines, for any driver; [`traffic`] drives it with random
+//! point-to-point traffic and checks what came of it.
+
+mod channel;
+mod cluster;
+mod faults;
+mod memory;
+mod random;
+pub mod traffic;
+mod world;
+
+pub use cluster::Cluster;
+pub use faults::{Canary, Faults, Memory as MemoryFaults};
+pub use memory::{Memory, Shape};
+pub use random::Random;
+
+/// The index of a process of the cluster.
+pub type Rank = u32;
+
+/// The seed named by `VERBENA_SIM_SEED`, to replay one run; `None` if the variable is not set.
+///
+/// # Panics
+/// If the variable is no number.
+pub fn seed_to_replay() -> Option<u64> {
+    let text = std::env::var("VERBENA_SIM_SEED").ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("VERBENA_SIM_SEED is {text:?}, which is no seed")))
+}

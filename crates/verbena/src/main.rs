@@ -1,2 +1,39 @@
-//! (to be written)
-fn main() {}
+//! The command `verbena`: what the library is and does on this machine (`info`), and how fast it is (`bench`).
+
+mod bench;
+mod buffer;
+mod mpi;
+mod place;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "verbena", version, about = "Looks at and measures the MPI library Verbena")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measures an MPI library on this machine
+    Bench(bench::command::BenchArgs),
+    /// One rank of a benchmark; started by `bench`
+    #[command(hide = true)]
+    BenchWorker(bench::worker::WorkerArgs),
+}
+
+fn main() -> ExitCode {
+    let outcome = match &Cli::parse().command {
+        Command::Bench(args) => bench::command::run(args),
+        Command::BenchWorker(args) => bench::worker::run(args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("verbena: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,44 @@
+# Verbena. The two commands: `make demo` and `make test`; each installs what is missing first.
+PREFIX ?= /usr/local
+STAGE := $(CURDIR)/target/stage
+VENV := $(CURDIR)/target/venv
+MPI4PY := mpi4py==4.1.2
+
+.PHONY: help deps build stage demo test bench check install
+
+help:
+	@echo "make demo                  build, then run a C program and mpi4py's own demos on Verbena"
+	@echo "make test                  run every test"
+	@echo "make bench                 measure Verbena on this machine (verbena bench)"
+	@echo "make install PREFIX=DIR    install into DIR (default /usr/local)"
+
+deps:
+	@packaging/install-deps
+
+build: deps
+	cargo build --release --locked
+
+# A whole installation under target/, which the demo and the tests use as a user would use theirs.
+stage: build
+	@packaging/install $(STAGE)
+
+# mpi4py from its unmodified source distribution, built by our mpicc; kept until mpicc's version changes.
+$(VENV)/.mpi4py: packaging/build-mpi4py | stage
+	packaging/build-mpi4py $(VENV) $(STAGE) $(MPI4PY)
+
+demo: stage $(VENV)/.mpi4py
+	packaging/demo $(STAGE) $(VENV)
+
+test: stage $(VENV)/.mpi4py
+	packaging/run-tests $(STAGE) $(VENV)
+
+bench: stage
+	$(STAGE)/bin/verbena bench
+
+check: deps
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo xtask generate --check
+
+install: build
+	@packaging/install $(PREFIX)

@@ -1,0 +1,160 @@
+//! Checks of single values: counts, tags, ranks, roots (MPI-5.0, 3.2 and 6.2).
+
+use crate::handles::{DATATYPES, INFOS, Ref};
+use std::ffi::c_int;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::{Class, Comm, Datatype, Error, Info, Result};
+
+/// The largest tag: what the attribute `MPI_TAG_UB` says.
+pub const TAG_UB: c_int = c_int::MAX;
+
+/// A number of elements: not negative, else `MPI_ERR_COUNT`.
+#[inline]
+pub fn count(count: i64) -> Result<i64> {
+    if count >= 0 { Ok(count) } else { Err(out_of_range(mpi::MPI_ERR_COUNT, "count", count, "0 or more")) }
+}
+
+/// A number of requests or elements in an array of handles: as [`count`].
+#[inline]
+pub fn elements(number: c_int) -> Result<c_int> {
+    count(number.into()).map(|_| number)
+}
+
+/// A size in bytes or an array's length that may be large: not negative, else `MPI_ERR_ARG`.
+#[inline]
+pub fn size(size: i64) -> Result<i64> {
+    if size >= 0 { Ok(size) } else { Err(out_of_range(mpi::MPI_ERR_ARG, "size", size, "0 or more")) }
+}
+
+/// An array's length: not negative, else `MPI_ERR_ARG`.
+#[inline]
+pub fn natural(number: c_int) -> Result<c_int> {
+    size(number.into()).map(|_| number)
+}
+
+/// The tag of a message that is sent.
+#[inline]
+pub fn tag(tag: c_int) -> Result<c_int> {
+    if tag >= 0 { Ok(tag) } else { Err(out_of_range(mpi::MPI_ERR_TAG, "tag", tag.into(), "0 to MPI_TAG_UB")) }
+}
+
+/// The tag of a message that is received: `MPI_ANY_TAG` too.
+#[inline]
+pub fn any_tag(tag: c_int) -> Result<c_int> {
+    if tag >= 0 || tag == mpi::MPI_ANY_TAG {
+        return Ok(tag);
+    }
+    Err(out_of_range(mpi::MPI_ERR_TAG, "tag", tag.into(), "0 to MPI_TAG_UB, or MPI_ANY_TAG"))
+}
+
+/// A rank that a message goes to: of the communicator (the remote group of an intercommunicator), or
+/// `MPI_PROC_NULL`.
+#[inline]
+pub fn dest(rank: c_int, comm: &Comm) -> Result<c_int> {
+    if (rank as u32) < comm.targets().size() as u32 || rank == mpi::MPI_PROC_NULL {
+        return Ok(rank);
+    }
+    Err(wrong_rank(mpi::MPI_ERR_RANK, "destination", rank, comm.targets().size()))
+}
+
+/// A rank that a message comes from: as [`dest`], or `MPI_ANY_SOURCE`.
+#[inline]
+pub fn source(rank: c_int, comm: &Comm) -> Result<c_int> {
+    if (rank as u32) < comm.targets().size() as u32
+        || rank == mpi::MPI_ANY_SOURCE
+        || rank == mpi::MPI_PROC_NULL
+    {
+        return Ok(rank);
+    }
+    Err(wrong_rank(mpi::MPI_ERR_RANK, "source", rank, comm.targets().size()))
+}
+
+/// A rank of the communicator's local group.
+#[inline]
+pub fn rank(rank: c_int, comm: &Comm) -> Result<c_int> {
+    if (rank as u32) < comm.size() as u32 {
+        return Ok(rank);
+    }
+    Err(wrong_rank(mpi::MPI_ERR_RANK, "rank", rank, comm.size()))
+}
+
+/// The root of a collective; in an intercommunicator a rank of the remote group, `MPI_ROOT` or `MPI_PROC_NULL`.
+#[inline]
+pub fn root(root: c_int, comm: &Comm) -> Result<c_int> {
+    let group = comm.targets().size();
+    if (root as u32) < group as u32
+        || comm.is_inter() && (root == mpi::MPI_ROOT || root == mpi::MPI_PROC_NULL)
+    {
+        return Ok(root);
+    }
+    Err(wrong_rank(mpi::MPI_ERR_ROOT, "root", root, group))
+}
+
+/// Whether what only the root must pass is significant here.
+#[inline]
+pub fn is_root(root: c_int, comm: &Comm) -> bool {
+    if comm.is_inter() { root == mpi::MPI_ROOT } else { root == comm.rank() }
+}
+
+/// Whether what every process but the root of an intercommunicator must pass is significant here.
+#[inline]
+pub fn is_leaf(root: c_int, comm: &Comm) -> bool {
+    !comm.is_inter() || root >= 0
+}
+
+/// Number of neighbours that a process receives from; `MPI_ERR_TOPOLOGY` if there is no topology.
+pub fn indegree(_comm: &Comm) -> Result<i64> {
+    Err(no_topology())
+}
+
+/// Number of neighbours that a process sends to; `MPI_ERR_TOPOLOGY` if there is no topology.
+pub fn outdegree(_comm: &Comm) -> Result<i64> {
+    Err(no_topology())
+}
+
+/// An info argument that may be `MPI_INFO_NULL`.
+#[inline]
+pub fn optional_info(handle: usize) -> Result<Option<Ref<'static, Info>>> {
+    if handle == mpi::MPI_INFO_NULL { Ok(None) } else { INFOS.get(handle).map(Some) }
+}
+
+/// A datatype that messages are made of: it must be committed.
+#[inline]
+pub fn transfer(handle: usize) -> Result<Ref<'static, Datatype>> {
+    let datatype = DATATYPES.get(handle)?;
+    datatype.check_committed()?;
+    Ok(datatype)
+}
+
+#[cold]
+fn no_topology() -> Error {
+    Error::new(
+        mpi::MPI_ERR_TOPOLOGY,
+        "the communicator has no topology",
+        "a neighbourhood call",
+        "the communicator was not made by MPI_Cart_create or its like",
+        "pass a communicator with a topology",
+    )
+}
+
+#[cold]
+fn wrong_rank(class: Class, what: &str, rank: c_int, size: c_int) -> Error {
+    Error::new(
+        class,
+        format!("the {what} is not a rank of the communicator"),
+        format!("{what} {rank}, communicator of {size} processes"),
+        "the program was started with fewer processes than it expects, or the rank was computed wrongly",
+        format!("pass a rank from 0 to {}", size - 1),
+    )
+}
+
+#[cold]
+fn out_of_range(class: Class, what: &str, value: i64, range: &str) -> Error {
+    Error::new(
+        class,
+        format!("the {what} is out of range"),
+        format!("{what} {value}"),
+        "the value was never set, or an integer overflowed",
+        format!("pass {range}"),
+    )
+}

@@ -1,0 +1,154 @@
+//! Buffered sends (MPI-5.0, 3.6): where the buffer of a send is, attaching, detaching and flushing.
+
+use crate::args::{Address, Out, OutCount};
+use crate::generated::types::MPI_Request;
+use crate::process;
+use crate::requests::handle_of_object;
+use std::ffi::c_void;
+use std::sync::Arc;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_engine::Mode;
+use verbena_mpi::bsend::BufferedSends;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::request::{Active, Outcome};
+use verbena_mpi::task::Task;
+use verbena_mpi::{Comm, Process, Result, Session, point};
+
+/// The process's own buffer (`MPI_Buffer_attach`).
+static OWN: BufferedSends = BufferedSends::new();
+
+/// Where the buffer of an object is.
+pub trait HasBuffer: Send + Sync + 'static {
+    /// Its place for buffered sends.
+    fn buffered(&self) -> &BufferedSends;
+}
+
+impl HasBuffer for Comm {
+    fn buffered(&self) -> &BufferedSends {
+        self.buffered_sends()
+    }
+}
+
+impl HasBuffer for Session {
+    fn buffered(&self) -> &BufferedSends {
+        self.buffered_sends()
+    }
+}
+
+/// A buffered send: from the communicator's buffer if it has one, else from the process's (3.6).
+pub(super) fn send_from(comm: &Comm, message: Buffer, dest: i32, tag: i32) -> Result<()> {
+    if dest == mpi::MPI_PROC_NULL {
+        return Ok(());
+    }
+    let place = if comm.buffered().is_attached() { comm.buffered() } else { &OWN };
+    place.send(process(), &message, |copy| point::send(process(), comm, copy, dest, tag, Mode::Standard))
+}
+
+/// The value of `MPI_BUFFER_AUTOMATIC` as an address.
+fn attach(place: &BufferedSends, buffer: Address, size: i64) -> Result<()> {
+    if buffer.pointer() as usize == mpi::MPI_BUFFER_AUTOMATIC {
+        return place.attach(None);
+    }
+    // SAFETY: the program promises that the buffer stays until it is detached (MPI-5.0, 3.6).
+    place.attach(Some(unsafe { Region::new(buffer.pointer().cast(), size as usize) }))
+}
+
+/// Stores address and size of what was attached. The C binding takes the address of the pointer as `void *`.
+fn detach(place: &BufferedSends, address: *mut c_void, size: OutCount) -> Result<()> {
+    let (pointer, len) = match place.detach(process()) {
+        None => (0, 0),
+        Some(None) => (mpi::MPI_BUFFER_AUTOMATIC, 0),
+        Some(Some(region)) => (region.address() as usize, region.len() as i64),
+    };
+    size.set(len);
+    if !address.is_null() {
+        // SAFETY: the program passes the address of a pointer (MPI-5.0, 3.6); it need not be aligned.
+        unsafe { address.cast::<usize>().write_unaligned(pointer) };
+    }
+    Ok(())
+}
+
+/// `MPI_Buffer_attach`.
+pub fn buffer_attach(buffer: Address, size: i64) -> Result<()> {
+    attach(&OWN, buffer, size)
+}
+
+/// `MPI_Buffer_detach`.
+pub fn buffer_detach(buffer_addr: *mut c_void, size: OutCount) -> Result<()> {
+    detach(&OWN, buffer_addr, size)
+}
+
+/// `MPI_Buffer_flush`.
+pub fn buffer_flush() -> Result<()> {
+    OWN.flush(process());
+    Ok(())
+}
+
+/// `MPI_Comm_attach_buffer`.
+pub fn comm_attach_buffer(comm: &Arc<Comm>, buffer: Address, size: i64) -> Result<()> {
+    attach(comm.buffered(), buffer, size)
+}
+
+/// `MPI_Comm_detach_buffer`.
+pub fn comm_detach_buffer(comm: &Arc<Comm>, buffer_addr: *mut c_void, size: OutCount) -> Result<()> {
+    detach(comm.buffered(), buffer_addr, size)
+}
+
+/// `MPI_Comm_flush_buffer`.
+pub fn comm_flush_buffer(comm: &Arc<Comm>) -> Result<()> {
+    comm.buffered().flush(process());
+    Ok(())
+}
+
+/// `MPI_Session_attach_buffer`.
+pub fn session_attach_buffer(session: &Arc<Session>, buffer: Address, size: i64) -> Result<()> {
+    attach(session.buffered(), buffer, size)
+}
+
+/// `MPI_Session_detach_buffer`.
+pub fn session_detach_buffer(session: &Arc<Session>, buffer_addr: *mut c_void, size: OutCount) -> Result<()> {
+    detach(session.buffered(), buffer_addr, size)
+}
+
+/// `MPI_Session_flush_buffer`.
+pub fn session_flush_buffer(session: &Arc<Session>) -> Result<()> {
+    session.buffered().flush(process());
+    Ok(())
+}
+
+/// Ends when no message is in the buffer any more.
+enum Flush {
+    Own,
+    Of(Arc<dyn HasBuffer>),
+}
+
+impl Task for Flush {
+    fn advance(&mut self, process: &Process) -> Result<bool> {
+        Ok(match self {
+            Flush::Own => OWN.is_flushed(process),
+            Flush::Of(object) => object.buffered().is_flushed(process),
+        })
+    }
+}
+
+fn iflush(flush: Flush, comm: Option<&Arc<Comm>>, request: Out<MPI_Request>) -> Result<()> {
+    let running = process().tasks().start(process(), Box::new(flush));
+    let active = if running.is_done() { Active::Done(Outcome::EMPTY) } else { Active::Task(running) };
+    request.set(handle_of_object(comm, active));
+    Ok(())
+}
+
+/// `MPI_Buffer_iflush`.
+pub fn buffer_iflush(request: Out<MPI_Request>) -> Result<()> {
+    iflush(Flush::Own, None, request)
+}
+
+/// `MPI_Comm_iflush_buffer`.
+pub fn comm_iflush_buffer(comm: &Arc<Comm>, request: Out<MPI_Request>) -> Result<()> {
+    iflush(Flush::Of(comm.clone()), Some(comm), request)
+}
+
+/// `MPI_Session_iflush_buffer`.
+pub fn session_iflush_buffer(session: &Arc<Session>, request: Out<MPI_Request>) -> Result<()> {
+    iflush(Flush::Of(session.clone()), None, request)
+}

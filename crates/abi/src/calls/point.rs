@@ -1,0 +1,417 @@
+//! Sending, receiving and probing (MPI-5.0, 3.2 to 3.11).
+
+use crate::args::{self, Address, InOut, Out, OutFlag, StatusOut};
+use crate::generated::types::{MPI_Message, MPI_Request};
+use crate::handles::{Kind, decode, encode};
+use crate::process;
+use crate::requests::{handle_of_object, handle_of_receive, handle_of_send, status_of};
+use crate::status::Status;
+use crate::table::Place;
+use std::sync::Arc;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_engine::{Envelope, MessageId, Mode};
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::request::{Active, Outcome};
+use verbena_mpi::{Comm, Datatype, Error, Result, point};
+
+/// What a completed blocking call returns: its error, and its status if it is wanted.
+#[inline]
+fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
+    if let Some(status) = status {
+        status.set(status_of(&outcome));
+    }
+    outcome.error.map_or(Ok(()), Err)
+}
+
+#[inline]
+fn send_mode(
+    b: Address,
+    count: i64,
+    d: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+    mode: Mode,
+) -> Result<()> {
+    let buffer = args::buffer(b, count, d)?;
+    conclude(point::wait(process(), &point::send(process(), comm, buffer, dest, tag, mode)), None)
+}
+
+#[inline]
+fn isend_mode(
+    (buffer, dest, tag): (Buffer, i32, i32),
+    comm: &Arc<Comm>,
+    mode: Mode,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    request.set(handle_of_send(comm, point::send(process(), comm, buffer, dest, tag, mode)));
+    Ok(())
+}
+
+/// `MPI_Send` (3.2.1).
+#[inline]
+pub fn send(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    send_mode(buf, count, datatype, dest, tag, comm, Mode::Standard)
+}
+
+/// `MPI_Ssend` (3.4).
+pub fn ssend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    send_mode(buf, count, datatype, dest, tag, comm, Mode::Synchronous)
+}
+
+/// `MPI_Rsend` (3.4): the receive is posted already, so a standard send will do.
+pub fn rsend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    send_mode(buf, count, datatype, dest, tag, comm, Mode::Standard)
+}
+
+/// `MPI_Bsend` (3.4): complete when the message is in the attached buffer.
+pub fn bsend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)
+}
+
+/// `MPI_Isend` (3.7.2).
+#[inline]
+pub fn isend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    isend_mode((args::buffer(buf, count, datatype)?, dest, tag), comm, Mode::Standard, request)
+}
+
+/// `MPI_Issend` (3.7.2).
+pub fn issend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    isend_mode((args::buffer(buf, count, datatype)?, dest, tag), comm, Mode::Synchronous, request)
+}
+
+/// `MPI_Irsend` (3.7.2).
+pub fn irsend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    isend_mode((args::buffer(buf, count, datatype)?, dest, tag), comm, Mode::Standard, request)
+}
+
+/// `MPI_Ibsend` (3.7.2): complete when the message is in the attached buffer, which is at once.
+pub fn ibsend(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)?;
+    request.set(handle_of_send(comm, Active::Done(Outcome::EMPTY)));
+    Ok(())
+}
+
+/// `MPI_Recv` (3.2.4).
+#[inline]
+pub fn recv(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let buffer = args::buffer(buf, count, datatype)?;
+    conclude(point::wait(process(), &point::receive(process(), comm, buffer, source, tag)), Some(status))
+}
+
+/// `MPI_Irecv` (3.7.2).
+#[inline]
+pub fn irecv(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    source: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    let buffer = args::buffer(buf, count, datatype)?;
+    request.set(handle_of_receive(Some(comm), point::receive(process(), comm, buffer, source, tag)));
+    Ok(())
+}
+
+/// `MPI_Sendrecv` (3.11).
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: &Arc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let (out, into) =
+        (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
+    exchange(comm, (out, dest, sendtag), (into, source, recvtag), status)
+}
+
+/// `MPI_Sendrecv_replace` (3.11).
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv_replace(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    status: StatusOut,
+) -> Result<()> {
+    let into = args::buffer(buf, count, datatype)?;
+    // The owner lives to the end of this call, and `exchange` returns when both operations have ended.
+    let (copy, _owner) = Region::allocate(into.len());
+    into.copy_out(0, copy.bytes_mut());
+    exchange(comm, (Buffer::Contiguous(copy), dest, sendtag), (into, source, recvtag), status)
+}
+
+/// `MPI_Isendrecv` (3.11).
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv(
+    sendbuf: Address,
+    sendcount: i64,
+    sendtype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: Address,
+    recvcount: i64,
+    recvtype: &Arc<Datatype>,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    let (out, into) =
+        (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
+    let active = point::exchange(process(), comm, (out, dest, sendtag), (into, source, recvtag), None);
+    request.set(handle_of_object(Some(comm), active));
+    Ok(())
+}
+
+/// `MPI_Isendrecv_replace` (3.11).
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv_replace(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: &Arc<Comm>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    let into = args::buffer(buf, count, datatype)?;
+    let (copy, owner) = Region::allocate(into.len());
+    into.copy_out(0, copy.bytes_mut());
+    let out = (Buffer::Contiguous(copy), dest, sendtag);
+    let active = point::exchange(process(), comm, out, (into, source, recvtag), Some(owner));
+    request.set(handle_of_object(Some(comm), active));
+    Ok(())
+}
+
+/// A send and a receive at once; both have ended when it returns.
+fn exchange(
+    comm: &Comm,
+    (out, dest, sendtag): (Buffer, i32, i32),
+    (into, source, recvtag): (Buffer, i32, i32),
+    status: StatusOut,
+) -> Result<()> {
+    let receive = point::receive(process(), comm, into, source, recvtag);
+    let send = point::send(process(), comm, out, dest, sendtag, Mode::Standard);
+    let sent = point::wait(process(), &send);
+    conclude(point::wait(process(), &receive), Some(status))?;
+    conclude(sent, None)
+}
+
+fn envelope_status(envelope: Envelope) -> Status {
+    status_of(&envelope.into())
+}
+
+/// `MPI_Probe` (3.8.1).
+pub fn probe(source: i32, tag: i32, comm: &Arc<Comm>, status: StatusOut) -> Result<()> {
+    if source == mpi::MPI_PROC_NULL {
+        status.set(Status::PROC_NULL);
+        return Ok(());
+    }
+    let envelope = process().wait(|process| point::probe(process, comm, source, tag));
+    status.set(envelope_status(envelope));
+    Ok(())
+}
+
+/// `MPI_Iprobe` (3.8.1).
+pub fn iprobe(source: i32, tag: i32, comm: &Arc<Comm>, flag: OutFlag, status: StatusOut) -> Result<()> {
+    if source == mpi::MPI_PROC_NULL {
+        status.set(Status::PROC_NULL);
+        flag.set(true);
+        return Ok(());
+    }
+    let found = point::probe(process(), comm, source, tag);
+    flag.set(found.is_some());
+    if let Some(envelope) = found {
+        status.set(envelope_status(envelope));
+    }
+    Ok(())
+}
+
+fn message_handle(id: MessageId) -> MPI_Message {
+    encode(Kind::Message, Place { index: id.index, generation: id.generation })
+}
+
+/// `MPI_Mprobe` (3.8.2).
+pub fn mprobe(
+    source: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    message: Out<MPI_Message>,
+    status: StatusOut,
+) -> Result<()> {
+    if source == mpi::MPI_PROC_NULL {
+        status.set(Status::PROC_NULL);
+        message.set(mpi::MPI_MESSAGE_NO_PROC);
+        return Ok(());
+    }
+    let (id, envelope) = process().wait(|process| point::match_probe(process, comm, source, tag));
+    message.set(message_handle(id));
+    status.set(envelope_status(envelope));
+    Ok(())
+}
+
+/// `MPI_Improbe` (3.8.2).
+pub fn improbe(
+    source: i32,
+    tag: i32,
+    comm: &Arc<Comm>,
+    flag: OutFlag,
+    message: Out<MPI_Message>,
+    status: StatusOut,
+) -> Result<()> {
+    if source == mpi::MPI_PROC_NULL {
+        flag.set(true);
+        return mprobe(source, tag, comm, message, status);
+    }
+    let found = point::match_probe(process(), comm, source, tag);
+    flag.set(found.is_some());
+    message.set(found.map_or(mpi::MPI_MESSAGE_NULL, |(id, _)| message_handle(id)));
+    if let Some((_, envelope)) = found {
+        status.set(envelope_status(envelope));
+    }
+    Ok(())
+}
+
+/// Starts to receive the message of this handle, which becomes null.
+fn start_matched(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    message: InOut<MPI_Message>,
+) -> Result<Active> {
+    let buffer = args::buffer(buf, count, datatype)?;
+    let handle = message.get();
+    if handle == mpi::MPI_MESSAGE_NO_PROC {
+        message.set(mpi::MPI_MESSAGE_NULL);
+        return Ok(Active::Done(Outcome::NO_PROCESS));
+    }
+    let place = decode(Kind::Message, handle).ok_or_else(|| no_message(handle))?;
+    let id = MessageId { index: place.index, generation: place.generation };
+    if !process().look(|engine| engine.contains_message(id)) {
+        return Err(no_message(handle));
+    }
+    message.set(mpi::MPI_MESSAGE_NULL);
+    Ok(point::receive_matched(process(), id, buffer))
+}
+
+#[cold]
+fn no_message(handle: MPI_Message) -> Error {
+    Error::new(
+        mpi::MPI_ERR_REQUEST,
+        "not a message that a matching probe gave out",
+        format!("message handle {handle:#x}"),
+        "it is null, was received already, or was never set",
+        "pass the handle that MPI_Mprobe or MPI_Improbe returned, once",
+    )
+}
+
+/// `MPI_Mrecv` (3.8.3).
+pub fn mrecv(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    message: InOut<MPI_Message>,
+    status: StatusOut,
+) -> Result<()> {
+    let active = start_matched(buf, count, datatype, message)?;
+    conclude(point::wait(process(), &active), Some(status))
+}
+
+/// `MPI_Imrecv` (3.8.3).
+pub fn imrecv(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    message: InOut<MPI_Message>,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    let active = start_matched(buf, count, datatype, message)?;
+    request.set(handle_of_receive(None, active));
+    Ok(())
+}

@@ -1,0 +1,335 @@
+//! Handles: numbers that name objects, never pointers that must be trusted.
+//!
+//! A predefined handle has the small value that the ABI gives it. Any other is
+//! `generation << 32 | kind << 27 | index` (32, 4 and 27 bits), so a handle of another kind, a freed one and
+//! garbage are told from a valid one, and give the standard's error class. The low 31 bits are the integer
+//! of `MPI_Comm_toint` and its like (MPI-5.0, 20.3.4).
+
+use crate::table::{Pinned, Place, Table};
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock};
+use verbena_engine::RequestId;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::request::Request;
+use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, Group, Info, Op, Result, Session};
+
+const KIND_SHIFT: u32 = 27;
+const INDEX: u64 = (1 << KIND_SHIFT) - 1;
+/// Every predefined handle of the ABI lies below.
+const PREDEFINED_END: usize = 0x1000;
+
+/// What a handle names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Comm = 1,
+    Group = 2,
+    Datatype = 3,
+    Op = 4,
+    Errhandler = 5,
+    Info = 6,
+    Session = 7,
+    Win = 8,
+    File = 9,
+    Message = 10,
+    /// A request with an object in a table.
+    Request = 11,
+    /// A send that the engine knows by its own id.
+    EngineSend = 12,
+    /// A receive that the engine knows by its own id.
+    EngineReceive = 13,
+}
+
+/// The handle of the object at `place`.
+#[inline]
+pub const fn encode(kind: Kind, place: Place) -> usize {
+    ((place.generation as u64) << 32 | (kind as u64) << KIND_SHIFT | place.index as u64 & INDEX) as usize
+}
+
+/// The place that `handle` names, if it is a handle of this kind and not a predefined one.
+#[inline]
+pub const fn decode(kind: Kind, handle: usize) -> Option<Place> {
+    let low = handle as u64 as u32;
+    if low >> KIND_SHIFT != kind as u32 {
+        return None;
+    }
+    Some(Place { index: low & INDEX as u32, generation: (handle as u64 >> 32) as u32 })
+}
+
+/// The handle of an operation that lives in the engine.
+///
+/// # Panics
+/// If the engine's table has outgrown the 27 bits of an index.
+#[inline]
+pub fn encode_request(kind: Kind, id: RequestId) -> usize {
+    assert!(id.index as u64 <= INDEX, "more than {INDEX} pending operations");
+    encode(kind, Place { index: id.index, generation: id.generation })
+}
+
+/// The engine's id of a handle of kind [`Kind::EngineSend`] or [`Kind::EngineReceive`].
+#[inline]
+pub fn decode_request(handle: usize) -> Option<(Kind, RequestId)> {
+    let kind = match (handle as u64 as u32) >> KIND_SHIFT {
+        k if k == Kind::EngineSend as u32 => Kind::EngineSend,
+        k if k == Kind::EngineReceive as u32 => Kind::EngineReceive,
+        _ => return None,
+    };
+    let place = decode(kind, handle)?;
+    Some((kind, RequestId { index: place.index, generation: place.generation }))
+}
+
+/// An object found by its handle, held for the length of a call.
+pub enum Ref<'a, T> {
+    /// A predefined object: never freed.
+    Predefined(&'a Arc<T>),
+    /// An object that the program made.
+    Pinned(Pinned<'a, T>),
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = Arc<T>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<T> {
+        match self {
+            Ref::Predefined(object) => object,
+            Ref::Pinned(object) => object,
+        }
+    }
+}
+
+/// The handles of one kind: `N` predefined ones from `null` on, and those that the program made.
+pub struct Registry<T, const N: usize> {
+    kind: Kind,
+    null: usize,
+    class: Class,
+    name: &'static str,
+    predefine: fn(usize) -> Option<Arc<T>>,
+    predefined: [OnceLock<Arc<T>>; N],
+    table: Table<T>,
+}
+
+impl<T, const N: usize> Registry<T, N> {
+    /// An empty registry. `null` is the null handle, whose successors may be predefined; `class` the error of
+    /// a wrong handle; `predefine` makes a predefined object when it is first asked for.
+    pub const fn new(
+        kind: Kind,
+        name: &'static str,
+        null: usize,
+        class: Class,
+        predefine: fn(usize) -> Option<Arc<T>>,
+    ) -> Registry<T, N> {
+        let predefined = [const { OnceLock::new() }; N];
+        Registry { kind, null, class, name, predefine, predefined, table: Table::new() }
+    }
+
+    /// The object behind `handle`; else this kind's error class.
+    #[inline]
+    pub fn get(&self, handle: usize) -> Result<Ref<'_, T>> {
+        if let Some(object) = self.predefined.get(handle.wrapping_sub(self.null)).and_then(OnceLock::get) {
+            return Ok(Ref::Predefined(object));
+        }
+        match decode(self.kind, handle).and_then(|place| self.table.get(place)) {
+            Some(object) => Ok(Ref::Pinned(object)),
+            None => self.find_late(handle),
+        }
+    }
+
+    /// Makes a handle for an object.
+    pub fn insert(&self, object: Arc<T>) -> usize {
+        encode(self.kind, self.table.insert(object))
+    }
+
+    /// Frees a handle that the program made and returns its object; a predefined handle is an error.
+    pub fn remove(&self, handle: usize) -> Result<Arc<T>> {
+        let object = decode(self.kind, handle).and_then(|place| self.table.remove(place));
+        object.ok_or_else(|| self.wrong(handle))
+    }
+
+    /// Sets the object of a predefined handle, once.
+    pub fn define(&self, handle: usize, object: Arc<T>) {
+        let slot = &self.predefined[handle - self.null];
+        assert!(slot.set(object).is_ok(), "the predefined {} {handle:#x} is defined twice", self.name);
+    }
+
+    /// Whether the ABI predefines this handle (the null handle included).
+    pub fn is_predefined(&self, handle: usize) -> bool {
+        handle.wrapping_sub(self.null) < N
+    }
+
+    /// The handle of the first object, predefined or made, for which `wanted` holds. Walks all of them.
+    pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<usize> {
+        let predefined =
+            self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
+        predefined
+            .map(|i| self.null + i)
+            .or_else(|| self.table.find(wanted).map(|place| encode(self.kind, place)))
+    }
+
+    /// Number of handles that the program made and has not freed.
+    pub fn live(&self) -> usize {
+        self.table.live()
+    }
+
+    /// The handle that `toint` made this number from; the null handle if there is none.
+    pub fn from_int(&self, number: c_int) -> usize {
+        let low = number as u32 as usize;
+        if low < PREDEFINED_END {
+            return low;
+        }
+        let Some(place) = decode(self.kind, low) else { return self.null };
+        match self.table.generation(place.index) {
+            Some(generation) => encode(self.kind, Place { generation, ..place }),
+            None => self.null,
+        }
+    }
+
+    #[cold]
+    fn find_late(&self, handle: usize) -> Result<Ref<'_, T>> {
+        let slot = self.predefined.get(handle.wrapping_sub(self.null)).filter(|_| handle != self.null);
+        let Some(slot) = slot else { return Err(self.wrong(handle)) };
+        match (self.predefine)(handle) {
+            Some(object) => Ok(Ref::Predefined(slot.get_or_init(|| object))),
+            None => Err(self.wrong(handle)),
+        }
+    }
+
+    #[cold]
+    fn wrong(&self, handle: usize) -> Error {
+        let cause = if handle == self.null {
+            "the null handle was passed, or the object was freed"
+        } else if self.is_predefined(handle) {
+            "a predefined object cannot be used here, or not at this time"
+        } else if decode(self.kind, handle).is_some() {
+            "the object was freed"
+        } else {
+            "the variable was never set, or holds a handle of another kind"
+        };
+        let on = format!("handle {handle:#x}");
+        Error::new(
+            self.class,
+            format!("not a valid {}", self.name),
+            on,
+            cause,
+            "pass a live handle of this kind",
+        )
+    }
+}
+
+/// The integer of a handle: its low 31 bits.
+pub fn to_int(handle: usize) -> c_int {
+    (handle & 0x7fff_ffff) as c_int
+}
+
+/// Windows are not made yet: no value of this type exists.
+pub enum Win {}
+
+/// Files are not opened yet: no value of this type exists.
+pub enum File {}
+
+fn none<T>(_: usize) -> Option<Arc<T>> {
+    None
+}
+
+/// Communicators. `MPI_COMM_WORLD` and `MPI_COMM_SELF` are defined by initialisation.
+pub static COMMS: Registry<Comm, 3> =
+    Registry::new(Kind::Comm, "communicator", mpi::MPI_COMM_NULL, mpi::MPI_ERR_COMM, none);
+/// Groups.
+pub static GROUPS: Registry<Group, 2> =
+    Registry::new(Kind::Group, "group", mpi::MPI_GROUP_NULL, mpi::MPI_ERR_GROUP, crate::predefined::group);
+/// Datatypes.
+pub static DATATYPES: Registry<Datatype, 256> = Registry::new(
+    Kind::Datatype,
+    "datatype",
+    mpi::MPI_DATATYPE_NULL,
+    mpi::MPI_ERR_TYPE,
+    crate::predefined::datatype,
+);
+/// Reduction operations.
+pub static OPS: Registry<Op, 32> =
+    Registry::new(Kind::Op, "operation", mpi::MPI_OP_NULL, mpi::MPI_ERR_OP, crate::predefined::op);
+/// Error handlers.
+pub static ERRHANDLERS: Registry<Errhandler, 4> = Registry::new(
+    Kind::Errhandler,
+    "error handler",
+    mpi::MPI_ERRHANDLER_NULL,
+    mpi::MPI_ERR_ERRHANDLER,
+    crate::predefined::errhandler,
+);
+/// Info objects.
+pub static INFOS: Registry<Info, 2> =
+    Registry::new(Kind::Info, "info object", mpi::MPI_INFO_NULL, mpi::MPI_ERR_INFO, crate::predefined::info);
+/// Requests that have an object.
+pub static REQUESTS: Registry<Request, 1> =
+    Registry::new(Kind::Request, "request", mpi::MPI_REQUEST_NULL, mpi::MPI_ERR_REQUEST, none);
+/// Sessions.
+pub static SESSIONS: Registry<Session, 1> =
+    Registry::new(Kind::Session, "session", mpi::MPI_SESSION_NULL, mpi::MPI_ERR_SESSION, none);
+/// Windows.
+pub static WINS: Registry<Win, 1> =
+    Registry::new(Kind::Win, "window", mpi::MPI_WIN_NULL, mpi::MPI_ERR_WIN, none);
+/// Files.
+pub static FILES: Registry<File, 1> =
+    Registry::new(Kind::File, "file", mpi::MPI_FILE_NULL, mpi::MPI_ERR_FILE, none);
+
+/// Handles whose generation no table of ours can restore (requests, messages), by their integer.
+static REMEMBERED: Mutex<Option<HashMap<c_int, usize>>> = Mutex::new(None);
+
+/// The integer of a request or message, remembered for [`recall`].
+pub fn remember(handle: usize) -> c_int {
+    let number = to_int(handle);
+    if handle >= PREDEFINED_END {
+        REMEMBERED.lock().unwrap().get_or_insert_default().insert(number, handle);
+    }
+    number
+}
+
+/// The request or message that `remember` was last asked about with this integer; `null` if none.
+pub fn recall(number: c_int, null: usize) -> usize {
+    if (0..PREDEFINED_END as c_int).contains(&number) {
+        return number as usize;
+    }
+    let remembered = REMEMBERED.lock().unwrap();
+    remembered.as_ref().and_then(|map| map.get(&number).copied()).unwrap_or(null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static NUMBERS: Registry<u32, 4> =
+        Registry::new(Kind::Op, "number", 0x20, mpi::MPI_ERR_OP, |h| (h == 0x21).then(|| Arc::new(21)));
+
+    #[test]
+    fn every_sort_of_wrong_handle_gives_the_class() {
+        let freed = NUMBERS.insert(Arc::new(1));
+        NUMBERS.remove(freed).unwrap();
+        let other_kind = encode(Kind::Comm, decode(Kind::Op, freed).unwrap());
+        for wrong in [0, 0x20, 0x22, 0x23, 0x24, freed, other_kind, usize::MAX, 0xdead_beef] {
+            assert_eq!(NUMBERS.get(wrong).err().map(|e| e.class), Some(mpi::MPI_ERR_OP), "{wrong:#x}");
+        }
+        assert_eq!(**NUMBERS.get(0x21).unwrap(), 21);
+        assert!(NUMBERS.remove(0x21).is_err());
+    }
+
+    #[test]
+    fn integers_lead_back_to_handles() {
+        let handle = NUMBERS.insert(Arc::new(1));
+        assert_eq!(NUMBERS.from_int(to_int(handle)), handle);
+        assert_eq!(NUMBERS.from_int(0x21), 0x21);
+        NUMBERS.remove(handle).unwrap();
+        assert_eq!(NUMBERS.from_int(to_int(handle)), 0x20);
+    }
+
+    #[test]
+    fn requests_of_the_engine_survive_the_round_trip() {
+        let id = RequestId { index: 77, generation: 0xffff_0001 };
+        let handle = encode_request(Kind::EngineReceive, id);
+        assert_eq!(decode_request(handle), Some((Kind::EngineReceive, id)));
+        assert_eq!(recall(remember(handle), mpi::MPI_REQUEST_NULL), handle);
+        assert_eq!(decode_request(mpi::MPI_REQUEST_NULL), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! What happens to an error: the error handler of the right object gets it (MPI-5.0, 9.3).
+
+use crate::generated::types::{MPI_Comm, MPI_File, MPI_Session, MPI_Win};
+use crate::handles::{COMMS, SESSIONS};
+use crate::{startup, state};
+use std::ffi::c_int;
+use std::sync::{Arc, LazyLock};
+use verbena_mpi::errhandler::{Action, Handling, predefined};
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::{Errhandler, Error};
+
+/// The object whose error handler an error goes to, by its handle. A handle that is not valid stands for
+/// `MPI_COMM_SELF`, as the standard says for errors of no object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// No object: `MPI_COMM_SELF`.
+    None,
+    /// A communicator.
+    Comm(MPI_Comm),
+    /// A window.
+    Win(MPI_Win),
+    /// A file; `MPI_FILE_NULL` for errors before there is a file.
+    File(MPI_File),
+    /// A session.
+    Session(MPI_Session),
+}
+
+/// An error, and the object that it belongs to if that is not the one that the API table names.
+#[derive(Debug)]
+pub struct Failed {
+    /// The error.
+    pub error: Error,
+    /// The object; `None` for the one that the table names.
+    pub owner: Option<Owner>,
+}
+
+impl From<Error> for Failed {
+    #[inline]
+    fn from(error: Error) -> Failed {
+        Failed { error, owner: None }
+    }
+}
+
+/// The error handler of `MPI_FILE_NULL`, which new files begin with (MPI-5.0, 14.7).
+pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(predefined::returning()));
+
+/// Calls the error handler of `owner` (or of the error's own) and returns the code for the program.
+#[cold]
+pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
+    let Failed { error, owner: own } = failed;
+    let (errhandler, handle) = find(own.unwrap_or(owner));
+    handle_error(&errhandler, handle, error.class, || format!("{call} failed: {error}"));
+    error.class
+}
+
+/// Lets an error handler act on a code; `message` is what a fatal one says.
+pub fn handle_error(errhandler: &Errhandler, handle: usize, code: c_int, message: impl FnOnce() -> String) {
+    match errhandler.action() {
+        Action::Return => (),
+        Action::Call(_, callback) => callback(handle, code),
+        Action::AreFatal | Action::Abort => startup::abort(code, &fatal_text(&message())),
+    }
+}
+
+fn fatal_text(message: &str) -> String {
+    match state::try_process() {
+        Some(process) => format!("verbena: process {} of {}: {message}", process.me(), process.size()),
+        None => format!("verbena: {message}"),
+    }
+}
+
+/// The error handler of an object, and the handle that it is called with.
+fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
+    match owner {
+        Owner::Comm(handle) => {
+            COMMS.get(handle).map_or_else(|_| of_self(), |comm| (comm.errhandler(), handle))
+        }
+        Owner::Session(handle) => {
+            SESSIONS.get(handle).map_or_else(|_| of_self(), |session| (session.errhandler(), handle))
+        }
+        Owner::File(handle) => (FILE_DEFAULT.get(), handle),
+        Owner::Win(_) | Owner::None => of_self(),
+    }
+}
+
+fn of_self() -> (Arc<Errhandler>, usize) {
+    let handle = mpi::MPI_COMM_SELF;
+    (COMMS.get(handle).map_or_else(|_| predefined::are_fatal(), |comm| comm.errhandler()), handle)
+}
+
+/// Says once that a call is not written yet, and returns `MPI_ERR_UNSUPPORTED_OPERATION`.
+#[cold]
+pub fn unsupported(call: &str, said: &std::sync::Once) -> c_int {
+    said.call_once(|| eprintln!("verbena: {}", Error::unsupported(call)));
+    mpi::MPI_ERR_UNSUPPORTED_OPERATION
+}

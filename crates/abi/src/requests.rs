@@ -1,0 +1,181 @@
+//! Request handles: from the handle to what it stands for, and to its completion (MPI-5.0, 3.7.3).
+//!
+//! A plain nonblocking send or receive is the engine's own request, encoded in the handle: no object, no
+//! allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
+
+use crate::generated::types::MPI_Request;
+use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode_request};
+use crate::process;
+use crate::report::{Failed, Owner};
+use crate::status::Status;
+use std::sync::Arc;
+use verbena_engine::RequestId;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
+use verbena_mpi::{Comm, Error, Process, Result};
+
+/// Stands for every send that was complete at once: it has nothing to remember.
+const SENT: RequestId = RequestId { index: (1 << 27) - 1, generation: 0 };
+
+/// What a handle stands for.
+pub enum Pending {
+    /// `MPI_REQUEST_NULL`.
+    Null,
+    /// A send that was complete when it was started.
+    Sent,
+    /// An operation of the engine.
+    Engine(Direction, RequestId),
+    /// A request object.
+    Object(Ref<'static, Request>),
+}
+
+/// How a request stands.
+pub enum State {
+    /// Under way.
+    Pending,
+    /// Null or inactive: an empty status, and not counted by the calls that wait for any or some.
+    Inactive,
+    /// Ended.
+    Ended(Outcome),
+}
+
+/// The handle of a send that was started.
+#[inline]
+pub fn handle_of_send(comm: &Arc<Comm>, active: Active) -> MPI_Request {
+    match active {
+        Active::Engine(_, id) => encode_request(Kind::EngineSend, id),
+        Active::Done(Outcome { error: None, .. }) => encode_request(Kind::EngineSend, SENT),
+        other => handle_of_object(Some(comm), other),
+    }
+}
+
+/// The handle of a receive that was started. A completion that came at once is kept for the status.
+#[inline]
+pub fn handle_of_receive(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request {
+    match active {
+        Active::Engine(_, id) => encode_request(Kind::EngineReceive, id),
+        other => handle_of_object(comm, other),
+    }
+}
+
+/// The handle of any other operation that was started.
+pub fn handle_of_object(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request {
+    REQUESTS.insert(Arc::new(Request::once(comm.cloned(), active)))
+}
+
+/// What `handle` stands for; `MPI_ERR_REQUEST` if it is not a live request.
+#[inline]
+pub fn resolve(handle: MPI_Request) -> Result<Pending> {
+    if let Some((kind, id)) = decode_request(handle) {
+        if id == SENT {
+            return Ok(Pending::Sent);
+        }
+        if process().look(|engine| engine.contains(id)) {
+            let direction = if kind == Kind::EngineSend { Direction::Send } else { Direction::Receive };
+            return Ok(Pending::Engine(direction, id));
+        }
+    }
+    if handle == mpi::MPI_REQUEST_NULL {
+        Ok(Pending::Null)
+    } else {
+        Ok(Pending::Object(REQUESTS.get(handle)?))
+    }
+}
+
+impl Pending {
+    /// How it stands. With `take` an ended operation is forgotten by engine or object: the caller then
+    /// calls [`retire`].
+    #[inline]
+    pub fn look(&self, process: &Process, take: bool) -> State {
+        match self {
+            Pending::Null => State::Inactive,
+            Pending::Sent => State::Ended(Outcome::EMPTY),
+            Pending::Engine(direction, id) if take => {
+                poll_engine(process, *direction, *id).map_or(State::Pending, State::Ended)
+            }
+            Pending::Engine(direction, id) => look_engine(process, *direction, *id),
+            Pending::Object(request) => match request.look(process, take) {
+                Look::Pending => State::Pending,
+                Look::Inactive => State::Inactive,
+                Look::Ended(outcome) => State::Ended(outcome),
+            },
+        }
+    }
+
+    /// Whether there is nothing to wait for. Calls no callback and changes nothing.
+    pub fn is_ready(&self, process: &Process) -> bool {
+        match self {
+            Pending::Null | Pending::Sent => true,
+            Pending::Engine(_, id) => process.look(|engine| engine.is_complete(*id)),
+            Pending::Object(request) => request.is_ready(process),
+        }
+    }
+
+    /// The object whose error handler hears of an error in `outcome`.
+    pub fn owner(&self, outcome: &Outcome) -> Owner {
+        let comm = match self {
+            Pending::Object(request) => request.comm().map(|comm| comm.handle()),
+            Pending::Engine(..) => COMMS.find(|comm| comm.has_context(outcome.context)),
+            _ => None,
+        };
+        comm.map_or(Owner::None, Owner::Comm)
+    }
+}
+
+/// Looks at an engine's request and leaves its completion there.
+fn look_engine(process: &Process, direction: Direction, id: RequestId) -> State {
+    let completion = process.look(|engine| engine.peek(id));
+    completion.map_or(State::Pending, |completion| {
+        State::Ended(match direction {
+            Direction::Send => Outcome::sent(completion),
+            Direction::Receive => Outcome::received(completion),
+        })
+    })
+}
+
+/// After a request ended: persistent ones live on, all others become `MPI_REQUEST_NULL`.
+pub fn retire(process: &Process, handle: &mut MPI_Request, pending: &Pending) -> Result<()> {
+    if let Pending::Object(request) = pending {
+        if request.is_persistent() {
+            return Ok(());
+        }
+        REQUESTS.remove(*handle)?.release(process)?;
+    }
+    *handle = mpi::MPI_REQUEST_NULL;
+    Ok(())
+}
+
+/// Waits for one request and retires it. `None` if it was null or inactive.
+#[inline]
+pub fn finish(process: &Process, handle: &mut MPI_Request) -> std::result::Result<Option<Outcome>, Failed> {
+    let pending = resolve(*handle)?;
+    let outcome = process.wait(|process| match pending.look(process, true) {
+        State::Pending => None,
+        State::Inactive => Some(None),
+        State::Ended(outcome) => Some(Some(outcome)),
+    });
+    if outcome.is_some() {
+        retire(process, handle, &pending)?;
+    }
+    Ok(outcome)
+}
+
+/// The status that tells of this outcome.
+#[inline]
+pub fn status_of(outcome: &Outcome) -> Status {
+    Status::new(outcome.source, outcome.tag, outcome.bytes as u64, outcome.cancelled)
+}
+
+/// The error in an outcome, with the object that hears of it.
+pub fn failed(pending: &Pending, outcome: &Outcome) -> Option<Failed> {
+    let error = outcome.error.clone()?;
+    Some(Failed { error, owner: Some(pending.owner(outcome)) })
+}
+
+/// `MPI_ERR_IN_STATUS` for calls that complete several operations, telling of the first that failed.
+#[cold]
+pub fn in_status(first: Failed) -> Failed {
+    let Failed { error: Error { mut fault, .. }, owner } = first;
+    fault.what = format!("an operation failed among those waited for: {}", fault.what);
+    Failed { error: Error { class: mpi::MPI_ERR_IN_STATUS, fault }, owner }
+}

@@ -1,0 +1,96 @@
+//! Starting and ending this program's process: shared by the world model and by sessions
+//! (MPI-5.0, 11.2 and 11.3).
+//!
+//! The process is made once, at the first `MPI_Init` or `MPI_Session_init`, and stays. The library is open
+//! while the world model or any session is; when the last of them ends, what is still under way is
+//! brought to its end and, once nothing can begin again, the launcher is told.
+
+use crate::handles::COMMS;
+use crate::state;
+use std::sync::{Arc, Mutex, OnceLock};
+use verbena_channel::lock;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
+use verbena_mpi::{Process, Result, coll};
+
+static LAUNCH: OnceLock<Launch> = OnceLock::new();
+/// How many hold the library open: the world model and each session.
+static USERS: Mutex<usize> = Mutex::new(0);
+
+/// Makes the process if this is the first call, and holds the library open until [`leave`].
+pub fn enter(thread_level: i32) -> Result<()> {
+    let mut users = USERS.lock().unwrap();
+    if state::try_process().is_none() {
+        make_process()?;
+    }
+    if thread_level == mpi::MPI_THREAD_MULTIPLE {
+        lock::share();
+    }
+    *users += 1;
+    state::set_open(true);
+    Ok(())
+}
+
+fn make_process() -> Result<()> {
+    let Started { process, launch } = start()?;
+    COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(process.world()));
+    COMMS.define(mpi::MPI_COMM_SELF, Arc::new(process.own()));
+    state::set_process(process);
+    // Set only here, under the lock of `USERS`.
+    let _ = LAUNCH.set(launch);
+    // SAFETY: the function has C's calling convention and lives as long as the library.
+    unsafe { libc::atexit(at_exit) };
+    Ok(())
+}
+
+/// Ends one use of the library; the last one waits for what is under way.
+pub fn leave() -> Result<()> {
+    let mut users = USERS.lock().unwrap();
+    *users -= 1;
+    if *users > 0 {
+        return Ok(());
+    }
+    drain(state::process());
+    state::set_open(false);
+    if state::world() == state::World::Finalized { launch().map_or(Ok(()), Launch::finalize) } else { Ok(()) }
+}
+
+/// Waits until nothing needs this process's progress any more.
+pub fn drain(process: &Process) {
+    process.wait(|process| process.look(|engine| engine.is_quiet()).then_some(()));
+}
+
+/// Waits for all processes of the world model (MPI-5.0, 11.2.2: finalising is collective over it).
+pub fn meet_world(process: &Process) -> Result<()> {
+    drain(process);
+    let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
+    let mut barrier = coll::Collective::on(&world);
+    coll::operations::barrier(barrier.schedule(), &world);
+    barrier.run(process, None)?;
+    barrier.recycle();
+    Ok(())
+}
+
+/// The line to the launcher, once the process is made.
+pub fn launch() -> Option<&'static Launch> {
+    LAUNCH.get()
+}
+
+/// Ends the whole job.
+pub fn abort(code: i32, message: &str) -> ! {
+    match launch() {
+        Some(launch) => launch.abort(code, message),
+        None => abort_unlaunched(code, message),
+    }
+}
+
+/// A program that used only sessions and ended them all has left MPI properly: the launcher learns it when the
+/// program exits, since until then another session might begin. One that is still inside MPI has not, and
+/// the launcher says so.
+extern "C" fn at_exit() {
+    if state::running().is_err()
+        && let Some(Err(error)) = launch().map(Launch::finalize)
+    {
+        eprintln!("verbena: {error}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Whether MPI is initialised in this program, and the process behind it (MPI-5.0, 11.2 to 11.4).
+//!
+//! Two facts are apart: whether the *world model* was initialised and finalised (`MPI_Init`, `MPI_Finalize`), and
+//! whether the [`Process`] runs, which a session needs too.
+
+use std::ffi::c_int;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
+use std::thread::ThreadId;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::{Error, Process, Result};
+
+/// Where the world model stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum World {
+    /// Before `MPI_Init`.
+    Before = 0,
+    /// Between `MPI_Init` and `MPI_Finalize`.
+    Running = 1,
+    /// After `MPI_Finalize`.
+    Finalized = 2,
+}
+
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+static OPEN: AtomicBool = AtomicBool::new(false);
+static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
+static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
+static MAIN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
+
+/// Sets the process, once in a program. It stays for good: threads may still hold it after finalisation.
+///
+/// # Panics
+/// If it was set before.
+pub fn set_process(process: Process) {
+    let old = PROCESS.swap(Box::into_raw(Box::new(process)), Ordering::AcqRel);
+    assert!(old.is_null(), "the process is made once");
+}
+
+/// The process, if it was made.
+#[inline]
+pub fn try_process() -> Option<&'static Process> {
+    // SAFETY: null, or from `Box::into_raw` in `set_process` and never freed.
+    unsafe { PROCESS.load(Ordering::Acquire).as_ref() }
+}
+
+/// The process of this program.
+///
+/// # Panics
+/// If there is none yet; entry points check with [`running`] first.
+#[inline]
+pub fn process() -> &'static Process {
+    try_process().expect("no call gets here before initialisation")
+}
+
+/// Opens (or closes) the library to calls that communicate: done by the first initialisation and the last
+/// finalisation of the world model and sessions.
+pub fn set_open(open: bool) {
+    OPEN.store(open, Ordering::Release);
+}
+
+/// `Ok` between initialisation and finalisation, else `MPI_ERR_OTHER`.
+#[inline]
+pub fn running() -> Result<()> {
+    if OPEN.load(Ordering::Acquire) { Ok(()) } else { Err(not_running()) }
+}
+
+/// Where the world model stands.
+pub fn world() -> World {
+    match WORLD.load(Ordering::Acquire) {
+        0 => World::Before,
+        1 => World::Running,
+        _ => World::Finalized,
+    }
+}
+
+/// Moves the world model on; at [`World::Running`] the calling thread becomes the main thread.
+pub fn set_world(world: World) {
+    if world == World::Running {
+        *MAIN_THREAD.lock().unwrap() = Some(std::thread::current().id());
+    }
+    WORLD.store(world as u8, Ordering::Release);
+}
+
+/// Whether the calling thread initialised MPI (`MPI_Is_thread_main`).
+pub fn is_main_thread() -> bool {
+    *MAIN_THREAD.lock().unwrap() == Some(std::thread::current().id())
+}
+
+/// The thread level that `MPI_Init_thread` provided (`MPI_Query_thread`).
+pub fn thread_level() -> c_int {
+    THREAD_LEVEL.load(Ordering::Relaxed)
+}
+
+/// Sets the thread level.
+pub fn set_thread_level(level: c_int) {
+    THREAD_LEVEL.store(level, Ordering::Relaxed);
+}
+
+#[cold]
+fn not_running() -> Error {
+    let (on, remedy) = match world() {
+        World::Finalized => ("after MPI_Finalize", "call it before MPI_Finalize"),
+        _ => ("before MPI_Init", "call MPI_Init or MPI_Init_thread first"),
+    };
+    Error::new(mpi::MPI_ERR_OTHER, "MPI is not initialised", on, "the call came at the wrong time", remedy)
+}

@@ -1,0 +1,99 @@
+//! `MPI_Status` (MPI-5.0, 3.2.5 and 20.3.1): 32 bytes, three of them public.
+
+use std::ffi::c_int;
+use verbena_mpi::generated::constants as mpi;
+
+const CANCELLED: u64 = 1 << 63;
+
+/// A status as C sees it. The internal words hold the count in bytes (63 bits) and the cancelled bit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_snake_case)]
+pub struct Status {
+    /// Rank of the sender.
+    pub MPI_SOURCE: c_int,
+    /// Tag of the message.
+    pub MPI_TAG: c_int,
+    /// Error class, meaningful after calls that return several statuses.
+    pub MPI_ERROR: c_int,
+    pub(crate) internal: [c_int; 5],
+}
+
+const _: () = assert!(size_of::<Status>() == 32 && align_of::<Status>() == 4);
+
+impl Status {
+    /// The status of an operation that had nothing to do (MPI-5.0, 3.7.3).
+    pub const EMPTY: Status = Status {
+        MPI_SOURCE: mpi::MPI_ANY_SOURCE,
+        MPI_TAG: mpi::MPI_ANY_TAG,
+        MPI_ERROR: mpi::MPI_SUCCESS,
+        internal: [0; 5],
+    };
+
+    /// The status of a receive from `MPI_PROC_NULL` (MPI-5.0, 3.10).
+    pub const PROC_NULL: Status = Status { MPI_SOURCE: mpi::MPI_PROC_NULL, ..Status::EMPTY };
+
+    /// The status of a message of `bytes` bytes.
+    #[inline]
+    pub fn new(source: i32, tag: i32, bytes: u64, cancelled: bool) -> Status {
+        let mut status =
+            Status { MPI_SOURCE: source, MPI_TAG: tag, MPI_ERROR: mpi::MPI_SUCCESS, internal: [0; 5] };
+        status.put(bytes & !CANCELLED | if cancelled { CANCELLED } else { 0 });
+        status
+    }
+
+    /// Bytes of the message.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.word() & !CANCELLED
+    }
+
+    /// Sets the bytes of the message.
+    pub fn set_bytes(&mut self, bytes: u64) {
+        self.put(self.word() & CANCELLED | bytes & !CANCELLED);
+    }
+
+    /// Whether the operation was cancelled.
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.word() & CANCELLED != 0
+    }
+
+    /// Sets whether the operation was cancelled.
+    pub fn set_cancelled(&mut self, cancelled: bool) {
+        self.put(self.word() & !CANCELLED | if cancelled { CANCELLED } else { 0 });
+    }
+
+    /// The same status with this in `MPI_ERROR`.
+    #[inline]
+    pub fn with_error(self, code: c_int) -> Status {
+        Status { MPI_ERROR: code, ..self }
+    }
+
+    #[inline]
+    fn word(&self) -> u64 {
+        self.internal[0] as u32 as u64 | (self.internal[1] as u32 as u64) << 32
+    }
+
+    #[inline]
+    fn put(&mut self, word: u64) {
+        self.internal[0] = word as u32 as i32;
+        self.internal[1] = (word >> 32) as i32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn count_and_cancelled_do_not_disturb_each_other() {
+        let mut status = Status::new(3, 4, (1 << 62) + 5, false);
+        status.set_cancelled(true);
+        assert_eq!((status.bytes(), status.is_cancelled()), ((1 << 62) + 5, true));
+        status.set_bytes(7);
+        assert_eq!((status.bytes(), status.is_cancelled()), (7, true));
+        status.set_cancelled(false);
+        assert_eq!(status, Status::new(3, 4, 7, false));
+    }
+}

@@ -1,0 +1,271 @@
+//! A table of shared objects behind handles: slots never move, lookups take no lock, and a handle that was
+//! freed, while another thread still uses its object, stays harmless.
+//!
+//! A slot's state is one word: generation (32 bits), live (1), filled (1), pins (30). A lookup adds a pin and
+//! then looks whether the word says that the slot is live in the handle's generation. Freeing clears live;
+//! whoever takes away the last pin of a slot that is filled and not live empties it. So an object is never
+//! dropped under a reader, and a reader pays two atomic additions and no lock.
+
+use std::cell::UnsafeCell;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+const LIVE: u64 = 1 << 31;
+const FILLED: u64 = 1 << 30;
+const PINS: u64 = FILLED - 1;
+
+/// Slots of the first chunk; each further chunk doubles the table.
+const CHUNK_SLOTS_MIN: usize = 64;
+/// The number of chunks that make 2^27 slots.
+const CHUNKS: usize = 22;
+/// Largest number of objects in one table: what the index of a handle can express.
+pub const SLOTS_MAX: usize = 1 << 27;
+
+struct Slot<T> {
+    state: AtomicU64,
+    value: UnsafeCell<Option<Arc<T>>>,
+}
+
+/// Where an object sits: what a handle is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the slot, below [`SLOTS_MAX`].
+    pub index: u32,
+    /// Tells this use of the slot from earlier ones.
+    pub generation: u32,
+}
+
+/// A table of objects of one kind. Usable from any thread, and as a static.
+pub struct Table<T> {
+    chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
+    free: Mutex<Free>,
+    live: AtomicUsize,
+}
+
+struct Free {
+    indices: Vec<u32>,
+    used: u32,
+}
+
+// SAFETY: a slot's value is written only by the thread that holds the slot exclusively (taken from the free
+// list, or having won the exchange in `unpin`), and read only under a pin; see the module text.
+unsafe impl<T: Send + Sync> Sync for Table<T> {}
+
+/// An object held fast by a pin; the object may be freed meanwhile but lives until the pin goes.
+pub struct Pinned<'a, T> {
+    table: &'a Table<T>,
+    slot: &'a Slot<T>,
+    index: u32,
+}
+
+impl<T> Table<T> {
+    /// An empty table.
+    pub const fn new() -> Table<T> {
+        let free = Mutex::new(Free { indices: Vec::new(), used: 0 });
+        Table { chunks: [const { OnceLock::new() }; CHUNKS], free, live: AtomicUsize::new(0) }
+    }
+
+    /// Puts an object into the table.
+    ///
+    /// # Panics
+    /// If [`SLOTS_MAX`] objects are alive.
+    pub fn insert(&self, value: Arc<T>) -> Place {
+        let index = self.vacant();
+        let slot = self.slot_or_grow(index);
+        // SAFETY: the index came from the free list, so no one else writes the value, and no one reads it
+        // while the slot is not live.
+        unsafe { *slot.value.get() = Some(value) };
+        let state = slot.state.fetch_or(LIVE | FILLED, Ordering::Release);
+        self.live.fetch_add(1, Ordering::Relaxed);
+        Place { index, generation: (state >> 32) as u32 }
+    }
+
+    /// The object at `place`; `None` if there is none or it was freed.
+    #[inline]
+    pub fn get(&self, place: Place) -> Option<Pinned<'_, T>> {
+        let slot = self.slot(place.index)?;
+        let state = slot.state.fetch_add(1, Ordering::Acquire);
+        let pinned = Pinned { table: self, slot, index: place.index };
+        let wanted = (place.generation as u64) << 32 | LIVE;
+        if state & !(PINS | FILLED) == wanted { Some(pinned) } else { None }
+    }
+
+    /// Frees the handle at `place` and hands back the object; `None` if there is none.
+    pub fn remove(&self, place: Place) -> Option<Arc<T>> {
+        let pinned = self.get(place)?;
+        let before = pinned.slot.state.fetch_and(!LIVE, Ordering::AcqRel);
+        if before & LIVE == 0 {
+            return None;
+        }
+        self.live.fetch_sub(1, Ordering::Relaxed);
+        Some(Arc::clone(&pinned))
+    }
+
+    /// The generation of the slot as it is now, to complete a handle of which only the index is known;
+    /// `None` if there is no object.
+    pub fn generation(&self, index: u32) -> Option<u32> {
+        let state = self.slot(index)?.state.load(Ordering::Acquire);
+        (state & LIVE != 0).then_some((state >> 32) as u32)
+    }
+
+    /// The place of the first object for which `wanted` holds. Walks the table.
+    pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Place> {
+        let used = self.free.lock().unwrap().used;
+        (0..used).find_map(|index| {
+            let place = Place { index, generation: self.generation(index)? };
+            self.get(place).filter(|object| wanted(object)).map(|_| place)
+        })
+    }
+
+    /// Number of handles that were not freed.
+    pub fn live(&self) -> usize {
+        self.live.load(Ordering::Relaxed)
+    }
+
+    fn vacant(&self) -> u32 {
+        let mut free = self.free.lock().unwrap();
+        if let Some(index) = free.indices.pop() {
+            return index;
+        }
+        assert!((free.used as usize) < SLOTS_MAX, "more than {SLOTS_MAX} MPI objects of one kind");
+        free.used += 1;
+        free.used - 1
+    }
+
+    #[inline]
+    fn slot(&self, index: u32) -> Option<&Slot<T>> {
+        let (chunk, offset) = locate(index);
+        self.chunks.get(chunk)?.get()?.get(offset)
+    }
+
+    fn slot_or_grow(&self, index: u32) -> &Slot<T> {
+        let (chunk, offset) = locate(index);
+        let slots =
+            self.chunks[chunk].get_or_init(|| (0..CHUNK_SLOTS_MIN << chunk).map(|_| Slot::new()).collect());
+        &slots[offset]
+    }
+
+    /// Empties a slot without pins that is filled and not live; harmless in every other case.
+    #[cold]
+    fn reclaim(&self, slot: &Slot<T>, index: u32, state: u64) {
+        let next = ((state >> 32) as u32).wrapping_add(1);
+        // While reclaiming, the state says neither live nor filled, so no one else comes here.
+        let emptied = (next as u64) << 32;
+        if slot.state.compare_exchange(state, emptied, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return;
+        }
+        // SAFETY: this thread won the exchange, the slot has no valid handle and is not on the free list yet.
+        let value = unsafe { (*slot.value.get()).take() };
+        self.free.lock().unwrap().indices.push(index);
+        drop(value);
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table::new()
+    }
+}
+
+impl<T> Slot<T> {
+    fn new() -> Slot<T> {
+        Slot { state: AtomicU64::new(0), value: UnsafeCell::new(None) }
+    }
+}
+
+impl<T> Deref for Pinned<'_, T> {
+    type Target = Arc<T>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<T> {
+        // SAFETY: `get` hands out a `Pinned` only if the slot was live when the pin was added, and a slot
+        // is not emptied while it has pins.
+        unsafe { (*self.slot.value.get()).as_ref().unwrap_unchecked() }
+    }
+}
+
+impl<T> Drop for Pinned<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let state = self.slot.state.fetch_sub(1, Ordering::Release) - 1;
+        if state & (LIVE | FILLED | PINS) == FILLED {
+            self.table.reclaim(self.slot, self.index, state);
+        }
+    }
+}
+
+/// Chunk and offset of a slot: chunk `k` holds `CHUNK_SLOTS_MIN << k` slots.
+#[inline]
+fn locate(index: u32) -> (usize, usize) {
+    let position = index as usize + CHUNK_SLOTS_MIN;
+    let chunk = (position.ilog2() - CHUNK_SLOTS_MIN.ilog2()) as usize;
+    (chunk, position - (CHUNK_SLOTS_MIN << chunk))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn freed_handles_find_nothing() {
+        let table = Table::new();
+        let first = table.insert(Arc::new(1));
+        assert_eq!(**table.get(first).unwrap(), 1);
+        assert_eq!(table.remove(first).as_deref(), Some(&1));
+        assert!(table.get(first).is_none() && table.remove(first).is_none());
+        let second = table.insert(Arc::new(2));
+        assert_eq!(second.index, first.index);
+        assert!(table.get(first).is_none());
+        assert_eq!((**table.get(second).unwrap(), table.live()), (2, 1));
+    }
+
+    #[test]
+    fn an_object_outlives_its_handle_while_pinned() {
+        let table = Table::new();
+        let value = Arc::new(5);
+        let place = table.insert(value.clone());
+        let pinned = table.get(place).unwrap();
+        drop(table.remove(place));
+        assert_eq!(**pinned, 5);
+        assert_eq!(Arc::strong_count(&value), 2);
+        drop(pinned);
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+
+    #[test]
+    fn slots_do_not_overlap_across_chunks() {
+        let table = Table::new();
+        let places: Vec<Place> = (0..1000).map(|i| table.insert(Arc::new(i))).collect();
+        assert!(places.iter().enumerate().all(|(i, &p)| **table.get(p).unwrap() == i));
+        assert_eq!(locate(SLOTS_MAX as u32 - 1).0, CHUNKS - 1);
+    }
+
+    #[test]
+    fn threads_that_look_up_never_see_another_object() {
+        let table = Table::new();
+        let stop = AtomicBool::new(false);
+        let shared = Mutex::new((table.insert(Arc::new(0usize)), 0usize));
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let (place, value) = *shared.lock().unwrap();
+                        if let Some(pinned) = table.get(place) {
+                            assert_eq!(**pinned, value);
+                        }
+                    }
+                });
+            }
+            for value in 1..20_000 {
+                let place = table.insert(Arc::new(value));
+                let old = std::mem::replace(&mut *shared.lock().unwrap(), (place, value));
+                assert!(table.remove(old.0).is_some());
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(table.live(), 1);
+        assert!(table.free.lock().unwrap().used < 16);
+    }
+}

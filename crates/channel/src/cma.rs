@@ -1,0 +1,349 @@
+//! Cross-memory attach: one process of a node reads and writes another one's memory by a system call.
+//!
+//! `process_vm_readv` and `process_vm_writev` copy once where packets copy twice, and need no cooperation of the
+//! other side. They are often forbidden: another user or pid namespace, Yama, a container's seccomp filter. So
+//! nothing is believed: [`Cma::reach`] reads a known word of the peer and writes another one, and says what worked.
+//! A refusal later on is a [`Fault`], after which the peer is not reached any more and the engine copies through
+//! packets.
+//!
+//! `VERBENA_CMA=0` leaves the channel out.
+
+mod card;
+mod copy;
+
+use crate::memory::Region;
+use crate::packet::Header;
+use crate::shm::node;
+use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use card::Card;
+use copy::Verb;
+use std::io::Error;
+use std::sync::atomic::AtomicU64;
+
+/// The setting that turns the channel off.
+const SETTING: &str = "VERBENA_CMA";
+
+/// From this many bytes on one copy by system call beats two copies through a ring. Below, the call's fixed cost (about
+/// a microsecond, and the handshake that carries the key) eats the gain. Measured with `examples/channel_bench`.
+const MEMORY_BYTES_MIN: usize = 64 << 10;
+
+/// Opens the channel on this side; not for a job of one, and not if `VERBENA_CMA=0`.
+pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+    let off = std::env::var(SETTING).is_ok_and(|v| v.trim() == "0");
+    if place.size < 2 || off {
+        return Ok(None);
+    }
+    let opening = CmaOpening::new(place.me).map_err(|e| no_random(place.me, &e))?;
+    Ok(Some(Box::new(opening)))
+}
+
+/// Words that the others read and write to see whether they can.
+#[derive(Debug)]
+struct Probes {
+    known: AtomicU64,
+    scratch: AtomicU64,
+}
+
+/// The channel on this side.
+#[derive(Debug)]
+struct CmaOpening {
+    me: Peer,
+    card: Card,
+    probes: Box<Probes>,
+}
+
+impl CmaOpening {
+    fn new(me: Peer) -> std::io::Result<CmaOpening> {
+        allow_tracers();
+        let word = node::random_word()?;
+        let probes = Box::new(Probes { known: AtomicU64::new(word), scratch: AtomicU64::new(0) });
+        let card = Card {
+            node: node::identity(),
+            pid_namespace: node::namespace("pid"),
+            pid: std::process::id(),
+            known_at: probes.known.as_ptr() as u64,
+            scratch_at: probes.scratch.as_ptr() as u64,
+            word,
+        };
+        Ok(CmaOpening { me, card, probes })
+    }
+
+    fn connect_cma(self, cards: &[Option<Vec<u8>>]) -> Cma {
+        let ways = (0..).zip(cards).map(|(peer, bytes)| self.way(peer, bytes.as_deref())).collect();
+        Cma { me: self.me, ways, _probes: self.probes }
+    }
+
+    fn way(&self, peer: Peer, bytes: Option<&[u8]>) -> Way {
+        match bytes.and_then(Card::parse) {
+            _ if peer == self.me => Way::Elsewhere,
+            Some(card) if card.node != self.card.node => Way::Elsewhere,
+            Some(card) if card.pid_namespace != self.card.pid_namespace => {
+                Way::Refused("it is in another pid namespace (container)".into())
+            }
+            Some(card) => Way::Untried(card),
+            None => Way::Elsewhere,
+        }
+    }
+}
+
+impl Opening for CmaOpening {
+    fn card(&self) -> Vec<u8> {
+        self.card.emit()
+    }
+
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
+        Ok(Box::new(self.connect_cma(cards)))
+    }
+}
+
+/// Under Yama's `ptrace_scope` 1 a process may touch only its descendants' memory; ranks are siblings. A process may
+/// lift that for itself, and a rank does: its peers are the same user, whom the usual checks still bind.
+fn allow_tracers() {
+    if ptrace_scope().is_some() {
+        // SAFETY: sets an attribute of this process; it touches no memory.
+        unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+    }
+}
+
+fn ptrace_scope() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// The channel, connected.
+#[derive(Debug)]
+pub struct Cma {
+    me: Peer,
+    ways: Vec<Way>,
+    /// The others probe these for as long as the channel lives.
+    _probes: Box<Probes>,
+}
+
+/// What is known about the memory of one process.
+#[derive(Clone, Debug)]
+enum Way {
+    /// On another node, or this process itself.
+    Elsewhere,
+    Untried(Card),
+    /// Tried; at least one of the two works.
+    Tried {
+        pid: u32,
+        read: bool,
+        write: bool,
+    },
+    /// Refused, with the reason.
+    Refused(String),
+}
+
+impl Cma {
+    fn way(&mut self, peer: Peer) -> &Way {
+        let Some(way) = self.ways.get_mut(peer as usize) else { return &Way::Elsewhere };
+        if let Way::Untried(card) = way {
+            *way = probe(card);
+        }
+        way
+    }
+
+    /// Does one transfer with the memory that `key` describes.
+    fn transfer(
+        &mut self,
+        verb: Verb,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        local: Region,
+    ) -> Result<Transfer, Fault> {
+        let pid = match *self.way(peer) {
+            Way::Tried { pid, read, write } if if verb == Verb::Read { read } else { write } => pid,
+            _ => return Err(self.not_offered(verb, peer)),
+        };
+        let address =
+            remote_address(key, offset, local.len()).ok_or_else(|| out_of_range(peer, key, offset, local))?;
+        match copy::transfer(verb, pid, local, address) {
+            Ok(()) => Ok(Transfer::Done),
+            Err(error) => Err(self.failed(verb, peer, local.len(), &error)),
+        }
+    }
+
+    /// A permission that was taken back will not return: from now on this peer is not reached.
+    fn failed(&mut self, verb: Verb, peer: Peer, len: usize, error: &Error) -> Fault {
+        if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EACCES)) {
+            self.ways[peer as usize] = Way::Refused(format!("refused later: {}", reason(error)));
+        }
+        Fault {
+            what: format!("{verb} {len} bytes of another process failed: {error}"),
+            on: format!("process {peer}, seen from process {}", self.me),
+            cause: match error.raw_os_error() {
+                Some(libc::ESRCH) => "that process ended".into(),
+                Some(libc::EFAULT) => {
+                    "the program freed or protected a buffer while it was being transferred".into()
+                }
+                _ => reason(error),
+            },
+            remedy: format!("if it happens again, set {SETTING}=0 to copy through shared memory instead"),
+        }
+    }
+
+    fn not_offered(&self, verb: Verb, peer: Peer) -> Fault {
+        let cause = match self.ways.get(peer as usize) {
+            Some(Way::Refused(why)) => why.clone(),
+            _ => "the process is on another node, or only the other direction works".into(),
+        };
+        Fault {
+            what: format!("{verb} another process's memory is not possible"),
+            on: format!("process {peer}, seen from process {}", self.me),
+            cause,
+            remedy: "nothing: messages are copied through shared memory instead".into(),
+        }
+    }
+}
+
+/// Tries both directions on the words that the peer keeps for that.
+fn probe(card: &Card) -> Way {
+    let mut word = [0u8; 8];
+    let mut mark = std::process::id().to_le_bytes().repeat(2);
+    // SAFETY: both live until the calls below are over.
+    let (into, from) = unsafe { (Region::of(&mut word), Region::of(&mut mark)) };
+    let read = copy::transfer(Verb::Read, card.pid, into, card.known_at);
+    if read.is_ok() && into.bytes() != card.word.to_le_bytes() {
+        // Another process, or a pid seen through different glasses: its memory must not be written.
+        return Way::Refused(format!("process id {} is not that rank here (pid namespace)", card.pid));
+    }
+    let write = copy::transfer(Verb::Write, card.pid, from, card.scratch_at);
+    match (&read, &write) {
+        // Writing alone is not used: without the word nothing shows that it is the right process.
+        (Err(error), _) => Way::Refused(reason(error)),
+        (Ok(()), _) => Way::Tried { pid: card.pid, read: true, write: write.is_ok() },
+    }
+}
+
+fn reason(error: &Error) -> String {
+    let hint = match (error.raw_os_error(), ptrace_scope()) {
+        (Some(libc::ENOSYS), _) => "the kernel or a seccomp filter (container) does not offer it".into(),
+        (Some(libc::EPERM), Some(scope)) if scope != "0" => {
+            format!("Yama forbids it (ptrace_scope {scope}), or seccomp")
+        }
+        (Some(libc::EPERM), _) => "another user, or a seccomp filter (container without SYS_PTRACE)".into(),
+        _ => "unexpected".into(),
+    };
+    format!("{error}: {hint}")
+}
+
+/// Address and length of exposed memory, as the key carries them.
+fn make_key(region: Region) -> Key {
+    let mut key = Key::default();
+    key.0[..8].copy_from_slice(&region.address().to_le_bytes());
+    key.0[8..16].copy_from_slice(&(region.len() as u64).to_le_bytes());
+    key
+}
+
+fn read_key(key: &Key) -> (u64, u64) {
+    let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
+    (word(0), word(8))
+}
+
+/// The address of `len` bytes at `offset` of the exposed memory; `None` if they do not lie within it.
+fn remote_address(key: &Key, offset: u64, len: usize) -> Option<u64> {
+    let (address, exposed) = read_key(key);
+    let end = offset.checked_add(len as u64)?;
+    if end <= exposed { address.checked_add(offset) } else { None }
+}
+
+impl Channel for Cma {
+    fn name(&self) -> &'static str {
+        "cma"
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        let Way::Tried { read, write, .. } = *self.way(peer) else { return None };
+        Some(Reach {
+            packet_bytes_max: 0,
+            eager_bytes_max: 0,
+            ordered: true,
+            get: read,
+            put: write,
+            memory_bytes_min: MEMORY_BYTES_MIN,
+            latency_ns: 1000,
+        })
+    }
+
+    fn send(&mut self, peer: Peer, _header: &Header, _payload: Payload<'_>) -> Result<(), SendError> {
+        Err(SendError::Broken(Fault {
+            what: "the channel cma moves memory, not packets".into(),
+            on: format!("process {peer}"),
+            cause: "the protocol chose a channel that does not offer packets: a defect of Verbena".into(),
+            remedy: format!("please report it; {SETTING}=0 avoids it meanwhile"),
+        }))
+    }
+
+    fn poll(&mut self, _sink: &mut dyn Sink) -> usize {
+        0
+    }
+
+    fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
+        matches!(self.way(peer), Way::Tried { .. }).then(|| make_key(region))
+    }
+
+    fn get(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.transfer(Verb::Read, peer, key, offset, into)
+    }
+
+    fn put(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        from: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.transfer(Verb::Write, peer, key, offset, from)
+    }
+
+    fn findings(&self) -> Vec<String> {
+        let word = |works: bool| if works { "yes" } else { "no" };
+        let say = |(peer, way): (u32, &Way)| match way {
+            Way::Elsewhere => None,
+            Way::Untried(_) => Some(format!("process {peer}: not tried yet")),
+            Way::Tried { read, write, .. } => {
+                Some(format!("process {peer}: read {}, write {}", word(*read), word(*write)))
+            }
+            Way::Refused(why) => Some(format!("process {peer}: refused: {why}")),
+        };
+        (0..).zip(&self.ways).filter_map(say).collect()
+    }
+}
+
+fn out_of_range(peer: Peer, key: &Key, offset: u64, local: Region) -> Fault {
+    Fault {
+        what: format!(
+            "{} bytes at {offset} do not lie within the exposed memory of {} bytes",
+            local.len(),
+            read_key(key).1
+        ),
+        on: format!("process {peer}"),
+        cause: "the key was damaged on its way, or the protocol asked for too much: a defect of Verbena"
+            .into(),
+        remedy: format!("please report it; {SETTING}=0 avoids it meanwhile"),
+    }
+}
+
+fn no_random(me: Peer, error: &Error) -> Fault {
+    Fault {
+        what: format!("no random word from the kernel: {error}"),
+        on: format!("process {me}"),
+        cause: "a sandbox forbids getrandom".into(),
+        remedy: format!("allow it, or set {SETTING}=0"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod refusal;
+#[cfg(test)]
+mod tests;

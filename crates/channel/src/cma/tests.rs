@@ -1,0 +1,106 @@
+//! Two channels in one process read and write each other's memory through the system calls all the same.
+
+use super::refusal::{Call, refuse};
+use super::*;
+use std::sync::atomic::Ordering::*;
+
+const BOTH: [Call; 2] = [Call::any(libc::SYS_process_vm_readv), Call::any(libc::SYS_process_vm_writev)];
+
+fn pair() -> (Cma, Cma) {
+    let openings = [CmaOpening::new(0).unwrap(), CmaOpening::new(1).unwrap()];
+    let cards: Vec<_> = openings.iter().map(|o| Some(o.card())).collect();
+    let [a, b] = openings.map(|o| o.connect_cma(&cards));
+    (a, b)
+}
+
+fn region(bytes: &mut [u8]) -> Region {
+    // SAFETY: the tests keep the arrays until they end.
+    unsafe { Region::of(bytes) }
+}
+
+#[test]
+fn memory_is_read_and_written() {
+    let (mut a, mut b) = pair();
+    let reach = a.reach(1).unwrap();
+    assert!(reach.get && reach.put && reach.packet_bytes_max == 0);
+    let mut theirs: Vec<u8> = (0..100_000u32).map(|i| i as u8).collect();
+    let expected = theirs.clone();
+    let key = b.expose(0, region(&mut theirs)).unwrap();
+    let mut ours = vec![0; 90_000];
+    assert_eq!(a.get(1, &key, 7, region(&mut ours), 0), Ok(Transfer::Done));
+    assert_eq!(ours, expected[7..90_007]);
+    assert_eq!(a.put(1, &key, 50_000, region(&mut [9; 50_000]), 0), Ok(Transfer::Done));
+    assert_eq!(theirs[..50_000], expected[..50_000]);
+    assert!(theirs[50_000..].iter().all(|&b| b == 9));
+}
+
+#[test]
+fn nothing_outside_the_exposed_memory_is_touched() {
+    let (mut a, mut b) = pair();
+    let mut theirs = [1u8; 64];
+    let key = b.expose(0, region(&mut theirs)).unwrap();
+    for offset in [1, 64, u64::MAX] {
+        assert!(a.get(1, &key, offset, region(&mut [0; 64]), 0).is_err());
+        assert!(a.put(1, &key, offset, region(&mut [0; 64]), 0).is_err());
+    }
+    assert_eq!(theirs, [1; 64]);
+}
+
+#[test]
+fn memory_that_is_gone_is_a_fault_and_not_the_end() {
+    let (mut a, _b) = pair();
+    let mut key = Key::default();
+    key.0[8] = 64; // 64 bytes at address 0
+    let fault = a.get(1, &key, 0, region(&mut [0; 64]), 0).unwrap_err();
+    assert!(fault.cause.contains("freed"), "{fault}");
+    assert!(a.reach(1).is_some());
+}
+
+#[test]
+fn a_wrong_process_is_found_out() {
+    let opening = CmaOpening::new(0).unwrap();
+    let stranger = CmaOpening::new(1).unwrap();
+    let liar = Card { word: !stranger.card.word, ..stranger.card.clone() };
+    let mut a = opening.connect_cma(&[None, Some(liar.emit())]);
+    assert_eq!(a.reach(1), None);
+    assert!(a.findings()[0].contains("pid namespace"), "{:?}", a.findings());
+    assert_eq!(stranger.probes.scratch.load(Relaxed), 0);
+}
+
+#[test]
+fn other_nodes_and_namespaces_are_not_tried() {
+    let opening = CmaOpening::new(0).unwrap();
+    let far = Card { node: !opening.card.node, ..opening.card.clone() };
+    let boxed = Card { pid_namespace: !opening.card.pid_namespace, ..opening.card.clone() };
+    let mut a = opening.connect_cma(&[None, Some(far.emit()), Some(boxed.emit()), Some(vec![0; 3])]);
+    assert_eq!([0, 1, 2, 3, 99].map(|peer| a.reach(peer)), [None; 5]);
+    assert_eq!(a.findings(), ["process 2: refused: it is in another pid namespace (container)"]);
+}
+
+#[test]
+fn a_seccomp_filter_is_noticed_and_named() {
+    for errno in [libc::EPERM, libc::ENOSYS] {
+        let work = move || {
+            refuse(&BOTH, errno);
+            let (mut a, _b) = pair();
+            assert_eq!(a.reach(1), None);
+            assert!(a.findings()[0].contains("seccomp"), "{:?}", a.findings());
+            assert_eq!(a.expose(1, Region::EMPTY), None);
+        };
+        std::thread::spawn(work).join().unwrap();
+    }
+}
+
+#[test]
+fn a_refusal_later_on_is_survived() {
+    let work = || {
+        let (mut a, mut b) = pair();
+        let key = b.expose(0, region(Box::leak(Box::new([1; 64])))).unwrap();
+        assert_eq!(a.get(1, &key, 0, region(&mut [0; 64]), 0), Ok(Transfer::Done));
+        refuse(&BOTH, libc::EPERM);
+        assert!(a.get(1, &key, 0, region(&mut [0; 64]), 0).is_err());
+        assert_eq!(a.reach(1), None);
+        assert!(a.findings()[0].contains("refused later"), "{:?}", a.findings());
+    };
+    std::thread::spawn(work).join().unwrap();
+}

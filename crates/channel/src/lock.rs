@@ -1,0 +1,133 @@
+//! A lock that costs two plain stores while only one thread may call MPI.
+//!
+//! Below `MPI_THREAD_MULTIPLE` the program promises that no two threads are inside MPI at once
+//! (MPI-5.0, 11.6), so mutual exclusion is already given; the lock then only notices re-entrance, which
+//! would be a defect of Verbena or a callback that breaks the standard's rules. [`share`] switches the real
+//! mutex on, before a second thread may enter.
+
+use parking_lot::lock_api::RawMutex as _;
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+/// From now on several threads may take locks at once. Must be called while no lock is held.
+pub fn share() {
+    SHARED.store(true, Ordering::SeqCst);
+}
+
+/// Whether several threads may be inside MPI at once.
+#[inline]
+pub fn is_shared() -> bool {
+    SHARED.load(Ordering::Relaxed)
+}
+
+/// A value that one thread at a time may use.
+pub struct Lock<T> {
+    mutex: parking_lot::RawMutex,
+    held: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: access is exclusive: by the mutex once threads share, by the program's promise before.
+unsafe impl<T: Send> Sync for Lock<T> {}
+// SAFETY: moving the lock moves the value.
+unsafe impl<T: Send> Send for Lock<T> {}
+
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Lock<T> {
+        Lock::new(T::default())
+    }
+}
+
+impl<T> Lock<T> {
+    /// A free lock around `value`.
+    pub const fn new(value: T) -> Lock<T> {
+        Lock {
+            mutex: parking_lot::RawMutex::INIT,
+            held: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Waits for the lock.
+    ///
+    /// # Panics
+    /// If this thread holds it already (only noticed while threads do not share).
+    #[inline]
+    pub fn lock(&self) -> Guard<'_, T> {
+        let real = is_shared();
+        if real {
+            self.mutex.lock();
+        } else {
+            assert!(!self.held.load(Ordering::Relaxed), "a callback called back into MPI communication");
+            self.held.store(true, Ordering::Relaxed);
+        }
+        Guard { lock: self, real }
+    }
+
+    /// The lock if it is free now.
+    #[inline]
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        let real = is_shared();
+        let free = if real { self.mutex.try_lock() } else { !self.held.swap(true, Ordering::Relaxed) };
+        free.then_some(Guard { lock: self, real })
+    }
+}
+
+/// Holds a [`Lock`] until dropped.
+pub struct Guard<'a, T> {
+    lock: &'a Lock<T>,
+    real: bool,
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard is proof of exclusive access.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard is proof of exclusive access.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.real {
+            // SAFETY: this guard took the mutex.
+            unsafe { self.lock.mutex.unlock() }
+        } else {
+            self.lock.held.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_exclude_each_other() {
+        share();
+        let lock = Lock::new(0u64);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| *lock.lock() += 1));
+            }
+        });
+        assert_eq!(*lock.lock(), 40_000);
+        assert!(lock.try_lock().is_some());
+        let held = lock.lock();
+        assert!(lock.try_lock().is_none());
+        drop(held);
+    }
+}

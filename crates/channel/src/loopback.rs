@@ -1,0 +1,180 @@
+//! The channel of a process to itself: a queue of packets, and memory read where it lies.
+//!
+//! A short message is copied into the queue, so that a blocking send to oneself returns; a long one is read
+//! from the sender's buffer when its receive is there.
+
+use crate::memory::Region;
+use crate::packet::Header;
+use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use std::collections::VecDeque;
+
+/// Largest packet in bytes, and largest message sent eagerly.
+const PACKET_BYTES_MAX: usize = 64 << 10;
+/// Packets in the queue.
+const QUEUE_MAX: usize = 1024;
+/// Bytes in the queue.
+const QUEUE_BYTES_MAX: usize = 1 << 20;
+/// Payload memories kept to be used again.
+const SPARE_MAX: usize = 64;
+/// Packets delivered per poll.
+const POLL_MAX: usize = 64;
+
+struct Packet {
+    header: Header,
+    payload: Vec<u8>,
+}
+
+/// The channel.
+pub struct Loopback {
+    me: Peer,
+    queue: VecDeque<Packet>,
+    queue_bytes: usize,
+    /// Payload memory to be used again.
+    spare: Vec<Vec<u8>>,
+}
+
+/// Opens the channel; every process has use for it.
+pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+    Ok(Some(Box::new(Ready { me: place.me })))
+}
+
+struct Ready {
+    me: Peer,
+}
+
+impl Opening for Ready {
+    fn card(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn connect(self: Box<Self>, _cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
+        Ok(Box::new(Loopback::new(self.me)))
+    }
+}
+
+impl Loopback {
+    /// The channel of process `me`.
+    pub fn new(me: Peer) -> Loopback {
+        Loopback { me, queue: VecDeque::new(), queue_bytes: 0, spare: Vec::new() }
+    }
+}
+
+impl Channel for Loopback {
+    fn name(&self) -> &'static str {
+        "loopback"
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        (peer == self.me).then_some(Reach {
+            packet_bytes_max: PACKET_BYTES_MAX,
+            eager_bytes_max: PACKET_BYTES_MAX,
+            ordered: true,
+            get: true,
+            put: false,
+            memory_bytes_min: 1,
+            latency_ns: 0,
+        })
+    }
+
+    fn send(&mut self, _peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        let bytes = payload.len();
+        if self.queue.len() >= QUEUE_MAX || self.queue_bytes + bytes > QUEUE_BYTES_MAX {
+            return Err(SendError::Full);
+        }
+        let mut memory = self.spare.pop().unwrap_or_default();
+        memory.resize(bytes, 0);
+        payload.copy_to(&mut memory);
+        self.queue_bytes += bytes;
+        self.queue.push_back(Packet { header: *header, payload: memory });
+        Ok(())
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        for delivered in 0..POLL_MAX {
+            let Some(mut packet) = self.queue.pop_front() else { return delivered };
+            self.queue_bytes -= packet.payload.len();
+            sink.packet(self.me, &packet.header, &packet.payload);
+            packet.payload.clear();
+            if self.spare.len() < SPARE_MAX {
+                self.spare.push(packet.payload);
+            }
+        }
+        POLL_MAX
+    }
+
+    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
+        let mut key = Key::default();
+        key.0[..8].copy_from_slice(&region.address().to_le_bytes());
+        key.0[8..16].copy_from_slice(&(region.len() as u64).to_le_bytes());
+        Some(key)
+    }
+
+    fn get(
+        &mut self,
+        _peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        _token: u64,
+    ) -> Result<Transfer, Fault> {
+        let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
+        // SAFETY: the key was made by `expose` in this very process, from a region that stays valid until
+        // the operation ends; `part` checks the range.
+        let exposed = unsafe { Region::new(word(0) as *mut u8, word(8) as usize) };
+        into.copy_from(exposed.part(offset as usize, into.len()));
+        Ok(Transfer::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    #[derive(Default)]
+    struct Log(Vec<(u64, Vec<u8>)>);
+
+    impl Sink for Log {
+        fn packet(&mut self, _peer: Peer, header: &Header, payload: &[u8]) {
+            self.0.push((header.context, payload.to_vec()));
+        }
+        fn transferred(&mut self, _token: u64, _outcome: Result<(), Fault>) {}
+    }
+
+    fn header(context: u64) -> Header {
+        Header { context, ..Header::new(Kind::Eager) }
+    }
+
+    #[test]
+    fn packets_come_back_in_order_and_full_is_said() {
+        let mut channel = Loopback::new(3);
+        let mut sent = 0;
+        while channel.send(3, &header(sent), Payload::Bytes(&sent.to_le_bytes())).is_ok() {
+            sent += 1;
+        }
+        assert_eq!(sent, QUEUE_MAX as u64);
+        let mut log = Log::default();
+        while channel.poll(&mut log) > 0 {}
+        assert_eq!(log.0.len() as u64, sent);
+        assert!(log.0.iter().zip(0u64..).all(|((c, p), i)| *c == i && *p == i.to_le_bytes()));
+    }
+
+    #[test]
+    fn only_oneself_is_reached() {
+        let mut channel = Loopback::new(3);
+        assert!(channel.reach(3).is_some());
+        assert!(channel.reach(2).is_none());
+    }
+
+    #[test]
+    fn memory_is_read_at_an_offset() {
+        let mut channel = Loopback::new(0);
+        let mut from: Vec<u8> = (0..100).collect();
+        let mut to = [0; 10];
+        // SAFETY: both outlive the call below.
+        let (region, into) = unsafe { (Region::of(&mut from), Region::of(&mut to)) };
+        let key = channel.expose(0, region).expect("a key");
+        assert_eq!(channel.get(0, &key, 50, into, 0), Ok(Transfer::Done));
+        assert!(to.iter().copied().eq(50..60));
+    }
+}

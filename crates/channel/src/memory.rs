@@ -1,0 +1,212 @@
+//! The program's memory, wrapped once at the edge and handled safely from then on.
+//!
+//! MPI hands the library raw addresses that stay valid until an operation completes (MPI-5.0, 3.7.2).
+//! That promise is taken at one place, [`Region::new`] and [`Buffer::strided`]; everything above works with
+//! [`Buffer`], which knows how to copy packed bytes out of and into contiguous or scattered memory.
+
+use crate::layout::Layout;
+use std::sync::Arc;
+
+/// A contiguous span of the program's memory.
+///
+/// `Copy` and `Send` because MPI itself orders accesses: the program promises not to touch the span
+/// while an operation on it is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    address: *mut u8,
+    len: usize,
+}
+
+// SAFETY: the creator of a Region promised that the memory is valid and not otherwise in use until
+// the operation ends, whichever thread drives it (see `Region::new`).
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// An empty span.
+    pub const EMPTY: Region = Region { address: std::ptr::NonNull::dangling().as_ptr(), len: 0 };
+
+    /// Wraps `len` bytes at `address`.
+    ///
+    /// # Safety
+    /// The bytes must be readable (and writable, if the region is received into) until every operation
+    /// that holds a copy of this region has completed, and no one else may write them meanwhile. If `len`
+    /// is 0 any address will do.
+    #[inline]
+    pub unsafe fn new(address: *mut u8, len: usize) -> Region {
+        if len == 0 { Region::EMPTY } else { Region { address, len } }
+    }
+
+    /// The memory of a slice that the library itself owns and keeps until the operation completes.
+    ///
+    /// # Safety
+    /// As [`Region::new`]: the slice must outlive every operation on the region.
+    #[inline]
+    pub unsafe fn of(slice: &mut [u8]) -> Region {
+        // SAFETY: the caller's promise is the same.
+        unsafe { Region::new(slice.as_mut_ptr(), slice.len()) }
+    }
+
+    /// New memory of `len` bytes on the heap, and the owner that must outlive the region's use.
+    pub fn allocate(len: usize) -> (Region, Box<[u8]>) {
+        let mut owner = vec![0; len].into_boxed_slice();
+        // SAFETY: a box's memory does not move with the box; the caller keeps the owner (documented duty).
+        (unsafe { Region::new(owner.as_mut_ptr(), len) }, owner)
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the span is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The address of the first byte, as a number.
+    #[inline]
+    pub fn address(&self) -> u64 {
+        self.address as u64
+    }
+
+    /// The part of `len` bytes from `offset` on.
+    ///
+    /// # Panics
+    /// If the part does not lie within the region.
+    #[inline]
+    pub fn part(&self, offset: usize, len: usize) -> Region {
+        assert!(
+            offset <= self.len && len <= self.len - offset,
+            "part {offset}+{len} of a region of {} bytes",
+            self.len
+        );
+        // SAFETY: within the region by the check above, so the creator's promise covers it.
+        unsafe { Region::new(self.address.add(offset), len) }
+    }
+
+    /// Copies from `offset` on into `out`. Panics if out of range.
+    #[inline]
+    pub fn read(&self, offset: usize, out: &mut [u8]) {
+        let part = self.part(offset, out.len());
+        // SAFETY: `part` is valid by the creator's promise; `copy` allows overlap.
+        unsafe { std::ptr::copy(part.address, out.as_mut_ptr(), out.len()) }
+    }
+
+    /// Copies `data` to `offset`. Panics if out of range.
+    #[inline]
+    pub fn write(&self, offset: usize, data: &[u8]) {
+        let part = self.part(offset, data.len());
+        // SAFETY: as in `read`.
+        unsafe { std::ptr::copy(data.as_ptr(), part.address, data.len()) }
+    }
+
+    /// Copies `other`, of the same length, into this region (overlap allowed).
+    #[inline]
+    pub fn copy_from(&self, other: Region) {
+        assert_eq!(self.len, other.len);
+        // SAFETY: both are valid by their creators' promises; `copy` allows overlap.
+        unsafe { std::ptr::copy(other.address, self.address, self.len) }
+    }
+
+    /// The bytes, to read. The caller must not let anyone write them while it holds the slice.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: valid by the creator's promise; MPI forbids concurrent writes to a buffer in use.
+        unsafe { std::slice::from_raw_parts(self.address, self.len) }
+    }
+
+    /// The bytes, to write. The caller must hold no other slice of them meanwhile.
+    #[inline]
+    #[allow(clippy::mut_from_ref)]
+    pub fn bytes_mut(&self) -> &mut [u8] {
+        // SAFETY: valid and exclusive by the creator's promise and the rule above.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.len) }
+    }
+}
+
+/// The memory of one message: `count` elements of a datatype, seen as packed bytes.
+#[derive(Clone, Debug)]
+pub enum Buffer {
+    /// All bytes lie side by side.
+    Contiguous(Region),
+    /// The bytes are scattered as a layout says.
+    Strided(Strided),
+}
+
+/// Elements of a scattered datatype.
+#[derive(Clone, Debug)]
+pub struct Strided {
+    origin: *mut u8,
+    count: usize,
+    layout: Arc<Layout>,
+}
+
+// SAFETY: as for Region.
+unsafe impl Send for Strided {}
+// SAFETY: as for Region.
+unsafe impl Sync for Strided {}
+
+impl Buffer {
+    /// A buffer of no bytes.
+    pub const EMPTY: Buffer = Buffer::Contiguous(Region::EMPTY);
+
+    /// `count` elements laid out by `layout`, the first one's origin at `origin`.
+    ///
+    /// # Safety
+    /// Every byte that the layout names, for each element, obeys the promise of [`Region::new`].
+    pub unsafe fn strided(origin: *mut u8, count: usize, layout: &Arc<Layout>) -> Buffer {
+        if let Some((first, len)) = layout.contiguous_span(count) {
+            // SAFETY: the layout says that exactly these bytes are named.
+            return Buffer::Contiguous(unsafe { Region::new(origin.wrapping_offset(first), len) });
+        }
+        Buffer::Strided(Strided { origin, count, layout: layout.clone() })
+    }
+
+    /// Packed length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Buffer::Contiguous(region) => region.len(),
+            Buffer::Strided(s) => s.layout.size() * s.count,
+        }
+    }
+
+    /// Whether there are no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The region, if the bytes lie side by side.
+    #[inline]
+    pub fn region(&self) -> Option<Region> {
+        match self {
+            Buffer::Contiguous(region) => Some(*region),
+            Buffer::Strided(_) => None,
+        }
+    }
+
+    /// Packs the bytes from packed offset `offset` on into `out`. Panics if out of range.
+    #[inline]
+    pub fn copy_out(&self, offset: usize, out: &mut [u8]) {
+        match self {
+            Buffer::Contiguous(region) => region.read(offset, out),
+            // SAFETY: `Buffer::strided` took the promise that every byte named is valid.
+            Buffer::Strided(s) => unsafe { s.layout.pack(s.origin, s.count, offset, out) },
+        }
+    }
+
+    /// Unpacks `data` to packed offset `offset`. Panics if out of range.
+    #[inline]
+    pub fn copy_in(&self, offset: usize, data: &[u8]) {
+        match self {
+            Buffer::Contiguous(region) => region.write(offset, data),
+            // SAFETY: as in `copy_out`.
+            Buffer::Strided(s) => unsafe { s.layout.unpack(s.origin, s.count, offset, data) },
+        }
+    }
+}

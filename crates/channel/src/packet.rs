@@ -1,0 +1,153 @@
+//! The packet header: one layout, written down here and nowhere else, the same on every channel.
+//!
+//! | offset | bytes | field | meaning |
+//! | --- | --- | --- | --- |
+//! | 0 | 1 | kind | [`Kind`] |
+//! | 1 | 1 | flags | bits defined by the engine |
+//! | 2 | 2 | credits | credits handed back (channels with credits) |
+//! | 4 | 4 | sequence | number of the packet between this pair, wrapping |
+//! | 8 | 8 | context | matching context, or the receiver's request for `Data` and its like |
+//! | 16 | 4 | source | rank of the sender in the communicator |
+//! | 20 | 4 | tag | message tag |
+//! | 24 | 8 | length | message length, or offset in the message for `Data` |
+//!
+//! Integers are little-endian. The payload's length is told by the channel's own framing.
+
+/// Bytes of an encoded header.
+pub const HEADER_BYTES: usize = 32;
+
+/// What a packet means to the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A whole message.
+    Eager = 1,
+    /// A whole message whose sender waits for the match (`MPI_Ssend`); the header's length is the sender's request.
+    EagerSync = 2,
+    /// Answer to `EagerSync`: it was matched.
+    Matched = 3,
+    /// Rendezvous: announces a long message.
+    RequestToSend = 4,
+    /// Rendezvous: the receiver is ready for `Data`, or for the sender's help by `put`.
+    ClearToSend = 5,
+    /// Rendezvous: a part of the message.
+    Data = 6,
+    /// Rendezvous: the receiver (or sender) has all; the other side's request is complete.
+    Finish = 7,
+    /// Rendezvous: one side claims a part of a shared copy.
+    Claim = 8,
+    /// The receiver's unexpected memory is full (flags 1) or has room again (flags 0).
+    Throttle = 9,
+    /// Asks to cancel a send that was not matched yet.
+    Cancel = 10,
+    /// Answer to `Cancel`.
+    CancelAnswer = 11,
+}
+
+impl Kind {
+    /// The kind with this code.
+    #[inline]
+    pub fn from_code(code: u8) -> Option<Kind> {
+        use Kind::*;
+        Some(match code {
+            1 => Eager,
+            2 => EagerSync,
+            3 => Matched,
+            4 => RequestToSend,
+            5 => ClearToSend,
+            6 => Data,
+            7 => Finish,
+            8 => Claim,
+            9 => Throttle,
+            10 => Cancel,
+            11 => CancelAnswer,
+            _ => return None,
+        })
+    }
+}
+
+/// A decoded packet header; see the module for the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the packet means.
+    pub kind: Kind,
+    /// Bits defined by the engine.
+    pub flags: u8,
+    /// Credits handed back.
+    pub credits: u16,
+    /// Number of the packet between this pair of processes.
+    pub sequence: u32,
+    /// Matching context, or a request of the receiver.
+    pub context: u64,
+    /// Rank of the sender in the communicator.
+    pub source: i32,
+    /// Message tag.
+    pub tag: i32,
+    /// Message length in bytes, or offset.
+    pub length: u64,
+}
+
+impl Header {
+    /// A header of this kind with all else zero.
+    pub fn new(kind: Kind) -> Header {
+        Header { kind, flags: 0, credits: 0, sequence: 0, context: 0, source: 0, tag: 0, length: 0 }
+    }
+
+    /// The encoded form.
+    #[inline]
+    pub fn emit(&self) -> [u8; HEADER_BYTES] {
+        let mut out = [0; HEADER_BYTES];
+        out[0] = self.kind as u8;
+        out[1] = self.flags;
+        out[2..4].copy_from_slice(&self.credits.to_le_bytes());
+        out[4..8].copy_from_slice(&self.sequence.to_le_bytes());
+        out[8..16].copy_from_slice(&self.context.to_le_bytes());
+        out[16..20].copy_from_slice(&self.source.to_le_bytes());
+        out[20..24].copy_from_slice(&self.tag.to_le_bytes());
+        out[24..32].copy_from_slice(&self.length.to_le_bytes());
+        out
+    }
+
+    /// Decodes a header; `None` if the kind is unknown.
+    #[inline]
+    pub fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Header> {
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        Some(Header {
+            kind: Kind::from_code(bytes[0])?,
+            flags: bytes[1],
+            credits: u16::from_le_bytes([bytes[2], bytes[3]]),
+            sequence: half(4),
+            context: word(8),
+            source: half(16) as i32,
+            tag: half(20) as i32,
+            length: word(24),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_survives_the_wire() {
+        let header = Header {
+            kind: Kind::RequestToSend,
+            flags: 3,
+            credits: 700,
+            sequence: 0xfedc_ba98,
+            context: 0x0123_4567_89ab_cdef,
+            source: -1,
+            tag: 0x7fff_ffff,
+            length: 1 << 40,
+        };
+        assert_eq!(Header::parse(&header.emit()), Some(header));
+    }
+
+    #[test]
+    fn an_unknown_kind_is_refused() {
+        assert_eq!(Header::parse(&[0; HEADER_BYTES]), None);
+        assert_eq!(Header::parse(&[200; HEADER_BYTES]), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! The list of channels, and how a process opens them and meets the others.
+//!
+//! A new wire is one module and one line in [`CHANNELS`].
+
+use crate::{Channel, Fault, Opening, Place, cma, loopback, shm};
+
+/// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
+pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
+
+/// Every channel by its name, in order of preference.
+pub const CHANNELS: &[(&str, Open)] = &[("loopback", loopback::open), ("shm", shm::open), ("cma", cma::open)];
+
+/// The channels that are open on this side, before the others are known.
+pub struct Opened {
+    openings: Vec<(&'static str, Box<dyn Opening>)>,
+}
+
+/// Opens the channels that `wanted` names (all, if it is `None`). An unknown name is an error that lists
+/// the known ones; so is a channel that was asked for by name and has no use here.
+pub fn open(place: &Place, wanted: Option<&str>) -> Result<Opened, Fault> {
+    let names: Option<Vec<&str>> =
+        wanted.map(|list| list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect());
+    for name in names.iter().flatten() {
+        if !CHANNELS.iter().any(|(known, _)| known == name) {
+            return Err(unknown(name));
+        }
+    }
+    let mut openings = Vec::new();
+    for &(name, open) in CHANNELS {
+        // Messages of a process to itself must always find a way.
+        let asked = names.as_ref().is_none_or(|list| list.contains(&name)) || name == "loopback";
+        if let Some(opening) = if asked { open(place)? } else { None } {
+            openings.push((name, opening));
+        }
+    }
+    Ok(Opened { openings })
+}
+
+fn unknown(name: &str) -> Fault {
+    let known: Vec<&str> = CHANNELS.iter().map(|(name, _)| *name).collect();
+    Fault {
+        what: format!("there is no channel named \"{name}\""),
+        on: "the setting VERBENA_CHANNELS".into(),
+        cause: "the name is misspelt, or this build lacks the channel".into(),
+        remedy: format!("choose among: {}", known.join(", ")),
+    }
+}
+
+impl Opened {
+    /// What the other processes must know of this one: for each channel its name's length and name, its
+    /// card's length (little-endian, 4 bytes) and card.
+    pub fn card(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (name, opening) in &self.openings {
+            let card = opening.card();
+            out.push(name.len() as u8);
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(&(card.len() as u32).to_le_bytes());
+            out.extend_from_slice(&card);
+        }
+        out
+    }
+
+    /// Connects every channel, given the cards of all processes in rank order.
+    pub fn connect(self, cards: &[Vec<u8>]) -> Result<Vec<Box<dyn Channel>>, Fault> {
+        let parsed: Vec<Vec<(&str, &[u8])>> = cards.iter().map(|card| parse_card(card)).collect();
+        let of_channel = |name: &str| -> Vec<Option<Vec<u8>>> {
+            let find =
+                |card: &Vec<(&str, &[u8])>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
+            parsed.iter().map(find).collect()
+        };
+        self.openings.into_iter().map(|(name, opening)| opening.connect(&of_channel(name))).collect()
+    }
+}
+
+/// The channels in a card; what cannot be read is left out.
+fn parse_card(mut card: &[u8]) -> Vec<(&str, &[u8])> {
+    let mut out = Vec::new();
+    while let Some((entry, rest)) = parse_entry(card) {
+        out.push(entry);
+        card = rest;
+    }
+    out
+}
+
+fn parse_entry(card: &[u8]) -> Option<((&str, &[u8]), &[u8])> {
+    let (&name_len, rest) = card.split_first()?;
+    let (name, rest) = rest.split_at_checked(name_len as usize)?;
+    let (len, rest) = rest.split_first_chunk::<4>()?;
+    let (body, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+    Some(((std::str::from_utf8(name).ok()?, body), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_card_yields_what_is_whole() {
+        let mut card = vec![3, b's', b'h', b'm', 2, 0, 0, 0, 7, 8];
+        card.extend([3, b'c', b'm', b'a', 9, 0, 0, 0, 1]);
+        assert_eq!(parse_card(&card), vec![("shm", &[7u8, 8][..])]);
+        assert_eq!(parse_card(&[200]), vec![]);
+    }
+
+    #[test]
+    fn an_unknown_channel_is_refused_by_name() {
+        let place = Place { me: 0, size: 1, job: "j".into() };
+        let fault = open(&place, Some(" warp,")).err().expect("refused");
+        assert!(fault.what.contains("\"warp\""), "{fault}");
+    }
+}

@@ -1,0 +1,115 @@
+//! Temporary memory of one operation: handed out piece by piece, taken back all at once, and kept for the
+//! next operation, so that the steady state allocates nothing.
+
+use crate::memory::Region;
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+
+/// Alignment of every piece: that of the widest predefined datatype, and of a cache line.
+const ALIGN: usize = 64;
+/// Smallest block that is asked of the allocator, in bytes.
+const BLOCK_BYTES_MIN: usize = 4096;
+/// Memory kept between operations, in bytes; what is above goes back to the allocator.
+pub const KEPT_BYTES_MAX: usize = 32 << 20;
+
+struct Block {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl Block {
+    fn layout(bytes: usize) -> Layout {
+        Layout::from_size_align(bytes, ALIGN).expect("a block below the address space's size")
+    }
+
+    fn new(bytes: usize) -> Block {
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc(Block::layout(bytes)) };
+        if start.is_null() {
+            handle_alloc_error(Block::layout(bytes));
+        }
+        Block { start, bytes }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new` with the same layout.
+        unsafe { dealloc(self.start, Block::layout(self.bytes)) }
+    }
+}
+
+/// A pool of temporary memory. Pieces stay where they are until [`Scratch::clear`].
+#[derive(Default)]
+pub struct Scratch {
+    blocks: Vec<Block>,
+    /// Bytes used of the last block.
+    used: usize,
+}
+
+// SAFETY: the blocks are owned by the scratch alone.
+unsafe impl Send for Scratch {}
+
+impl Scratch {
+    /// A piece of `bytes` bytes with undefined content, aligned for any datatype. It is valid until
+    /// [`Scratch::clear`] or the scratch is dropped; the owner ends all operations on it before.
+    pub fn take(&mut self, bytes: usize) -> Region {
+        if bytes == 0 {
+            return Region::EMPTY;
+        }
+        let room = self.blocks.last().map_or(0, |block| block.bytes);
+        if bytes > room.saturating_sub(self.used) {
+            self.blocks.push(Block::new(bytes.max(BLOCK_BYTES_MIN)));
+            self.used = 0;
+        }
+        let block = self.blocks.last().expect("a block with room");
+        // SAFETY: within the block by the check above; see the promise in the doc comment.
+        let region = unsafe { Region::new(block.start.add(self.used), bytes) };
+        self.used = (self.used + bytes).next_multiple_of(ALIGN).min(block.bytes);
+        region
+    }
+
+    /// Takes all pieces back. Several blocks become one, so that the next operation of this size fits.
+    pub fn clear(&mut self) {
+        self.used = 0;
+        let total: usize = self.blocks.iter().map(|block| block.bytes).sum();
+        if total > KEPT_BYTES_MAX {
+            self.blocks.clear();
+        } else if self.blocks.len() > 1 {
+            self.blocks.clear();
+            self.blocks.push(Block::new(total));
+        }
+    }
+
+    /// Gives the memory up without freeing it, because someone may still write there.
+    pub fn leak(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.blocks));
+        self.used = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_aligned_and_apart() {
+        let mut scratch = Scratch::default();
+        for _ in 0..3 {
+            let mut pieces: Vec<Region> =
+                [1, 5000, 64, 100_000, 63].iter().map(|&b| scratch.take(b)).collect();
+            pieces.sort_by_key(Region::address);
+            assert!(pieces.iter().all(|p| p.address() % ALIGN as u64 == 0));
+            assert!(pieces.windows(2).all(|w| w[0].address() + w[0].len() as u64 <= w[1].address()));
+            scratch.clear();
+            assert_eq!(scratch.blocks.len(), 1);
+        }
+    }
+
+    #[test]
+    fn much_memory_is_not_kept() {
+        let mut scratch = Scratch::default();
+        scratch.take(KEPT_BYTES_MAX + 1);
+        scratch.clear();
+        assert!(scratch.blocks.is_empty());
+    }
+}

@@ -1,0 +1,179 @@
+//! Shared memory: packets between processes on one node, through rings in anonymous memory.
+//!
+//! One segment serves all ranks of a job on a node ([`control`] says what is where). The lowest rank makes it and
+//! hands its descriptor to the others ([`handover`]); it has no name, so nothing is left behind when a job is
+//! killed, and `/dev/shm` may be small or full. The ring from one rank to another is made by the sender at
+//! its first packet, without help from the receiver ([`outgoing`], [`incoming`]); [`ring`] is the protocol.
+//!
+//! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`crate::wait`]).
+
+mod card;
+mod connect;
+mod control;
+mod handover;
+mod incoming;
+mod mapped;
+pub(crate) mod node;
+mod outgoing;
+mod ring;
+mod segment;
+
+pub use connect::open;
+
+use crate::packet::Header;
+use crate::wait::sleeper::{Patience, Sleeper};
+use crate::wait::{Load, Waiter, bell};
+use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use control::{Control, DeskOf};
+use incoming::Inbox;
+use outgoing::Outgoing;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::*;
+
+/// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
+const PACKET_BYTES_MAX: usize = 16 << 10;
+
+const LATENCY_NS: u32 = 150;
+
+/// The channel, connected.
+#[derive(Debug)]
+pub struct Shm {
+    control: Arc<Control>,
+    /// This process's rank on the node.
+    me: u32,
+    /// The ranks of the node as processes of the job.
+    peers: Vec<Peer>,
+    /// For each process of the job its way.
+    links: Vec<Link>,
+    inbox: Inbox,
+    packet_bytes_max: usize,
+    /// This process is not registered for the sleepers' barrier.
+    fence_always: bool,
+    load: Load,
+    waiter: Arc<Sleeper<DeskOf>>,
+    faults: Vec<(Peer, Fault)>,
+}
+
+/// How a process of the job is reached.
+#[derive(Debug)]
+enum Link {
+    /// On another node, or this process itself.
+    None,
+    /// On this node; no packet was sent yet.
+    Idle(u32),
+    Open(Outgoing),
+    Broken(Box<Fault>),
+}
+
+impl Shm {
+    fn new(control: Arc<Control>, me: u32, peers: Vec<Peer>, load: Load, job_size: usize) -> Shm {
+        let fence_always = bell::register().is_err();
+        if fence_always {
+            control.desk(me).bell.ask_for_fences();
+        }
+        let mut links: Vec<Link> = (0..job_size).map(|_| Link::None).collect();
+        for (rank, &peer) in (0u32..).zip(&peers).filter(|&(rank, _)| rank != me) {
+            links[peer as usize] = Link::Idle(rank);
+        }
+        let desk = DeskOf { control: control.clone(), rank: me };
+        let waiter = Arc::new(Sleeper::new(desk, Patience::for_load(&load)));
+        let ring_bytes = 1 << control.measures().ring_log2;
+        let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
+        let (inbox, faults) = (Inbox::default(), Vec::new());
+        Shm { control, me, peers, links, inbox, packet_bytes_max, fence_always, load, waiter, faults }
+    }
+
+    /// The first packet to a peer, or one that cannot be sent.
+    #[cold]
+    fn send_first(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        let Some(&Link::Idle(to)) = self.links.get(peer as usize) else {
+            return Err(SendError::Broken(self.why_not(peer)));
+        };
+        let made = Outgoing::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
+        self.links[peer as usize] = match made {
+            Ok(outgoing) => Link::Open(outgoing),
+            Err(e) => Link::Broken(Box::new(outgoing::no_ring(&self.control, peer, &e))),
+        };
+        self.send(peer, header, payload)
+    }
+
+    fn why_not(&self, peer: Peer) -> Fault {
+        match self.links.get(peer as usize) {
+            Some(Link::Broken(fault)) => (**fault).clone(),
+            _ => Fault {
+                what: "a packet for a process that shares no memory with this one".into(),
+                on: format!("process {peer}"),
+                cause: "a channel was chosen that does not reach it: a defect of Verbena".into(),
+                remedy: "please report it; VERBENA_CHANNELS chooses other channels meanwhile".into(),
+            },
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, sink: &mut dyn Sink) {
+        for (peer, fault) in std::mem::take(&mut self.faults) {
+            self.links[peer as usize] = Link::Broken(Box::new(fault.clone()));
+            sink.broken(peer, fault);
+        }
+    }
+}
+
+impl Channel for Shm {
+    fn name(&self) -> &'static str {
+        "shm"
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        match self.links.get(peer as usize)? {
+            Link::None | Link::Broken(_) => None,
+            Link::Idle(_) | Link::Open(_) => Some(Reach {
+                packet_bytes_max: self.packet_bytes_max,
+                eager_bytes_max: self.packet_bytes_max,
+                ordered: true,
+                get: false,
+                put: false,
+                memory_bytes_min: usize::MAX,
+                latency_ns: LATENCY_NS,
+            }),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        assert!(payload.len() <= self.packet_bytes_max, "a packet of {} bytes", payload.len());
+        match self.links.get_mut(peer as usize) {
+            Some(Link::Open(outgoing)) => outgoing.send(header, payload).then_some(()).ok_or(SendError::Full),
+            _ => self.send_first(peer, header, payload),
+        }
+    }
+
+    #[inline]
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        if self.inbox.is_behind(self.control.desk(self.me).announced.load(Acquire)) {
+            self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
+        }
+        let packets = self.inbox.poll(sink, &mut self.faults);
+        if !self.faults.is_empty() {
+            self.report(sink);
+        }
+        packets
+    }
+
+    fn waiter(&self) -> Option<Arc<dyn Waiter>> {
+        Some(self.waiter.clone())
+    }
+
+    fn findings(&self) -> Vec<String> {
+        let ring_bytes = 1usize << self.control.measures().ring_log2;
+        let wake =
+            if self.control.desk(self.me).bell.wants_fences() { "fences by senders" } else { "membarrier" };
+        vec![
+            format!("{}", self.load),
+            format!("rings of {ring_bytes} bytes, packets of up to {}", self.packet_bytes_max),
+            format!("sleeping ranks are woken with {wake}"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! The card of the shared-memory channel: what the others on the node need to know of a process.
+//!
+//! | bytes | field |
+//! | --- | --- |
+//! | 1 | version |
+//! | 8 | node, see [`node`](super::node) |
+//! | 8 | name of the socket that hands over the segment |
+//! | 8 | secret: proves to the server that the client read this card, and to the client that it got the right memory |
+//! | rest | cores that the process may run on, one bit each, lowest first |
+//!
+//! Integers are little-endian.
+
+const VERSION: u8 = 1;
+
+/// A decoded card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Card {
+    pub(crate) node: u64,
+    pub(crate) socket: u64,
+    pub(crate) secret: u64,
+    pub(crate) cores: Vec<u8>,
+}
+
+impl Card {
+    /// The encoded form.
+    pub(crate) fn emit(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        for word in [self.node, self.socket, self.secret] {
+            out.extend(word.to_le_bytes());
+        }
+        out.extend(&self.cores);
+        out
+    }
+
+    /// Decodes a card; `None` if it is of another version or too short.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Card> {
+        let (head, cores) = bytes.split_at_checked(25)?;
+        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap());
+        (head[0] == VERSION).then(|| Card {
+            node: word(1),
+            socket: word(9),
+            secret: word(17),
+            cores: cores.to_vec(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_survives_the_wire() {
+        let card = Card { node: 1, socket: u64::MAX, secret: 3, cores: vec![0x81, 1] };
+        assert_eq!(Card::parse(&card.emit()), Some(card));
+    }
+
+    #[test]
+    fn a_foreign_card_is_refused() {
+        assert_eq!(Card::parse(&[VERSION; 24]), None);
+        assert_eq!(Card::parse(&[9; 40]), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! Opening the channel and finding the others of the node.
+
+use super::card::Card;
+use super::control::{Control, Measures};
+use super::handover::{self, Gift, Offer};
+use super::mapped::RING_LOG2_MIN;
+use super::segment::{self, Segment};
+use super::{Shm, node};
+use crate::wait::cores::{self, Load};
+use crate::{Channel, Fault, Opening, Peer, Place};
+use std::io::{Error, ErrorKind};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the ranks of a node wait for each other at connect.
+const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+
+/// The setting for a ring's bytes; what the lowest rank of the node has counts for all of it.
+pub(super) const RING_BYTES_SETTING: &str = "VERBENA_SHM_RING_BYTES";
+
+const RING_LOG2_MAX: u32 = 28;
+
+/// The channel on this side: a listening socket and a card.
+#[derive(Debug)]
+pub(super) struct ShmOpening {
+    me: Peer,
+    card: Card,
+    listener: UnixListener,
+    limit: Duration,
+}
+
+/// Opens the channel; nothing to do for a job of one.
+pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+    if place.size < 2 {
+        return Ok(None);
+    }
+    let opening = ShmOpening::new(place.me, CONNECT_LIMIT).map_err(|e| no_socket(place.me, &e))?;
+    Ok(Some(Box::new(opening)))
+}
+
+impl ShmOpening {
+    pub(super) fn new(me: Peer, limit: Duration) -> std::io::Result<ShmOpening> {
+        let (socket, secret) = (node::random_word()?, node::random_word()?);
+        let card = Card { node: node::identity(), socket, secret, cores: cores::affinity() };
+        Ok(ShmOpening { me, card, listener: handover::listen(socket)?, limit })
+    }
+
+    pub(super) fn connect_shm(self, cards: &[Option<Vec<u8>>]) -> Result<Shm, Fault> {
+        let cards: Vec<Option<Card>> = cards.iter().map(|c| c.as_deref().and_then(Card::parse)).collect();
+        let mates: Vec<(Peer, &Card)> = (0..)
+            .zip(&cards)
+            .filter_map(|(p, c)| Some((p, c.as_ref()?)))
+            .filter(|(_, c)| c.node == self.card.node)
+            .collect();
+        let me = mates.iter().position(|&(p, c)| p == self.me && *c == self.card);
+        let me = me.ok_or_else(|| no_own_card(self.me))? as u32;
+        let peers: Vec<Peer> = mates.iter().map(|&(p, _)| p).collect();
+        let control = if me == 0 { self.provide(&peers)? } else { self.obtain(me, &mates)? };
+        let masks = mates.iter().map(|(_, c)| c.cores.as_slice());
+        let load =
+            Load { local_ranks: peers.len() as u32, cores: cores::count_union(masks), quota: cores::quota() };
+        Ok(Shm::new(control, me, peers, load, cards.len()))
+    }
+
+    /// The lowest rank makes the segment and serves the others; it tells them too if that fails.
+    fn provide(&self, peers: &[Peer]) -> Result<Arc<Control>, Fault> {
+        let made =
+            ring_log2(peers.len() as u32).and_then(|log2| create(peers.len() as u32, log2, self.card.secret));
+        let regret = made.as_ref().err().map(Fault::to_string);
+        let offer = match (&made, &regret) {
+            (Ok(control), _) => Offer::Memory(control.segment().as_fd()),
+            (_, Some(text)) => Offer::Regret(text),
+            (Err(_), None) => unreachable!("a fault has a text"),
+        };
+        let ranks = peers.len() as u32;
+        let missing =
+            handover::serve(&self.listener, self.card.secret, ranks, offer, Instant::now() + self.limit)
+                .map_err(|e| no_socket(self.me, &e))?;
+        match missing.is_empty() {
+            true => made,
+            false => made.and(Err(absent(
+                &missing.iter().map(|&r| peers[r as usize]).collect::<Vec<_>>(),
+                self.limit,
+            ))),
+        }
+    }
+
+    /// The others ask the lowest rank.
+    fn obtain(&self, me: u32, mates: &[(Peer, &Card)]) -> Result<Arc<Control>, Fault> {
+        let (server, card) = mates[0];
+        let gift = handover::ask(card.socket, card.secret, me, Instant::now() + self.limit);
+        match gift.map_err(|e| no_answer(self.me, server, &e, self.limit))? {
+            Gift::Regret(text) => Err(refused(server, &text)),
+            Gift::Memory(memory) => {
+                let segment = Segment::adopt(memory).map_err(|e| no_segment(0, &e))?;
+                Control::adopt(segment, mates.len() as u32, card.secret).ok_or_else(|| wrong_memory(server))
+            }
+        }
+    }
+}
+
+impl Opening for ShmOpening {
+    fn card(&self) -> Vec<u8> {
+        self.card.emit()
+    }
+
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
+        Ok(Box::new(self.connect_shm(cards)?))
+    }
+}
+
+/// The segment with rings as large as wanted, or as the limits of this process allow.
+fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<Arc<Control>, Fault> {
+    let mut measures = Measures { ranks, ring_log2 };
+    loop {
+        let made = Segment::create(measures.total_bytes()).and_then(|s| Control::create(s, measures, secret));
+        match made {
+            Ok(control) => return Ok(control),
+            Err(_) if measures.ring_log2 > RING_LOG2_MIN => measures.ring_log2 -= 1,
+            Err(e) => return Err(no_segment(measures.total_bytes(), &e)),
+        }
+    }
+}
+
+/// Log2 of a ring's bytes: as set, or so that the rings of one rank take about 4 MiB when all speak with all.
+fn ring_log2(ranks: u32) -> Result<u32, Fault> {
+    match std::env::var(RING_BYTES_SETTING) {
+        Ok(text) => parse_ring_bytes(&text),
+        Err(_) => Ok(((4 << 20) / ranks).ilog2().clamp(14, 18)),
+    }
+}
+
+pub(super) fn parse_ring_bytes(text: &str) -> Result<u32, Fault> {
+    let bytes: Option<u64> = text.trim().parse().ok().filter(|&b| b > 0 && b <= 1 << RING_LOG2_MAX);
+    bytes.map(|b| b.next_power_of_two().ilog2().max(RING_LOG2_MIN)).ok_or_else(|| Fault {
+        what: format!("{RING_BYTES_SETTING} is not a number of bytes that a ring can have"),
+        on: format!("the value \"{text}\""),
+        cause: format!("a whole number from 1 to {} is expected", 1u64 << RING_LOG2_MAX),
+        remedy: "correct the setting, or take it away".into(),
+    })
+}
+
+fn no_socket(me: Peer, error: &Error) -> Fault {
+    Fault {
+        what: format!("no local socket to hand shared memory over: {error}"),
+        on: format!("process {me}, node {}", node::host_name()),
+        cause: "no descriptors left (ulimit -n), or a sandbox forbids sockets".into(),
+        remedy: "raise the limit, allow AF_UNIX sockets, or leave the channel shm out by VERBENA_CHANNELS"
+            .into(),
+    }
+}
+
+fn no_own_card(me: Peer) -> Fault {
+    Fault {
+        what: "the cards of the job do not hold this process's own card".into(),
+        on: format!("process {me}"),
+        cause: "the launcher mixed up two jobs or two processes with the same rank".into(),
+        remedy: "start the program with one launcher only; report it if that does not help".into(),
+    }
+}
+
+fn absent(ranks: &[Peer], limit: Duration) -> Fault {
+    Fault {
+        what: format!("processes did not come for the node's shared memory within {} s", limit.as_secs_f32()),
+        on: format!("ranks {ranks:?}, node {}", node::host_name()),
+        cause: "they died or hang in MPI_Init, or the node is too busy to start them".into(),
+        remedy: "look at the output of these ranks".into(),
+    }
+}
+
+fn no_answer(me: Peer, server: Peer, error: &Error, limit: Duration) -> Fault {
+    let what = match error.kind() {
+        ErrorKind::TimedOut => {
+            format!("no answer within {} s to the request for shared memory", limit.as_secs_f32())
+        }
+        ErrorKind::PermissionDenied => {
+            "the process that hands over shared memory belongs to another user".into()
+        }
+        _ => format!("the request for shared memory failed: {error}"),
+    };
+    Fault {
+        what,
+        on: format!("process {me}, asking process {server} on node {}", node::host_name()),
+        cause: "that process died or hangs in MPI_Init".into(),
+        remedy: "look at the output of that rank".into(),
+    }
+}
+
+fn refused(server: Peer, text: &str) -> Fault {
+    Fault {
+        what: "the node has no shared memory".into(),
+        on: format!("process {server}, which makes it, said:\n{text}"),
+        cause: "see there".into(),
+        remedy: "see there".into(),
+    }
+}
+
+fn no_segment(bytes: usize, error: &Error) -> Fault {
+    let limit = segment::file_limit().map_or("none".into(), |l| format!("{l} bytes"));
+    Fault {
+        what: format!("no shared memory for the ranks of this node: {error}"),
+        on: format!(
+            "{bytes} bytes (smallest rings), node {}; file size limit (ulimit -f): {limit}",
+            node::host_name()
+        ),
+        cause: "a limit of this process (ulimit -f, -v, -n), or no memory left in the cgroup (container)"
+            .into(),
+        remedy: "raise the limit, start fewer ranks, or leave the channel shm out by VERBENA_CHANNELS".into(),
+    }
+}
+
+fn wrong_memory(server: Peer) -> Fault {
+    Fault {
+        what: "the memory that was handed over is not this job's".into(),
+        on: format!("process {server}, node {}", node::host_name()),
+        cause: "the ranks run different versions of Verbena".into(),
+        remedy: "make sure that all ranks load the same libmpi_abi.so.1 (verbena info shows the path)".into(),
+    }
+}

@@ -1,0 +1,165 @@
+//! The control area at the start of the segment.
+//!
+//! | part | size | content |
+//! | --- | --- | --- |
+//! | head | 2 lines | what the segment is; where the next ring goes |
+//! | desks | 1 line for each rank | doorbell, number of incoming rings announced |
+//! | tables | one word for each pair | for each receiver, by sender: offset of the ring, and log2 of its bytes in the low bits |
+//! | pool | the rest | rings, each on its own pages |
+//!
+//! Ranks are counted on the node here (0 is the one that created the segment). Everything that is read from here
+//! was perhaps written by a program gone wild, and is checked before use.
+
+use super::segment::{PAGE_BYTES, Segment};
+use crate::wait::bell::Bell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
+
+/// Bytes of a ring beyond its lines: the page of the consumer's position.
+pub(crate) const RING_EXTRA_BYTES: usize = PAGE_BYTES;
+
+/// The measures of a segment, fixed when it is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Measures {
+    /// Ranks on the node.
+    pub(crate) ranks: u32,
+    /// Log2 of a ring's bytes.
+    pub(crate) ring_log2: u32,
+}
+
+impl Measures {
+    /// Bytes of the control area, whole pages.
+    pub(crate) fn control_bytes(&self) -> usize {
+        let ranks = self.ranks as usize;
+        (size_of::<Head>() + ranks * size_of::<Desk>() + ranks * ranks * 8).next_multiple_of(PAGE_BYTES)
+    }
+
+    /// Bytes of the whole segment: room for a ring between every two ranks.
+    pub(crate) fn total_bytes(&self) -> usize {
+        let ranks = self.ranks as usize;
+        self.control_bytes() + ranks * (ranks - 1) * (RING_EXTRA_BYTES + (1 << self.ring_log2))
+    }
+}
+
+#[repr(C, align(64))]
+struct Head {
+    magic: AtomicU64,
+    secret: AtomicU64,
+    ranks: AtomicU32,
+    ring_log2: AtomicU32,
+    pool: Pool,
+}
+
+#[repr(C, align(64))]
+struct Pool {
+    /// Offset in the segment at which the next ring is made.
+    next: AtomicU64,
+}
+
+/// The line of one rank: its senders read it after every packet, and it is seldom written.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(crate) struct Desk {
+    /// Wakes the rank when it sleeps.
+    pub(crate) bell: Bell,
+    /// How many rings were announced to the rank.
+    pub(crate) announced: AtomicU32,
+}
+
+/// The control area of a mapped segment.
+#[derive(Debug)]
+pub(crate) struct Control {
+    segment: Segment,
+    measures: Measures,
+}
+
+impl Control {
+    /// Writes the control area of a new segment. Its pages are reserved first.
+    pub(crate) fn create(segment: Segment, measures: Measures, secret: u64) -> std::io::Result<Arc<Control>> {
+        segment.reserve(0, measures.control_bytes())?;
+        let control = Control { segment, measures };
+        let head = control.head();
+        head.secret.store(secret, Relaxed);
+        head.ranks.store(measures.ranks, Relaxed);
+        head.ring_log2.store(measures.ring_log2, Relaxed);
+        head.pool.next.store(measures.control_bytes() as u64, Relaxed);
+        head.magic.store(MAGIC, Release);
+        Ok(Arc::new(control))
+    }
+
+    /// Reads the control area of a segment that another process made; `None` if it is not the one with
+    /// this secret for this many ranks.
+    pub(crate) fn adopt(segment: Segment, ranks: u32, secret: u64) -> Option<Arc<Control>> {
+        segment.at(0, size_of::<Head>())?;
+        let mut control = Control { segment, measures: Measures { ranks, ring_log2: 0 } };
+        let head = control.head();
+        let ring_log2 = head.ring_log2.load(Relaxed);
+        let told = head.magic.load(Acquire) == MAGIC
+            && head.secret.load(Relaxed) == secret
+            && head.ranks.load(Relaxed) == ranks
+            && ring_log2 < 40;
+        control.measures.ring_log2 = ring_log2;
+        (told && control.segment.len() == control.measures.total_bytes()).then(|| Arc::new(control))
+    }
+
+    /// The measures of the segment.
+    pub(crate) fn measures(&self) -> Measures {
+        self.measures
+    }
+
+    /// The memory.
+    pub(crate) fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    fn head(&self) -> &Head {
+        self.place(0)
+    }
+
+    /// The line of rank `rank` of this node.
+    pub(crate) fn desk(&self, rank: u32) -> &Desk {
+        assert!(rank < self.measures.ranks);
+        self.place(size_of::<Head>() + rank as usize * size_of::<Desk>())
+    }
+
+    /// The word that says where the ring from `sender` to `receiver` is.
+    pub(crate) fn ring_word(&self, receiver: u32, sender: u32) -> &AtomicU64 {
+        let ranks = self.measures.ranks as usize;
+        assert!(receiver < self.measures.ranks && sender < self.measures.ranks);
+        let index = receiver as usize * ranks + sender as usize;
+        self.place(size_of::<Head>() + ranks * size_of::<Desk>() + index * 8)
+    }
+
+    /// Takes room for a ring out of the pool and returns its offset; `None` if the pool is used up (which only a
+    /// program that wrote into the segment brings about).
+    pub(crate) fn take_ring(&self) -> Option<usize> {
+        let bytes = RING_EXTRA_BYTES + (1 << self.measures.ring_log2);
+        let offset = self.head().pool.next.fetch_add(bytes as u64, Relaxed) as usize;
+        let sound = offset >= self.measures.control_bytes() && offset.is_multiple_of(PAGE_BYTES);
+        (sound && self.segment.at(offset, bytes).is_some()).then_some(offset)
+    }
+
+    fn place<T>(&self, offset: usize) -> &T {
+        let at = self.segment.at(offset, size_of::<T>()).expect("the control area lies within the segment");
+        // SAFETY: within the mapping (checked), aligned by the layout above, and made of atomics only, for
+        // which every bit pattern is valid and shared change is allowed.
+        unsafe { at.cast::<T>().as_ref() }
+    }
+}
+
+/// A desk in a mapped segment, with its memory kept alive.
+#[derive(Clone, Debug)]
+pub(crate) struct DeskOf {
+    /// Whose segment it is in.
+    pub(crate) control: Arc<Control>,
+    /// The rank on the node.
+    pub(crate) rank: u32,
+}
+
+impl AsRef<Bell> for DeskOf {
+    fn as_ref(&self) -> &Bell {
+        &self.control.desk(self.rank).bell
+    }
+}

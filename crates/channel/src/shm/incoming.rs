@@ -1,0 +1,145 @@
+//! The receiving ends: the rings of all who have ever sent something, and the words to poll.
+
+use super::control::Control;
+use super::mapped::MappedRing;
+use super::ring::{Consumer, Found};
+use crate::packet::{HEADER_BYTES, Header};
+use crate::wait::bell::Bell;
+use crate::{Fault, Peer, Sink};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+/// Packets taken from one ring per poll, so that a busy peer does not keep others waiting.
+const PACKETS_PER_POLL_MAX: usize = 16;
+
+/// All incoming rings.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    /// The flag word at the next position of each ring: all that a silent peer costs is to read it.
+    next: Vec<FlagWord>,
+    rings: Vec<Incoming>,
+    /// Rings announced so far.
+    announced: u32,
+    /// Ranks of the node whose ring is known (or was refused).
+    known: Vec<bool>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FlagWord(*const AtomicU64);
+
+// SAFETY: an address in shared memory that stays mapped as long as the channel that holds this.
+unsafe impl Send for FlagWord {}
+
+#[derive(Debug)]
+struct Incoming {
+    ring: MappedRing,
+    consumer: Consumer,
+    peer: Peer,
+    /// The sender's doorbell, for when it sleeps on a full ring.
+    bell: NonNull<Bell>,
+    fence_always: bool,
+}
+
+// SAFETY: the doorbell is made of atomics and stays mapped as long as the channel that holds this.
+unsafe impl Send for Incoming {}
+
+impl Inbox {
+    /// Delivers what has arrived and returns the number of packets. Rings that turn out corrupt are left
+    /// alone from then on and put into `faults`.
+    #[inline]
+    pub(super) fn poll(&mut self, sink: &mut dyn Sink, faults: &mut Vec<(Peer, Fault)>) -> usize {
+        let mut packets = 0;
+        let mut index = 0;
+        while let Some(word) = self.next.get(index) {
+            // SAFETY: see FlagWord.
+            if unsafe { &*word.0 }.load(Relaxed) != 0 {
+                match self.rings[index].drain(sink) {
+                    Ok(taken) => packets += taken,
+                    Err(fault) => {
+                        faults.push((self.remove(index), fault));
+                        continue;
+                    }
+                }
+                let ring = &self.rings[index];
+                self.next[index] = FlagWord(ring.ring.flag_word(ring.consumer.line(&ring.ring)));
+            }
+            index += 1;
+        }
+        packets
+    }
+
+    fn remove(&mut self, index: usize) -> Peer {
+        self.next.swap_remove(index);
+        self.rings.swap_remove(index).peer
+    }
+
+    /// Whether rings were announced that `adopt` has not seen.
+    #[inline]
+    pub(super) fn is_behind(&self, announced: u32) -> bool {
+        announced != self.announced
+    }
+
+    /// Looks for new rings towards `me`. `peers` are the ranks of the node, as processes of the job.
+    #[cold]
+    pub(super) fn adopt(
+        &mut self,
+        control: &Control,
+        me: u32,
+        peers: &[Peer],
+        fence_always: bool,
+        faults: &mut Vec<(Peer, Fault)>,
+    ) {
+        self.announced = control.desk(me).announced.load(Acquire);
+        self.known.resize(peers.len(), false);
+        for (from, &peer) in (0u32..).zip(peers) {
+            let word = control.ring_word(me, from).load(Acquire);
+            if word == 0 || std::mem::replace(&mut self.known[from as usize], true) {
+                continue;
+            }
+            match MappedRing::at(control, (word & !63) as usize, (word & 63) as u32) {
+                Some(ring) => self.add(ring, peer, NonNull::from(&control.desk(from).bell), fence_always),
+                None => faults.push((peer, corrupt(peer, "place of the ring", word))),
+            }
+        }
+    }
+
+    fn add(&mut self, ring: MappedRing, peer: Peer, bell: NonNull<Bell>, fence_always: bool) {
+        self.next.push(FlagWord(ring.flag_word(0)));
+        self.rings.push(Incoming { ring, consumer: Consumer::new(), peer, bell, fence_always });
+    }
+}
+
+impl Incoming {
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<usize, Fault> {
+        for taken in 0..PACKETS_PER_POLL_MAX {
+            let (line, payload_bytes) = match self.consumer.look(&self.ring) {
+                Found::Record { line, payload_bytes } => (line, payload_bytes),
+                Found::Nothing => return Ok(taken),
+                Found::Corrupt(flag) => return Err(corrupt(self.peer, "flag word", flag)),
+            };
+            // SAFETY: `look` checked that the record lies within the ring; we move on below.
+            let record = unsafe { self.ring.record(line, payload_bytes) };
+            let (head, payload) = record.split_at(HEADER_BYTES);
+            let head = head.try_into().expect("split at the header's length");
+            let Some(header) = Header::parse(head) else {
+                return Err(corrupt(self.peer, "packet kind", u64::from(head[0])));
+            };
+            sink.packet(self.peer, &header, payload);
+            if self.consumer.advance(&self.ring, payload_bytes) {
+                // SAFETY: see the field.
+                unsafe { self.bell.as_ref() }.notify(self.fence_always);
+            }
+        }
+        Ok(PACKETS_PER_POLL_MAX)
+    }
+}
+
+fn corrupt(peer: Peer, part: &str, found: u64) -> Fault {
+    Fault {
+        what: format!("the shared-memory ring holds nonsense: {part} {found:#x}"),
+        on: format!("packets from process {peer}"),
+        cause: "a process of the job wrote through a wild pointer into memory that the ranks of a node share"
+            .into(),
+        remedy: "run the program under a memory checker, the sending process first".into(),
+    }
+}

@@ -1,0 +1,110 @@
+//! A ring in the mapped segment: the one place where the ring's words and bytes are touched by address.
+
+use super::control::{Control, RING_EXTRA_BYTES};
+use super::ring::{LINE_BYTES, Lines, RECORD_HEAD_BYTES};
+use super::segment::PAGE_BYTES;
+use crate::packet::HEADER_BYTES;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+/// Log2 of the smallest ring's bytes.
+pub(crate) const RING_LOG2_MIN: u32 = 12;
+
+/// A ring. The segment must stay mapped as long as this exists: its holder holds the [`Control`] too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MappedRing {
+    lines: *mut u8,
+    consumed: *const AtomicU64,
+    count: u64,
+}
+
+// SAFETY: plain addresses into shared memory; each end is used by one thread at a time, through `&mut`.
+unsafe impl Send for MappedRing {}
+
+impl MappedRing {
+    /// The ring of `1 << log2` bytes at `offset`; `None` if that is no place for a ring.
+    pub(crate) fn at(control: &Control, offset: usize, log2: u32) -> Option<MappedRing> {
+        let sound = (RING_LOG2_MIN..=control.measures().ring_log2).contains(&log2)
+            && offset.is_multiple_of(PAGE_BYTES)
+            && offset >= control.measures().control_bytes();
+        let at = control.segment().at(offset, RING_EXTRA_BYTES + (1 << log2)).filter(|_| sound)?.as_ptr();
+        let lines = at.wrapping_add(RING_EXTRA_BYTES);
+        Some(MappedRing { lines, consumed: at.cast(), count: (1 << log2) / LINE_BYTES as u64 })
+    }
+
+    /// The flag word of a line, for polling.
+    #[inline]
+    pub(crate) fn flag_word(&self, line: u64) -> *const AtomicU64 {
+        debug_assert!(line < self.count);
+        self.lines.wrapping_add(line as usize * LINE_BYTES) as *const AtomicU64
+    }
+
+    #[inline]
+    fn flag_ref(&self, line: u64) -> &AtomicU64 {
+        // SAFETY: `Producer` and `Consumer` mask every line they name by the count, so the word is within the
+        // ring, which is within the mapping (checked by `at`); it is aligned, since lines are.
+        unsafe { &*self.flag_word(line) }
+    }
+
+    #[inline]
+    fn consumed_ref(&self) -> &AtomicU64 {
+        // SAFETY: the first word of the ring's pages, within the mapping (checked by `at`), aligned to a page.
+        unsafe { &*self.consumed }
+    }
+
+    /// Header and payload of a record, to read.
+    ///
+    /// # Safety
+    /// The record lies within the ring and the consumer has not moved on from it.
+    #[inline]
+    pub(crate) unsafe fn record(&self, line: u64, payload_bytes: usize) -> &[u8] {
+        // SAFETY: the caller's promise; a sound producer leaves the bytes alone until the consumer moves on.
+        unsafe { std::slice::from_raw_parts(self.body(line), HEADER_BYTES + payload_bytes) }
+    }
+
+    /// Header and payload of a record, to write.
+    ///
+    /// # Safety
+    /// The lines were claimed and not committed yet.
+    #[inline]
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn record_mut(&self, line: u64, payload_bytes: usize) -> &mut [u8] {
+        // SAFETY: the caller's promise; the consumer does not look at claimed lines.
+        unsafe { std::slice::from_raw_parts_mut(self.body(line), HEADER_BYTES + payload_bytes) }
+    }
+
+    #[inline]
+    fn body(&self, line: u64) -> *mut u8 {
+        self.lines.wrapping_add(line as usize * LINE_BYTES + RECORD_HEAD_BYTES - HEADER_BYTES)
+    }
+}
+
+impl Lines for MappedRing {
+    #[inline]
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    #[inline]
+    fn flag(&self, line: u64) -> u64 {
+        self.flag_ref(line).load(Acquire)
+    }
+
+    #[inline]
+    fn publish(&self, line: u64, flag: u64) {
+        self.flag_ref(line).store(flag, Release);
+    }
+
+    #[inline]
+    fn clear(&self, line: u64) {
+        self.flag_ref(line).store(0, Relaxed);
+    }
+
+    fn consumed(&self) -> u64 {
+        self.consumed_ref().load(Acquire)
+    }
+
+    #[inline]
+    fn tell_consumed(&self, position: u64) {
+        self.consumed_ref().store(position, Release);
+    }
+}

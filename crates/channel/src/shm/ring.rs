@@ -1,0 +1,205 @@
+//! The protocol of a one-way ring: which line holds what, who may write it when.
+//!
+//! A ring is a power of two of 64-byte lines. A record takes whole lines: a flag word, the packet header,
+//! the payload. One process produces, one consumes. Positions count lines and never wrap; a position's
+//! line is its remainder. Three rules make it work:
+//!
+//! 1. The flag word at the next position is zero until the record there is complete. The producer
+//!    clears the word *behind* a record before it publishes the record, so the consumer polls one
+//!    word and never meets old bytes.
+//! 2. A record never wraps. Where it does not fit before the end a skip flag sends the consumer to line 0;
+//!    it is published after the record there, so both appear at once.
+//! 3. The consumer tells its position only every quarter ring. A record takes a quarter at most, so a producer
+//!    that finds no room has always some unread record ahead, or a position about to be told: no stall.
+//!
+//! The words themselves are behind [`Lines`]: mapped memory in the channel, loom's atomics in the
+//! model check (`cargo test -p verbena-channel --lib ring`).
+
+/// Bytes of a line.
+pub(crate) const LINE_BYTES: usize = 64;
+/// Bytes of a record before its payload: flag word and packet header.
+pub(crate) const RECORD_HEAD_BYTES: usize = 8 + crate::packet::HEADER_BYTES;
+
+const SKIP: u64 = 2;
+
+/// The words through which the two ends of a ring speak.
+pub(crate) trait Lines {
+    /// Number of lines, a power of two, at least 8.
+    fn count(&self) -> u64;
+    /// Reads the flag word of a line (acquire).
+    fn flag(&self, line: u64) -> u64;
+    /// Publishes a flag word (release).
+    fn publish(&self, line: u64, flag: u64);
+    /// Zeroes a flag word; the next `publish` orders it.
+    fn clear(&self, line: u64);
+    /// The consumer's position as it last told it (acquire).
+    fn consumed(&self) -> u64;
+    /// Tells the consumer's position (release).
+    fn tell_consumed(&self, position: u64);
+}
+
+/// Lines that a record with this payload takes.
+#[inline]
+pub(crate) fn lines_for(payload_bytes: usize) -> u64 {
+    (RECORD_HEAD_BYTES + payload_bytes).div_ceil(LINE_BYTES) as u64
+}
+
+/// The largest payload of a ring of this many bytes: its record takes a quarter.
+pub(crate) fn payload_bytes_max(ring_bytes: usize) -> usize {
+    ring_bytes / 4 - RECORD_HEAD_BYTES
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub(crate) struct Producer {
+    /// Where the next record begins.
+    head: u64,
+    /// Flag words from `head` to here (exclusive) are zero.
+    clean: u64,
+    /// Positions below this may be written.
+    limit: u64,
+}
+
+/// Lines that the producer may fill now.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// The first line of the record.
+    pub(crate) line: u64,
+    lines: u64,
+    skip: u64,
+}
+
+impl Producer {
+    /// The end of a new ring, whose memory is zero.
+    pub(crate) fn new(lines: &impl Lines) -> Producer {
+        Producer { head: 0, clean: lines.count(), limit: lines.count() }
+    }
+
+    /// Room for a record of `count` lines; `None` if there is none now.
+    #[inline]
+    pub(crate) fn claim(&mut self, ring: &impl Lines, count: u64) -> Option<Claim> {
+        let line = self.head & (ring.count() - 1);
+        if line + count <= ring.count() && self.head + count < self.limit {
+            return Some(Claim { line, lines: count, skip: 0 });
+        }
+        self.claim_again(ring, count)
+    }
+
+    #[cold]
+    fn claim_again(&mut self, ring: &impl Lines, count: u64) -> Option<Claim> {
+        let line = self.head & (ring.count() - 1);
+        let skip = if line + count <= ring.count() { 0 } else { ring.count() - line };
+        if self.head + skip + count >= self.limit {
+            self.look_at_consumed(ring);
+        }
+        let line = if skip == 0 { line } else { 0 };
+        (self.head + skip + count < self.limit).then_some(Claim { line, lines: count, skip })
+    }
+
+    /// A position that the consumer cannot have (a stray write by the program) gives no room.
+    fn look_at_consumed(&mut self, ring: &impl Lines) {
+        let consumed = ring.consumed();
+        if consumed <= self.head && consumed + ring.count() > self.limit {
+            self.limit = consumed + ring.count();
+        }
+    }
+
+    /// Publishes the record that was written to the claimed lines.
+    ///
+    /// The flag word two lines on is cleared *after* the publication: for records of one line the word that rule
+    /// 1 asks for is then clear already, and no store to another line stands between a message and its arrival.
+    #[inline]
+    pub(crate) fn commit(&mut self, ring: &impl Lines, claim: Claim, payload_bytes: usize) {
+        let mask = ring.count() - 1;
+        let next = self.head + claim.skip + claim.lines;
+        if self.clean <= next {
+            ring.clear(next & mask);
+            self.clean = next + 1;
+        }
+        ring.publish(claim.line, (payload_bytes as u64) << 2 | 1);
+        if claim.skip != 0 {
+            ring.publish(self.head & mask, SKIP);
+        }
+        self.head = next;
+        if self.clean == next + 1 && next + 1 < self.limit {
+            ring.clear((next + 1) & mask);
+            self.clean = next + 2;
+        }
+    }
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub(crate) struct Consumer {
+    /// Where the next record begins.
+    tail: u64,
+    /// The position last told to the producer.
+    told: u64,
+}
+
+/// What stands at the consumer's position.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing yet.
+    Nothing,
+    /// A record of which the payload has this many bytes.
+    Record {
+        /// Its first line.
+        line: u64,
+        /// Bytes of its payload; record and payload lie within the ring.
+        payload_bytes: usize,
+    },
+    /// Something that no producer writes.
+    Corrupt(u64),
+}
+
+impl Consumer {
+    /// The end of a ring from which nothing was consumed yet.
+    pub(crate) fn new() -> Consumer {
+        Consumer { tail: 0, told: 0 }
+    }
+
+    /// The line to poll.
+    #[inline]
+    pub(crate) fn line(&self, ring: &impl Lines) -> u64 {
+        self.tail & (ring.count() - 1)
+    }
+
+    /// Looks at the next position.
+    #[inline]
+    pub(crate) fn look(&mut self, ring: &impl Lines) -> Found {
+        let mut line = self.line(ring);
+        let mut flag = ring.flag(line);
+        if flag == SKIP && line != 0 {
+            self.tail += ring.count() - line;
+            line = 0;
+            flag = ring.flag(line);
+        }
+        if flag == 0 {
+            return Found::Nothing;
+        }
+        let payload_bytes = flag >> 2;
+        // The first comparison keeps the sum in the second from overflowing.
+        let fits = payload_bytes < ring.count() * LINE_BYTES as u64 / 4
+            && line + lines_for(payload_bytes as usize) <= ring.count();
+        if flag & 3 != 1 || !fits {
+            return Found::Corrupt(flag);
+        }
+        Found::Record { line, payload_bytes: payload_bytes as usize }
+    }
+
+    /// Moves on past the record that `look` found. True if the position was told to the producer.
+    #[inline]
+    pub(crate) fn advance(&mut self, ring: &impl Lines, payload_bytes: usize) -> bool {
+        self.tail += lines_for(payload_bytes);
+        if self.tail - self.told < ring.count() / 4 {
+            return false;
+        }
+        ring.tell_consumed(self.tail);
+        self.told = self.tail;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Waiting: spin, then yield, then sleep.
+//!
+//! The process that waits calls [`Waiter::idle`] each time a round of progress found nothing. The waiter
+//! decides by what it knows (cores against local ranks, rounds so far) and says so in a [`Step`].
+//!
+//! A process with peers on its node gets its waiter from the shared-memory channel
+//! ([`Channel::waiter`](crate::Channel::waiter)); any other uses [`Plain`].
+
+pub(crate) mod bell;
+pub(crate) mod cores;
+mod plain;
+pub(crate) mod sleeper;
+
+pub use cores::Load;
+pub use plain::Plain;
+
+/// What the caller must do after an idle round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Make progress again (the waiter spun or yielded).
+    Again,
+    /// The waiter is armed: senders will ring. Make progress once more; if that finds nothing call
+    /// [`Waiter::sleep`], else [`Waiter::disarm`].
+    Armed,
+}
+
+/// How a process waits. Shared by its threads.
+pub trait Waiter: Send + Sync {
+    /// One idle round; `round` counts them since the last time something happened.
+    fn idle(&self, round: u32) -> Step;
+    /// Sleeps until rung or until a bounded time (about 100 ms) is over. Only after [`Step::Armed`].
+    fn sleep(&self);
+    /// Takes the arming back without sleeping.
+    fn disarm(&self);
+    /// Wakes the other threads of this process that sleep here (one of them made progress for another).
+    fn ring_self(&self);
+}

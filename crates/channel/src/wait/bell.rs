@@ -1,0 +1,255 @@
+//! The doorbell of a process: how it sleeps until another one has something for it.
+//!
+//! The sleeper raises `sleeping`, makes sure that every sender sees it, looks at its rings once more and
+//! then waits on that word. A sender publishes its packet and then reads `sleeping`. Each side writes one word and
+//! reads the other's (Dekker's pattern), so both need a full fence between. The sender is on the fast path, so the
+//! sleeper pays for both: `membarrier(GLOBAL_EXPEDITED)` puts a fence into every running registered process. Where
+//! that system call is refused, the desk says so and its senders do fence.
+
+use std::io::{Error, Result};
+use std::sync::atomic::{AtomicU32, Ordering::*, compiler_fence, fence};
+use std::time::Duration;
+
+/// The words of a doorbell, in shared memory. All zero is a process that is awake.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Bell {
+    /// 1 if the process sleeps or is about to; the word that it waits on.
+    sleeping: AtomicU32,
+    /// 1 if its senders must fence, since it cannot do it for them.
+    fence: AtomicU32,
+}
+
+impl Bell {
+    /// For a sender, after it has published something: wakes the owner if it sleeps. `fence_always` if
+    /// this process is not registered for the sleepers' barrier.
+    #[inline]
+    pub(crate) fn notify(&self, fence_always: bool) {
+        if fence_always || self.fence.load(Relaxed) != 0 {
+            fence(SeqCst);
+        } else {
+            compiler_fence(SeqCst);
+        }
+        if self.sleeping.load(Relaxed) != 0 {
+            self.ring();
+        }
+    }
+
+    /// Wakes all who sleep here. Taking the word down first makes the next sender silent.
+    #[cold]
+    pub(crate) fn ring(&self) {
+        if self.sleeping.swap(0, AcqRel) != 0 {
+            futex_wake(&self.sleeping);
+        }
+    }
+
+    /// Says that senders must fence.
+    pub(crate) fn ask_for_fences(&self) {
+        self.fence.store(1, SeqCst);
+    }
+
+    /// Whether senders must fence.
+    pub(crate) fn wants_fences(&self) -> bool {
+        self.fence.load(Relaxed) != 0
+    }
+
+    /// Raises the word, visible to every sender before the caller looks at its rings again.
+    pub(crate) fn raise(&self) {
+        self.sleeping.store(1, SeqCst);
+        if !self.wants_fences() && membarrier(GLOBAL_EXPEDITED).is_err() {
+            self.ask_for_fences();
+        }
+        fence(SeqCst);
+    }
+
+    /// As `raise`, where only threads of this process ring, which do fence.
+    pub(crate) fn raise_locally(&self) {
+        self.sleeping.store(1, SeqCst);
+        fence(SeqCst);
+    }
+
+    /// Takes the word down.
+    pub(crate) fn lower(&self) {
+        self.sleeping.store(0, Relaxed);
+    }
+
+    /// Sleeps until rung, or `limit` is over, or a signal arrives. Returns at once if rung since `raise`.
+    /// False if the limit came first.
+    pub(crate) fn wait(&self, limit: Duration) -> bool {
+        let limit =
+            libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
+        // SAFETY: the word lives for the whole call; the kernel only compares it.
+        let rc =
+            unsafe { libc::syscall(libc::SYS_futex, self.sleeping.as_ptr(), libc::FUTEX_WAIT, 1, &limit) };
+        rc == 0 || Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
+    }
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the kernel uses the address as a name only. The word is shared between processes, so no PRIVATE flag.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+const GLOBAL_EXPEDITED: libc::c_int = 1 << 1;
+const REGISTER_GLOBAL_EXPEDITED: libc::c_int = 1 << 2;
+
+/// Registers this process for the sleepers' barrier; an error if kernel or sandbox refuse.
+pub(crate) fn register() -> Result<()> {
+    membarrier(REGISTER_GLOBAL_EXPEDITED)?;
+    membarrier(GLOBAL_EXPEDITED)
+}
+
+fn membarrier(command: libc::c_int) -> Result<()> {
+    // SAFETY: the call touches no memory of ours.
+    let rc = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
+    if rc == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cma::refusal::{Call, refuse};
+    use std::sync::atomic::AtomicU64;
+
+    /// One side of a rally: a counter, who sleeps for it, and how many rings its writer has finished.
+    #[derive(Default)]
+    struct Side {
+        bell: Bell,
+        value: AtomicU64,
+        notified: AtomicU64,
+    }
+
+    impl Side {
+        fn give(&self, value: u64) {
+            self.value.store(value, Release);
+            self.bell.notify(false);
+            self.notified.store(value, Release);
+        }
+
+        /// Waits for `value` and returns how many wake-ups were lost: the writer had finished its ring, and still the
+        /// word is up.
+        fn take(&self, value: u64) -> u64 {
+            let mut lost = 0;
+            while self.value.load(Acquire) != value {
+                self.bell.raise();
+                if self.value.load(Acquire) != value && !self.bell.wait(Duration::from_millis(10)) {
+                    let finished = self.notified.load(Acquire) == value;
+                    lost += u64::from(finished && self.bell.sleeping.load(SeqCst) == 1);
+                }
+                self.bell.lower();
+            }
+            lost
+        }
+    }
+
+    impl Bell {
+        /// As a process does at connect.
+        fn connect(&self) {
+            if register().is_err() {
+                self.ask_for_fences();
+            }
+        }
+    }
+
+    fn rally(rounds: u64, prepare: impl Fn() + Sync) -> u64 {
+        let (here, there) = (Side::default(), Side::default());
+        std::thread::scope(|s| {
+            let far = s.spawn(|| {
+                prepare();
+                there.bell.connect();
+                (1..=rounds).map(|n| (there.take(n), here.give(n)).0).sum::<u64>()
+            });
+            prepare();
+            here.bell.connect();
+            let lost: u64 = (1..=rounds).map(|n| (there.give(n), here.take(n)).1).sum();
+            lost + far.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_between_two_sleepers() {
+        register().expect("this kernel has membarrier");
+        assert_eq!(rally(20_000, || {}), 0);
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_where_membarrier_is_refused() {
+        let refuse = || refuse(&[Call::any(libc::SYS_membarrier)], libc::EPERM);
+        let lost = std::thread::spawn(move || rally(20_000, refuse)).join().unwrap();
+        assert_eq!(lost, 0);
+    }
+
+    /// The narrow window itself: in each round both sides start at the same moment, and it is lost if the sleeper
+    /// saw nothing while the writer saw nobody asleep. Returns the rounds lost.
+    fn duel(rounds: u64, prepare: impl Fn() + Sync) -> u64 {
+        let (side, ready) = (Side::default(), [AtomicU64::new(0), AtomicU64::new(0)]);
+        let meet = |me: usize, round: u64| {
+            ready[me].store(round, SeqCst);
+            let mut spins = 0u32;
+            while ready[1 - me].load(SeqCst) < round {
+                spins += 1;
+                if spins.is_multiple_of(1000) {
+                    std::thread::yield_now();
+                }
+            }
+        };
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                prepare();
+                for round in 1..=rounds {
+                    meet(0, 2 * round);
+                    side.value.store(round, Release);
+                    side.bell.notify(false);
+                    meet(0, 2 * round + 1);
+                }
+            });
+            prepare();
+            side.bell.connect();
+            let mut lost = 0;
+            for round in 1..=rounds {
+                meet(1, 2 * round);
+                side.bell.raise();
+                let seen = side.value.load(Acquire) == round;
+                meet(1, 2 * round + 1);
+                lost += u64::from(!seen && side.bell.sleeping.load(SeqCst) == 1);
+                side.bell.lower();
+            }
+            lost
+        })
+    }
+
+    #[test]
+    fn one_of_writer_and_sleeper_always_sees_the_other() {
+        register().expect("this kernel has membarrier");
+        assert_eq!(duel(100_000, || {}), 0);
+        let refuse = || refuse(&[Call::any(libc::SYS_membarrier)], libc::EPERM);
+        assert_eq!(std::thread::spawn(move || duel(100_000, refuse)).join().unwrap(), 0);
+    }
+
+    #[test]
+    fn a_refused_membarrier_asks_the_senders_to_fence() {
+        let work = || {
+            refuse(&[Call::any(libc::SYS_membarrier)], libc::EPERM);
+            assert!(register().is_err());
+            let bell = Bell::default();
+            bell.raise();
+            assert!(bell.wants_fences());
+        };
+        std::thread::spawn(work).join().unwrap();
+    }
+
+    #[test]
+    fn a_bell_rung_before_the_sleep_ends_it_at_once() {
+        let bell = Bell::default();
+        bell.raise();
+        bell.notify(true);
+        assert!(bell.wait(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_sleep_that_nobody_ends_is_bounded() {
+        let bell = Bell::default();
+        bell.raise();
+        assert!(!bell.wait(Duration::from_millis(5)));
+    }
+}

@@ -1,0 +1,141 @@
+//! How many cores the ranks of a node really have: affinity mask and cgroup quota, against the number of ranks.
+
+use std::path::{Path, PathBuf};
+
+/// Cores against ranks on this node, as measured when the job started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Ranks of the job on this node.
+    pub local_ranks: u32,
+    /// Cores in the union of their affinity masks.
+    pub cores: u32,
+    /// Cores' worth of time that the cgroup grants (quota by period), if it limits it.
+    pub quota: Option<f64>,
+}
+
+impl Load {
+    /// Whether ranks must share cores, so that one that spins holds up another.
+    pub fn oversubscribed(&self) -> bool {
+        f64::from(self.local_ranks) > self.quota.unwrap_or(f64::INFINITY).min(f64::from(self.cores))
+    }
+}
+
+impl std::fmt::Display for Load {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ranks on {} cores", self.local_ranks, self.cores)?;
+        if let Some(quota) = self.quota {
+            write!(f, ", cgroup quota {quota:.1} cores")?;
+        }
+        f.write_str(if self.oversubscribed() { " (oversubscribed)" } else { "" })
+    }
+}
+
+/// The cores that this process may run on, one bit each, lowest first, without trailing zeros.
+pub(crate) fn affinity() -> Vec<u8> {
+    let mut mask = vec![0u8; 8192 / 8];
+    // SAFETY: the kernel writes at most as many bytes as the vector has.
+    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len(), mask.as_mut_ptr()) };
+    if bytes <= 0 {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        return (0..cores.div_ceil(8)).map(|i| (0xff_u32 >> (8 - (cores - 8 * i).min(8))) as u8).collect();
+    }
+    mask.truncate(bytes as usize);
+    let used = mask.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+    mask.truncate(used);
+    mask
+}
+
+/// The number of cores in the union of masks.
+pub(crate) fn count_union<'a>(masks: impl Iterator<Item = &'a [u8]>) -> u32 {
+    let mut union = Vec::new();
+    for mask in masks {
+        union.resize(mask.len().max(union.len()), 0u8);
+        union.iter_mut().zip(mask).for_each(|(u, m)| *u |= m);
+    }
+    union.iter().map(|b| b.count_ones()).sum()
+}
+
+/// The smallest quota of this process's cgroup and those above it, in cores; cgroup version 2 or 1.
+pub(crate) fn quota() -> Option<f64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    groups.lines().filter_map(quota_of_line).reduce(f64::min)
+}
+
+/// A line of `/proc/self/cgroup`: number, controllers, path; version 2 has no controllers.
+fn quota_of_line(line: &str) -> Option<f64> {
+    let mut fields = line.splitn(3, ':').skip(1);
+    let (controllers, path) = (fields.next()?, fields.next()?);
+    if controllers.is_empty() {
+        return quota_upwards(Path::new("/sys/fs/cgroup"), path, quota_v2);
+    }
+    if !controllers.split(',').any(|c| c == "cpu") {
+        return None;
+    }
+    let roots = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
+    let root = roots.iter().map(Path::new).find(|r| r.is_dir())?;
+    quota_upwards(root, path, quota_v1)
+}
+
+fn quota_upwards(root: &Path, path: &str, read: fn(&Path) -> Option<f64>) -> Option<f64> {
+    let group: PathBuf = root.join(path.trim_start_matches('/'));
+    group.ancestors().take_while(|g| g.starts_with(root)).filter_map(read).reduce(f64::min)
+}
+
+fn quota_v2(group: &Path) -> Option<f64> {
+    parse_v2(&std::fs::read_to_string(group.join("cpu.max")).ok()?)
+}
+
+/// `max 100000` or `50000 100000`: quota and period in microseconds.
+fn parse_v2(text: &str) -> Option<f64> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    ratio(quota, period)
+}
+
+fn quota_v1(group: &Path) -> Option<f64> {
+    let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+    ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?)
+}
+
+fn ratio(quota: &str, period: &str) -> Option<f64> {
+    let (quota, period): (f64, f64) = (quota.trim().parse().ok()?, period.trim().parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotas_are_read_in_both_forms() {
+        assert_eq!(parse_v2("max 100000\n"), None);
+        assert_eq!(parse_v2("150000 100000\n"), Some(1.5));
+        assert_eq!(ratio("-1\n", "100000\n"), None);
+        assert_eq!(ratio("400000\n", "100000\n"), Some(4.0));
+    }
+
+    #[test]
+    fn masks_are_united() {
+        let masks: [&[u8]; 3] = [&[0b11], &[0b110, 1], &[]];
+        assert_eq!(count_union(masks.into_iter()), 4);
+        assert!(count_union([affinity().as_slice()].into_iter()) > 0);
+    }
+
+    #[test]
+    fn the_smallest_quota_upwards_counts() {
+        let root = std::env::temp_dir().join(format!("verbena-cgroup-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::fs::write(root.join("a/cpu.max"), "200000 100000\n").unwrap();
+        std::fs::write(root.join("a/b/cpu.max"), "max 100000\n").unwrap();
+        assert_eq!(quota_upwards(&root, "/a/b", quota_v2), Some(2.0));
+        assert_eq!(quota_upwards(&root, "/", quota_v2), None);
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_quota_below_the_ranks_means_oversubscribed() {
+        let load = Load { local_ranks: 2, cores: 8, quota: None };
+        assert!(!load.oversubscribed());
+        assert!(Load { quota: Some(1.5), ..load }.oversubscribed());
+        assert!(Load { local_ranks: 9, ..load }.oversubscribed());
+    }
+}

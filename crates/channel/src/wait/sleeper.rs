@@ -1,0 +1,100 @@
+//! The waiter of a process whose peers share memory with it: spin, yield, sleep on the doorbell.
+
+use super::bell::Bell;
+use super::cores::Load;
+use super::{Step, Waiter};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How many idle rounds pass before the next, deeper way of waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// Rounds of pure spinning, which decide the latency.
+    pub(crate) spins: u32,
+    /// Rounds after those, before sleep.
+    pub(crate) yields: u32,
+    /// Of those, every how many-th yields the core; the others pause it.
+    pub(crate) yield_every: u32,
+}
+
+impl Patience {
+    /// With a core for each rank a wait is a few microseconds of spinning, then milliseconds in which only a small part
+    /// goes to yields: these are for the case that the scheduler has put two ranks on one core all the same, where
+    /// pure spinning would cost a whole spin for each message (35 microseconds, measured).
+    ///
+    /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
+    /// yield to a rank that has work costs a microsecond, a sleep and a wake several.
+    pub(crate) fn for_load(load: &Load) -> Patience {
+        if load.oversubscribed() {
+            Patience { spins: 0, yields: 200, yield_every: 1 }
+        } else {
+            Patience { spins: 100, yields: 60_000, yield_every: 32 }
+        }
+    }
+}
+
+/// One idle round of spinning or yielding; `None` when it is time to sleep.
+#[inline]
+pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
+    let Some(round) = round.checked_sub(patience.spins) else { return Some(Step::Again) };
+    if round >= patience.yields {
+        return None;
+    }
+    if round.is_multiple_of(patience.yield_every) {
+        std::thread::yield_now();
+    } else {
+        std::hint::spin_loop();
+    }
+    Some(Step::Again)
+}
+
+/// The longest sleep, so that nothing that rings no bell (a signal handler, another channel) waits longer.
+pub(crate) const SLEEP_MAX: Duration = Duration::from_millis(100);
+
+/// Waits at the doorbell `B`.
+#[derive(Debug)]
+pub(crate) struct Sleeper<B> {
+    bell: B,
+    patience: Patience,
+    /// Threads of this process between arming and waking: the last one takes the bell's word down.
+    armed: Mutex<u32>,
+}
+
+impl<B: AsRef<Bell>> Sleeper<B> {
+    /// The waiter of the process that owns `bell`.
+    pub(crate) fn new(bell: B, patience: Patience) -> Sleeper<B> {
+        Sleeper { bell, patience, armed: Mutex::new(0) }
+    }
+
+    fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
+        self.armed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
+    fn idle(&self, round: u32) -> Step {
+        if let Some(step) = pass_time(self.patience, round) {
+            return step;
+        }
+        *self.armed() += 1;
+        self.bell.as_ref().raise();
+        Step::Armed
+    }
+
+    fn sleep(&self) {
+        self.bell.as_ref().wait(SLEEP_MAX);
+        self.disarm();
+    }
+
+    fn disarm(&self) {
+        let mut armed = self.armed();
+        *armed = armed.saturating_sub(1);
+        if *armed == 0 {
+            self.bell.as_ref().lower();
+        }
+    }
+
+    fn ring_self(&self) {
+        self.bell.as_ref().notify(true);
+    }
+}

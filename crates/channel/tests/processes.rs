@@ -1,0 +1,221 @@
+//! The channels between real processes: this program starts itself as the ranks of a node.
+//!
+//! `cargo test -p verbena-channel --test processes [part of a name]`
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+#[path = "processes/rank.rs"]
+mod rank;
+
+const SCENARIOS: [(&str, fn()); 8] = [
+    ("all ranks exchange packets of all sizes", exchange_works),
+    ("more ranks than cores exchange and sleep", exchange_works_oversubscribed),
+    ("many more ranks than cores pass barriers", barriers_work),
+    ("memory is read and written between processes", memory_works),
+    ("a file limit makes rings smaller", a_file_limit_makes_rings_smaller),
+    ("a tiny file limit is a fault and no signal", a_tiny_file_limit_is_a_fault),
+    ("a killed job leaves nothing behind", a_killed_job_leaves_nothing),
+    ("a killed partner is a fault and no crash", a_killed_partner_is_survived),
+];
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    match args.next() {
+        Some(word) if word == "rank" => rank::main(args.collect()),
+        filter => run_scenarios(filter.filter(|f| !f.starts_with('-')).unwrap_or_default()),
+    }
+}
+
+fn run_scenarios(filter: String) {
+    for (name, scenario) in SCENARIOS.iter().filter(|(name, _)| name.contains(&filter)) {
+        let start = Instant::now();
+        scenario();
+        println!("ok: {name} ({:.2} s)", start.elapsed().as_secs_f32());
+    }
+}
+
+/// The ranks of a job, with the pipes to them.
+struct Job {
+    ranks: Vec<(Child, ChildStdin, BufReader<ChildStdout>)>,
+    /// Of both channels, in hexadecimal.
+    cards: Vec<String>,
+}
+
+impl Job {
+    /// Starts `size` ranks that play `role`, each with this file size limit, and passes their cards around.
+    fn start(size: u32, role: &str, file_limit: Option<u64>) -> Job {
+        let mut job = Job::start_unconnected(size, role, file_limit);
+        job.pass_cards();
+        job
+    }
+
+    fn start_unconnected(size: u32, role: &str, file_limit: Option<u64>) -> Job {
+        let ranks = (0..size).map(|me| start_rank(me, size, role, file_limit)).collect();
+        let mut job = Job { ranks, cards: Vec::new() };
+        job.cards = (0..size as usize).map(|me| job.line(me)).collect();
+        job
+    }
+
+    fn pass_cards(&mut self) {
+        for (_, input, _) in &mut self.ranks {
+            writeln!(input, "{}", self.cards.join(" ")).unwrap();
+        }
+    }
+
+    /// The next line of a rank's output; empty at its end.
+    fn line(&mut self, rank: usize) -> String {
+        let mut line = String::new();
+        self.ranks[rank].2.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    fn tell(&mut self, rank: usize, word: &str) {
+        writeln!(self.ranks[rank].1, "{word}").unwrap();
+    }
+
+    fn kill(&mut self, rank: usize) {
+        self.ranks[rank].0.kill().unwrap();
+        self.ranks[rank].0.wait().unwrap();
+    }
+
+    /// Waits for all to end by themselves.
+    fn end(mut self, limit: Duration) -> Vec<ExitStatus> {
+        let deadline = Instant::now() + limit;
+        self.ranks.iter_mut().map(|(child, _, _)| wait_until(child, deadline)).collect()
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        for (child, _, _) in &mut self.ranks {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn wait_until(child: &mut Child, deadline: Instant) -> ExitStatus {
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(Instant::now() < deadline, "a rank does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn start_rank(
+    me: u32,
+    size: u32,
+    role: &str,
+    file_limit: Option<u64>,
+) -> (Child, ChildStdin, BufReader<ChildStdout>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["rank", role, &me.to_string(), &size.to_string()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    if let Some(bytes) = file_limit {
+        let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+        // SAFETY: between fork and exec only this system call is made, which is allowed there.
+        unsafe {
+            command.pre_exec(move || {
+                (libc::setrlimit(libc::RLIMIT_FSIZE, &limit) == 0)
+                    .then_some(())
+                    .ok_or_else(std::io::Error::last_os_error)
+            })
+        };
+    }
+    let mut child = command.spawn().unwrap();
+    let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    (child, input, BufReader::new(output))
+}
+
+fn all_succeed(job: Job) {
+    for (rank, status) in job.end(Duration::from_secs(60)).into_iter().enumerate() {
+        assert!(status.success(), "rank {rank}: {status}");
+    }
+}
+
+fn exchange_works() {
+    all_succeed(Job::start(2, "exchange", None));
+}
+
+fn exchange_works_oversubscribed() {
+    all_succeed(Job::start(8, "exchange", None));
+}
+
+/// 64 ranks: a barrier takes a millisecond or so on two cores; a second means that ranks sleep or spin through it.
+fn barriers_work() {
+    let mut job = Job::start(64, "barrier", None);
+    let microseconds: u64 = job.line(0).parse().unwrap();
+    println!("    {microseconds} us for a barrier of 64 ranks");
+    assert!(microseconds < 1_000_000);
+    all_succeed(job);
+}
+
+fn memory_works() {
+    all_succeed(Job::start(3, "memory", None));
+}
+
+fn a_file_limit_makes_rings_smaller() {
+    let mut job = Job::start(3, "findings", Some(256 << 10));
+    let findings: Vec<String> = (0..3).map(|rank| job.line(rank)).collect();
+    for line in findings {
+        assert!(line.contains("rings of 32768 bytes"), "{line}");
+    }
+    all_succeed(job);
+}
+
+fn a_tiny_file_limit_is_a_fault() {
+    let mut job = Job::start(3, "findings", Some(8 << 10));
+    let lines: Vec<String> = (0..3).map(|rank| job.line(rank)).collect();
+    for (rank, line) in lines.iter().enumerate() {
+        assert!(
+            line.contains("ulimit -f): 8192 bytes") && line.contains("what to do:"),
+            "rank {rank}: {line}"
+        );
+    }
+    for status in job.end(Duration::from_secs(20)) {
+        assert_eq!((status.code(), status.signal()), (Some(3), None));
+    }
+}
+
+/// Named shared memory of Verbena, and the sockets whose names are in these cards (bytes 9 to 16).
+fn traces(cards: &[String]) -> Vec<String> {
+    let files = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let names = files.map(|f| f.file_name().to_string_lossy().into_owned());
+    let mut all: Vec<String> = names.filter(|n| n.contains("verbena")).collect();
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+    for card in cards {
+        let bytes: Vec<&str> = (9..17).rev().map(|at| &card[2 * at..2 * at + 2]).collect();
+        all.extend(sockets.lines().filter(|l| l.contains(&bytes.concat())).map(String::from));
+    }
+    all
+}
+
+fn a_killed_job_leaves_nothing() {
+    // Killed before it connects, a rank still listens: this shows that the search finds what it looks for.
+    let mut job = Job::start_unconnected(3, "chatter", None);
+    assert_eq!(traces(&job.cards).len(), 3);
+    job.pass_cards();
+    for rank in 0..3 {
+        assert_eq!(job.line(rank), "running");
+    }
+    (0..3).for_each(|rank| job.kill(rank));
+    assert_eq!(traces(&job.cards), [""; 0]);
+}
+
+/// The survivor goes on sending into the ring of the dead and reading its memory: full, and a fault.
+fn a_killed_partner_is_survived() {
+    let mut job = Job::start(2, "survivor", None);
+    assert_eq!(job.line(1), "running");
+    assert_eq!(job.line(0), "running");
+    job.kill(1);
+    job.tell(0, "it is dead");
+    assert_eq!(job.line(0), "full");
+    assert!(job.line(0).contains("that process ended"));
+    let status = job.ranks[0].0.wait().unwrap();
+    assert!(status.success(), "{status}");
+}

@@ -1,0 +1,218 @@
+//! What comes in: packets in their order, and the ends of transfers.
+
+use crate::core::Core;
+use crate::fault;
+use crate::matching::MatchKey;
+use crate::peer::Early;
+use crate::request::{State, not_done, received, sent};
+use crate::slab::Id;
+use crate::unexpected::{Arrived, Body, Offer};
+use crate::wire::{Control, Reader};
+use verbena_channel::packet::{Header, Kind};
+use verbena_channel::{Fault, Peer, Sink};
+
+/// Most packets of one peer that are held because one before them is missing.
+const EARLY_MAX: usize = 4096;
+
+/// The engine as a channel sees it while it is polled.
+pub(crate) struct Arrivals<'a> {
+    pub core: &'a mut Core,
+    /// The channel that is polled.
+    pub channel: usize,
+}
+
+impl Sink for Arrivals<'_> {
+    #[inline]
+    fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        let tally = &mut self.core.tally[self.channel];
+        tally.packets_received += 1;
+        tally.bytes_received += payload.len() as u64;
+        let Some(state) = self.core.peers.open(peer) else { return };
+        if state.broken.is_some() {
+            return;
+        }
+        if header.sequence != state.expected {
+            return self.core.keep_early(peer, header, payload, self.channel);
+        }
+        state.expected = state.expected.wrapping_add(1);
+        let followed = !state.early.is_empty();
+        self.core.dispatch(peer, header, payload);
+        if followed {
+            self.core.catch_up(peer);
+        }
+    }
+
+    fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
+        self.core.transferred(token, outcome);
+    }
+}
+
+impl Core {
+    /// Keeps a packet whose turn has not come; drops a duplicate.
+    #[cold]
+    fn keep_early(&mut self, peer: Peer, header: &Header, payload: &[u8], channel: usize) {
+        let state = self.peers.open(peer).expect("opened by the caller");
+        let ahead = header.sequence.wrapping_sub(state.expected) as i32;
+        if ahead < 0 || state.early.contains_key(&header.sequence) {
+            self.counts.duplicates += 1;
+            return;
+        }
+        let (expected, held) = (state.expected, state.early.len());
+        if held >= EARLY_MAX {
+            let fault = fault::gap_too_long(self.me, peer, expected, held);
+            return self.break_peer(peer, fault);
+        }
+        let payload = self.pool.copy_of(payload);
+        state.early.insert(header.sequence, Early { header: *header, payload });
+        self.work.gaps.push(Gap { peer, channel, expected, got: header.sequence });
+    }
+
+    /// Dispatches the packets whose turn has come now.
+    #[cold]
+    fn catch_up(&mut self, peer: Peer) {
+        loop {
+            let Some(state) = self.peers.get(peer) else { return };
+            let Some(early) = state.early.remove(&state.expected) else { return };
+            state.expected = state.expected.wrapping_add(1);
+            self.dispatch(peer, &early.header, &early.payload);
+            self.pool.give_back(early.payload);
+        }
+    }
+
+    #[inline]
+    fn dispatch(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        if header.kind == Kind::Eager {
+            return self.eager(peer, header, payload);
+        }
+        if self.dispatch_rest(peer, header, payload).is_none() {
+            let fault = fault::malformed(self.me, peer, header, payload.len());
+            self.break_peer(peer, fault);
+        }
+    }
+
+    /// All kinds but the most frequent; `None` if the packet makes no sense.
+    fn dispatch_rest(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        match header.kind {
+            Kind::Eager => self.eager(peer, header, payload),
+            Kind::EagerSync => self.eager_synchronous(peer, header, payload),
+            Kind::RequestToSend => self.offered(peer, header, payload)?,
+            Kind::Matched => self.matched(peer, header),
+            Kind::ClearToSend => self.clear_to_send(peer, header, payload)?,
+            Kind::Data => self.data(peer, header, payload)?,
+            Kind::Finish => self.finished(peer, header),
+            Kind::Claim => self.claim(peer, header, payload)?,
+            Kind::Throttle => self.throttle(peer, header),
+            Kind::Cancel => self.cancel_asked(peer, header),
+            Kind::CancelAnswer => self.cancel_answered(peer, header),
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn eager(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        let key = key_of(header);
+        match self.posted.find(&key) {
+            Some(node) => self.deliver(node, &key, payload),
+            None => {
+                let body = Body::Whole(self.pool.copy_of(payload));
+                self.hold(key, Arrived { peer, bytes: payload.len() as u64, body });
+            }
+        }
+    }
+
+    fn eager_synchronous(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        let key = key_of(header);
+        match self.posted.find(&key) {
+            Some(node) => {
+                self.deliver(node, &key, payload);
+                self.post(peer, Control::new(Kind::Matched, header.length));
+            }
+            None => {
+                let body = Body::Synchronous(self.pool.copy_of(payload), header.length);
+                self.hold(key, Arrived { peer, bytes: payload.len() as u64, body });
+            }
+        }
+    }
+
+    /// Copies a message that is here into the posted receive at `node`.
+    #[inline]
+    fn deliver(&mut self, node: u32, key: &MatchKey, payload: &[u8]) {
+        let id = self.posted.remove(node);
+        let request = self.requests.get(id).expect("a posted receive");
+        let room = request.buffer.len();
+        request.buffer.copy_in(0, &payload[..payload.len().min(room)]);
+        self.complete(id, received(key.source, key.tag, payload.len() as u64, room as u64));
+    }
+
+    fn offered(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        let mut reader = Reader(payload);
+        let sender = reader.word()?;
+        let memory = if header.flags & crate::wire::MEMORY != 0 { Some(reader.memory()?) } else { None };
+        let (key, offer) = (key_of(header), Offer { sender, memory });
+        match self.posted.find(&key) {
+            Some(node) => {
+                let id = self.posted.remove(node);
+                self.accept(id, peer, &key, offer, header.length);
+                self.work.begin.push_back(id);
+            }
+            None => self.hold(key, Arrived { peer, bytes: header.length, body: Body::Offer(offer) }),
+        }
+        Some(())
+    }
+
+    /// A synchronous eager send was matched.
+    fn matched(&mut self, peer: Peer, header: &Header) {
+        let id = Id::of(header.context);
+        let Some(request) = self.requests.get(id).filter(|r| r.peer == peer) else { return };
+        if matches!(request.state, State::AwaitMatch) {
+            let completion = sent(request.source, request.tag, request.buffer.len() as u64);
+            self.complete(id, completion);
+        }
+    }
+
+    fn throttle(&mut self, peer: Peer, header: &Header) {
+        if let Some(state) = self.peers.get(peer) {
+            state.throttled = header.flags != 0;
+            state.update_eager();
+        }
+    }
+
+    /// The peer would take a message back: possible while it is not matched.
+    fn cancel_asked(&mut self, peer: Peer, header: &Header) {
+        let sender = header.length;
+        let its = |arrived: &Arrived| arrived.peer == peer && arrived.sender() == Some(sender);
+        let node = self.unexpected.find_exact(&key_of(header), its);
+        let arrived = node.map(|node| self.unexpected.remove(node));
+        if let Some(Arrived { body: Body::Synchronous(data, _), .. }) = arrived {
+            self.release(peer, data);
+        }
+        self.post(peer, Control::new(Kind::CancelAnswer, sender).flags(node.is_some() as u8));
+    }
+
+    fn cancel_answered(&mut self, peer: Peer, header: &Header) {
+        let id = Id::of(header.context);
+        let Some(request) = self.requests.get(id).filter(|r| r.peer == peer) else { return };
+        if header.flags == 0 || !request.is_under_way() {
+            return;
+        }
+        let completion = not_done(request.source, request.tag, None);
+        match request.state {
+            State::Offered(outgoing) => self.end_outgoing(id, outgoing, completion),
+            _ => self.complete(id, completion),
+        }
+    }
+}
+
+/// A packet that came out of order; whether that is a fault depends on its channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    pub peer: Peer,
+    pub channel: usize,
+    pub expected: u32,
+    pub got: u32,
+}
+
+#[inline]
+fn key_of(header: &Header) -> MatchKey {
+    MatchKey { context: header.context, source: header.source, tag: header.tag }
+}

@@ -1,0 +1,186 @@
+//! The engine's state without its channels, so that a channel can deliver packets into it while it is polled.
+//!
+//! What needs a channel (answers, transfers of memory) is noted here and done by [`crate::Engine`] after the poll.
+
+use crate::arrival::Gap;
+use crate::counters::{ChannelCounters, Counters};
+use crate::matching::{MatchKey, Queue};
+use crate::peer::{Peers, Waiting};
+use crate::pool::Pool;
+use crate::rendezvous::{Incoming, Outgoing, TransferNote};
+use crate::request::{Request, State, not_done};
+use crate::slab::{Id, Slab};
+use crate::unexpected::Arrived;
+use crate::wire::Control;
+use crate::{Completion, Failure, Settings};
+use std::collections::VecDeque;
+use verbena_channel::memory::Buffer;
+use verbena_channel::{Fault, Key, Peer};
+
+/// The state.
+pub(crate) struct Core {
+    pub me: Peer,
+    pub size: u32,
+    pub settings: Settings,
+    pub peers: Peers,
+    pub requests: Slab<Request>,
+    pub posted: Queue<Id, true>,
+    pub unexpected: Queue<Arrived, false>,
+    /// Messages taken out of matching by a matched probe.
+    pub messages: Slab<(MatchKey, Arrived)>,
+    pub outgoing: Slab<Outgoing>,
+    pub incoming: Slab<Incoming>,
+    pub transfers: Slab<TransferNote>,
+    pub pool: Pool,
+    pub work: Work,
+    /// Requests for which [`Request::is_under_way`] holds.
+    pub under_way: usize,
+    pub tally: Vec<ChannelCounters>,
+    pub counts: Counters,
+}
+
+/// What is to be done when the channels are at hand again.
+#[derive(Default)]
+pub(crate) struct Work {
+    /// Peers with a non-empty outbox.
+    pub outboxes: Vec<Peer>,
+    /// Receives whose rendezvous is to begin.
+    pub begin: VecDeque<Id>,
+    /// Receives that can read a piece of the sender's memory.
+    pub pull: VecDeque<Id>,
+    /// Sends that can write a piece or stream data.
+    pub push: VecDeque<Id>,
+    /// Exposures to end.
+    pub conceal: Vec<(usize, Peer, Key)>,
+    /// Packets that came out of order.
+    pub gaps: Vec<Gap>,
+}
+
+impl Work {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.outboxes.is_empty()
+            && self.begin.is_empty()
+            && self.pull.is_empty()
+            && self.push.is_empty()
+            && self.conceal.is_empty()
+            && self.gaps.is_empty()
+    }
+}
+
+impl Core {
+    pub fn new(me: Peer, size: u32, names: impl Iterator<Item = &'static str>, settings: Settings) -> Core {
+        Core {
+            me,
+            size,
+            settings,
+            peers: Peers::new(size),
+            requests: Slab::new(),
+            posted: Queue::new(),
+            unexpected: Queue::new(),
+            messages: Slab::new(),
+            outgoing: Slab::new(),
+            incoming: Slab::new(),
+            transfers: Slab::new(),
+            pool: Pool::new(),
+            work: Work::default(),
+            under_way: 0,
+            tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
+            counts: Counters::default(),
+        }
+    }
+
+    /// Adds a request.
+    #[inline]
+    pub fn add(&mut self, request: Request) -> Id {
+        self.under_way += request.is_under_way() as usize;
+        self.requests.insert(request)
+    }
+
+    /// Puts the request into another state, keeping count.
+    #[inline]
+    pub fn set_state(&mut self, id: Id, state: State) {
+        let request = self.requests.get_mut(id).expect("a request under way");
+        self.under_way -= request.is_under_way() as usize;
+        request.state = state;
+        self.under_way += request.is_under_way() as usize;
+    }
+
+    /// Completes the request; a forgotten one vanishes.
+    #[inline]
+    pub fn complete(&mut self, id: Id, completion: Completion) {
+        self.set_state(id, State::Complete(completion));
+        let request = self.requests.get_mut(id).expect("a request under way");
+        request.buffer = Buffer::EMPTY;
+        if request.forgotten {
+            self.requests.remove(id);
+        }
+    }
+
+    /// Lets a control packet follow all that was given to the peer's outbox before.
+    pub fn post(&mut self, peer: Peer, control: Control) {
+        self.enqueue(peer, Waiting::Control(control));
+    }
+
+    /// Appends to the peer's outbox. What is meant for a broken peer is dropped: all its requests
+    /// have failed already.
+    pub fn enqueue(&mut self, peer: Peer, item: Waiting) {
+        let Some(state) = self.peers.open(peer) else { return };
+        if state.broken.is_some() {
+            return;
+        }
+        state.outbox.push_back(item);
+        if !state.listed {
+            state.listed = true;
+            self.work.outboxes.push(peer);
+        }
+    }
+
+    /// Gives the peer up: everything under way with it fails.
+    #[cold]
+    pub fn break_peer(&mut self, peer: Peer, fault: Fault) {
+        let Some(state) = self.peers.open(peer) else { return };
+        if state.broken.is_some() {
+            return;
+        }
+        state.broken = Some(Box::new(fault));
+        state.outbox.clear();
+        state.early.clear();
+        state.update_eager();
+        let concerned: Vec<Id> = self
+            .requests
+            .iter()
+            .filter(|(_, r)| r.peer == peer && r.is_under_way())
+            .map(|(id, _)| id)
+            .collect();
+        concerned.into_iter().for_each(|id| self.fail(id));
+    }
+
+    /// Fails a request of a broken peer, unless a transfer still touches its memory: then the
+    /// transfer's end does.
+    fn fail(&mut self, id: Id) {
+        match self.requests.get(id).expect("listed just now").state {
+            State::Offered(outgoing) => self.fail_outgoing(id, outgoing),
+            State::Incoming(incoming) => self.fail_incoming(id, incoming),
+            _ => self.complete_broken(id),
+        }
+    }
+
+    /// Completes a request with its peer's fault.
+    pub fn complete_broken(&mut self, id: Id) {
+        let request = self.requests.get(id).expect("a request under way");
+        let (peer, source, tag) = (request.peer, request.source, request.tag);
+        self.complete(id, not_done(source, tag, Some(self.failure_of(peer))));
+    }
+
+    /// Why the peer is broken.
+    pub fn failure_of(&self, peer: Peer) -> Failure {
+        let fault = self.peers.look(peer).and_then(|state| state.broken.clone());
+        Failure::Channel(fault.expect("asked only of broken peers"))
+    }
+
+    /// Whether the peer was given up.
+    pub fn is_broken(&self, peer: Peer) -> bool {
+        self.peers.look(peer).is_some_and(|state| state.broken.is_some())
+    }
+}

@@ -1,0 +1,50 @@
+//! What is pending, in words: for reports of programs that hang.
+
+use crate::core::Core;
+use crate::request::{Request, State};
+use crate::{ANY_SOURCE, ANY_TAG};
+
+impl Core {
+    /// A line for each operation that is not complete, and for each message that nobody asked for.
+    pub fn describe(&self) -> Vec<String> {
+        let pending = self.requests.iter().filter_map(|(_, request)| describe_request(request));
+        let unexpected = self.unexpected.iter().map(|(key, arrived)| {
+            let (source, tag, context) = (key.source, key.tag, key.context);
+            let (bytes, peer) = (arrived.bytes, arrived.peer);
+            format!("message from rank {source} (process {peer}), tag {tag}, context {context:#x}, {bytes} bytes: no receive asked for it yet")
+        });
+        pending.chain(unexpected).collect()
+    }
+}
+
+fn describe_request(request: &Request) -> Option<String> {
+    let verb = match request.state {
+        State::Complete(_) => return None,
+        State::Posted(_) | State::Incoming(_) => "receive",
+        _ => "send",
+    };
+    let stage = match request.state {
+        State::Queued => "waits for room in the channel",
+        State::AwaitMatch => "waits for the receiver to match it",
+        State::Offered(_) => "announced, waits for the receiver or is being moved",
+        State::Posted(_) => "waits for a message",
+        State::Incoming(_) => "matched, is being moved",
+        State::Complete(_) => return None,
+    };
+    Some(format!(
+        "{verb} {}, tag {}, context {:#x}, {} bytes: {stage}",
+        other_side(request),
+        if request.tag == ANY_TAG { "any".into() } else { request.tag.to_string() },
+        request.context,
+        request.buffer.len(),
+    ))
+}
+
+fn other_side(request: &Request) -> String {
+    match request.state {
+        State::Posted(_) if request.source == ANY_SOURCE => "from any rank".into(),
+        State::Posted(_) => format!("from rank {}", request.source),
+        State::Incoming(_) => format!("from rank {} (process {})", request.source, request.peer),
+        _ => format!("to process {}", request.peer),
+    }
+}

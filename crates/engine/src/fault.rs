@@ -1,0 +1,70 @@
+//! The engine's own failures, in four parts.
+
+use verbena_channel::packet::Header;
+use verbena_channel::{Channel, Fault, Peer};
+
+/// No channel takes packets to `peer`.
+pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Box<dyn Channel>]) -> Fault {
+    let names: Vec<_> = channels.iter().map(|c| c.name()).collect();
+    Fault {
+        what: "no channel reaches the process".into(),
+        on: format!("from process {me} to process {peer}; channels open here: {}", list(&names)),
+        cause:
+            "the two processes are on different machines and no network channel is open, or VERBENA_CHANNELS \
+                leaves out the one that joins them"
+                .into(),
+        remedy: "run `verbena info` on both machines to see their channels; unset VERBENA_CHANNELS".into(),
+    }
+}
+
+/// The job has no process of that number.
+pub(crate) fn no_such_process(me: Peer, peer: Peer, size: u32) -> Fault {
+    Fault {
+        what: "there is no such process in the job".into(),
+        on: format!("from process {me} to process {peer} of a job of {size}"),
+        cause: "a rank was translated to a process that does not exist: a defect of Verbena".into(),
+        remedy: "please report it with the program that shows it".into(),
+    }
+}
+
+/// A channel that promised order did not keep it, or lost a packet.
+pub(crate) fn out_of_order(me: Peer, peer: Peer, channel: &str, expected: u32, got: u32) -> Fault {
+    Fault {
+        what: format!("the channel {channel} lost or reordered packets"),
+        on: format!("from process {peer} to process {me}: packet {got} came when {expected} was due"),
+        cause: "memory shared by the two processes was overwritten, or a defect of the channel".into(),
+        remedy: "check the program for writes out of bounds; try other channels with VERBENA_CHANNELS".into(),
+    }
+}
+
+/// More packets than allowed came before one that is missing.
+pub(crate) fn gap_too_long(me: Peer, peer: Peer, expected: u32, held: usize) -> Fault {
+    Fault {
+        what: "a packet is missing".into(),
+        on: format!(
+            "from process {peer} to process {me}: packet {expected} is missing, {held} later ones came"
+        ),
+        cause: "the network lost it and the channel did not send it again".into(),
+        remedy: "check the network; please report it if it happens again".into(),
+    }
+}
+
+/// A packet makes no sense.
+pub(crate) fn malformed(me: Peer, peer: Peer, header: &Header, bytes: usize) -> Fault {
+    Fault {
+        what: format!("a packet of kind {:?} makes no sense", header.kind),
+        on: format!(
+            "from process {peer} to process {me}: {bytes} bytes of payload, length {}",
+            header.length
+        ),
+        cause:
+            "memory shared by the two processes was overwritten, or they run different versions of Verbena"
+                .into(),
+        remedy: "use one version of Verbena for the whole job; check the program for writes out of bounds"
+            .into(),
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}

@@ -1,0 +1,132 @@
+//! What the engine takes and gives: messages, requests, completions, settings.
+
+use verbena_channel::memory::Buffer;
+use verbena_channel::{Fault, Peer};
+
+/// Matches any source rank (`MPI_ANY_SOURCE`).
+pub const ANY_SOURCE: i32 = -1;
+/// Matches any tag (`MPI_ANY_TAG`).
+pub const ANY_TAG: i32 = -2;
+
+/// When a send counts as complete (MPI-5.0, 3.4). Buffered mode is made of `Standard` by the layer above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// When the buffer may be used again.
+    Standard,
+    /// When moreover the receive was matched (`MPI_Ssend`).
+    Synchronous,
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub struct Send {
+    /// The process that it goes to.
+    pub peer: Peer,
+    /// Matching context (communicator and kind of traffic).
+    pub context: u64,
+    /// Rank of this process in the communicator: what the receiver matches as source.
+    pub source: i32,
+    /// Tag, not negative.
+    pub tag: i32,
+    /// The bytes.
+    pub buffer: Buffer,
+    /// When it counts as complete.
+    pub mode: Mode,
+}
+
+/// A message to be received.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    /// Matching context.
+    pub context: u64,
+    /// Rank of the sender in the communicator, or [`ANY_SOURCE`].
+    pub source: i32,
+    /// Tag, or [`ANY_TAG`].
+    pub tag: i32,
+    /// Where the bytes go; a longer message is truncated and the completion says so.
+    pub buffer: Buffer,
+}
+
+/// An operation under way. Valid until [`Engine::take`] returned its completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId {
+    /// Place in the engine's table.
+    pub index: u32,
+    /// Tells this use of the place from earlier ones.
+    pub generation: u32,
+}
+
+/// A message taken out of matching by [`Engine::match_probe`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageId {
+    /// Place in the engine's table.
+    pub index: u32,
+    /// Tells this use of the place from earlier ones.
+    pub generation: u32,
+}
+
+/// What is known of a message before it is received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Rank of the sender in the communicator.
+    pub source: i32,
+    /// Tag.
+    pub tag: i32,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Rank of the sender in the communicator (receives only; sends report their own).
+    pub source: i32,
+    /// Tag of the message.
+    pub tag: i32,
+    /// Bytes received (at most the buffer's length) or sent.
+    pub bytes: u64,
+    /// The operation was cancelled.
+    pub cancelled: bool,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+}
+
+/// Why an operation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The message was longer than the buffer (`MPI_ERR_TRUNCATE`).
+    Truncated {
+        /// Bytes that were sent.
+        sent: u64,
+        /// Bytes that the buffer holds.
+        room: u64,
+    },
+    /// The channel to the peer failed (boxed: failures are rare, completions are not).
+    Channel(Box<Fault>),
+}
+
+/// A command's answer.
+#[derive(Clone, Debug)]
+pub enum Posted {
+    /// Already complete; no request was made.
+    Done(Completion),
+    /// Under way.
+    Pending(RequestId),
+}
+
+/// The engine's settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bytes of unexpected messages held for one peer before it is asked to send by rendezvous.
+    pub unexpected_bytes_max: usize,
+    /// Piece of a shared copy that one side claims at a time, in bytes.
+    pub claim_bytes: usize,
+    /// Whether both sides of a rendezvous may copy.
+    pub copy_by_both: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { unexpected_bytes_max: 4 << 20, claim_bytes: 128 << 10, copy_by_both: true }
+    }
+}

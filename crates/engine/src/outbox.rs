@@ -1,0 +1,113 @@
+//! What goes out: to the channel at once if it has room, else through the peer's outbox, in order.
+
+use crate::Engine;
+use crate::counters::ChannelCounters;
+use crate::fault;
+use crate::peer::{PeerState, Route, Waiting, choose_route};
+use verbena_channel::packet::Header;
+use verbena_channel::{Channel, Fault, Payload, Peer, SendError};
+
+/// Waiting packets of one peer that are sent per call of progress.
+const FLUSH_MAX: usize = 64;
+
+/// What the channel said to a packet.
+pub(crate) enum Given {
+    Taken,
+    Full,
+    Broken(Fault),
+}
+
+/// Numbers a packet and gives it to the peer's channel. The peer must have a route.
+#[inline]
+pub(crate) fn give(
+    channels: &mut [Box<dyn Channel>],
+    tally: &mut [ChannelCounters],
+    state: &mut PeerState,
+    peer: Peer,
+    mut header: Header,
+    payload: Payload<'_>,
+) -> Given {
+    let channel = state.route.as_ref().expect("a route").packets;
+    header.sequence = state.next;
+    let bytes = payload.len() as u64;
+    match channels[channel].send(peer, &header, payload) {
+        Ok(()) => {
+            state.next = state.next.wrapping_add(1);
+            tally[channel].packets_sent += 1;
+            tally[channel].bytes_sent += bytes;
+            Given::Taken
+        }
+        Err(SendError::Full) => {
+            tally[channel].full += 1;
+            Given::Full
+        }
+        Err(SendError::Broken(fault)) => Given::Broken(fault),
+    }
+}
+
+impl Engine {
+    /// The ways to the peer, found at the first use. `None` if there are none or the peer is broken; the
+    /// peer's state then holds the reason, unless the job has no such process.
+    pub(crate) fn route(&mut self, peer: Peer) -> Option<Route> {
+        let state = self.core.peers.open(peer)?;
+        if state.route.is_some() || state.broken.is_some() {
+            return state.route.filter(|_| state.broken.is_none());
+        }
+        let Some(route) = choose_route(&mut self.channels, peer) else {
+            let fault = fault::unreachable(self.core.me, peer, &self.channels);
+            self.core.break_peer(peer, fault);
+            return None;
+        };
+        state.route = Some(route);
+        state.update_eager();
+        Some(route)
+    }
+
+    /// Sends what waits, for every peer; returns whether anything was taken.
+    pub(crate) fn flush(&mut self) -> bool {
+        let mut taken = false;
+        let mut at = 0;
+        while let Some(&peer) = self.core.work.outboxes.get(at) {
+            taken |= self.flush_peer(peer);
+            let state = self.core.peers.open(peer).expect("a listed peer");
+            if state.outbox.is_empty() {
+                state.listed = false;
+                self.core.work.outboxes.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        taken
+    }
+
+    /// Sends what waits for this peer while the channel takes it, up to a bound.
+    fn flush_peer(&mut self, peer: Peer) -> bool {
+        if self.route(peer).is_none() {
+            return false;
+        }
+        for sent in 0..FLUSH_MAX {
+            let Some(state) = self.core.peers.get(peer) else { return false };
+            let given = match state.outbox.front() {
+                None => return sent > 0,
+                Some(Waiting::Message(id)) => {
+                    let id = *id;
+                    self.transmit(id)
+                }
+                Some(Waiting::Control(control)) => {
+                    let control = *control;
+                    let payload = Payload::Bytes(control.payload());
+                    give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload)
+                }
+            };
+            match given {
+                Given::Taken => drop(self.core.peers.get(peer).and_then(|state| state.outbox.pop_front())),
+                Given::Full => return sent > 0,
+                Given::Broken(fault) => {
+                    self.core.break_peer(peer, fault);
+                    return true;
+                }
+            }
+        }
+        true
+    }
+}

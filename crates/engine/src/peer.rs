@@ -1,0 +1,164 @@
+//! What is known of one peer. Made at the first message from or to it.
+
+use crate::slab::Id;
+use crate::wire::Control;
+use std::collections::{BTreeMap, VecDeque};
+use verbena_channel::packet::Header;
+use verbena_channel::{Channel, Fault, Peer, Reach};
+
+/// The ways to a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    /// The channel for packets (index in the engine's list).
+    pub packets: usize,
+    /// The largest packet payload in bytes.
+    pub packet_bytes_max: usize,
+    /// The largest message in bytes that is sent at once.
+    pub eager_bytes_max: usize,
+    /// The channel for memory, if any offers it.
+    pub memory: Option<usize>,
+    /// What the memory channel can do.
+    pub get: bool,
+    /// As `get`.
+    pub put: bool,
+    /// From this length on it is worth it.
+    pub memory_bytes_min: usize,
+}
+
+/// Something that waits for room in the channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waiting {
+    /// A send's first packet; the request knows the rest.
+    Message(Id),
+    /// A control packet.
+    Control(Control),
+}
+
+/// A packet that came before its turn.
+#[derive(Debug)]
+pub(crate) struct Early {
+    pub header: Header,
+    pub payload: Vec<u8>,
+}
+
+/// The state of one peer.
+pub(crate) struct PeerState {
+    /// The longest message to be sent eagerly now; -1 if the peer is not ready (no route yet, or broken),
+    /// so that the hot path needs one comparison.
+    pub eager_now: i64,
+    pub route: Option<Route>,
+    /// Sequence number of the next packet to it.
+    pub next: u32,
+    /// Sequence number of the next packet from it.
+    pub expected: u32,
+    /// What waits for room, in order.
+    pub outbox: VecDeque<Waiting>,
+    /// Whether it is on the list of peers with something waiting.
+    pub listed: bool,
+    /// Packets that came too early, by sequence number.
+    pub early: BTreeMap<u32, Early>,
+    /// Bytes of its unexpected messages that are held here.
+    pub held_bytes: usize,
+    /// It was asked to send by rendezvous only.
+    pub throttling: bool,
+    /// It asked for rendezvous only.
+    pub throttled: bool,
+    /// Why it cannot be reached any more.
+    pub broken: Option<Box<Fault>>,
+}
+
+impl PeerState {
+    fn new() -> PeerState {
+        PeerState {
+            eager_now: -1,
+            route: None,
+            next: 0,
+            expected: 0,
+            outbox: VecDeque::new(),
+            listed: false,
+            early: BTreeMap::new(),
+            held_bytes: 0,
+            throttling: false,
+            throttled: false,
+            broken: None,
+        }
+    }
+
+    /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once: nothing
+    /// of them is held but the header.
+    pub fn update_eager(&mut self) {
+        self.eager_now = match (&self.route, &self.broken) {
+            (Some(_), None) if self.throttled => 0,
+            (Some(route), None) => route.eager_bytes_max as i64,
+            _ => -1,
+        };
+    }
+}
+
+/// All peers: a pointer each, and the rest when they are met.
+pub(crate) struct Peers {
+    slots: Vec<Option<Box<PeerState>>>,
+    size: u32,
+}
+
+impl Peers {
+    pub fn new(size: u32) -> Peers {
+        Peers { slots: Vec::new(), size }
+    }
+
+    /// The peer, if it was met.
+    #[inline]
+    pub fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
+        self.slots.get_mut(peer as usize)?.as_deref_mut()
+    }
+
+    /// As [`Peers::get`], to look only.
+    pub fn look(&self, peer: Peer) -> Option<&PeerState> {
+        self.slots.get(peer as usize)?.as_deref()
+    }
+
+    /// The peer, made now if it is new; `None` if the job has no such process.
+    #[inline]
+    pub fn open(&mut self, peer: Peer) -> Option<&mut PeerState> {
+        let at = peer as usize;
+        if self.slots.get(at).is_none_or(Option::is_none) {
+            self.make(peer)?;
+        }
+        self.slots[at].as_deref_mut()
+    }
+
+    #[cold]
+    fn make(&mut self, peer: Peer) -> Option<()> {
+        if peer >= self.size {
+            return None;
+        }
+        if self.slots.len() <= peer as usize {
+            self.slots.resize_with(peer as usize + 1, || None);
+        }
+        self.slots[peer as usize] = Some(Box::new(PeerState::new()));
+        Some(())
+    }
+}
+
+/// Chooses the channels for `peer` by what they can do: packets over the quickest that moves packets,
+/// memory over the quickest that moves memory. `None` if no channel takes packets to it.
+pub(crate) fn choose_route(channels: &mut [Box<dyn Channel>], peer: Peer) -> Option<Route> {
+    let reaches: Vec<(usize, Reach)> =
+        channels.iter_mut().enumerate().filter_map(|(i, c)| Some((i, c.reach(peer)?))).collect();
+    // `min_by_key` takes the first of equals, which keeps the order of preference.
+    let quickest = |wanted: &dyn Fn(&Reach) -> bool| {
+        reaches.iter().filter(|(_, reach)| wanted(reach)).min_by_key(|(_, reach)| reach.latency_ns).copied()
+    };
+    let (packets, reach) = quickest(&|reach| reach.packet_bytes_max > 0)?;
+    let memory =
+        quickest(&|reach| reach.get && reach.put).or_else(|| quickest(&|reach| reach.get || reach.put));
+    Some(Route {
+        packets,
+        packet_bytes_max: reach.packet_bytes_max,
+        eager_bytes_max: reach.eager_bytes_max.min(reach.packet_bytes_max),
+        memory: memory.map(|(channel, _)| channel),
+        get: memory.is_some_and(|(_, reach)| reach.get),
+        put: memory.is_some_and(|(_, reach)| reach.put),
+        memory_bytes_min: memory.map_or(0, |(_, reach)| reach.memory_bytes_min),
+    })
+}

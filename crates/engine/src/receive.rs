@@ -1,0 +1,83 @@
+//! Receiving and probing.
+
+use crate::matching::MatchKey;
+use crate::request::{Request, State, received};
+use crate::unexpected::{Arrived, Body};
+use crate::wire::Control;
+use crate::{Engine, Envelope, MessageId, Posted, Receive};
+use verbena_channel::memory::Buffer;
+use verbena_channel::packet::Kind;
+
+impl Engine {
+    /// Takes the message that is there, or waits for it in the posted queue.
+    #[inline]
+    pub(crate) fn receive_or_post(&mut self, receive: Receive) -> Posted {
+        let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
+        if let Some(node) = self.core.unexpected.find(&key) {
+            let message = self.core.unexpected.key(node);
+            let arrived = self.core.unexpected.remove(node);
+            return self.consume(message, arrived, receive.buffer);
+        }
+        let id = self.core.add(posted_request(&key, receive.buffer));
+        let node = self.core.posted.push(key, id);
+        self.core.requests.get_mut(id).expect("added just now").state = State::Posted(node);
+        Posted::Pending(id.into())
+    }
+
+    /// Receives a message that has been matched.
+    pub(crate) fn consume(&mut self, key: MatchKey, arrived: Arrived, buffer: Buffer) -> Posted {
+        let peer = arrived.peer;
+        match arrived.body {
+            Body::Whole(data) => self.consume_whole(key, peer, data, &buffer),
+            Body::Synchronous(data, sender) => {
+                self.core.post(peer, Control::new(Kind::Matched, sender));
+                self.consume_whole(key, peer, data, &buffer)
+            }
+            Body::Offer(offer) => {
+                let id = self.core.add(posted_request(&key, buffer));
+                self.core.accept(id, peer, &key, offer, arrived.bytes);
+                self.begin(id);
+                self.flush();
+                self.posted(id)
+            }
+        }
+    }
+
+    fn consume_whole(&mut self, key: MatchKey, peer: u32, data: Vec<u8>, buffer: &Buffer) -> Posted {
+        let (len, room) = (data.len(), buffer.len());
+        buffer.copy_in(0, &data[..len.min(room)]);
+        self.core.release(peer, data);
+        if !self.core.work.outboxes.is_empty() {
+            self.flush();
+        }
+        Posted::Done(received(key.source, key.tag, len as u64, room as u64))
+    }
+
+    pub(crate) fn look(&mut self, context: u64, source: i32, tag: i32) -> Option<(u32, Envelope)> {
+        let node = self.core.unexpected.find(&MatchKey { context, source, tag })?;
+        let key = self.core.unexpected.key(node);
+        let bytes = self.core.unexpected.get(node).bytes;
+        Some((node, Envelope { source: key.source, tag: key.tag, bytes }))
+    }
+
+    pub(crate) fn take_out(&mut self, node: u32) -> MessageId {
+        let key = self.core.unexpected.key(node);
+        let arrived = self.core.unexpected.remove(node);
+        self.core.messages.insert((key, arrived)).into()
+    }
+}
+
+/// A receive that is not matched yet; its place in the queue is filled in when it has one.
+fn posted_request(key: &MatchKey, buffer: Buffer) -> Request {
+    Request {
+        peer: 0,
+        context: key.context,
+        source: key.source,
+        tag: key.tag,
+        buffer,
+        synchronous: false,
+        cancelling: false,
+        forgotten: false,
+        state: State::Posted(u32::MAX),
+    }
+}

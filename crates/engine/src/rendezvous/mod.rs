@@ -1,0 +1,94 @@
+//! Long messages: announced first, moved when the receive is there.
+//!
+//! The sender announces (`RequestToSend`), with a key of its memory where a channel can read it. The receiver,
+//! once matched, chooses:
+//! - *pull*: it reads the sender's memory piece by piece, and at the end says `Finish`. For a message of at
+//!   least two pieces it invites the sender to write pieces from the back while it reads from the front;
+//! - *stream*: it says `ClearToSend` and the sender sends `Data` packets.
+//!
+//! Who copies what is decided by the receiver alone: a sender that is in the library asks (`Claim` with
+//! `WANT`), the receiver grants a piece, the sender writes it and reports. So the receiver never
+//! waits for a sender that is busy elsewhere, and it completes only when no grant is open: the sender
+//! can never write into a buffer that the program has back.
+//!
+//! Whatever fails, the receiver still has a way on: a failed write is read instead, and after a failed read
+//! all that is not in place yet is streamed. A piece that is copied twice does no harm.
+
+pub(crate) mod receiver;
+pub(crate) mod sender;
+
+use crate::core::Core;
+use crate::slab::Id;
+use crate::wire::Reader;
+use verbena_channel::packet::Header;
+use verbena_channel::{Fault, Peer};
+
+pub(crate) use receiver::Incoming;
+pub(crate) use sender::Outgoing;
+
+/// Pieces that a sender may hold at once: the one it writes and the next, so that it need not wait for grants.
+pub(crate) const GRANTS_MAX: usize = 2;
+/// Reads or writes of one message that are under way at once on a channel that does them in the background.
+pub(crate) const TRANSFERS_MAX: u32 = 4;
+/// Data packets of one message per call of progress.
+pub(crate) const STREAM_PACKETS_MAX: usize = 16;
+
+/// Some bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub offset: u64,
+    pub len: u64,
+}
+
+impl Piece {
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+
+    /// The smallest span that holds both.
+    pub fn union(self, other: Piece) -> Piece {
+        let offset = self.offset.min(other.offset);
+        Piece { offset, len: self.end().max(other.end()) - offset }
+    }
+
+    /// Whether it is not empty and lies within a message of `bytes`.
+    pub fn is_within(&self, bytes: u64) -> bool {
+        self.len > 0 && self.len <= bytes && self.offset <= bytes - self.len
+    }
+}
+
+/// What a token given to a channel stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TransferNote {
+    pub request: Id,
+    pub piece: Piece,
+    /// A write by the sender; else a read by the receiver.
+    pub put: bool,
+    pub channel: usize,
+}
+
+impl Core {
+    /// A transfer in the background has ended.
+    pub fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
+        let Some(note) = self.transfers.remove(Id::of(token)) else { return };
+        match note.put {
+            true => self.put_ended(note, outcome.is_ok()),
+            false => self.get_ended(note, outcome.is_ok()),
+        }
+    }
+
+    /// A packet about shared copying, either way.
+    pub fn claim(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        use crate::wire::{DONE, FAILED, GRANT, WANT};
+        let piece = Piece { offset: header.length, len: Reader(payload).word()? };
+        let id = Id::of(header.context);
+        match header.flags {
+            WANT => self.help_wanted(peer, id),
+            GRANT => self.granted(peer, id, piece)?,
+            DONE => self.help_ended(peer, id, piece, true)?,
+            FAILED => self.help_ended(peer, id, piece, false)?,
+            _ => return None,
+        }
+        Some(())
+    }
+}

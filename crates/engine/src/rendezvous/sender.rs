@@ -1,0 +1,243 @@
+//! The sending side of a rendezvous.
+
+use super::{GRANTS_MAX, Piece, STREAM_PACKETS_MAX, TransferNote};
+use crate::Engine;
+use crate::core::Core;
+use crate::outbox::{Given, give};
+use crate::request::{State, sent};
+use crate::slab::Id;
+use crate::wire::{Control, DONE, FAILED, MEMORY, Memory, Reader, WANT, name_hash};
+use crate::{Completion, Failure};
+use verbena_channel::packet::{Header, Kind};
+use verbena_channel::{Key, Payload, Peer, Transfer};
+
+/// A long message that waits for its receiver, or is being moved.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    /// Own memory that the receiver may read, with its channel.
+    exposed: Option<(usize, Key)>,
+    /// The receiver's request, once it answered.
+    receiver: u64,
+    /// The receiver's memory, if it invited to write there.
+    target: Option<Key>,
+    /// Pieces granted and not yet begun.
+    grants: [Option<Piece>; GRANTS_MAX],
+    /// Writes under way.
+    writes: u32,
+    /// What is still to be streamed.
+    stream: Option<Piece>,
+    /// Whether it is on the list of work.
+    listed: bool,
+}
+
+impl Outgoing {
+    pub fn new(exposed: Option<(usize, Key)>) -> Outgoing {
+        Outgoing { exposed, ..Outgoing::default() }
+    }
+
+    fn take_grant(&mut self) -> Option<Piece> {
+        self.grants.iter_mut().find_map(Option::take)
+    }
+
+    fn has_work(&self) -> bool {
+        self.stream.is_some() || self.grants.iter().any(Option::is_some)
+    }
+}
+
+impl Core {
+    fn outgoing_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Outgoing)> {
+        let request = self.requests.get(id).filter(|r| r.peer == peer)?;
+        let State::Offered(outgoing) = request.state else { return None };
+        Some((outgoing, self.outgoing.get_mut(outgoing)?))
+    }
+
+    /// The receiver is ready for data, or invites to help.
+    pub fn clear_to_send(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        let mut reader = Reader(payload);
+        let (receiver, bytes) = (reader.word()?, reader.word()?);
+        let id = Id::of(header.context);
+        if header.flags & MEMORY != 0 {
+            let memory = reader.memory()?;
+            self.invited(peer, id, receiver, memory);
+            return Some(());
+        }
+        let piece = Piece { offset: header.length, len: bytes };
+        let Some(request) = self.requests.get(id) else { return Some(()) };
+        let within = piece.is_within(request.buffer.len() as u64);
+        let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return Some(()) };
+        if !within || outgoing.stream.is_some() {
+            return None;
+        }
+        (outgoing.receiver, outgoing.stream) = (receiver, Some(piece));
+        self.list_push(peer, id);
+        Some(())
+    }
+
+    /// Says yes to an invitation if this side can write there.
+    fn invited(&mut self, peer: Peer, id: Id, receiver: u64, memory: Memory) {
+        let contiguous = self.requests.get(id).is_some_and(|r| r.buffer.region().is_some());
+        let route = self.peers.get(peer).and_then(|state| state.route);
+        let can = route.is_some_and(|route| {
+            let known = route.memory.is_some_and(|c| name_hash(self.tally[c].name) == memory.channel);
+            known && route.put
+        });
+        let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return };
+        outgoing.receiver = receiver;
+        if contiguous && can {
+            outgoing.target = Some(memory.key);
+            self.post(peer, Control::new(Kind::Claim, receiver).flags(WANT).word(0));
+        }
+    }
+
+    /// The receiver leaves a piece to this side.
+    pub fn granted(&mut self, peer: Peer, id: Id, piece: Piece) -> Option<()> {
+        let Some(request) = self.requests.get(id) else { return Some(()) };
+        let within = piece.is_within(request.buffer.len() as u64);
+        let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return Some(()) };
+        let free = outgoing.grants.iter_mut().find(|grant| grant.is_none())?;
+        if !within || outgoing.target.is_none() {
+            return None;
+        }
+        *free = Some(piece);
+        self.list_push(peer, id);
+        Some(())
+    }
+
+    fn list_push(&mut self, peer: Peer, id: Id) {
+        if let Some((_, outgoing)) = self.outgoing_of(peer, id)
+            && !std::mem::replace(&mut outgoing.listed, true)
+        {
+            self.work.push.push_back(id);
+        }
+    }
+
+    /// The receiver has all.
+    pub fn finished(&mut self, peer: Peer, header: &Header) {
+        let id = Id::of(header.context);
+        if let Some((place, _)) = self.outgoing_of(peer, id) {
+            self.end_sent(id, place);
+        }
+    }
+
+    fn end_sent(&mut self, id: Id, place: Id) {
+        let request = self.requests.get(id).expect("a send");
+        let completion = sent(request.source, request.tag, request.buffer.len() as u64);
+        self.end_outgoing(id, place, completion);
+    }
+
+    /// Ends the exposure and completes.
+    pub fn end_outgoing(&mut self, id: Id, place: Id, completion: Completion) {
+        let peer = self.requests.get(id).expect("a send").peer;
+        let outgoing = self.outgoing.remove(place).expect("a rendezvous");
+        if let Some((channel, key)) = outgoing.exposed {
+            self.work.conceal.push((channel, peer, key));
+        }
+        self.complete(id, completion);
+    }
+
+    /// The peer is broken: fails the send once no write reads its buffer any more.
+    pub fn fail_outgoing(&mut self, id: Id, place: Id) {
+        if self.outgoing.get(place).is_none_or(|outgoing| outgoing.writes > 0) {
+            return;
+        }
+        let request = self.requests.get(id).expect("a send");
+        let failure: Failure = self.failure_of(request.peer);
+        let completion = crate::request::not_done(request.source, request.tag, Some(failure));
+        self.end_outgoing(id, place, completion);
+    }
+
+    /// A write in the background has ended.
+    pub fn put_ended(&mut self, note: TransferNote, in_place: bool) {
+        let Some(request) = self.requests.get(note.request) else { return };
+        let peer = request.peer;
+        let Some((place, outgoing)) = self.outgoing_of(peer, note.request) else { return };
+        outgoing.writes -= 1;
+        if self.is_broken(peer) {
+            return self.fail_outgoing(note.request, place);
+        }
+        self.report(peer, note, in_place);
+    }
+
+    fn report(&mut self, peer: Peer, note: TransferNote, in_place: bool) {
+        if in_place {
+            self.tally[note.channel].put_bytes += note.piece.len;
+        }
+        let Some((_, outgoing)) = self.outgoing_of(peer, note.request) else { return };
+        let control = Control::new(Kind::Claim, outgoing.receiver).length(note.piece.offset);
+        self.post(peer, control.flags(if in_place { DONE } else { FAILED }).word(note.piece.len));
+    }
+}
+
+impl Engine {
+    /// Writes one granted piece and streams some packets; returns whether anything moved.
+    pub(crate) fn push(&mut self, id: Id) -> bool {
+        let Some(request) = self.core.requests.get(id) else { return false };
+        let peer = request.peer;
+        let Some((_, outgoing)) = self.core.outgoing_of(peer, id) else { return false };
+        outgoing.listed = false;
+        let wrote = self.push_piece(peer, id).is_some();
+        let streamed = self.stream(peer, id);
+        if self.core.outgoing_of(peer, id).is_some_and(|(_, outgoing)| outgoing.has_work()) {
+            self.core.list_push(peer, id);
+        }
+        wrote || streamed
+    }
+
+    fn push_piece(&mut self, peer: Peer, id: Id) -> Option<()> {
+        let region = self.core.requests.get(id)?.buffer.region()?;
+        let channel = self.core.peers.get(peer)?.route?.memory?;
+        let (_, outgoing) = self.core.outgoing_of(peer, id)?;
+        let key = outgoing.target?;
+        let piece = outgoing.take_grant()?;
+        outgoing.writes += 1;
+        let note = TransferNote { request: id, piece, put: true, channel };
+        let token = self.core.transfers.insert(note);
+        let from = region.part(piece.offset as usize, piece.len as usize);
+        let outcome = self.channels[channel].put(peer, &key, piece.offset, from, token.number());
+        if !matches!(outcome, Ok(Transfer::Pending)) {
+            self.core.transfers.remove(token);
+            self.core.outgoing_of(peer, id)?.1.writes -= 1;
+            self.core.report(peer, note, outcome.is_ok());
+        }
+        Some(())
+    }
+
+    /// Sends data packets while the channel takes them, up to a bound.
+    fn stream(&mut self, peer: Peer, id: Id) -> bool {
+        for packet in 0..STREAM_PACKETS_MAX {
+            match self.stream_packet(peer, id) {
+                Some(Given::Taken) => {}
+                Some(Given::Full) | None => return packet > 0,
+                Some(Given::Broken(fault)) => {
+                    self.core.break_peer(peer, fault);
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    fn stream_packet(&mut self, peer: Peer, id: Id) -> Option<Given> {
+        let (place, outgoing) = self.core.outgoing_of(peer, id)?;
+        let (piece, receiver) = (outgoing.stream?, outgoing.receiver);
+        let state = self.core.peers.get(peer)?;
+        let route = state.route?;
+        // Control packets that wait go first; the channel is full anyway.
+        if !state.outbox.is_empty() {
+            return Some(Given::Full);
+        }
+        let len = piece.len.min(route.packet_bytes_max as u64);
+        let header = Header { context: receiver, length: piece.offset, ..Header::new(Kind::Data) };
+        let buffer = &self.core.requests.get(id)?.buffer;
+        let payload = Payload::Buffer { buffer, offset: piece.offset as usize, len: len as usize };
+        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+        if matches!(given, Given::Taken) {
+            let rest = Piece { offset: piece.offset + len, len: piece.len - len };
+            self.core.outgoing.get_mut(place)?.stream = (rest.len > 0).then_some(rest);
+            if rest.len == 0 {
+                self.core.end_sent(id, place);
+            }
+        }
+        Some(given)
+    }
+}

@@ -1,0 +1,143 @@
+//! Sending: at once where the channel takes the whole message, else by request.
+
+use crate::core::Core;
+use crate::fault;
+use crate::outbox::{Given, give};
+use crate::peer::{Route, Waiting};
+use crate::rendezvous::Outgoing;
+use crate::request::{Request, State, not_done, sent};
+use crate::slab::Id;
+use crate::wire::{Control, Memory, name_hash};
+use crate::{Engine, Failure, Mode, Posted, Send};
+use verbena_channel::packet::{Header, Kind};
+use verbena_channel::{Payload, Peer};
+
+impl Engine {
+    /// The hot path: a short message that the channel takes needs no request.
+    #[inline]
+    pub(crate) fn send_now(&mut self, send: &Send) -> bool {
+        let bytes = send.buffer.len();
+        let Some(state) = self.core.peers.get(send.peer) else { return false };
+        if bytes as i64 > state.eager_now || send.mode != Mode::Standard || !state.outbox.is_empty() {
+            return false;
+        }
+        let header = Header {
+            context: send.context,
+            source: send.source,
+            tag: send.tag,
+            length: bytes as u64,
+            ..Header::new(Kind::Eager)
+        };
+        let payload = Payload::Buffer { buffer: &send.buffer, offset: 0, len: bytes };
+        let given = give(&mut self.channels, &mut self.core.tally, state, send.peer, header, payload);
+        matches!(given, Given::Taken)
+    }
+
+    /// Everything else.
+    #[cold]
+    pub(crate) fn send_by_request(&mut self, send: Send) -> Posted {
+        if self.route(send.peer).is_none() {
+            let failure = self.core.failure_to(send.peer);
+            return Posted::Done(not_done(send.source, send.tag, Some(failure)));
+        }
+        let id = self.core.add(Request {
+            peer: send.peer,
+            context: send.context,
+            source: send.source,
+            tag: send.tag,
+            buffer: send.buffer,
+            synchronous: send.mode == Mode::Synchronous,
+            cancelling: false,
+            forgotten: false,
+            state: State::Queued,
+        });
+        self.transmit_or_queue(send.peer, id);
+        self.posted(id)
+    }
+
+    fn transmit_or_queue(&mut self, peer: Peer, id: Id) {
+        let waits = self.core.peers.get(peer).is_some_and(|state| !state.outbox.is_empty());
+        let given = if waits { Given::Full } else { self.transmit(id) };
+        match given {
+            Given::Taken => {}
+            Given::Full => self.core.enqueue(peer, Waiting::Message(id)),
+            Given::Broken(fault) => self.core.break_peer(peer, fault),
+        }
+    }
+
+    /// Sends the first packet of a message: all of it, or its announcement.
+    pub(crate) fn transmit(&mut self, id: Id) -> Given {
+        let request = self.core.requests.get(id).expect("a queued send");
+        let peer = request.peer;
+        let state = self.core.peers.get(peer).expect("a peer with a route");
+        match request.buffer.len() as i64 <= state.eager_now {
+            true => self.transmit_eager(peer, id),
+            false => self.announce(peer, id),
+        }
+    }
+
+    fn transmit_eager(&mut self, peer: Peer, id: Id) -> Given {
+        let request = self.core.requests.get(id).expect("a queued send");
+        let state = self.core.peers.get(peer).expect("a peer with a route");
+        let len = request.buffer.len();
+        let (kind, length) = match request.synchronous {
+            true => (Kind::EagerSync, id.number()),
+            false => (Kind::Eager, len as u64),
+        };
+        let header = Header { kind, length, ..match_header(request) };
+        let payload = Payload::Buffer { buffer: &request.buffer, offset: 0, len };
+        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+        if matches!(given, Given::Taken) {
+            match request.synchronous {
+                true => self.core.set_state(id, State::AwaitMatch),
+                false => {
+                    let completion = sent(header.source, header.tag, len as u64);
+                    self.core.complete(id, completion);
+                }
+            }
+        }
+        given
+    }
+
+    fn announce(&mut self, peer: Peer, id: Id) -> Given {
+        let exposed = self.expose(peer, id);
+        let request = self.core.requests.get(id).expect("a queued send");
+        let state = self.core.peers.get(peer).expect("a peer with a route");
+        let memory = exposed.map(|(c, key)| Memory { channel: name_hash(self.channels[c].name()), key });
+        let control = Control::new(Kind::RequestToSend, 0).word(id.number()).memory(memory.as_ref());
+        let length = request.buffer.len() as u64;
+        let flags = control.header.flags;
+        let header = Header { kind: Kind::RequestToSend, flags, length, ..match_header(request) };
+        let payload = Payload::Bytes(control.payload());
+        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+        if matches!(given, Given::Taken) {
+            let outgoing = self.core.outgoing.insert(Outgoing::new(exposed));
+            self.core.set_state(id, State::Offered(outgoing));
+        } else if let Some((channel, key)) = exposed {
+            self.channels[channel].conceal(peer, &key);
+        }
+        given
+    }
+
+    /// Lets the receiver read the message where it lies, if a channel can and it is worth it.
+    fn expose(&mut self, peer: Peer, id: Id) -> Option<(usize, verbena_channel::Key)> {
+        let Route { memory, get, memory_bytes_min, .. } = self.core.peers.get(peer)?.route?;
+        let region = self.core.requests.get(id)?.buffer.region()?;
+        let channel = memory.filter(|_| get && region.len() >= memory_bytes_min)?;
+        Some((channel, self.channels[channel].expose(peer, region)?))
+    }
+}
+
+impl Core {
+    /// Why nothing can be sent to this process.
+    fn failure_to(&self, peer: Peer) -> Failure {
+        if peer < self.size {
+            return self.failure_of(peer);
+        }
+        Failure::Channel(Box::new(fault::no_such_process(self.me, peer, self.size)))
+    }
+}
+
+fn match_header(request: &Request) -> Header {
+    Header { context: request.context, source: request.source, tag: request.tag, ..Header::new(Kind::Eager) }
+}

@@ -1,0 +1,85 @@
+//! Messages that came before their receive, and the bound on the memory that they take.
+
+use crate::core::Core;
+use crate::matching::MatchKey;
+use crate::wire::{Control, Memory};
+use verbena_channel::Peer;
+use verbena_channel::packet::Kind;
+
+/// A message without a receive.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub peer: Peer,
+    /// The message's length.
+    pub bytes: u64,
+    pub body: Body,
+}
+
+/// What is there of the message.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// All of it, and the sender's request waits for the match.
+    Synchronous(Vec<u8>, u64),
+    /// Its announcement.
+    Offer(Offer),
+}
+
+/// A long message that a sender announced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    /// The sender's request.
+    pub sender: u64,
+    /// Where the message lies, if it can be read there.
+    pub memory: Option<Memory>,
+}
+
+impl Arrived {
+    /// The sender's request, if it waits for an answer.
+    pub fn sender(&self) -> Option<u64> {
+        match &self.body {
+            Body::Whole(_) => None,
+            Body::Synchronous(_, sender) => Some(*sender),
+            Body::Offer(offer) => Some(offer.sender),
+        }
+    }
+}
+
+impl Core {
+    /// Holds a message until its receive comes.
+    pub fn hold(&mut self, key: MatchKey, arrived: Arrived) {
+        if let Body::Whole(data) | Body::Synchronous(data, _) = &arrived.body {
+            self.add_held(arrived.peer, data.len());
+        }
+        self.unexpected.push(key, arrived);
+    }
+
+    fn add_held(&mut self, peer: Peer, bytes: usize) {
+        self.counts.unexpected_bytes += bytes;
+        self.counts.unexpected_bytes_high =
+            self.counts.unexpected_bytes_high.max(self.counts.unexpected_bytes);
+        let limit = self.settings.unexpected_bytes_max;
+        let Some(state) = self.peers.open(peer) else { return };
+        state.held_bytes += bytes;
+        if state.held_bytes > limit && !state.throttling {
+            state.throttling = true;
+            self.counts.throttles += 1;
+            self.post(peer, Control::new(Kind::Throttle, 0).flags(1));
+        }
+    }
+
+    /// Gives the memory of a held message back.
+    pub fn release(&mut self, peer: Peer, data: Vec<u8>) {
+        let bytes = data.len();
+        self.pool.give_back(data);
+        self.counts.unexpected_bytes -= bytes;
+        let limit = self.settings.unexpected_bytes_max;
+        let Some(state) = self.peers.open(peer) else { return };
+        state.held_bytes -= bytes;
+        if state.throttling && state.held_bytes <= limit / 2 {
+            state.throttling = false;
+            self.post(peer, Control::new(Kind::Throttle, 0).flags(0));
+        }
+    }
+}

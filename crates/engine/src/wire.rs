@@ -1,0 +1,138 @@
+//! What the engine writes into headers and control payloads. The header itself is laid out in
+//! [`verbena_channel::packet`]; here is what each kind puts where.
+//!
+//! | kind | flags | context | length | payload |
+//! | --- | --- | --- | --- | --- |
+//! | `Eager` | | match | bytes | the message |
+//! | `EagerSync` | | match | sender's request | the message |
+//! | `Matched` | | sender's request | | |
+//! | `RequestToSend` | [`MEMORY`] | match | bytes | sender's request, memory if flagged |
+//! | `ClearToSend` | | sender's request | first byte | receiver's request, bytes |
+//! | `ClearToSend` | [`MEMORY`] | sender's request | | receiver's request, bytes, memory: an invitation to help |
+//! | `Data` | | receiver's request | first byte | the bytes |
+//! | `Finish` | | sender's request | bytes | |
+//! | `Claim` | [`WANT`] | receiver's request | | the sender would copy a part |
+//! | `Claim` | [`GRANT`] | sender's request | first byte | bytes: the sender may copy them |
+//! | `Claim` | [`DONE`], [`FAILED`] | receiver's request | first byte | bytes: they are in place, or not |
+//! | `Throttle` | 1 or 0 | | | |
+//! | `Cancel` | | match | sender's request | |
+//! | `CancelAnswer` | 1: cancelled | sender's request | | |
+//!
+//! "match" means that context, source and tag are those of the message. "memory" is the name of the memory
+//! channel (hashed) and the key that it made.
+
+use verbena_channel::Key;
+use verbena_channel::packet::{Header, Kind};
+
+/// The payload ends with a description of memory.
+pub(crate) const MEMORY: u8 = 1;
+/// The sender is in the library and would copy a part.
+pub(crate) const WANT: u8 = 1;
+/// The sender may copy this part.
+pub(crate) const GRANT: u8 = 2;
+/// The sender has copied this part.
+pub(crate) const DONE: u8 = 3;
+/// The sender could not copy this part.
+pub(crate) const FAILED: u8 = 4;
+
+/// The longest control payload that the engine builds.
+const PAYLOAD_MAX: usize = 52;
+const _: () = assert!(PAYLOAD_MAX <= verbena_channel::CONTROL_BYTES_MAX);
+
+/// Memory that a peer exposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// The name of the channel that made the key, hashed: the two ends may hold their channels in
+    /// different places.
+    pub channel: u32,
+    pub key: Key,
+}
+
+/// A packet without message bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Control {
+    pub header: Header,
+    payload: [u8; PAYLOAD_MAX],
+    len: u8,
+}
+
+impl Control {
+    /// A packet of this kind that answers to `context`.
+    pub fn new(kind: Kind, context: u64) -> Control {
+        let header = Header { context, ..Header::new(kind) };
+        Control { header, payload: [0; PAYLOAD_MAX], len: 0 }
+    }
+
+    pub fn flags(mut self, flags: u8) -> Control {
+        self.header.flags = flags;
+        self
+    }
+
+    pub fn length(mut self, length: u64) -> Control {
+        self.header.length = length;
+        self
+    }
+
+    pub fn word(self, word: u64) -> Control {
+        self.append(&word.to_le_bytes())
+    }
+
+    /// Appends the memory, if any, and flags it.
+    pub fn memory(self, memory: Option<&Memory>) -> Control {
+        match memory {
+            Some(memory) => self.append(&memory.channel.to_le_bytes()).append(&memory.key.0).flags(MEMORY),
+            None => self,
+        }
+    }
+
+    pub fn payload(&self) -> &[u8] {
+        &self.payload[..self.len as usize]
+    }
+
+    fn append(mut self, bytes: &[u8]) -> Control {
+        let at = self.len as usize;
+        self.payload[at..at + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len() as u8;
+        self
+    }
+}
+
+/// Reads a control payload; `None` where it is too short.
+pub(crate) struct Reader<'a>(pub &'a [u8]);
+
+impl Reader<'_> {
+    pub fn word(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    pub fn memory(&mut self) -> Option<Memory> {
+        let channel = u32::from_le_bytes(self.take()?);
+        Some(Memory { channel, key: Key(self.take()?) })
+    }
+
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+}
+
+/// A channel's name as it travels (FNV-1a, 32 bits).
+pub(crate) fn name_hash(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ byte as u32).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_packet_survives_the_wire() {
+        let memory = Memory { channel: name_hash("cma"), key: Key([9; 32]) };
+        let control = Control::new(Kind::ClearToSend, 1).word(2).word(3).memory(Some(&memory));
+        assert_eq!(control.header.flags, MEMORY);
+        let mut reader = Reader(control.payload());
+        assert_eq!((reader.word(), reader.word(), reader.memory()), (Some(2), Some(3), Some(memory)));
+        assert_eq!(reader.word(), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Two engines and a wire between them, in one thread.
+#![allow(dead_code)] // each test file uses its part of the harness
+
+pub mod wire;
+
+use std::sync::Arc;
+use verbena_channel::layout::Layout;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_engine::{
+    ANY_SOURCE, ANY_TAG, Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send, Settings,
+};
+use wire::{Wire, WireEnd};
+
+/// Matching context of all tests here.
+pub const CONTEXT: u64 = 7;
+
+/// Memory that a test owns; it is never freed, so that buffers of it stay valid whatever a test does.
+#[derive(Clone, Copy)]
+pub struct Bytes(Region);
+
+impl Bytes {
+    pub fn new(bytes: Vec<u8>) -> Bytes {
+        // SAFETY: leaked, so valid for ever; only the engine and `get` below touch it.
+        Bytes(unsafe { Region::of(bytes.leak()) })
+    }
+
+    pub fn zero(len: usize) -> Bytes {
+        Bytes::new(vec![0; len])
+    }
+
+    /// Bytes that tell their place and `seed`.
+    pub fn pattern(len: usize, seed: u8) -> Bytes {
+        Bytes::new((0..len).map(|i| (i / 251) as u8 ^ (i % 251) as u8 ^ seed).collect())
+    }
+
+    pub fn get(&self) -> Vec<u8> {
+        self.0.bytes().to_vec()
+    }
+
+    pub fn fill(&self, byte: u8) {
+        self.0.bytes_mut().fill(byte);
+    }
+
+    pub fn buffer(&self) -> Buffer {
+        Buffer::Contiguous(self.0)
+    }
+
+    /// Three bytes of every five.
+    pub fn strided(&self) -> Buffer {
+        let layout = Arc::new(Layout::new(vec![(1, 2), (4, 1)], 5));
+        // SAFETY: elements of five bytes that lie within the leaked memory.
+        unsafe { Buffer::strided(self.0.bytes_mut().as_mut_ptr(), self.0.len() / 5, &layout) }
+    }
+}
+
+/// The packed bytes of a buffer.
+pub fn packed(buffer: &Buffer) -> Vec<u8> {
+    let mut out = vec![0; buffer.len()];
+    buffer.copy_out(0, &mut out);
+    out
+}
+
+/// Two engines, processes 0 and 1 of 2.
+pub struct Pair {
+    pub engines: [Engine; 2],
+    pub wire: Wire,
+}
+
+impl Pair {
+    pub fn new(wire: Wire) -> Pair {
+        Pair::with(wire, Settings { claim_bytes: 1024, ..Settings::default() })
+    }
+
+    pub fn with(wire: Wire, settings: Settings) -> Pair {
+        let engine = |me: u32| Engine::new(me, 2, vec![Box::new(WireEnd::new(&wire, me))], settings);
+        Pair { engines: [engine(0), engine(1)], wire: wire.clone() }
+    }
+
+    pub fn send(&mut self, from: usize, tag: i32, buffer: Buffer) -> Posted {
+        self.send_in_mode(from, tag, buffer, Mode::Standard)
+    }
+
+    pub fn send_in_mode(&mut self, from: usize, tag: i32, buffer: Buffer, mode: Mode) -> Posted {
+        let peer = 1 - from as u32;
+        self.engines[from].send(Send { peer, context: CONTEXT, source: from as i32, tag, buffer, mode })
+    }
+
+    pub fn receive(&mut self, at: usize, source: i32, tag: i32, buffer: Buffer) -> Posted {
+        self.engines[at].receive(Receive { context: CONTEXT, source, tag, buffer })
+    }
+
+    pub fn receive_any(&mut self, at: usize, buffer: Buffer) -> Posted {
+        self.receive(at, ANY_SOURCE, ANY_TAG, buffer)
+    }
+
+    /// Progress on both sides, in turn, until nothing happens any more.
+    pub fn settle(&mut self) {
+        for _ in 0..100_000 {
+            let moved = [self.engines[0].progress(), self.engines[1].progress()];
+            if !moved[0] && !moved[1] && self.wire.is_idle() {
+                return;
+            }
+        }
+        panic!("the pair does not come to rest");
+    }
+
+    /// The completion, after both sides have settled.
+    pub fn end(&mut self, at: usize, posted: Posted) -> Completion {
+        self.settle();
+        match posted {
+            Posted::Done(completion) => completion,
+            Posted::Pending(id) => self.engines[at].take(id).unwrap_or_else(|| {
+                panic!("still pending: {:?} / {:?}", self.engines[0].describe(), self.engines[1].describe())
+            }),
+        }
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.engines.iter().all(Engine::is_quiet)
+    }
+}
+
+pub fn pending(posted: &Posted) -> RequestId {
+    match posted {
+        Posted::Pending(id) => *id,
+        Posted::Done(completion) => panic!("done at once: {completion:?}"),
+    }
+}
+
+pub fn done(posted: &Posted) -> &Completion {
+    match posted {
+        Posted::Done(completion) => completion,
+        Posted::Pending(_) => panic!("still pending"),
+    }
+}
+
+pub fn is_good(completion: &Completion, bytes: usize) -> bool {
+    completion.failure.is_none() && !completion.cancelled && completion.bytes == bytes as u64
+}
+
+pub fn is_channel_failure(completion: &Completion) -> bool {
+    matches!(completion.failure, Some(Failure::Channel(_)))
+}

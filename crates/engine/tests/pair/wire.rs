@@ -1,0 +1,255 @@
+//! A wire between two processes whose abilities and failures a test chooses.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use verbena_channel::memory::Region;
+use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
+use verbena_channel::{Channel, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+
+/// How reads or writes of memory go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Not offered.
+    None,
+    /// Done when the call returns.
+    AtOnce,
+    /// Ends at some later poll.
+    Later,
+    /// Works this many times, then every try is refused.
+    RefusedAfter(usize),
+    /// Works this many times, then every one fails in the background.
+    FailsLater(usize),
+}
+
+/// What can be chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Abilities {
+    pub reach: Reach,
+    pub get: Memory,
+    pub put: Memory,
+    /// Packets that the wire holds per direction.
+    pub room: usize,
+}
+
+impl Default for Abilities {
+    fn default() -> Abilities {
+        let reach = Reach {
+            packet_bytes_max: 512,
+            eager_bytes_max: 256,
+            ordered: true,
+            get: false,
+            put: false,
+            memory_bytes_min: 300,
+            latency_ns: 100,
+        };
+        Abilities { reach, get: Memory::None, put: Memory::None, room: 64 }
+    }
+}
+
+struct State {
+    abilities: Abilities,
+    /// Packets on their way to each side.
+    packets: [VecDeque<(Header, Vec<u8>)>; 2],
+    /// Ends of transfers that each side is still to be told.
+    ends: [VecDeque<(u64, Result<(), Fault>)>; 2],
+    exposed: Vec<Option<Region>>,
+    gets: usize,
+    puts: usize,
+    cut: bool,
+    /// Kinds of all packets sent, with their sender.
+    log: Vec<(Peer, Kind)>,
+}
+
+/// The wire, shared by its ends and the test.
+#[derive(Clone)]
+pub struct Wire(Arc<Mutex<State>>);
+
+impl Wire {
+    pub fn new(mut abilities: Abilities) -> Wire {
+        abilities.reach.get = abilities.get != Memory::None;
+        abilities.reach.put = abilities.put != Memory::None;
+        Wire(Arc::new(Mutex::new(State {
+            abilities,
+            packets: Default::default(),
+            ends: Default::default(),
+            exposed: Vec::new(),
+            gets: 0,
+            puts: 0,
+            cut: false,
+            log: Vec::new(),
+        })))
+    }
+
+    /// A wire of packets alone.
+    pub fn packets() -> Wire {
+        Wire::new(Abilities::default())
+    }
+
+    pub fn memory(get: Memory, put: Memory) -> Wire {
+        Wire::new(Abilities { get, put, ..Abilities::default() })
+    }
+
+    /// From now on every send finds the peer gone.
+    pub fn cut(&self) {
+        self.0.lock().unwrap().cut = true;
+    }
+
+    pub fn set_room(&self, room: usize) {
+        self.0.lock().unwrap().abilities.room = room;
+    }
+
+    pub fn is_idle(&self) -> bool {
+        let state = self.0.lock().unwrap();
+        state.packets.iter().all(VecDeque::is_empty) && state.ends.iter().all(VecDeque::is_empty)
+    }
+
+    /// How many packets of this kind were sent.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.0.lock().unwrap().log.iter().filter(|(_, k)| *k == kind).count()
+    }
+
+    /// Reads and writes that moved bytes.
+    pub fn transfers(&self) -> (usize, usize) {
+        let state = self.0.lock().unwrap();
+        (state.gets, state.puts)
+    }
+
+    /// Exposures that were not ended.
+    pub fn exposed(&self) -> usize {
+        self.0.lock().unwrap().exposed.iter().flatten().count()
+    }
+
+    /// Lets a test reorder, repeat or forge what is on its way to `to`.
+    pub fn meddle(&self, to: usize, with: impl FnOnce(&mut VecDeque<(Header, Vec<u8>)>)) {
+        with(&mut self.0.lock().unwrap().packets[to]);
+    }
+}
+
+/// One end.
+pub struct WireEnd {
+    wire: Wire,
+    me: Peer,
+}
+
+impl WireEnd {
+    pub fn new(wire: &Wire, me: Peer) -> WireEnd {
+        WireEnd { wire: wire.clone(), me }
+    }
+
+    fn transfer(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        mine: Region,
+        token: u64,
+        put: bool,
+    ) -> Result<Transfer, Fault> {
+        assert_eq!(peer, 1 - self.me);
+        let mut state = self.wire.0.lock().unwrap();
+        let index = u64::from_le_bytes(key.0[..8].try_into().unwrap()) as usize;
+        let theirs = state.exposed[index].expect("memory still exposed").part(offset as usize, mine.len());
+        let (how, count) = match put {
+            true => (state.abilities.put, state.puts),
+            false => (state.abilities.get, state.gets),
+        };
+        let fails = matches!(how, Memory::RefusedAfter(n) | Memory::FailsLater(n) if count >= n);
+        if fails {
+            let fault = fault("a transfer of memory failed");
+            if matches!(how, Memory::RefusedAfter(_)) {
+                return Err(fault);
+            }
+            state.ends[self.me as usize].push_back((token, Err(fault)));
+            return Ok(Transfer::Pending);
+        }
+        if put {
+            theirs.copy_from(mine)
+        } else {
+            mine.copy_from(theirs)
+        }
+        *if put { &mut state.puts } else { &mut state.gets } += 1;
+        if matches!(how, Memory::Later | Memory::FailsLater(_)) {
+            state.ends[self.me as usize].push_back((token, Ok(())));
+            return Ok(Transfer::Pending);
+        }
+        Ok(Transfer::Done)
+    }
+}
+
+fn fault(what: &str) -> Fault {
+    Fault { what: what.into(), on: "the wire".into(), cause: "the test".into(), remedy: "none".into() }
+}
+
+impl Channel for WireEnd {
+    fn name(&self) -> &'static str {
+        "wire"
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        (peer == 1 - self.me).then(|| self.wire.0.lock().unwrap().abilities.reach)
+    }
+
+    fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        let mut state = self.wire.0.lock().unwrap();
+        if state.cut {
+            return Err(SendError::Broken(fault("the wire is cut")));
+        }
+        assert!(payload.len() <= state.abilities.reach.packet_bytes_max);
+        if state.packets[peer as usize].len() >= state.abilities.room {
+            return Err(SendError::Full);
+        }
+        let mut bytes = vec![0; payload.len()];
+        payload.copy_to(&mut bytes);
+        let encoded: [u8; HEADER_BYTES] = header.emit();
+        state.packets[peer as usize].push_back((Header::parse(&encoded).unwrap(), bytes));
+        state.log.push((self.me, header.kind));
+        Ok(())
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        let me = self.me as usize;
+        let (packets, ends) = {
+            let mut state = self.wire.0.lock().unwrap();
+            (std::mem::take(&mut state.packets[me]), std::mem::take(&mut state.ends[me]))
+        };
+        let events = packets.len() + ends.len();
+        packets.iter().for_each(|(header, bytes)| sink.packet(1 - self.me, header, bytes));
+        ends.into_iter().for_each(|(token, outcome)| sink.transferred(token, outcome));
+        events
+    }
+
+    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
+        let mut state = self.wire.0.lock().unwrap();
+        let mut key = Key::default();
+        key.0[..8].copy_from_slice(&(state.exposed.len() as u64).to_le_bytes());
+        state.exposed.push(Some(region));
+        Some(key)
+    }
+
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
+        let index = u64::from_le_bytes(key.0[..8].try_into().unwrap()) as usize;
+        assert!(self.wire.0.lock().unwrap().exposed[index].take().is_some(), "concealed twice");
+    }
+
+    fn get(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.transfer(peer, key, offset, into, token, false)
+    }
+
+    fn put(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        from: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.transfer(peer, key, offset, from, token, true)
+    }
+}

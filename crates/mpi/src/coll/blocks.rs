@@ -1,0 +1,117 @@
+//! The blocks of a vector collective: one for each rank, in the three ways in which MPI describes them.
+
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::layout::Layout;
+use verbena_channel::memory::Buffer;
+
+/// An array of counts or displacements, as `int` or as `MPI_Count`.
+#[derive(Clone, Copy, Debug)]
+pub enum Counts<'a> {
+    /// `int`.
+    Int(&'a [i32]),
+    /// `MPI_Count` or `MPI_Aint`.
+    Large(&'a [i64]),
+}
+
+impl Counts<'_> {
+    /// Entry `i`.
+    #[inline]
+    pub fn get(&self, i: usize) -> isize {
+        match self {
+            Counts::Int(values) => values[i] as isize,
+            Counts::Large(values) => values[i] as isize,
+        }
+    }
+
+    /// Number of entries.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self {
+            Counts::Int(values) => values.len(),
+            Counts::Large(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One block for each rank.
+#[derive(Clone, Copy)]
+pub enum Blocks<'a> {
+    /// Block `i` is `count` elements, from element `i * count` on.
+    Even {
+        /// Element 0 of block 0.
+        elements: Elements<'a>,
+        /// Elements of one block.
+        count: usize,
+    },
+    /// Block `i` is `counts[i]` elements from element `displacements[i]` on.
+    Varied {
+        /// Element 0.
+        elements: Elements<'a>,
+        /// Elements of each block.
+        counts: Counts<'a>,
+        /// First element of each block.
+        displacements: Counts<'a>,
+    },
+    /// Block `i` is `counts[i]` elements of its own datatype from byte `displacements[i]` on.
+    Typed {
+        /// Byte 0; its layout is not used.
+        base: Elements<'a>,
+        /// Elements of each block.
+        counts: Counts<'a>,
+        /// First byte of each block.
+        displacements: Counts<'a>,
+        /// Layout of each block's elements.
+        layouts: &'a [Arc<Layout>],
+    },
+}
+
+impl<'a> Blocks<'a> {
+    /// Where block `i` begins, and its number of elements.
+    #[inline]
+    pub fn block(&self, i: usize) -> (Elements<'a>, usize) {
+        match *self {
+            Blocks::Even { elements, count } => (elements.from((i * count) as isize), count),
+            Blocks::Varied { elements, counts, displacements } => {
+                (elements.from(displacements.get(i)), counts.get(i) as usize)
+            }
+            Blocks::Typed { base, counts, displacements, layouts } => {
+                (base.displaced(displacements.get(i)).laid_out(&layouts[i]), counts.get(i) as usize)
+            }
+        }
+    }
+
+    /// The bytes of block `i`.
+    #[inline]
+    pub fn buffer(&self, i: usize) -> Buffer {
+        let (elements, count) = self.block(i);
+        elements.buffer(0, count)
+    }
+
+    /// Packed bytes of block `i`.
+    #[inline]
+    pub fn bytes(&self, i: usize) -> usize {
+        match self {
+            Blocks::Even { elements, count } => elements.bytes(*count),
+            Blocks::Varied { elements, counts, .. } => elements.bytes(counts.get(i) as usize),
+            Blocks::Typed { counts, layouts, .. } => layouts[i].size() * counts.get(i) as usize,
+        }
+    }
+
+    /// Blocks `first` to `first + blocks` as one buffer, if they follow each other evenly.
+    #[inline]
+    pub fn run(&self, first: usize, blocks: usize) -> Option<Buffer> {
+        match self {
+            Blocks::Even { elements, count } => {
+                Some(elements.buffer((first * count) as isize, blocks * count))
+            }
+            _ if blocks == 1 => Some(self.buffer(first)),
+            _ => None,
+        }
+    }
+}

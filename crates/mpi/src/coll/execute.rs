@@ -1,0 +1,311 @@
+//! The executor: one state machine that runs schedules for all forms of collectives.
+//!
+//! [`Collective::advance`] never blocks. Messages are begun with the engine in hand; copies and reductions,
+//! which may call functions of the program, run without it. After an error the rest is cancelled, and the
+//! error is reported once nothing is under way any more, so that no memory is touched later on.
+
+use super::schedule::{Schedule, Step, StepId};
+use crate::comm::{Comm, Traffic};
+use crate::datatype::Datatype;
+use crate::error::{Error, Result};
+use crate::generated::constants::MPI_ERR_TRUNCATE;
+use crate::op::Op;
+use crate::process::{Access, Process, failure_error};
+use std::cell::RefCell;
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_engine::{Completion, Engine, Mode, Posted, Receive, RequestId, Send};
+
+/// Finished collectives that a thread keeps for reuse.
+const KEPT_MAX: usize = 16;
+
+/// How the operands of [`Step::Combine`] are combined.
+#[derive(Clone, Copy)]
+pub struct Reduction<'a> {
+    /// The operation.
+    pub op: &'a Op,
+    /// The datatype of the elements.
+    pub datatype: &'a Arc<Datatype>,
+}
+
+impl Reduction<'_> {
+    /// `out = left op right`, see [`Step::Combine`]. Functions of the program know two operands, of which
+    /// they overwrite the right one; predefined operations can write elsewhere.
+    fn combine(self, left: Region, right: Region, out: Region, count: usize) -> Result<()> {
+        let Reduction { op, datatype } = self;
+        if out.address() == left.address() {
+            if op.is_commutative() {
+                return op.apply(right, out, count, datatype);
+            }
+            op.apply(left, right, count, datatype)?;
+            return self.move_elements(right, out, count);
+        }
+        if out.address() != right.address() {
+            if op.builtin().is_some() && datatype.as_basic().is_some() {
+                return op.combine(left, right, out, count, datatype);
+            }
+            self.move_elements(right, out, count)?;
+        }
+        op.apply(left, out, count, datatype)
+    }
+
+    fn move_elements(self, from: Region, to: Region, count: usize) -> Result<()> {
+        let elements = |origins| Elements::at_origins(origins, self.datatype.layout()).buffer(0, count);
+        copy(&elements(from), &elements(to))
+    }
+}
+
+/// A send or receive that was begun and has not ended.
+struct UnderWay {
+    step: StepId,
+    request: RequestId,
+}
+
+/// Why the executor stopped.
+enum Pause {
+    /// Something under way must end first.
+    Waiting,
+    /// The next step is a copy or a reduction.
+    Local,
+    /// All is done.
+    Ended,
+}
+
+/// A schedule and how far it has come.
+#[derive(Default)]
+pub struct Collective {
+    schedule: Schedule,
+    context: u64,
+    tag: i32,
+    next: usize,
+    under_way: Vec<UnderWay>,
+    /// Which of those under way is looked at next besides the last one.
+    turn: usize,
+    failure: Option<Error>,
+}
+
+thread_local! {
+    // Boxed, since they come and go as boxes (tasks) and a box is cheaper to move.
+    #[allow(clippy::vec_box)]
+    static POOL: RefCell<Vec<Box<Collective>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Collective {
+    /// An empty collective for messages with this context and tag.
+    pub fn with_tag(context: u64, tag: i32) -> Box<Collective> {
+        let mut collective = POOL.with_borrow_mut(Vec::pop).unwrap_or_default();
+        collective.context = context;
+        collective.tag = tag;
+        collective
+    }
+
+    /// An empty collective of the communicator, the next one in its order.
+    #[inline]
+    pub fn on(comm: &Comm) -> Box<Collective> {
+        Collective::with_tag(comm.context(Traffic::Collective), comm.next_collective_tag())
+    }
+
+    /// The schedule, to be filled before the first [`Collective::advance`].
+    #[inline]
+    pub fn schedule(&mut self) -> &mut Schedule {
+        &mut self.schedule
+    }
+
+    /// Number of steps that were begun.
+    pub fn begun(&self) -> usize {
+        self.next
+    }
+
+    /// Makes a finished collective ready to run once more with the same schedule and tag.
+    pub fn rewind(&mut self) {
+        assert!(self.under_way.is_empty(), "a collective that is under way cannot be started again");
+        self.next = 0;
+        self.failure = None;
+    }
+
+    /// Gives a collective back for reuse by this thread.
+    pub fn recycle(mut self: Box<Self>) {
+        if self.is_idle() {
+            self.rewind();
+            self.schedule.clear();
+            POOL.with_borrow_mut(|pool| {
+                if pool.len() < KEPT_MAX {
+                    pool.push(self)
+                }
+            });
+        }
+    }
+
+    /// Whether nothing is under way.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Goes as far as it can without waiting. `Ok(true)` when done; not to be called again then, nor after
+    /// an error, save after [`Collective::rewind`].
+    ///
+    /// # Errors
+    /// The first that occurred, once all that was under way has ended.
+    pub fn advance(&mut self, access: &mut impl Access, reduction: Option<Reduction<'_>>) -> Result<bool> {
+        loop {
+            match access.with(|engine| self.drive(engine)) {
+                Pause::Waiting => return Ok(false),
+                Pause::Ended => return self.failure.take().map_or(Ok(true), Err),
+                Pause::Local => {
+                    if let Err(error) = self.run_local_steps(reduction) {
+                        access.with(|engine| self.fail(engine, error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs to the end, making progress meanwhile.
+    #[inline]
+    pub fn run(&mut self, process: &Process, reduction: Option<Reduction<'_>>) -> Result<()> {
+        process.wait(|mut process| match self.advance(&mut process, reduction) {
+            Ok(false) => None,
+            Ok(true) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        })
+    }
+
+    /// Begins messages until something must be waited for or done without the engine.
+    fn drive(&mut self, engine: &mut Engine) -> Pause {
+        self.reap(engine);
+        while self.failure.is_none() {
+            let Some(step) = self.schedule.steps().get(self.next) else { break };
+            match step {
+                Step::Send { .. } | Step::Receive { .. } => self.begin(engine),
+                Step::Copy { .. } | Step::Combine { .. } => return Pause::Local,
+                Step::Fence if !self.is_idle() => return Pause::Waiting,
+                Step::Await(awaited) if self.under_way.iter().any(|u| u.step == *awaited) => {
+                    return Pause::Waiting;
+                }
+                Step::Fence | Step::Await(_) => self.next += 1,
+            }
+        }
+        if self.is_idle() { Pause::Ended } else { Pause::Waiting }
+    }
+
+    /// Begins the next step, a send or a receive.
+    #[inline]
+    fn begin(&mut self, engine: &mut Engine) {
+        let (context, tag) = (self.context, self.tag);
+        let posted = match &self.schedule.steps()[self.next] {
+            Step::Send { peer, source, buffer } => {
+                let (peer, source, buffer) = (*peer, *source, buffer.clone());
+                engine.send(Send { peer, context, source, tag, buffer, mode: Mode::Standard })
+            }
+            Step::Receive { source, buffer } => {
+                engine.receive(Receive { context, source: *source, tag, buffer: buffer.clone() })
+            }
+            _ => unreachable!("only sends and receives are begun"),
+        };
+        let step = self.next as StepId;
+        self.next += 1;
+        match posted {
+            Posted::Pending(request) => self.under_way.push(UnderWay { step, request }),
+            Posted::Done(completion) => self.note(engine, completion),
+        }
+    }
+
+    /// Takes completions: of the last ones under way, and of one more in turn, so that a failure anywhere is
+    /// seen though the last one may never end. Cheap however many are under way.
+    #[inline]
+    fn reap(&mut self, engine: &mut Engine) {
+        while let Some(last) = self.under_way.last() {
+            let Some(completion) = engine.take(last.request) else { break };
+            self.under_way.pop();
+            self.note(engine, completion);
+        }
+        if self.under_way.len() > 1 {
+            self.turn = (self.turn + 1) % self.under_way.len();
+            self.reap_one(engine, self.turn);
+        }
+    }
+
+    fn reap_one(&mut self, engine: &mut Engine, index: usize) {
+        if let Some(completion) = engine.take(self.under_way[index].request) {
+            self.under_way.swap_remove(index);
+            self.note(engine, completion);
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, engine: &mut Engine, completion: Completion) {
+        if let Some(failure) = completion.failure {
+            self.fail(engine, failure_error(failure));
+        }
+    }
+
+    /// Remembers the first error and cancels all that is under way.
+    #[cold]
+    fn fail(&mut self, engine: &mut Engine, error: Error) {
+        if self.failure.is_none() {
+            self.failure = Some(error);
+            self.under_way.iter().for_each(|u| engine.cancel(u.request));
+        }
+    }
+
+    /// Runs copies and reductions up to the next step of another kind.
+    fn run_local_steps(&mut self, reduction: Option<Reduction<'_>>) -> Result<()> {
+        while let Some(step) = self.schedule.steps().get(self.next) {
+            match step {
+                Step::Copy { from, to } => copy(from, to)?,
+                Step::Combine { left, right, out, count } => {
+                    let reduction = reduction.expect("a reduction's schedule runs with its operation");
+                    reduction.combine(*left, *right, *out, *count)?;
+                }
+                _ => break,
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Collective {
+    fn drop(&mut self) {
+        if !self.is_idle() {
+            self.schedule.leak_scratch();
+        }
+    }
+}
+
+/// Copies packed bytes; what does not fit is an error, as for a message.
+fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
+    let len = from.len().min(to.len());
+    match (from.region(), to.region()) {
+        (Some(from), Some(to)) => to.part(0, len).copy_from(from.part(0, len)),
+        (Some(from), None) => to.copy_in(0, from.part(0, len).bytes()),
+        (None, Some(to)) => from.copy_out(0, to.part(0, len).bytes_mut()),
+        (None, None) => copy_scattered(from, to, len),
+    }
+    if from.len() > len { Err(too_long(from.len(), len)) } else { Ok(()) }
+}
+
+/// Copies between two scattered buffers piece by piece.
+fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
+    let mut piece = [0; 8192];
+    let mut offset = 0;
+    while offset < len {
+        let bytes = (len - offset).min(piece.len());
+        from.copy_out(offset, &mut piece[..bytes]);
+        to.copy_in(offset, &piece[..bytes]);
+        offset += bytes;
+    }
+}
+
+#[cold]
+fn too_long(sent: usize, room: usize) -> Error {
+    Error::new(
+        MPI_ERR_TRUNCATE,
+        "a rank's contribution to itself in a collective was longer than its receive buffer and was cut",
+        format!("{sent} bytes were sent, the receive has room for {room}"),
+        "the receive count or datatype is smaller than the send count or datatype",
+        "give counts and datatypes of the same total size on both sides",
+    )
+}

@@ -1,0 +1,96 @@
+//! The forms of a collective: blocking, nonblocking, persistent (MPI-5.0, 6.12 and 6.13). All run the same
+//! schedules.
+
+use super::execute::{Collective, Reduction};
+use super::schedule::Schedule;
+use crate::comm::Comm;
+use crate::datatype::Datatype;
+use crate::error::Result;
+use crate::op::Op;
+use crate::process::Process;
+use crate::request::{Active, Outcome, Starter};
+use crate::task::Task;
+use std::sync::Arc;
+use verbena_channel::lock::Lock;
+
+/// Runs the schedule that `fill` writes, to its end.
+#[inline]
+pub fn blocking(
+    process: &Process,
+    comm: &Comm,
+    reduction: Option<Reduction<'_>>,
+    fill: impl FnOnce(&mut Schedule),
+) -> Result<()> {
+    let mut collective = Collective::on(comm);
+    fill(collective.schedule());
+    let outcome = collective.run(process, reduction);
+    collective.recycle();
+    outcome
+}
+
+/// The operation and datatype of a reduction that outlives the call.
+pub type Kept = Option<(Arc<Op>, Arc<Datatype>)>;
+
+fn borrowed(kept: &Kept) -> Option<Reduction<'_>> {
+    kept.as_ref().map(|(op, datatype)| Reduction { op, datatype })
+}
+
+/// A nonblocking collective as progress drives it.
+struct Once {
+    /// `None` once it has ended.
+    collective: Option<Box<Collective>>,
+    kept: Kept,
+}
+
+impl Task for Once {
+    fn advance(&mut self, mut process: &Process) -> Result<bool> {
+        let Some(collective) = self.collective.as_mut() else { return Ok(true) };
+        let state = collective.advance(&mut process, borrowed(&self.kept));
+        if !matches!(state, Ok(false))
+            && let Some(collective) = self.collective.take()
+        {
+            collective.recycle();
+        }
+        state
+    }
+}
+
+/// Starts the schedule that `fill` writes.
+pub fn nonblocking(process: &Process, comm: &Comm, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Active {
+    let mut collective = Collective::on(comm);
+    fill(collective.schedule());
+    begin(process, Once { collective: Some(collective), kept })
+}
+
+fn begin(process: &Process, task: impl Task + 'static) -> Active {
+    let running = process.tasks().start(process, Box::new(task));
+    if running.is_done() {
+        return Active::Done(Outcome { error: running.outcome().err(), ..Outcome::EMPTY });
+    }
+    Active::Task(running)
+}
+
+/// A persistent collective while it is active. The lock is never contended: a persistent request is started
+/// only while inactive.
+struct Again {
+    collective: Arc<Lock<Box<Collective>>>,
+    kept: Kept,
+}
+
+impl Task for Again {
+    fn advance(&mut self, mut process: &Process) -> Result<bool> {
+        self.collective.lock().advance(&mut process, borrowed(&self.kept))
+    }
+}
+
+/// What starts the schedule that `fill` writes, as often as it is asked. All starts use the same tag: they
+/// cannot overlap, and messages between two ranks keep their order.
+pub fn persistent(comm: &Comm, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Starter {
+    let mut collective = Collective::on(comm);
+    fill(collective.schedule());
+    let collective = Arc::new(Lock::new(collective));
+    Box::new(move |process| {
+        collective.lock().rewind();
+        Ok(begin(process, Again { collective: collective.clone(), kept: kept.clone() }))
+    })
+}

@@ -1,0 +1,20 @@
+//! Collective communication (MPI-5.0, chapter 6).
+//!
+//! An algorithm (module [`algorithms`]) fills a [`schedule::Schedule`]: a list of sends, receives, copies and
+//! reductions. One executor ([`execute`]) runs schedules, whether the call blocks, is nonblocking or
+//! persistent. [`choose`] decides which algorithm; [`plan`] tells algorithms who takes part; [`operations`]
+//! puts the three together, one function for each collective; [`forms`] runs the result. Who adds an algorithm writes one function in
+//! [`algorithms`] and one line in [`choose`].
+
+pub mod algorithms;
+pub mod blocks;
+pub mod choose;
+pub mod exchange;
+pub mod execute;
+pub mod forms;
+pub mod operations;
+pub mod plan;
+pub mod schedule;
+
+pub use blocks::{Blocks, Counts};
+pub use execute::{Collective, Reduction};

@@ -1,0 +1,253 @@
+//! The collectives: from the arguments of a call to a schedule. Each function serves the blocking,
+//! nonblocking and persistent form, on intracommunicators and intercommunicators.
+//!
+//! `None` for a buffer means `MPI_IN_PLACE`, or that the argument is not significant on this rank. Counts
+//! are not negative and roots are valid: the caller has checked.
+
+use super::algorithms::inter::{InterPlan, Root};
+use super::algorithms::reduce_scatter::Division;
+use super::algorithms::{
+    allgather as gathering_all, allreduce as reducing_all, alltoall as exchanging, barrier as meeting,
+};
+use super::algorithms::{bcast as broadcasting, gather as gathering, reduce as reducing};
+use super::algorithms::{reduce_scatter as reducing_parts, scan as scanning, scatter as scattering};
+use super::blocks::Blocks;
+use super::choose::{Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, TABLE};
+use super::plan::{Plan, Team};
+use super::schedule::Schedule;
+use crate::comm::Comm;
+use crate::generated::constants::{MPI_PROC_NULL, MPI_ROOT};
+use verbena_channel::elements::Elements;
+use verbena_channel::memory::Buffer;
+
+/// A reduction's operands and result.
+#[derive(Clone, Copy)]
+pub struct Operands<'a> {
+    /// This rank's operand; `None` for `MPI_IN_PLACE` (the operand is in `recv`).
+    pub send: Option<Elements<'a>>,
+    /// The result's place; `None` where it is not significant.
+    pub recv: Option<Elements<'a>>,
+    /// Number of elements.
+    pub count: usize,
+    /// Whether the operation is commutative.
+    pub commutative: bool,
+}
+
+impl<'a> Operands<'a> {
+    /// Where this rank's operand is.
+    fn input(&self) -> Elements<'a> {
+        self.send.or(self.recv).expect("a rank has an operand")
+    }
+
+    /// Where the result goes, on a rank that has one.
+    fn output(&self) -> Elements<'a> {
+        self.recv.expect("a receive buffer is significant on every rank")
+    }
+
+    fn bytes(&self) -> usize {
+        self.input().bytes(self.count)
+    }
+
+    /// The result of a single operand.
+    fn copy_alone(&self, plan: &mut Plan) {
+        if let (Some(send), Some(recv)) = (self.send, self.recv) {
+            plan.copy(send.buffer(0, self.count), recv.buffer(0, self.count));
+        }
+    }
+}
+
+#[inline]
+fn intra<'s, 'c>(schedule: &'s mut Schedule, comm: &'c Comm) -> Plan<'s, 'c> {
+    Plan::new(schedule, Team::local(comm))
+}
+
+/// The meaning of `root` on an intercommunicator.
+fn inter_root(root: i32) -> Root {
+    match root {
+        MPI_ROOT => Root::Here,
+        MPI_PROC_NULL => Root::Beside,
+        rank => Root::Remote(rank as usize),
+    }
+}
+
+/// `MPI_Barrier` (MPI-5.0, 6.3).
+pub fn barrier(schedule: &mut Schedule, comm: &Comm) {
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).barrier();
+    }
+    meeting::dissemination(&mut intra(schedule, comm));
+}
+
+/// `MPI_Bcast` (MPI-5.0, 6.4).
+pub fn bcast(schedule: &mut Schedule, comm: &Comm, buffer: Buffer, root: i32) {
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).bcast(buffer, inter_root(root));
+    }
+    let plan = &mut intra(schedule, comm);
+    if plan.size() == 1 || buffer.is_empty() {
+        return;
+    }
+    let root = root as usize;
+    match TABLE.bcast(plan.size(), buffer.len()) {
+        Bcast::Binomial => broadcasting::binomial(plan, buffer, root),
+        Bcast::Chain(piece_min) => broadcasting::chain(plan, buffer, root, piece_min),
+        Bcast::ScatterAllgather => broadcasting::scatter_allgather(plan, buffer, root),
+    }
+}
+
+/// `MPI_Gather` (MPI-5.0, 6.5). `recv` is `Some` at the root only.
+pub fn gather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, recv: Option<Blocks>, root: i32) {
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).gather(mine.unwrap_or(Buffer::EMPTY), recv, inter_root(root));
+    }
+    let plan = &mut intra(schedule, comm);
+    let root = root as usize;
+    let block = recv.map_or_else(|| mine.as_ref().map_or(0, Buffer::len), |recv| recv.bytes(root));
+    match TABLE.rooted(plan.size(), block) {
+        _ if block == 0 => (),
+        Rooted::Linear => gathering::linear(plan, mine, recv, root),
+        Rooted::Binomial => gathering::binomial(plan, mine, recv, block, root),
+    }
+}
+
+/// `MPI_Gatherv` (MPI-5.0, 6.5). `recv` is `Some` at the root only.
+pub fn gatherv(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, recv: Option<Blocks>, root: i32) {
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).gather(mine.unwrap_or(Buffer::EMPTY), recv, inter_root(root));
+    }
+    gathering::linear(&mut intra(schedule, comm), mine, recv, root as usize);
+}
+
+/// `MPI_Scatter` (MPI-5.0, 6.6). `send` is `Some` at the root only.
+pub fn scatter(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, mine: Option<Buffer>, root: i32) {
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).scatter(send, mine.unwrap_or(Buffer::EMPTY), inter_root(root));
+    }
+    let plan = &mut intra(schedule, comm);
+    let root = root as usize;
+    let block = send.map_or_else(|| mine.as_ref().map_or(0, Buffer::len), |send| send.bytes(root));
+    match TABLE.rooted(plan.size(), block) {
+        _ if block == 0 => (),
+        Rooted::Linear => scattering::linear(plan, send, mine, root),
+        Rooted::Binomial => scattering::binomial(plan, send, mine, block, root),
+    }
+}
+
+/// `MPI_Scatterv` (MPI-5.0, 6.6). `send` is `Some` at the root only.
+pub fn scatterv(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, mine: Option<Buffer>, root: i32) {
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).scatter(send, mine.unwrap_or(Buffer::EMPTY), inter_root(root));
+    }
+    scattering::linear(&mut intra(schedule, comm), send, mine, root as usize);
+}
+
+/// `MPI_Allgather` and `MPI_Allgatherv` (MPI-5.0, 6.7).
+pub fn allgather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, recv: Blocks) {
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).allgather(mine.unwrap_or(Buffer::EMPTY), recv);
+    }
+    let plan = &mut intra(schedule, comm);
+    let even = matches!(recv, Blocks::Even { .. });
+    let total =
+        if even { recv.bytes(0) * plan.size() } else { (0..plan.size()).map(|i| recv.bytes(i)).sum() };
+    match TABLE.allgather(plan.size(), total, even) {
+        _ if total == 0 => (),
+        Allgather::Ring => gathering_all::ring(plan, mine, recv),
+        Allgather::RecursiveDoubling => gathering_all::recursive_doubling(plan, mine, recv),
+        Allgather::Bruck => gathering_all::bruck(plan, mine, recv),
+    }
+}
+
+/// `MPI_Alltoall` (MPI-5.0, 6.8). Both are even blocks.
+pub fn alltoall(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, recv: Blocks) {
+    if comm.is_inter() {
+        return inter_alltoall(schedule, comm, send, recv);
+    }
+    let plan = &mut intra(schedule, comm);
+    let block = recv.bytes(0);
+    match TABLE.alltoall(plan.size(), block) {
+        _ if block == 0 => (),
+        Alltoall::Bruck => exchanging::bruck(plan, send, recv, block),
+        Alltoall::Direct(window) => exchanging::direct(plan, send, recv, window),
+    }
+}
+
+/// `MPI_Alltoallv` and `MPI_Alltoallw` (MPI-5.0, 6.8).
+pub fn alltoallv(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, recv: Blocks) {
+    if comm.is_inter() {
+        return inter_alltoall(schedule, comm, send, recv);
+    }
+    exchanging::direct(&mut intra(schedule, comm), send, recv, TABLE.alltoallv_window());
+}
+
+fn inter_alltoall(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, recv: Blocks) {
+    let send = send.expect("there is no MPI_IN_PLACE on intercommunicators");
+    InterPlan::new(schedule, comm).alltoall(send, recv);
+}
+
+/// `MPI_Reduce` (MPI-5.0, 6.9.1).
+pub fn reduce(schedule: &mut Schedule, comm: &Comm, operands: Operands, root: i32) {
+    let Operands { send, recv, count, commutative } = operands;
+    if comm.is_inter() {
+        return InterPlan::new(schedule, comm).reduce(send, recv, count, inter_root(root));
+    }
+    let plan = &mut intra(schedule, comm);
+    if count == 0 || plan.size() == 1 {
+        return operands.copy_alone(plan);
+    }
+    let root = root as usize;
+    match TABLE.reduce(plan.size(), count, operands.bytes(), commutative) {
+        Reduce::Binomial => reducing::binomial(plan, operands.input(), recv, count, root, !commutative),
+        Reduce::HalvingGather => reducing::halving_gather(plan, operands.input(), recv, count, root),
+    }
+}
+
+/// `MPI_Allreduce` (MPI-5.0, 6.9.6).
+pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
+    let (count, commutative) = (operands.count, operands.commutative);
+    if comm.is_inter() && count > 0 {
+        return InterPlan::new(schedule, comm).allreduce(operands.input(), operands.output(), count);
+    }
+    let plan = &mut intra(schedule, comm);
+    if count == 0 || plan.size() == 1 {
+        return operands.copy_alone(plan);
+    }
+    let (send, recv) = (operands.input(), operands.output());
+    match TABLE.allreduce(plan.size(), count, operands.bytes(), commutative) {
+        Allreduce::RecursiveDoubling => reducing_all::recursive_doubling(plan, send, recv, count),
+        Allreduce::HalvingDoubling => reducing_all::halving_doubling(plan, send, recv, count),
+        Allreduce::Ring => reducing_all::ring(plan, send, recv, count),
+    }
+}
+
+/// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block` (MPI-5.0, 6.10). The operands' count is the sum of
+/// the division's.
+pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, division: Division) {
+    if comm.is_inter() && operands.count > 0 {
+        return InterPlan::new(schedule, comm).reduce_scatter(operands.input(), operands.output(), division);
+    }
+    let plan = &mut intra(schedule, comm);
+    if operands.count == 0 || plan.size() == 1 {
+        return operands.copy_alone(plan);
+    }
+    let (send, recv) = (operands.input(), operands.output());
+    match TABLE.reduce_scatter(plan.size(), operands.bytes(), operands.commutative) {
+        ReduceScatter::Pairwise => reducing_parts::pairwise(plan, send, recv, division),
+        ReduceScatter::Halving => reducing_parts::halving(plan, send, recv, division),
+        ReduceScatter::ReduceThenScatter => reducing_parts::reduce_then_scatter(plan, send, recv, division),
+    }
+}
+
+/// `MPI_Scan` (MPI-5.0, 6.11.1).
+pub fn scan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
+    if operands.count > 0 {
+        scanning::inclusive(&mut intra(schedule, comm), operands.input(), operands.output(), operands.count);
+    }
+}
+
+/// `MPI_Exscan` (MPI-5.0, 6.11.2).
+pub fn exscan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
+    if operands.count > 0 {
+        scanning::exclusive(&mut intra(schedule, comm), operands.input(), operands.output(), operands.count);
+    }
+}

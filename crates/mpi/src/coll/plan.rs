@@ -1,0 +1,153 @@
+//! What an algorithm writes on: a schedule, and the team of processes that the ranks mean.
+
+use super::schedule::{Schedule, StepId};
+use crate::comm::Comm;
+use crate::group::Group;
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::layout::Layout;
+use verbena_channel::memory::{Buffer, Region};
+
+/// Added to the source of messages within the local group of an intercommunicator, so that they never
+/// match messages between the groups, which use the same context and tag.
+const LOCAL_MARK: i32 = 1 << 30;
+
+/// Whom ranks mean.
+#[derive(Clone, Copy)]
+pub struct Team<'a> {
+    /// The processes that `send` and `receive` address.
+    group: &'a Group,
+    /// The caller's rank, in the group that the others know it by.
+    rank: usize,
+    mark: i32,
+}
+
+impl<'a> Team<'a> {
+    /// The communicator's local group, the caller among it.
+    #[inline]
+    pub fn local(comm: &'a Comm) -> Team<'a> {
+        let mark = if comm.is_inter() { LOCAL_MARK } else { 0 };
+        Team { group: comm.group(), rank: comm.rank() as usize, mark }
+    }
+
+    /// The remote group of an intercommunicator, the caller in the other one.
+    #[inline]
+    pub fn remote(comm: &'a Comm) -> Team<'a> {
+        Team { group: comm.targets(), rank: comm.rank() as usize, mark: 0 }
+    }
+
+    /// A group of which the caller has this rank, apart from the communicators' own groups.
+    pub fn of(group: &'a Group, rank: usize) -> Team<'a> {
+        Team { group, rank, mark: LOCAL_MARK }
+    }
+
+    /// Number of processes.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.group.size() as usize
+    }
+}
+
+/// A schedule in the making.
+pub struct Plan<'s, 't> {
+    schedule: &'s mut Schedule,
+    team: Team<'t>,
+}
+
+impl<'s, 't> Plan<'s, 't> {
+    /// A plan for this team.
+    #[inline]
+    pub fn new(schedule: &'s mut Schedule, team: Team<'t>) -> Plan<'s, 't> {
+        Plan { schedule, team }
+    }
+
+    /// The same schedule, for another team.
+    pub fn among<'u>(&mut self, team: Team<'u>) -> Plan<'_, 'u> {
+        Plan { schedule: self.schedule, team }
+    }
+
+    /// The caller's rank.
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.team.rank
+    }
+
+    /// Number of processes.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.team.size()
+    }
+
+    /// Sends to `rank`.
+    #[inline]
+    pub fn send(&mut self, rank: usize, buffer: Buffer) -> StepId {
+        let peer = self.team.group.peer(rank as i32);
+        self.schedule.send(peer, self.team.rank as i32 + self.team.mark, buffer)
+    }
+
+    /// Receives from `rank`.
+    #[inline]
+    pub fn receive(&mut self, rank: usize, buffer: Buffer) -> StepId {
+        self.schedule.receive(rank as i32 + self.team.mark, buffer)
+    }
+
+    /// Sends, unless there is nothing to send. The receiver must know that too.
+    #[inline]
+    pub fn send_some(&mut self, rank: usize, buffer: Buffer) {
+        if !buffer.is_empty() {
+            self.send(rank, buffer);
+        }
+    }
+
+    /// Receives, unless there is nothing to receive. The sender must know that too.
+    #[inline]
+    pub fn receive_some(&mut self, rank: usize, buffer: Buffer) {
+        if !buffer.is_empty() {
+            self.receive(rank, buffer);
+        }
+    }
+
+    /// Sends to one rank while receiving from another, and waits for both.
+    #[inline]
+    pub fn exchange(&mut self, to: usize, send: Buffer, from: usize, receive: Buffer) {
+        self.receive(from, receive);
+        self.send(to, send);
+        self.fence();
+    }
+
+    /// See [`Schedule::copy`].
+    #[inline]
+    pub fn copy(&mut self, from: Buffer, to: Buffer) {
+        self.schedule.copy(from, to);
+    }
+
+    /// See [`Schedule::combine`].
+    #[inline]
+    pub fn combine(&mut self, left: Elements<'_>, right: Elements<'_>, out: Elements<'_>, count: usize) {
+        self.schedule.combine(left, right, out, count);
+    }
+
+    /// See [`Schedule::wait_for`].
+    #[inline]
+    pub fn wait_for(&mut self, step: StepId) {
+        self.schedule.wait_for(step);
+    }
+
+    /// See [`Schedule::fence`].
+    #[inline]
+    pub fn fence(&mut self) {
+        self.schedule.fence();
+    }
+
+    /// See [`Schedule::temporary`].
+    #[inline]
+    pub fn temporary(&mut self, bytes: usize) -> Region {
+        self.schedule.temporary(bytes)
+    }
+
+    /// See [`Schedule::temporary_elements`].
+    #[inline]
+    pub fn temporary_elements<'e>(&mut self, layout: &'e Arc<Layout>, count: usize) -> Elements<'e> {
+        self.schedule.temporary_elements(layout, count)
+    }
+}

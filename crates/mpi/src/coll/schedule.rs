@@ -1,0 +1,152 @@
+//! The schedule of a collective: what one rank does, as a list of steps (the representation follows
+//! T. Hoefler, A. Lumsdaine, W. Rehm: Implementation and performance analysis of non-blocking collective
+//! operations for MPI, SC 2007).
+
+use std::sync::Arc;
+use verbena_channel::Peer;
+use verbena_channel::elements::Elements;
+use verbena_channel::layout::Layout;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::scratch::Scratch;
+
+/// A step. Steps are begun in order; sends and receives go on while later steps are begun, until a step
+/// that waits for them.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Sends `buffer`; the receiver matches `source`.
+    Send {
+        /// The process that it goes to.
+        peer: Peer,
+        /// What the receiver matches as source.
+        source: i32,
+        /// The bytes.
+        buffer: Buffer,
+    },
+    /// Receives into `buffer` from `source`.
+    Receive {
+        /// The source that the sender states.
+        source: i32,
+        /// Where the bytes go.
+        buffer: Buffer,
+    },
+    /// Copies packed bytes within the process.
+    Copy {
+        /// The bytes.
+        from: Buffer,
+        /// Where they go.
+        to: Buffer,
+    },
+    /// `out = left op right`, elementwise. `out` may be `left` or `right`; if it is `left`, `right` may be
+    /// overwritten too.
+    Combine {
+        /// Origins of the left operands.
+        left: Region,
+        /// Origins of the right operands.
+        right: Region,
+        /// Origins of the results.
+        out: Region,
+        /// Number of elements.
+        count: usize,
+    },
+    /// Waits for the send or receive with this index.
+    Await(u32),
+    /// Waits for all sends and receives before it.
+    Fence,
+}
+
+/// The index of a step.
+pub type StepId = u32;
+
+/// A list of steps and the temporary memory that they use.
+#[derive(Default)]
+pub struct Schedule {
+    steps: Vec<Step>,
+    scratch: Scratch,
+    /// A send or receive was added after the last fence.
+    open: bool,
+}
+
+impl Schedule {
+    /// The steps.
+    #[inline]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Makes the schedule empty. No operation on its memory may be under way.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.steps.clear();
+        self.scratch.clear();
+        self.open = false;
+    }
+
+    /// Gives up temporary memory that may still be written to.
+    pub fn leak_scratch(&mut self) {
+        self.scratch.leak();
+    }
+
+    /// A send.
+    #[inline]
+    pub fn send(&mut self, peer: Peer, source: i32, buffer: Buffer) -> StepId {
+        self.open = true;
+        self.push(Step::Send { peer, source, buffer })
+    }
+
+    /// A receive.
+    #[inline]
+    pub fn receive(&mut self, source: i32, buffer: Buffer) -> StepId {
+        self.open = true;
+        self.push(Step::Receive { source, buffer })
+    }
+
+    /// A copy; nothing if there is nothing to copy.
+    #[inline]
+    pub fn copy(&mut self, from: Buffer, to: Buffer) {
+        if !from.is_empty() {
+            self.push(Step::Copy { from, to });
+        }
+    }
+
+    /// `out = left op right` for `count` elements, see [`Step::Combine`].
+    #[inline]
+    pub fn combine(&mut self, left: Elements<'_>, right: Elements<'_>, out: Elements<'_>, count: usize) {
+        if count > 0 {
+            let [left, right, out] = [left, right, out].map(|e| e.origins(count));
+            self.push(Step::Combine { left, right, out, count });
+        }
+    }
+
+    /// Waits for one send or receive.
+    #[inline]
+    pub fn wait_for(&mut self, step: StepId) {
+        self.push(Step::Await(step));
+    }
+
+    /// Waits for all that was begun.
+    #[inline]
+    pub fn fence(&mut self) {
+        if self.open {
+            self.open = false;
+            self.push(Step::Fence);
+        }
+    }
+
+    /// Temporary memory for packed bytes.
+    #[inline]
+    pub fn temporary(&mut self, bytes: usize) -> Region {
+        self.scratch.take(bytes)
+    }
+
+    /// Temporary elements.
+    #[inline]
+    pub fn temporary_elements<'e>(&mut self, layout: &'e Arc<Layout>, count: usize) -> Elements<'e> {
+        Elements::in_scratch(&mut self.scratch, layout, count)
+    }
+
+    #[inline]
+    fn push(&mut self, step: Step) -> StepId {
+        self.steps.push(step);
+        self.steps.len() as StepId - 1
+    }
+}

@@ -1,0 +1,83 @@
+//! Communicators without a parent (`MPI_Comm_create_from_group`, `MPI_Intercomm_create_from_groups`;
+//! MPI-5.0, 7.4.2 and 7.6.2). The processes find each other in the library's own communicator of all processes.
+
+use super::words::{join, pack, part, unpack};
+use super::{Comm, Exchange};
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use crate::group::Group;
+use std::sync::Arc;
+
+/// The other side of an intercommunicator made from groups. Only the leader's is looked at.
+pub struct Other<'a> {
+    /// The remote group.
+    pub group: &'a Group,
+    /// The rank of its leader in it.
+    pub leader: i32,
+}
+
+impl Comm {
+    /// The communicator of `group`, agreed on in `self`, which must be the [universe](Comm::universe); only the
+    /// members call. `tag` keeps concurrent calls apart. `MPI_ERR_GROUP` if the caller is not a member.
+    pub fn create_from_group(&self, group: &Arc<Group>, tag: &[u8], exchange: &dyn Exchange) -> Result<Comm> {
+        if group.rank().is_none() {
+            return Err(not_a_member());
+        }
+        let members: Vec<i32> = group.members().iter().map(|&peer| peer as i32).collect();
+        let number = tag_number(tag, &members);
+        let mine = join(&[pack(&[exchange.new_context()]), tag.to_vec()]);
+        let table = exchange.allgather_group(self, &members, number, &mine)?;
+        match &part(&table[0])?[..] {
+            [context, theirs] if theirs == tag => {
+                Ok(Comm::new(unpack::<1>(context)?[0], group.clone(), None))
+            }
+            _ => Err(other_tag(tag)),
+        }
+    }
+
+    /// The intercommunicator of `group` and another group (only the leader, rank `leader` of `group`, need
+    /// give it), agreed on in `self` as in [`Comm::create_from_group`].
+    pub fn intercomm_from_groups(
+        &self,
+        group: &Arc<Group>,
+        leader: i32,
+        other: Option<Other<'_>>,
+        tag: &[u8],
+        exchange: &dyn Exchange,
+    ) -> Result<Comm> {
+        let local = self.create_from_group(group, tag, exchange)?;
+        let remote_leader = other.map_or(0, |other| other.group.peer(other.leader) as i32);
+        local.intercomm_create(leader, Some(self), remote_leader, tag_number(tag, &[]), exchange)
+    }
+}
+
+/// A tag in the messages' range for a tag in words (FNV-1a). Should two groups that share a member get
+/// the same number at the same time, the words tell.
+fn tag_number(tag: &[u8], members: &[i32]) -> i32 {
+    let bytes = tag.iter().copied().chain(members.iter().flat_map(|rank| rank.to_le_bytes()));
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    ((hash ^ hash >> 32) & 0x3fff_ffff) as i32
+}
+
+#[cold]
+fn not_a_member() -> Error {
+    Error::new(
+        mpi::MPI_ERR_GROUP,
+        "the calling process is not in the group",
+        "the group of a communicator to be made",
+        "a process outside of the group made the call, too",
+        "let only the members call",
+    )
+}
+
+#[cold]
+fn other_tag(tag: &[u8]) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "the members of a group gave different tags for one communicator",
+        format!("the tag \"{}\" here", String::from_utf8_lossy(tag)),
+        "two communicators of the same group are being made at once, with their tags mixed up",
+        "let all members give the same tag, and concurrent calls different ones",
+    )
+}

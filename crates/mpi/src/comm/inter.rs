@@ -1,0 +1,169 @@
+//! Intercommunicators: making and merging, and exchanges between the two sides (MPI-5.0, 7.6).
+
+use super::words::{garbled, join, pack, part, unpack, unpack_all};
+use super::{Comm, Exchange, Remote};
+use crate::error::{Class, Error, Result};
+use crate::generated::constants as mpi;
+use crate::group::Group;
+use std::collections::HashSet;
+use std::sync::Arc;
+use verbena_channel::Peer;
+
+/// One side of a new intercommunicator, as its leader tells the other side's.
+struct Side {
+    /// Context for the intercommunicator, if this side turns out to be the first.
+    context: u64,
+    leader: Peer,
+    members: Vec<Peer>,
+}
+
+impl Side {
+    fn pack(&self) -> Vec<u8> {
+        let head = [self.context, u64::from(self.leader)];
+        let words: Vec<u64> =
+            head.into_iter().chain(self.members.iter().map(|&peer| u64::from(peer))).collect();
+        pack(&words)
+    }
+
+    fn unpack(bytes: &[u8]) -> Result<Side> {
+        let words = unpack_all(bytes)?;
+        let (&[context, leader], members) = words.split_first_chunk::<2>().ok_or_else(overlap)?;
+        Ok(Side {
+            context,
+            leader: leader as Peer,
+            members: members.iter().map(|&peer| peer as Peer).collect(),
+        })
+    }
+}
+
+/// What a leader tells its own side: an error's class (0 if none), context, inner context, whether the local
+/// side is first, and the remote members.
+type Verdict = Vec<u64>;
+
+impl Comm {
+    /// Swaps with the other side of an intercommunicator what rank 0 of each gives (the others' argument is
+    /// ignored). Every rank gets both, its own side's first.
+    pub(super) fn swap(&self, mine: &[u8], exchange: &dyn Exchange) -> Result<(Vec<u8>, Vec<u8>)> {
+        let mut both = Vec::new();
+        if self.rank == 0 {
+            let theirs = exchange.sendrecv(self, 0, 0, mine)?;
+            both = join(&[mine.to_vec(), theirs]);
+        }
+        let both = part(&exchange.bcast(self.inner(), 0, both)?)?;
+        let [ours, theirs] = both.try_into().map_err(|list: Vec<_>| garbled(list.len()))?;
+        Ok((ours, theirs))
+    }
+
+    /// The intercommunicator of this group and that of the other side (`MPI_Intercomm_create`). The leader
+    /// reaches the other side's as rank `remote_leader` of `peer_comm` (both are only looked at there) with
+    /// `tag`. `MPI_ERR_COMM` if the groups overlap.
+    pub fn intercomm_create(
+        &self,
+        local_leader: i32,
+        peer_comm: Option<&Comm>,
+        remote_leader: i32,
+        tag: i32,
+        exchange: &dyn Exchange,
+    ) -> Result<Comm> {
+        self.check_intra()?;
+        let mut failure = None;
+        let mut verdict = Verdict::new();
+        if self.rank == local_leader {
+            let agreed = peer_comm
+                .ok_or_else(no_peer_comm)
+                .and_then(|peer_comm| self.agree_with(peer_comm, remote_leader, tag, exchange));
+            // The others of this side wait for the verdict, whatever it is.
+            verdict = agreed.unwrap_or_else(|error| vec![failure.insert(error).class as u64]);
+        }
+        let verdict = unpack_all(&exchange.bcast(self, local_leader, pack(&verdict))?)?;
+        match failure {
+            Some(error) => Err(error),
+            None => self.intercomm_from(&verdict),
+        }
+    }
+
+    /// The leader's part: both sides' leaders tell each other their groups.
+    fn agree_with(
+        &self,
+        peer_comm: &Comm,
+        remote_leader: i32,
+        tag: i32,
+        exchange: &dyn Exchange,
+    ) -> Result<Verdict> {
+        let ours = Side {
+            context: exchange.new_context(),
+            leader: self.me(),
+            members: self.local.members().to_vec(),
+        };
+        let theirs = Side::unpack(&exchange.sendrecv(peer_comm, remote_leader, tag, &ours.pack())?)?;
+        let mine: HashSet<Peer> = ours.members.iter().copied().collect();
+        if theirs.members.iter().any(|peer| mine.contains(peer)) {
+            return Err(overlap());
+        }
+        let first = ours.leader < theirs.leader;
+        let context = if first { ours.context } else { theirs.context };
+        let mut verdict = vec![0, context, exchange.new_context(), u64::from(first)];
+        verdict.extend(theirs.members.iter().map(|&peer| u64::from(peer)));
+        Ok(verdict)
+    }
+
+    fn intercomm_from(&self, verdict: &[u64]) -> Result<Comm> {
+        let [_, context, inner, first, members @ ..] = verdict else {
+            return Err(leader_failed(verdict.first().map_or(mpi::MPI_ERR_INTERN, |&class| class as Class)));
+        };
+        let members = members.iter().map(|&peer| peer as Peer).collect();
+        let inner = Arc::new(self.child(*inner, self.local.clone(), None));
+        let group = Arc::new(Group::new(members, self.me()));
+        let remote = Remote { group, inner, is_local_first: *first == 1 };
+        Ok(self.child(*context, self.local.clone(), Some(remote)))
+    }
+
+    /// The intracommunicator of both groups, the side that gave `high` behind the other; if both gave the
+    /// same, in an order on which they agree (`MPI_Intercomm_merge`). `MPI_ERR_COMM` in an intracommunicator.
+    pub fn merge(&self, high: bool, exchange: &dyn Exchange) -> Result<Comm> {
+        let remote = self.remote()?;
+        let mine = pack(&[u64::from(high), exchange.new_context()]);
+        let (ours, theirs) = self.swap(&mine, exchange)?;
+        let ([our_high, our_context], [their_high, their_context]) = (unpack(&ours)?, unpack(&theirs)?);
+        let ours_first = if our_high == their_high { remote.is_local_first } else { our_high == 0 };
+        let (low, high, context) = match ours_first {
+            true => (&self.local, &remote.group, our_context),
+            false => (&remote.group, &self.local, their_context),
+        };
+        let members = [low.members(), high.members()].concat();
+        Ok(self.child(context, Arc::new(Group::new(members, self.me())), None))
+    }
+}
+
+#[cold]
+fn overlap() -> Error {
+    Error::new(
+        mpi::MPI_ERR_COMM,
+        "the two groups of an intercommunicator overlap",
+        "the local groups of both sides",
+        "a process is on both sides, or both leaders are the same process",
+        "make the two communicators disjoint, for example by one MPI_Comm_split",
+    )
+}
+
+#[cold]
+fn no_peer_comm() -> Error {
+    Error::new(
+        mpi::MPI_ERR_COMM,
+        "the leader of an intercommunicator gave no peer communicator",
+        "the peer_comm argument of this side's leader",
+        "MPI_COMM_NULL was passed where the two leaders must reach each other",
+        "pass a communicator that has both leaders, often MPI_COMM_WORLD",
+    )
+}
+
+#[cold]
+fn leader_failed(class: Class) -> Error {
+    Error::new(
+        class,
+        "the leader of this side could not agree with the other side",
+        "the making of an intercommunicator",
+        "the leader's own error says why",
+        "correct what the leader's error names",
+    )
+}

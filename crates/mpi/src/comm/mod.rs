@@ -1,0 +1,283 @@
+//! Communicators (MPI-5.0, 7.4): a group (two for an intercommunicator) and a matching context.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `exchange` | what making communicators asks of the collectives |
+//! | `words` | numbers and lists as bytes, for those exchanges |
+//! | `dup` | duplication, blocking and not |
+//! | `make` | communicators from groups and by splitting |
+//! | `inter` | intercommunicators: making, merging, exchanges between the two sides |
+//! | `from_group` | communicators without a parent (sessions) |
+//! | `split_type` | splitting by hardware and resources |
+
+pub mod dup;
+pub mod exchange;
+pub mod from_group;
+mod inter;
+mod make;
+mod split_type;
+mod words;
+
+pub use exchange::Exchange;
+pub use split_type::{Guide, SplitType};
+
+use crate::attribute::Attributes;
+use crate::bsend::BufferedSends;
+use crate::errhandler::{Errhandler, Handling, predefined};
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use crate::group::{Group, Likeness};
+use crate::info::Info;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use verbena_channel::Peer;
+
+/// Kinds of traffic of one communicator; each has its own matching context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// The program's point-to-point messages.
+    Point = 0,
+    /// Messages of collectives.
+    Collective = 1,
+    /// Messages of partitioned communication.
+    Partitioned = 2,
+    /// Messages between some of its members that make a new communicator.
+    Exchange = 3,
+}
+
+/// Context of [`Comm::universe`], unlike any that processes hand out.
+const UNIVERSE_CONTEXT: u64 = 1 << 63;
+/// Context of a communicator that [`Comm::settle`] has not given its own yet.
+const NO_CONTEXT: u64 = u64::MAX - 3;
+
+/// A communicator.
+pub struct Comm {
+    context: AtomicU64,
+    local: Arc<Group>,
+    remote: Option<Remote>,
+    rank: i32,
+    name: Mutex<Vec<u8>>,
+    hints: Info,
+    errhandling: Handling,
+    attributes: Attributes,
+    handle: AtomicUsize,
+    buffered: BufferedSends,
+    /// Number of collectives begun on this communicator.
+    collectives: AtomicU32,
+}
+
+/// The other side of an intercommunicator.
+pub struct Remote {
+    group: Arc<Group>,
+    /// An intracommunicator of the local group, for the library's own use.
+    inner: Arc<Comm>,
+    /// Both sides agree on which of them is the first: it chooses contexts and leads in a merge.
+    is_local_first: bool,
+}
+
+impl Comm {
+    /// A communicator over `local` (and `remote`, for an intercommunicator) with base context `context`:
+    /// a multiple of 4 that no other communicator of any member has. Its creator must be a member of `local`.
+    /// Its errors are fatal until an error handler is set.
+    pub fn new(context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
+        debug_assert!(context.is_multiple_of(4));
+        let rank = local.rank().expect("the caller is a member of its communicator");
+        Comm {
+            context: AtomicU64::new(context),
+            local,
+            remote,
+            rank,
+            name: Mutex::default(),
+            hints: Info::new(),
+            errhandling: Handling::new(predefined::are_fatal()),
+            attributes: Attributes::default(),
+            handle: AtomicUsize::new(0),
+            buffered: BufferedSends::new(),
+            collectives: AtomicU32::new(0),
+        }
+    }
+
+    /// The library's own communicator of all `size` processes of the job, in which communicators without a
+    /// parent are agreed on. The program never sees it.
+    pub fn universe(me: Peer, size: u32) -> Comm {
+        Comm::new(UNIVERSE_CONTEXT, Arc::new(Group::new((0..size).collect(), me)), None)
+    }
+
+    /// A communicator derived from `self`, whose error handler it takes over (MPI-5.0, 9.3.1).
+    fn child(&self, context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
+        let child = Comm::new(context, local, remote);
+        child.errhandling.set(self.errhandling.get());
+        child
+    }
+
+    /// The matching context of this kind of traffic.
+    #[inline]
+    pub fn context(&self, traffic: Traffic) -> u64 {
+        self.context.load(Ordering::Relaxed) + traffic as u64
+    }
+
+    /// Whether `context` is one of this communicator's.
+    pub fn has_context(&self, context: u64) -> bool {
+        context & !3 == self.context(Traffic::Point)
+    }
+
+    /// The tag of the next collective's messages, below 2^30. All members begin the collectives of a
+    /// communicator in the same order (MPI-5.0, 6.14), so they count alike.
+    #[inline]
+    pub fn next_collective_tag(&self) -> i32 {
+        (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
+    }
+
+    /// Its buffer for buffered sends (MPI-5.0, 3.6).
+    #[inline]
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
+    }
+
+    /// The caller's rank in the local group.
+    #[inline]
+    pub fn rank(&self) -> i32 {
+        self.rank
+    }
+
+    /// Size of the local group.
+    #[inline]
+    pub fn size(&self) -> i32 {
+        self.local.size()
+    }
+
+    /// Whether this is an intercommunicator.
+    #[inline]
+    pub fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// The local group.
+    pub fn group(&self) -> &Arc<Group> {
+        &self.local
+    }
+
+    /// The remote group. `MPI_ERR_COMM` if this is an intracommunicator.
+    pub fn remote_group(&self) -> Result<&Arc<Group>> {
+        Ok(&self.remote()?.group)
+    }
+
+    /// The group that ranks in point-to-point calls mean: the remote one of an intercommunicator.
+    #[inline]
+    pub fn targets(&self) -> &Arc<Group> {
+        self.remote.as_ref().map_or(&self.local, |remote| &remote.group)
+    }
+
+    /// The process that `rank` means in a point-to-point call. Panics if out of range.
+    #[inline]
+    pub fn peer(&self, rank: i32) -> Peer {
+        self.targets().peer(rank)
+    }
+
+    /// An intracommunicator of the local group for the library's own exchanges: of an intercommunicator a
+    /// hidden one, else this one.
+    pub fn inner(&self) -> &Comm {
+        self.remote.as_ref().map_or(self, |remote| &remote.inner)
+    }
+
+    fn remote(&self) -> Result<&Remote> {
+        self.remote.as_ref().ok_or_else(not_inter)
+    }
+
+    /// `MPI_ERR_COMM` if this is an intercommunicator.
+    pub fn check_intra(&self) -> Result<()> {
+        if self.is_inter() { Err(not_intra()) } else { Ok(()) }
+    }
+
+    /// How two communicators relate (`MPI_Comm_compare`).
+    pub fn compare(&self, other: &Comm) -> Likeness {
+        if self.context(Traffic::Point) == other.context(Traffic::Point) {
+            return Likeness::Identical;
+        }
+        let local = self.local.compare(&other.local);
+        let both = match (&self.remote, &other.remote) {
+            (None, None) => [local, Likeness::Identical],
+            (Some(a), Some(b)) => [local, a.group.compare(&b.group)],
+            _ => return Likeness::Unequal,
+        };
+        if both.contains(&Likeness::Unequal) {
+            Likeness::Unequal
+        } else if both.contains(&Likeness::Similar) {
+            Likeness::Similar
+        } else {
+            Likeness::Congruent
+        }
+    }
+
+    /// The name that the program or the library gave it, empty at first (`MPI_Comm_get_name`).
+    pub fn name(&self) -> Vec<u8> {
+        self.lock_name().clone()
+    }
+
+    /// Gives it a name (`MPI_Comm_set_name`).
+    pub fn set_name(&self, name: &[u8]) {
+        *self.lock_name() = name.to_vec();
+    }
+
+    fn lock_name(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+        self.name.lock().expect("nothing panics while it holds a name")
+    }
+
+    /// The hints that the program gave (`MPI_Comm_get_info`, `MPI_Comm_set_info`).
+    pub fn hints(&self) -> &Info {
+        &self.hints
+    }
+
+    /// The error handler in use.
+    pub fn errhandler(&self) -> Arc<Errhandler> {
+        self.errhandling.get()
+    }
+
+    /// Uses another error handler. `MPI_ERR_ERRHANDLER` if it is for another kind of object.
+    pub fn set_errhandler(&self, errhandler: Arc<Errhandler>) -> Result<()> {
+        errhandler.check(crate::errhandler::Kind::Comm)?;
+        self.errhandling.set(errhandler);
+        Ok(())
+    }
+
+    /// The attributes cached on it.
+    pub fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    /// The handle by which the program knows it, 0 if it has none: callbacks of attributes and error
+    /// handlers get it.
+    pub fn handle(&self) -> usize {
+        self.handle.load(Ordering::Acquire)
+    }
+
+    /// Tells the communicator its handle.
+    pub fn set_handle(&self, handle: usize) {
+        self.handle.store(handle, Ordering::Release);
+    }
+}
+
+#[cold]
+fn not_inter() -> Error {
+    Error::new(
+        mpi::MPI_ERR_COMM,
+        "the call is for intercommunicators only",
+        "an intracommunicator, which has no remote group",
+        "the communicator was not made by MPI_Intercomm_create or its like",
+        "ask MPI_Comm_test_inter first",
+    )
+}
+
+#[cold]
+fn not_intra() -> Error {
+    Error::new(
+        mpi::MPI_ERR_COMM,
+        "the call is for intracommunicators only",
+        "an intercommunicator",
+        "the communicator has two groups, and the call needs one",
+        "make one of both groups with MPI_Intercomm_merge",
+    )
+}
+
+#[cfg(test)]
+mod tests;

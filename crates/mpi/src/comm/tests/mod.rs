@@ -1,0 +1,8 @@
+//! Communicators among simulated ranks, one thread each, over a fake [`Exchange`].
+
+mod fake;
+mod inter;
+mod intra;
+
+use super::*;
+use fake::run;

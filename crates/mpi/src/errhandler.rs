@@ -1,0 +1,186 @@
+//! Error handlers: what happens when a call fails (MPI-5.0, 9.3).
+
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use std::sync::{Arc, Mutex};
+
+/// The kinds of objects that an error handler of the program can be made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Communicators.
+    Comm,
+    /// Windows.
+    Win,
+    /// Files.
+    File,
+    /// Sessions.
+    Session,
+}
+
+/// The program's function: gets the handle of the object and the error code.
+pub type Callback = Box<dyn Fn(usize, i32) + Send + Sync>;
+
+/// What an error handler does.
+pub enum Action {
+    /// Ends all processes of the job (`MPI_ERRORS_ARE_FATAL`).
+    AreFatal,
+    /// Ends the processes of the communicator, and if there is none this one (`MPI_ERRORS_ABORT`).
+    Abort,
+    /// Nothing: the call returns the code (`MPI_ERRORS_RETURN`).
+    Return,
+    /// Calls the program's function; if that returns, the call returns the code.
+    Call(Kind, Callback),
+}
+
+/// An error handler. Objects that use it keep it alive after the program freed its handles.
+pub struct Errhandler {
+    action: Action,
+    names: Mutex<Names>,
+}
+
+/// How the program knows an error handler: by one handle, which it got so many times.
+#[derive(Default)]
+struct Names {
+    handle: usize,
+    count: usize,
+}
+
+impl Errhandler {
+    /// An error handler that the program has no handle of yet.
+    pub fn new(action: Action) -> Errhandler {
+        Errhandler { action, names: Mutex::default() }
+    }
+
+    /// What it does.
+    pub fn action(&self) -> &Action {
+        &self.action
+    }
+
+    /// Whether it may be set on an object of this kind; else `MPI_ERR_ERRHANDLER`.
+    pub fn check(&self, kind: Kind) -> Result<()> {
+        match &self.action {
+            Action::Call(made_for, _) if *made_for != kind => Err(wrong_kind(*made_for, kind)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The handle, for handing it out once more (`MPI_Comm_get_errhandler` and its like); `insert` makes one if
+    /// there is none, or it was freed as often as handed out.
+    pub fn hand_out(&self, insert: impl FnOnce() -> usize) -> usize {
+        let mut names = self.lock();
+        if names.count == 0 {
+            names.handle = insert();
+        }
+        names.count += 1;
+        names.handle
+    }
+
+    /// One hand-out is given back; `remove` takes the handle out of use with the last
+    /// (`MPI_Errhandler_free`).
+    pub fn take_back(&self, remove: impl FnOnce()) {
+        let mut names = self.lock();
+        names.count = names.count.saturating_sub(1);
+        if names.count == 0 {
+            remove();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Names> {
+        self.names.lock().expect("nothing panics while it holds the names of an error handler")
+    }
+}
+
+/// The error handler that an object uses; it can be changed at any time.
+pub struct Handling(Mutex<Arc<Errhandler>>);
+
+impl Handling {
+    /// Begins with this one.
+    pub fn new(errhandler: Arc<Errhandler>) -> Handling {
+        Handling(Mutex::new(errhandler))
+    }
+
+    /// The error handler in use.
+    pub fn get(&self) -> Arc<Errhandler> {
+        self.0.lock().expect("nothing panics while it changes an error handler").clone()
+    }
+
+    /// From now on this one (`MPI_Comm_set_errhandler` and its like).
+    pub fn set(&self, errhandler: Arc<Errhandler>) {
+        *self.0.lock().expect("nothing panics while it changes an error handler") = errhandler;
+    }
+}
+
+/// The predefined error handlers, one object each in the program.
+pub mod predefined {
+    use super::{Action, Arc, Errhandler};
+    use std::sync::LazyLock;
+
+    macro_rules! predefined {
+        ($name:ident, $action:ident, $doc:literal) => {
+            #[doc = $doc]
+            pub fn $name() -> Arc<Errhandler> {
+                static ONE: LazyLock<Arc<Errhandler>> =
+                    LazyLock::new(|| Arc::new(Errhandler::new(Action::$action)));
+                ONE.clone()
+            }
+        };
+    }
+
+    predefined!(are_fatal, AreFatal, "`MPI_ERRORS_ARE_FATAL`.");
+    predefined!(abort, Abort, "`MPI_ERRORS_ABORT`.");
+    predefined!(returning, Return, "`MPI_ERRORS_RETURN`.");
+}
+
+#[cold]
+fn wrong_kind(made_for: Kind, kind: Kind) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ERRHANDLER,
+        "the error handler is for another kind of object",
+        format!("a handler for {made_for:?} objects, set on a {kind:?}"),
+        "it was made by another create_errhandler call than that of the object's kind",
+        format!("make it with MPI_{kind:?}_create_errhandler"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(kind: Kind) -> Errhandler {
+        Errhandler::new(Action::Call(kind, Box::new(|_, _| ())))
+    }
+
+    #[test]
+    fn a_handler_fits_its_own_kind_only_and_predefined_ones_fit_all() {
+        let kinds = [Kind::Comm, Kind::Win, Kind::File, Kind::Session];
+        for kind in kinds {
+            for other in kinds {
+                let answer = user(kind).check(other).map_err(|error| error.class);
+                assert_eq!(answer, if kind == other { Ok(()) } else { Err(mpi::MPI_ERR_ERRHANDLER) });
+            }
+            assert!(predefined::returning().check(kind).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_handle_lives_as_long_as_it_is_handed_out() {
+        let handler = user(Kind::Comm);
+        assert_eq!(handler.hand_out(|| 7), 7);
+        assert_eq!(handler.hand_out(|| panic!("there is one")), 7);
+        handler.take_back(|| panic!("one is still out"));
+        let mut removed = false;
+        handler.take_back(|| removed = true);
+        assert!(removed);
+        assert_eq!(handler.hand_out(|| 9), 9, "an object still used it");
+    }
+
+    #[test]
+    fn the_handler_of_an_object_can_be_changed() {
+        let handling = Handling::new(predefined::are_fatal());
+        assert!(matches!(handling.get().action(), Action::AreFatal));
+        let mine = Arc::new(user(Kind::Comm));
+        handling.set(mine.clone());
+        assert!(Arc::ptr_eq(&handling.get(), &mine));
+        assert!(Arc::ptr_eq(&predefined::abort(), &predefined::abort()));
+    }
+}

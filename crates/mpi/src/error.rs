@@ -1,0 +1,60 @@
+//! Errors: an MPI error class and a text in four parts (what failed, on what, likely cause, what to do).
+
+use crate::generated::constants as mpi;
+use verbena_channel::Fault;
+
+/// An error class or code (MPI-5.0, 9.4).
+pub type Class = i32;
+
+/// The result of everything that MPI calls do.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error as it reaches an error handler. Boxed parts keep `Result` small on the hot path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The error class, or a code that the program added.
+    pub class: Class,
+    /// The four parts.
+    pub fault: Box<Fault>,
+}
+
+impl Error {
+    /// An error with its four parts.
+    #[cold]
+    pub fn new(
+        class: Class,
+        what: impl Into<String>,
+        on: impl Into<String>,
+        cause: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Error {
+        let fault = Fault { what: what.into(), on: on.into(), cause: cause.into(), remedy: remedy.into() };
+        Error { class, fault: Box::new(fault) }
+    }
+
+    /// A channel's failure, as `MPI_ERR_OTHER`.
+    #[cold]
+    pub fn channel(fault: Fault) -> Error {
+        Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(fault) }
+    }
+
+    /// Something that Verbena does not do yet.
+    #[cold]
+    pub fn unsupported(what: &str) -> Error {
+        Error::new(
+            mpi::MPI_ERR_UNSUPPORTED_OPERATION,
+            format!("{what} is not supported"),
+            "this build of Verbena",
+            "it has not been written yet; docs/COVERAGE.md lists what is",
+            "use another call, or a later version",
+        )
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.fault.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,2 @@
+//! Code made by `cargo xtask generate` from the API table in `api/`.
+pub mod constants;

@@ -1,0 +1,143 @@
+//! The loops of predefined operations on contiguous elements, one pair for each operation and machine type.
+//!
+//! Elements are read from byte chunks, so nothing need be aligned; the compiler turns the loops on native
+//! numbers into vector code.
+
+use super::Builtin;
+use super::number::{Arithmetic, Bits, Complex, Extended, Half, Number, Ordered, Quad};
+use crate::datatype::{Basic, Family, Float, Int, Representation};
+
+/// The loops of one operation on one machine type.
+#[derive(Clone, Copy)]
+pub(super) struct Kernel {
+    /// `inout[i] = input[i] op inout[i]`.
+    pub two: fn(&[u8], &mut [u8]),
+    /// `out[i] = a[i] op b[i]`.
+    pub three: fn(&[u8], &[u8], &mut [u8]),
+}
+
+trait Operator<T> {
+    fn combine(a: T, b: T) -> T;
+}
+
+macro_rules! operators {
+    ($($name:ident: $bound:ident, |$a:ident, $b:ident| $result:expr;)*) => {$(
+        struct $name;
+        impl<T: $bound> Operator<T> for $name {
+            #[inline(always)]
+            fn combine($a: T, $b: T) -> T {
+                $result
+            }
+        }
+    )*};
+}
+
+operators! {
+    Sum: Arithmetic, |a, b| a.add(b);
+    Product: Arithmetic, |a, b| a.multiply(b);
+    Least: Ordered, |a, b| if a.less(b) { a } else { b };
+    Greatest: Ordered, |a, b| if b.less(a) { a } else { b };
+    BitAnd: Bits, |a, b| a.and(b);
+    BitOr: Bits, |a, b| a.or(b);
+    BitXor: Bits, |a, b| a.xor(b);
+    LogicalAnd: Bits, |a, b| T::of_truth(a.truth() & b.truth());
+    LogicalOr: Bits, |a, b| T::of_truth(a.truth() | b.truth());
+    LogicalXor: Bits, |a, b| T::of_truth(a.truth() ^ b.truth());
+}
+
+fn two<T: Number, O: Operator<T>>(input: &[u8], inout: &mut [u8]) {
+    for (a, b) in input.chunks_exact(T::SIZE).zip(inout.chunks_exact_mut(T::SIZE)) {
+        O::combine(T::read(a), T::read(b)).write(b);
+    }
+}
+
+fn three<T: Number, O: Operator<T>>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    let operands = a.chunks_exact(T::SIZE).zip(b.chunks_exact(T::SIZE));
+    for ((a, b), out) in operands.zip(out.chunks_exact_mut(T::SIZE)) {
+        O::combine(T::read(a), T::read(b)).write(out);
+    }
+}
+
+fn kernel<T: Number, O: Operator<T>>() -> Kernel {
+    Kernel { two: two::<T, O>, three: three::<T, O> }
+}
+
+/// The loops of `op` on `basic`; `None` where the standard does not define it (MPI-5.0, 6.9.2).
+pub(super) fn select(op: Builtin, basic: &Basic) -> Option<Kernel> {
+    if !is_defined(op, basic.family) {
+        return None;
+    }
+    match basic.representation {
+        Representation::Opaque => bits::<u8>(op),
+        Representation::Integer(int) => integer(op, int),
+        Representation::Float(Float::F16) => real::<Half>(op),
+        Representation::Float(Float::F32) => real::<f32>(op),
+        Representation::Float(Float::F64) => real::<f64>(op),
+        Representation::Float(Float::X87) => real::<Extended>(op),
+        Representation::Float(Float::F128) => real::<Quad>(op),
+        Representation::Complex(Float::F16) => arithmetic::<Complex<Half>>(op),
+        Representation::Complex(Float::F32) => arithmetic::<Complex<f32>>(op),
+        Representation::Complex(Float::F64) => arithmetic::<Complex<f64>>(op),
+        Representation::Complex(Float::X87) => arithmetic::<Complex<Extended>>(op),
+        Representation::Complex(Float::F128) => arithmetic::<Complex<Quad>>(op),
+    }
+}
+
+/// The table of MPI-5.0, 6.9.2.
+pub(super) fn is_defined(op: Builtin, family: Family) -> bool {
+    use Builtin::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, Sum};
+    let integer = matches!(family, Family::CInteger | Family::FortranInteger | Family::MultiLanguage);
+    match op {
+        Max | Min => integer || family == Family::Floating,
+        Sum | Prod => integer || matches!(family, Family::Floating | Family::Complex),
+        Land | Lor | Lxor => matches!(family, Family::CInteger | Family::Logical),
+        Band | Bor | Bxor => integer || family == Family::Byte,
+        _ => false,
+    }
+}
+
+fn integer(op: Builtin, int: Int) -> Option<Kernel> {
+    match int {
+        Int::I8 => whole::<i8>(op),
+        Int::U8 => whole::<u8>(op),
+        Int::I16 => whole::<i16>(op),
+        Int::U16 => whole::<u16>(op),
+        Int::I32 => whole::<i32>(op),
+        Int::U32 => whole::<u32>(op),
+        Int::I64 => whole::<i64>(op),
+        Int::U64 => whole::<u64>(op),
+        Int::I128 => whole::<i128>(op),
+    }
+}
+
+fn whole<T: Arithmetic + Ordered + Bits>(op: Builtin) -> Option<Kernel> {
+    real::<T>(op).or_else(|| bits::<T>(op))
+}
+
+fn real<T: Arithmetic + Ordered>(op: Builtin) -> Option<Kernel> {
+    match op {
+        Builtin::Min => Some(kernel::<T, Least>()),
+        Builtin::Max => Some(kernel::<T, Greatest>()),
+        _ => arithmetic::<T>(op),
+    }
+}
+
+fn arithmetic<T: Arithmetic>(op: Builtin) -> Option<Kernel> {
+    match op {
+        Builtin::Sum => Some(kernel::<T, Sum>()),
+        Builtin::Prod => Some(kernel::<T, Product>()),
+        _ => None,
+    }
+}
+
+fn bits<T: Bits>(op: Builtin) -> Option<Kernel> {
+    match op {
+        Builtin::Band => Some(kernel::<T, BitAnd>()),
+        Builtin::Bor => Some(kernel::<T, BitOr>()),
+        Builtin::Bxor => Some(kernel::<T, BitXor>()),
+        Builtin::Land => Some(kernel::<T, LogicalAnd>()),
+        Builtin::Lor => Some(kernel::<T, LogicalOr>()),
+        Builtin::Lxor => Some(kernel::<T, LogicalXor>()),
+        _ => None,
+    }
+}

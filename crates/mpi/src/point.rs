@@ -1,0 +1,89 @@
+//! Point-to-point communication (MPI-5.0, chapter 3): from a communicator's ranks to the engine's messages.
+
+use crate::comm::{Comm, Traffic};
+use crate::generated::constants::MPI_PROC_NULL;
+use crate::process::Process;
+use crate::request::{Active, Both, Direction, Outcome};
+use std::sync::Arc;
+use verbena_channel::lock::Lock;
+use verbena_channel::memory::Buffer;
+use verbena_engine::{Envelope, MessageId, Mode, Receive, Send};
+
+/// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
+#[inline]
+fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Send {
+    Send {
+        peer: comm.peer(dest),
+        context: comm.context(Traffic::Point),
+        source: comm.rank(),
+        tag,
+        buffer,
+        mode,
+    }
+}
+
+/// Starts a send.
+#[inline]
+pub fn send(process: &Process, comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Active {
+    if dest == MPI_PROC_NULL {
+        return Active::Done(Outcome::EMPTY);
+    }
+    let message = message(comm, buffer, dest, tag, mode);
+    Active::posted(Direction::Send, process.command(|engine| engine.send(message)))
+}
+
+/// Starts a receive.
+#[inline]
+pub fn receive(process: &Process, comm: &Comm, buffer: Buffer, source: i32, tag: i32) -> Active {
+    if source == MPI_PROC_NULL {
+        return Active::Done(Outcome::NO_PROCESS);
+    }
+    let receive = Receive { context: comm.context(Traffic::Point), source, tag, buffer };
+    Active::posted(Direction::Receive, process.command(|engine| engine.receive(receive)))
+}
+
+/// Starts to receive a message that a matching probe took.
+pub fn receive_matched(process: &Process, message: MessageId, buffer: Buffer) -> Active {
+    Active::posted(Direction::Receive, process.command(|engine| engine.receive_matched(message, buffer)))
+}
+
+/// Starts a send to `(buffer, dest, tag)` and a receive from `(buffer, source, tag)` as one operation
+/// (MPI-5.0, 3.11), which keeps `owner`'s memory until both have ended.
+pub fn exchange(
+    process: &Process,
+    comm: &Comm,
+    (out, dest, sendtag): (Buffer, i32, i32),
+    (into, source, recvtag): (Buffer, i32, i32),
+    owner: Option<Box<[u8]>>,
+) -> Active {
+    let receive = receive(process, comm, into, source, recvtag);
+    let send = send(process, comm, out, dest, sendtag, Mode::Standard);
+    Active::Both(Arc::new(Lock::new(Both { send, receive, _owner: owner })))
+}
+
+/// Waits for the operation. The outcome holds its error.
+#[inline]
+pub fn wait(process: &Process, active: &Active) -> Outcome {
+    match active {
+        Active::Done(outcome) => outcome.clone(),
+        other => process.wait(|process| other.poll(process)),
+    }
+}
+
+/// The first message that such a receive would match, or none, after one round of progress.
+pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
+    let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
+    look().or_else(|| if process.progress() { look() } else { None })
+}
+
+/// As [`probe`], and takes the message out of matching.
+pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
+    let look = || process.look(|engine| engine.match_probe(comm.context(Traffic::Point), source, tag));
+    look().or_else(|| if process.progress() { look() } else { None })
+}
+
+impl From<Envelope> for Outcome {
+    fn from(envelope: Envelope) -> Outcome {
+        Outcome { source: envelope.source, tag: envelope.tag, bytes: envelope.bytes as i64, ..Outcome::EMPTY }
+    }
+}

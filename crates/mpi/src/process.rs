@@ -1,0 +1,222 @@
+//! One MPI process: its engine, how it waits, and the tasks that progress drives.
+//!
+//! Nothing here knows of C or of handles. The library has one [`Process`]; the lock order is
+//! task list, task, engine; user callbacks run with the engine unlocked.
+
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::task::TaskList;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use verbena_channel::Peer;
+use verbena_channel::lock::{Lock, is_shared};
+use verbena_channel::wait::{Step, Waiter};
+use verbena_engine::{Completion, Engine, Failure, Posted, RequestId};
+
+/// The state of this process.
+pub struct Process {
+    me: Peer,
+    size: u32,
+    engine: Lock<Engine>,
+    waiter: Arc<dyn Waiter>,
+    tasks: TaskList,
+    sleepers: AtomicUsize,
+    contexts: AtomicU64,
+}
+
+/// Exclusive use of an engine for a moment. The library locks, the simulator lends.
+pub trait Access {
+    /// Calls `f` with the engine.
+    fn with<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R;
+}
+
+impl Access for &mut Engine {
+    #[inline]
+    fn with<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R {
+        f(self)
+    }
+}
+
+impl Access for &Process {
+    #[inline]
+    fn with<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R {
+        self.command(f)
+    }
+}
+
+/// Context of `MPI_COMM_WORLD`. Contexts that processes hand out begin behind the fixed ones.
+const WORLD_CONTEXT: u64 = 0;
+/// Context of `MPI_COMM_SELF`: only this process ever sees it.
+const SELF_CONTEXT: u64 = 4;
+/// First context counter that a process hands out.
+const FIRST_COUNTER: u64 = 2;
+
+impl Process {
+    /// Process `me` of `size` over this engine.
+    pub fn new(me: Peer, size: u32, engine: Engine, waiter: Arc<dyn Waiter>) -> Process {
+        Process {
+            me,
+            size,
+            engine: Lock::new(engine),
+            waiter,
+            tasks: TaskList::default(),
+            sleepers: AtomicUsize::new(0),
+            contexts: AtomicU64::new(FIRST_COUNTER),
+        }
+    }
+
+    /// This process's number in the job.
+    #[inline]
+    pub fn me(&self) -> Peer {
+        self.me
+    }
+
+    /// Number of processes in the job.
+    #[inline]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// A new `MPI_COMM_WORLD`.
+    pub fn world(&self) -> Comm {
+        let members = (0..self.size).collect();
+        Comm::new(WORLD_CONTEXT, Arc::new(crate::Group::new(members, self.me)), None)
+    }
+
+    /// A new `MPI_COMM_SELF`.
+    pub fn own(&self) -> Comm {
+        Comm::new(SELF_CONTEXT, Arc::new(crate::Group::new(vec![self.me], self.me)), None)
+    }
+
+    /// A context that no other communicator has, anywhere in the job: this process's number and a count.
+    pub fn new_context(&self) -> u64 {
+        let count = self.contexts.fetch_add(1, Ordering::Relaxed);
+        (u64::from(self.me) << 34) | (count << 2)
+    }
+
+    /// Gives `f` the engine for a command.
+    #[inline]
+    pub fn command<R>(&self, f: impl FnOnce(&mut Engine) -> R) -> R {
+        let result = f(&mut self.engine.lock());
+        self.wake_other_threads();
+        result
+    }
+
+    /// As [`Process::command`], for a look that changes nothing other threads wait for.
+    #[inline]
+    pub fn look<R>(&self, f: impl FnOnce(&mut Engine) -> R) -> R {
+        f(&mut self.engine.lock())
+    }
+
+    /// Something happened outside the engine that a waiting thread may look for.
+    pub fn notify(&self) {
+        self.wake_other_threads();
+    }
+
+    /// The list of tasks that progress drives.
+    pub fn tasks(&self) -> &TaskList {
+        &self.tasks
+    }
+
+    /// One round of progress: channels, protocols, tasks. Returns whether anything happened.
+    #[inline]
+    pub fn progress(&self) -> bool {
+        let mut moved = self.engine.lock().progress();
+        if !self.tasks.is_empty() {
+            moved |= self.tasks.advance(self);
+        }
+        if moved {
+            self.wake_other_threads();
+        }
+        moved
+    }
+
+    /// Makes progress until `done` gives a value.
+    #[inline]
+    pub fn wait<T>(&self, mut done: impl FnMut(&Process) -> Option<T>) -> T {
+        let mut round = 0;
+        loop {
+            if let Some(value) = done(self) {
+                return value;
+            }
+            if self.progress() {
+                round = 0;
+                continue;
+            }
+            match self.idle(round, &mut done) {
+                ControlFlow::Break(value) => return value,
+                ControlFlow::Continue(next) => round = next,
+            }
+        }
+    }
+
+    /// Waits for an engine's request and takes its completion.
+    #[inline]
+    pub fn finish(&self, posted: Posted) -> Completion {
+        match posted {
+            Posted::Done(completion) => completion,
+            Posted::Pending(request) => self.finish_request(request),
+        }
+    }
+
+    /// Waits for a pending request and takes its completion.
+    pub fn finish_request(&self, request: RequestId) -> Completion {
+        self.wait(|process| process.engine.lock().take(request))
+    }
+
+    /// An idle round: spin, yield or sleep, as the waiter says. Breaks with the value if it turned up.
+    #[cold]
+    fn idle<T>(&self, round: u32, done: &mut impl FnMut(&Process) -> Option<T>) -> ControlFlow<T, u32> {
+        if self.waiter.idle(round) == Step::Again {
+            return ControlFlow::Continue(round.saturating_add(1));
+        }
+        // Counted before the last look, so that a thread that completes our request after it will ring.
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let moved = self.progress();
+        let value = done(self);
+        if moved || value.is_some() {
+            self.waiter.disarm();
+        } else {
+            self.waiter.sleep();
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        match value {
+            Some(value) => ControlFlow::Break(value),
+            None => ControlFlow::Continue(if moved { 0 } else { round.saturating_add(1) }),
+        }
+    }
+
+    /// Tells threads of this process that sleep in [`Process::wait`] that something happened.
+    #[inline]
+    fn wake_other_threads(&self) {
+        if is_shared() && self.sleepers.load(Ordering::SeqCst) > 0 {
+            self.waiter.ring_self();
+        }
+    }
+}
+
+/// The error of a completion that failed.
+#[cold]
+pub fn failure_error(failure: Failure) -> Error {
+    use crate::generated::constants::MPI_ERR_TRUNCATE;
+    match failure {
+        Failure::Channel(fault) => Error::channel(*fault),
+        Failure::Truncated { sent, room } => Error::new(
+            MPI_ERR_TRUNCATE,
+            "a message was longer than the receive buffer and was cut",
+            format!("{sent} bytes were sent, the receive has room for {room}"),
+            "the receive's count or datatype is smaller than the send's, or it matched a message that was meant for another receive",
+            "receive with room for the longest message, or ask with MPI_Probe and MPI_Get_count first",
+        ),
+    }
+}
+
+/// A completion, or the error in it.
+#[inline]
+pub fn checked(completion: Completion) -> Result<Completion> {
+    match completion.failure {
+        None => Ok(completion),
+        Some(failure) => Err(failure_error(failure)),
+    }
+}

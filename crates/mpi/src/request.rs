@@ -1,0 +1,324 @@
+//! Requests: what the program waits for (MPI-5.0, 3.7 and 3.9).
+//!
+//! A plain nonblocking send or receive is just the engine's request and has no object here. A [`Request`]
+//! object stands for all others: persistent ones, collectives and other tasks, generalized requests.
+
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use crate::process::{Process, failure_error};
+use crate::task::Running;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use verbena_channel::lock::Lock;
+use verbena_engine::{Completion, Posted, RequestId};
+
+/// How an operation ended, as a status tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Rank of the sender (receives).
+    pub source: i32,
+    /// Tag of the message (receives).
+    pub tag: i32,
+    /// Bytes received.
+    pub bytes: i64,
+    /// Whether the operation was cancelled.
+    pub cancelled: bool,
+    /// What went wrong.
+    pub error: Option<Error>,
+    /// Matching context of the message: tells whose error handler hears of the error.
+    pub context: u64,
+}
+
+impl Outcome {
+    /// The empty status (MPI-5.0, 3.7.3).
+    pub const EMPTY: Outcome = Outcome {
+        source: mpi::MPI_ANY_SOURCE,
+        tag: mpi::MPI_ANY_TAG,
+        bytes: 0,
+        cancelled: false,
+        error: None,
+        context: 0,
+    };
+
+    /// The status of a receive from `MPI_PROC_NULL` (MPI-5.0, 3.10).
+    pub const NO_PROCESS: Outcome = Outcome {
+        source: mpi::MPI_PROC_NULL,
+        tag: mpi::MPI_ANY_TAG,
+        bytes: 0,
+        cancelled: false,
+        error: None,
+        context: 0,
+    };
+
+    /// What a receive's completion tells.
+    pub fn received(completion: Completion) -> Outcome {
+        Outcome {
+            source: completion.source,
+            tag: completion.tag,
+            bytes: completion.bytes as i64,
+            cancelled: completion.cancelled,
+            error: completion.failure.map(failure_error),
+            context: 0,
+        }
+    }
+
+    /// What a send's completion tells: only whether it was cancelled or failed.
+    pub fn sent(completion: Completion) -> Outcome {
+        let error = completion.failure.map(failure_error);
+        Outcome { cancelled: completion.cancelled, error, ..Outcome::EMPTY }
+    }
+}
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Out of this process.
+    Send,
+    /// Into this process.
+    Receive,
+}
+
+/// An operation that was started.
+#[derive(Clone)]
+pub enum Active {
+    /// The engine has it.
+    Engine(Direction, RequestId),
+    /// A task.
+    Task(Arc<Running>),
+    /// A send and a receive together.
+    Both(Arc<Lock<Both>>),
+    /// It was complete at once, or its completion was taken already.
+    Done(Outcome),
+}
+
+impl Active {
+    /// An operation that the engine was asked for.
+    #[inline]
+    pub fn posted(direction: Direction, posted: Posted) -> Active {
+        match (posted, direction) {
+            (Posted::Pending(id), _) => Active::Engine(direction, id),
+            (Posted::Done(completion), Direction::Send) => Active::Done(Outcome::sent(completion)),
+            (Posted::Done(completion), Direction::Receive) => Active::Done(Outcome::received(completion)),
+        }
+    }
+
+    /// How it ended, if it has.
+    pub fn poll(&self, process: &Process) -> Option<Outcome> {
+        match self {
+            Active::Engine(direction, id) => poll_engine(process, *direction, *id),
+            Active::Task(running) => {
+                running.is_done().then(|| Outcome { error: running.outcome().err(), ..Outcome::EMPTY })
+            }
+            Active::Both(both) => both.lock().poll(process),
+            Active::Done(outcome) => Some(outcome.clone()),
+        }
+    }
+}
+
+/// A send and a receive that end as one operation (`MPI_Isendrecv`).
+pub struct Both {
+    /// The send.
+    pub send: Active,
+    /// The receive, whose status counts.
+    pub receive: Active,
+    /// Keeps the memory that is sent from, if the library allocated it.
+    pub _owner: Option<Box<[u8]>>,
+}
+
+impl Both {
+    fn poll(&mut self, process: &Process) -> Option<Outcome> {
+        let sent = settle(&mut self.send, process);
+        let received = settle(&mut self.receive, process)?;
+        Some(Outcome { error: received.error.clone().or(sent?.error), ..received })
+    }
+}
+
+/// Polls a part; once it has ended it stays so.
+fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
+    let outcome = part.poll(process)?;
+    *part = Active::Done(outcome.clone());
+    Some(outcome)
+}
+
+/// Takes the completion of an engine's request, if there is one.
+#[inline]
+pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Option<Outcome> {
+    let (context, completion) = process.look(|engine| Some((engine.context(id)?, engine.take(id)?)))?;
+    let outcome = match direction {
+        Direction::Send => Outcome::sent(completion),
+        Direction::Receive => Outcome::received(completion),
+    };
+    Some(Outcome { context, ..outcome })
+}
+
+/// What a persistent request does when started.
+pub type Starter = Box<dyn Fn(&Process) -> Result<Active> + Send + Sync>;
+
+/// The program's part of a generalized request (MPI-5.0, 13.2).
+pub trait Generalized: Send + Sync {
+    /// Fills the status when the request is waited for or tested.
+    fn query(&self) -> Result<Outcome>;
+    /// The request is freed.
+    fn free(&self) -> Result<()>;
+    /// `MPI_Cancel` was called; `complete` tells whether `MPI_Grequest_complete` was.
+    fn cancel(&self, complete: bool) -> Result<()>;
+}
+
+enum Kind {
+    Once,
+    Persistent(Starter),
+    Generalized { callbacks: Box<dyn Generalized>, complete: AtomicBool },
+}
+
+/// A request object.
+pub struct Request {
+    kind: Kind,
+    comm: Option<Arc<Comm>>,
+    active: Lock<Option<Active>>,
+}
+
+/// How a request stands when it is looked at.
+pub enum Look {
+    /// Under way.
+    Pending,
+    /// Not started (a persistent request): an empty status.
+    Inactive,
+    /// Ended now.
+    Ended(Outcome),
+}
+
+impl Request {
+    /// A request for an operation that was started; it ends with that operation.
+    pub fn once(comm: Option<Arc<Comm>>, active: Active) -> Request {
+        Request { kind: Kind::Once, comm, active: Lock::new(Some(active)) }
+    }
+
+    /// A persistent request, not started.
+    pub fn persistent(comm: Arc<Comm>, starter: Starter) -> Request {
+        Request { kind: Kind::Persistent(starter), comm: Some(comm), active: Lock::new(None) }
+    }
+
+    /// A generalized request.
+    pub fn generalized(callbacks: Box<dyn Generalized>) -> Request {
+        let kind = Kind::Generalized { callbacks, complete: AtomicBool::new(false) };
+        Request { kind, comm: None, active: Lock::new(None) }
+    }
+
+    /// The communicator whose error handler hears of its errors.
+    pub fn comm(&self) -> Option<&Arc<Comm>> {
+        self.comm.as_ref()
+    }
+
+    /// Whether it survives its completion.
+    pub fn is_persistent(&self) -> bool {
+        matches!(self.kind, Kind::Persistent(_))
+    }
+
+    /// Starts a persistent request; `MPI_ERR_REQUEST` if it is not one or is active.
+    pub fn start(&self, process: &Process) -> Result<()> {
+        let Kind::Persistent(starter) = &self.kind else {
+            return Err(request_error(
+                "only persistent requests can be started",
+                "the request is of another kind",
+            ));
+        };
+        if self.active.lock().is_some() {
+            return Err(request_error(
+                "an active request cannot be started",
+                "it was started and not waited for",
+            ));
+        }
+        let active = starter(process)?;
+        *self.active.lock() = Some(active);
+        Ok(())
+    }
+
+    /// Looks whether the request has ended. With `take`, an ended one becomes inactive; else a later look
+    /// sees the same (`MPI_Request_get_status`).
+    pub fn look(&self, process: &Process, take: bool) -> Look {
+        if let Kind::Generalized { callbacks, complete } = &self.kind {
+            return generalized_look(callbacks.as_ref(), complete.load(Ordering::Acquire));
+        }
+        let mut active = self.active.lock();
+        let Some(operation) = active.as_ref() else { return Look::Inactive };
+        match operation.poll(process) {
+            None => Look::Pending,
+            Some(outcome) => {
+                *active = (!take).then(|| Active::Done(outcome.clone()));
+                Look::Ended(outcome)
+            }
+        }
+    }
+
+    /// Whether it has ended or is inactive. Calls no callback and changes nothing that the program sees.
+    pub fn is_ready(&self, process: &Process) -> bool {
+        match &self.kind {
+            Kind::Generalized { complete, .. } => complete.load(Ordering::Acquire),
+            _ => !matches!(self.look(process, false), Look::Pending),
+        }
+    }
+
+    /// Asks to cancel what is active.
+    pub fn cancel(&self, process: &Process) -> Result<()> {
+        match &self.kind {
+            Kind::Generalized { callbacks, complete } => callbacks.cancel(complete.load(Ordering::Acquire)),
+            _ => match self.active.lock().as_ref() {
+                Some(Active::Engine(_, id)) => {
+                    process.command(|engine| engine.cancel(*id));
+                    Ok(())
+                }
+                Some(Active::Done(_)) => Ok(()),
+                Some(Active::Task(_) | Active::Both(_)) => Err(request_error(
+                    "a collective operation cannot be cancelled",
+                    "MPI_Cancel is for point-to-point",
+                )),
+                None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
+            },
+        }
+    }
+
+    /// The program gave the request up: what is active ends by itself.
+    pub fn release(&self, process: &Process) -> Result<()> {
+        match &self.kind {
+            Kind::Generalized { callbacks, .. } => callbacks.free(),
+            _ => {
+                if let Some(Active::Engine(_, id)) = self.active.lock().take() {
+                    process.command(|engine| engine.forget(id));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// `MPI_Grequest_complete`; `MPI_ERR_REQUEST` if it is no generalized request.
+    pub fn complete(&self, process: &Process) -> Result<()> {
+        let Kind::Generalized { complete, .. } = &self.kind else {
+            return Err(request_error(
+                "only a generalized request can be completed",
+                "the request is of another kind",
+            ));
+        };
+        complete.store(true, Ordering::Release);
+        process.notify();
+        Ok(())
+    }
+}
+
+fn generalized_look(callbacks: &dyn Generalized, complete: bool) -> Look {
+    if !complete {
+        return Look::Pending;
+    }
+    Look::Ended(callbacks.query().unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::EMPTY }))
+}
+
+#[cold]
+fn request_error(what: &str, cause: &str) -> Error {
+    Error::new(
+        mpi::MPI_ERR_REQUEST,
+        what,
+        "a request handle",
+        cause,
+        "check which request is passed to this call",
+    )
+}

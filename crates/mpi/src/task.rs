@@ -1,0 +1,93 @@
+//! Tasks: work that progress moves on by itself (nonblocking collectives, communicator duplication).
+
+use crate::error::Result;
+use crate::process::Process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use verbena_channel::lock::Lock;
+
+/// A state machine that makes a bounded step each time it is asked.
+pub trait Task: Send {
+    /// Moves on; `Ok(true)` when done. Never blocks. Not called again after `Ok(true)` or an error.
+    fn advance(&mut self, process: &Process) -> Result<bool>;
+}
+
+/// A task under way, shared by the request that waits for it and the list that drives it.
+pub struct Running {
+    task: Lock<Option<Box<dyn Task>>>,
+    done: AtomicBool,
+    outcome: Lock<Result<()>>,
+}
+
+impl Running {
+    fn new(task: Box<dyn Task>) -> Running {
+        Running { task: Lock::new(Some(task)), done: AtomicBool::new(false), outcome: Lock::new(Ok(())) }
+    }
+
+    /// Whether the task has ended.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// How it ended (`Ok` while it has not).
+    pub fn outcome(&self) -> Result<()> {
+        self.outcome.lock().clone()
+    }
+
+    /// One step, unless somebody else (another thread, or a callback's caller) is at it.
+    fn advance(&self, process: &Process) -> bool {
+        let Some(mut slot) = self.task.try_lock() else { return false };
+        let Some(task) = slot.as_mut() else { return false };
+        match task.advance(process) {
+            Ok(false) => return false,
+            Ok(true) => (),
+            Err(error) => *self.outcome.lock() = Err(error),
+        }
+        *slot = None;
+        drop(slot);
+        self.done.store(true, Ordering::Release);
+        true
+    }
+}
+
+/// The tasks that progress drives.
+#[derive(Default)]
+pub struct TaskList {
+    running: Lock<Vec<Arc<Running>>>,
+    count: AtomicUsize,
+}
+
+impl TaskList {
+    /// Whether nothing is under way.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    /// Starts a task: makes its first step at once and keeps it for progress if that was not the last.
+    pub fn start(&self, process: &Process, task: Box<dyn Task>) -> Arc<Running> {
+        let running = Arc::new(Running::new(task));
+        running.advance(process);
+        if !running.is_done() {
+            self.running.lock().push(running.clone());
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
+        running
+    }
+
+    /// One step of every task. Returns whether one ended.
+    pub fn advance(&self, process: &Process) -> bool {
+        let tasks: Vec<_> = self.running.lock().clone();
+        let mut ended = false;
+        for task in tasks {
+            ended |= task.advance(process);
+        }
+        if ended {
+            let mut running = self.running.lock();
+            running.retain(|task| !task.is_done());
+            self.count.store(running.len(), Ordering::Relaxed);
+        }
+        ended
+    }
+}

@@ -1,0 +1,102 @@
+//! A rank's end of the simulated fabric, as a channel.
+
+use crate::Rank;
+use crate::world::{Event, Moving, World, fault, number};
+use std::sync::{Arc, Mutex, MutexGuard};
+use verbena_channel::memory::Region;
+use verbena_channel::packet::Header;
+use verbena_channel::{Channel, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+
+/// Events delivered per poll at most.
+const POLL_MAX: u64 = 16;
+
+/// The channel.
+pub(crate) struct SimChannel {
+    pub me: Rank,
+    pub ranks: Rank,
+    pub world: Arc<Mutex<World>>,
+}
+
+impl SimChannel {
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().expect("no thread panicked with the fabric")
+    }
+
+    fn transfer(&self, moving: Moving) -> Result<Transfer, Fault> {
+        match self.world().transfer(self.me, moving) {
+            Some(true) => Ok(Transfer::Done),
+            Some(false) => Ok(Transfer::Pending),
+            None => Err(fault("the simulated fabric refused to move memory", self.me)),
+        }
+    }
+}
+
+impl Channel for SimChannel {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        let faults = self.world().faults;
+        (peer != self.me && peer < self.ranks).then_some(Reach {
+            packet_bytes_max: faults.packet_bytes_max,
+            eager_bytes_max: faults.eager_bytes_max,
+            ordered: faults.ordered,
+            get: faults.memory.get,
+            put: faults.memory.put,
+            memory_bytes_min: faults.memory_bytes_min,
+            latency_ns: 500,
+        })
+    }
+
+    fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        let taken = self.world().send(self.me, peer, header, |out| payload.copy_to(out), payload.len());
+        if taken { Ok(()) } else { Err(SendError::Full) }
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        let most = self.world().random.between(1, POLL_MAX);
+        for delivered in 0..most {
+            let arrived = self.world().arrive(self.me);
+            match arrived {
+                None => return delivered as usize,
+                Some(Event::Packet { from, header, payload }) => sink.packet(from, &header, &payload),
+                Some(Event::Transfer(moving)) => {
+                    let outcome = self.world().end_transfer(self.me, &moving);
+                    sink.transferred(moving.token, outcome);
+                }
+            }
+        }
+        most as usize
+    }
+
+    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
+        Some(self.world().expose(self.me, region))
+    }
+
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
+        self.world().conceal(self.me, key);
+    }
+
+    fn get(
+        &mut self,
+        _peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.transfer(Moving { token, key: number(key), offset, mine: into, put: false, fails: false })
+    }
+
+    fn put(
+        &mut self,
+        _peer: Peer,
+        key: &Key,
+        offset: u64,
+        from: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.transfer(Moving { token, key: number(key), offset, mine: from, put: true, fails: false })
+    }
+}

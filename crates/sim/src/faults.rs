@@ -1,0 +1,144 @@
+//! What the simulated fabric does to its users.
+
+use crate::random::Random;
+use verbena_engine::Settings;
+
+/// How transfers of memory go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Whether memory can be read.
+    pub get: bool,
+    /// Whether memory can be written.
+    pub put: bool,
+    /// Percentage of transfers that run in the background.
+    pub later_percent: u32,
+    /// Percentage of transfers that are refused at once.
+    pub refused_percent: u32,
+    /// Percentage of those in the background that fail.
+    pub failing_percent: u32,
+    /// After so many transfers all are refused.
+    pub refused_after: u64,
+}
+
+/// A defect that a channel must never have: the checker must find it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Canary {
+    /// None: an honest fabric.
+    None,
+    /// Loses one packet in so many, though it claims to be reliable.
+    Loses(u32),
+    /// Lets one packet in so many overtake the one before, though it claims to keep order.
+    Swaps(u32),
+    /// Says that memory was moved when one transfer in so many was not.
+    Lies(u32),
+    /// Delivers a wrong byte in one packet in so many.
+    Garbles(u32),
+}
+
+/// The fabric's properties and misdeeds, and the settings of the engines on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Faults {
+    /// Largest packet payload in bytes.
+    pub packet_bytes_max: usize,
+    /// Largest eager message in bytes.
+    pub eager_bytes_max: usize,
+    /// From this length on memory is moved instead of packets.
+    pub memory_bytes_min: usize,
+    /// Longest delay of a packet in nanoseconds.
+    pub delay_ns_max: u64,
+    /// Whether packets between two ranks keep their order.
+    pub ordered: bool,
+    /// Percentage of packets that arrive twice (only on an unordered fabric).
+    pub duplicate_percent: u32,
+    /// Percentage of sends that find no room.
+    pub full_percent: u32,
+    /// Packets that a pair may have under way.
+    pub room: usize,
+    /// Percentage of steps after which the rank is away computing for a while.
+    pub away_percent: u32,
+    /// Transfers of memory.
+    pub memory: Memory,
+    /// The defect, if any.
+    pub canary: Canary,
+    /// Piece of a shared copy in bytes ([`Settings::claim_bytes`]).
+    pub claim_bytes: usize,
+    /// See [`Settings::unexpected_bytes_max`].
+    pub unexpected_bytes_max: usize,
+    /// See [`Settings::copy_by_both`].
+    pub copy_by_both: bool,
+}
+
+impl Memory {
+    /// Memory is not moved at all.
+    pub const NONE: Memory = Memory {
+        get: false,
+        put: false,
+        later_percent: 0,
+        refused_percent: 0,
+        failing_percent: 0,
+        refused_after: u64::MAX,
+    };
+
+    fn random(random: &mut Random) -> Memory {
+        Memory {
+            get: random.percent(75),
+            put: random.percent(60),
+            later_percent: random.pick(&[0, 0, 50, 100]),
+            refused_percent: random.pick(&[0, 0, 0, 5, 50, 100]),
+            failing_percent: random.pick(&[0, 0, 0, 5, 50, 100]),
+            refused_after: random.pick(&[u64::MAX, u64::MAX, 3, 30]),
+        }
+    }
+}
+
+impl Faults {
+    /// A fabric that behaves: ordered, quick, with room for all.
+    pub fn none() -> Faults {
+        Faults {
+            packet_bytes_max: 1024,
+            eager_bytes_max: 1024,
+            memory_bytes_min: 2048,
+            delay_ns_max: 500,
+            ordered: true,
+            duplicate_percent: 0,
+            full_percent: 0,
+            room: 1000,
+            away_percent: 0,
+            memory: Memory { get: true, put: true, ..Memory::NONE },
+            canary: Canary::None,
+            claim_bytes: 4096,
+            unexpected_bytes_max: 1 << 20,
+            copy_by_both: true,
+        }
+    }
+
+    /// Some mixture of everything that a fabric may do.
+    pub fn random(random: &mut Random) -> Faults {
+        let ordered = random.percent(50);
+        Faults {
+            packet_bytes_max: random.pick(&[128, 200, 512, 1024, 4096]),
+            eager_bytes_max: random.pick(&[0, 8, 100, 1024, 1 << 20]),
+            memory_bytes_min: random.pick(&[1, 100, 1000, 10_000]),
+            delay_ns_max: random.pick(&[1, 100, 1000, 20_000]),
+            ordered,
+            duplicate_percent: if ordered { 0 } else { random.pick(&[0, 0, 3, 30]) },
+            full_percent: random.pick(&[0, 0, 5, 50, 90]),
+            room: random.pick(&[1, 2, 10, 100, 1000]),
+            away_percent: random.pick(&[0, 1, 10]),
+            memory: Memory::random(random),
+            canary: Canary::None,
+            claim_bytes: random.pick(&[64, 500, 4096, 100_000]),
+            unexpected_bytes_max: random.pick(&[0, 500, 10_000, 1 << 20]),
+            copy_by_both: random.percent(75),
+        }
+    }
+
+    /// The engines' settings.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            unexpected_bytes_max: self.unexpected_bytes_max,
+            claim_bytes: self.claim_bytes,
+            copy_by_both: self.copy_by_both,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Random point-to-point traffic on a [`Cluster`], checked against the rules of MPI-5.0, chapter 3.
+//!
+//! [`plan`] decides what each rank will send and receive, [`driver`] carries it out, [`oracle`] judges. All
+//! send modes, wildcards, strided buffers, truncation, probes, matched probes, forgotten requests and cancelling
+//! occur. Memory is scribbled over as soon as an operation completes, as a program may do, so an engine that touches
+//! it afterwards, or completes too early, is found out.
+
+mod driver;
+mod oracle;
+mod plan;
+
+use crate::{Cluster, Faults, Random};
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The trace of the cluster: the same for the same seed.
+    pub trace: u64,
+    /// Steps that the cluster took.
+    pub steps: u64,
+    /// Messages sent.
+    pub messages: usize,
+    /// Operations that ended cancelled.
+    pub cancelled: usize,
+    /// Receives that were too short for their message.
+    pub truncated: usize,
+    /// Messages by rendezvous.
+    pub rendezvous: u64,
+    /// Bytes that were read or written directly.
+    pub memory_bytes: u64,
+    /// Transfers of memory that failed.
+    pub fallbacks: u64,
+    /// Duplicate packets that were dropped.
+    pub duplicates: u64,
+    /// How often a sender was throttled.
+    pub throttles: u64,
+}
+
+/// Runs the traffic of this seed under faults that the seed chooses as well.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run(seed: u64) -> Result<Report, String> {
+    let faults = Faults::random(&mut Random::new(seed ^ 0xfa17));
+    run_under(seed, faults)
+}
+
+/// Runs the traffic of this seed under these faults.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_under(seed: u64, faults: Faults) -> Result<Report, String> {
+    let mut random = Random::new(seed);
+    let plan = plan::Plan::random(&mut random);
+    let cluster = Cluster::new(random.word(), plan.ranks(), faults);
+    let mut driver = driver::Driver::new(cluster, plan, random);
+    driver.run()?;
+    let report = driver.report();
+    oracle::judge(&driver.finish()?)?;
+    Ok(report)
+}

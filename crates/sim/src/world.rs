@@ -1,0 +1,304 @@
+//! The fabric: what is on its way between the ranks, and when it arrives.
+
+use crate::Rank;
+use crate::faults::{Canary, Faults};
+use crate::random::{Random, mix};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use verbena_channel::memory::Region;
+use verbena_channel::packet::Header;
+use verbena_channel::{Fault, Key};
+
+/// Something that will happen at a rank.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Packet { from: Rank, header: Header, payload: Vec<u8> },
+    Transfer(Moving),
+}
+
+/// A transfer of memory in the background: the bytes move when it ends.
+#[derive(Debug)]
+pub(crate) struct Moving {
+    pub token: u64,
+    pub key: u64,
+    pub offset: u64,
+    pub mine: Region,
+    pub put: bool,
+    pub fails: bool,
+}
+
+/// An event with its time; ordered by time, then by age.
+#[derive(Debug)]
+struct Timed {
+    at_ns: u64,
+    serial: u64,
+    event: Event,
+}
+
+impl PartialEq for Timed {
+    fn eq(&self, other: &Timed) -> bool {
+        self.serial == other.serial
+    }
+}
+impl Eq for Timed {}
+impl PartialOrd for Timed {
+    fn partial_cmp(&self, other: &Timed) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Timed {
+    fn cmp(&self, other: &Timed) -> std::cmp::Ordering {
+        (self.at_ns, self.serial).cmp(&(other.at_ns, other.serial))
+    }
+}
+
+/// What one pair of ranks has on the way, in one direction.
+#[derive(Clone, Copy, Default)]
+struct Line {
+    under_way: usize,
+    last_ns: u64,
+}
+
+/// The state of the fabric.
+pub(crate) struct World {
+    pub now_ns: u64,
+    pub faults: Faults,
+    pub random: Random,
+    /// A hash of all that happened.
+    pub trace: u64,
+    /// Rules that the engines broke.
+    pub violations: Vec<String>,
+    /// Sends that found no room since somebody looked.
+    pub refusals: u64,
+    ranks: Rank,
+    inboxes: Vec<BinaryHeap<Reverse<Timed>>>,
+    wakes: BinaryHeap<Reverse<(u64, u64, Rank)>>,
+    /// When each rank runs next; `u64::MAX` if nothing is planned.
+    armed: Vec<u64>,
+    lines: Vec<Line>,
+    exposed: HashMap<u64, (Rank, Region)>,
+    serial: u64,
+    transfers: u64,
+}
+
+impl World {
+    pub fn new(random: Random, ranks: Rank, faults: Faults) -> World {
+        World {
+            now_ns: 0,
+            faults,
+            random,
+            trace: 0,
+            violations: Vec::new(),
+            refusals: 0,
+            ranks,
+            inboxes: (0..ranks).map(|_| BinaryHeap::new()).collect(),
+            wakes: BinaryHeap::new(),
+            armed: vec![u64::MAX; ranks as usize],
+            lines: vec![Line::default(); (ranks * ranks) as usize],
+            exposed: HashMap::new(),
+            serial: 0,
+            transfers: 0,
+        }
+    }
+
+    /// Adds words to the trace.
+    pub fn note(&mut self, words: &[u64]) {
+        self.trace = words.iter().fold(self.trace, |trace, word| mix(trace ^ *word).wrapping_add(1));
+    }
+
+    /// Lets `rank` run at that time, or earlier if that was asked for before.
+    pub fn wake(&mut self, rank: Rank, at_ns: u64) {
+        if at_ns < self.armed[rank as usize] {
+            self.armed[rank as usize] = at_ns;
+            self.serial += 1;
+            self.wakes.push(Reverse((at_ns, self.serial, rank)));
+        }
+    }
+
+    /// The next rank to run, with the time.
+    pub fn next_wake(&mut self) -> Option<(u64, Rank)> {
+        while let Some(Reverse((at_ns, _, rank))) = self.wakes.pop() {
+            let armed = &mut self.armed[rank as usize];
+            // An earlier wake has replaced this one if the time differs.
+            if *armed == at_ns {
+                *armed = u64::MAX;
+                return Some((at_ns, rank));
+            }
+        }
+        None
+    }
+
+    /// Lets `rank` run when the next thing arrives for it.
+    pub fn wake_on_arrival(&mut self, rank: Rank) {
+        if let Some(Reverse(first)) = self.inboxes[rank as usize].peek() {
+            let at_ns = first.at_ns.max(self.now_ns + 1);
+            self.wake(rank, at_ns);
+        }
+    }
+
+    /// Nothing is on its way.
+    pub fn is_silent(&self) -> bool {
+        self.inboxes.iter().all(BinaryHeap::is_empty)
+    }
+
+    fn schedule(&mut self, at: Rank, at_ns: u64, event: Event) {
+        self.serial += 1;
+        self.inboxes[at as usize].push(Reverse(Timed { at_ns, serial: self.serial, event }));
+        self.wake(at, at_ns);
+    }
+
+    fn line(&mut self, from: Rank, to: Rank) -> &mut Line {
+        &mut self.lines[(from * self.ranks + to) as usize]
+    }
+
+    fn one_in(&mut self, many: u32) -> bool {
+        self.random.below(many as u64) == 0
+    }
+
+    /// Takes a packet; `false` if there is no room.
+    pub fn send(
+        &mut self,
+        from: Rank,
+        to: Rank,
+        header: &Header,
+        payload: impl Fn(&mut [u8]),
+        len: usize,
+    ) -> bool {
+        let (full_percent, room) = (self.faults.full_percent, self.faults.room);
+        if self.line(from, to).under_way >= room || self.random.percent(full_percent) {
+            self.refusals += 1;
+            let later = self.now_ns + self.random.between(10, 1000);
+            self.wake(from, later);
+            return false;
+        }
+        let mut bytes = vec![0; len];
+        payload(&mut bytes);
+        self.note(&[
+            self.now_ns,
+            (from as u64) << 32 | to as u64,
+            header.sequence as u64,
+            header.kind as u64,
+            len as u64,
+        ]);
+        self.carry(from, to, header, bytes);
+        true
+    }
+
+    fn carry(&mut self, from: Rank, to: Rank, header: &Header, mut payload: Vec<u8>) {
+        let canary = self.faults.canary;
+        match canary {
+            Canary::Loses(many) if self.one_in(many) => return,
+            Canary::Garbles(many) if !payload.is_empty() && self.one_in(many) => payload[0] ^= 0x55,
+            _ => {}
+        }
+        if self.random.percent(self.faults.duplicate_percent) {
+            self.carry_copy(from, to, header, payload.clone());
+        }
+        self.carry_copy(from, to, header, payload);
+    }
+
+    fn carry_copy(&mut self, from: Rank, to: Rank, header: &Header, payload: Vec<u8>) {
+        let mut at_ns = self.now_ns + self.random.between(1, self.faults.delay_ns_max);
+        let canary = self.faults.canary;
+        let swapped = matches!(canary, Canary::Swaps(many) if self.one_in(many));
+        let ordered = self.faults.ordered;
+        let line = self.line(from, to);
+        line.under_way += 1;
+        if swapped {
+            at_ns = line.last_ns.saturating_sub(1);
+        } else if ordered {
+            at_ns = at_ns.max(line.last_ns + 2);
+            line.last_ns = at_ns;
+        }
+        self.schedule(to, at_ns, Event::Packet { from, header: *header, payload });
+    }
+
+    /// What has arrived at `rank`, one thing at a time.
+    pub fn arrive(&mut self, rank: Rank) -> Option<Event> {
+        let Reverse(first) = self.inboxes[rank as usize].peek()?;
+        if first.at_ns > self.now_ns {
+            return None;
+        }
+        let Reverse(timed) = self.inboxes[rank as usize].pop()?;
+        if let Event::Packet { from, header, .. } = &timed.event {
+            let (from, sequence) = (*from, header.sequence);
+            self.line(from, rank).under_way -= 1;
+            self.note(&[self.now_ns, rank as u64, from as u64, sequence as u64]);
+        }
+        Some(timed.event)
+    }
+
+    pub fn expose(&mut self, owner: Rank, region: Region) -> Key {
+        self.serial += 1;
+        self.exposed.insert(self.serial, (owner, region));
+        let mut key = Key::default();
+        key.0[..8].copy_from_slice(&self.serial.to_le_bytes());
+        key
+    }
+
+    pub fn conceal(&mut self, owner: Rank, key: &Key) {
+        if self.exposed.remove(&number(key)).is_none_or(|(rank, _)| rank != owner) {
+            self.violations.push(format!("rank {owner} conceals memory that it does not expose"));
+        }
+    }
+
+    /// Exposures that were not ended.
+    pub fn exposures(&self) -> usize {
+        self.exposed.len()
+    }
+
+    /// Begins a transfer: `Some(true)` if it is done, `Some(false)` if it is under way, `None` if refused.
+    pub fn transfer(&mut self, rank: Rank, mut moving: Moving) -> Option<bool> {
+        let memory = self.faults.memory;
+        self.transfers += 1;
+        if self.transfers > memory.refused_after || self.random.percent(memory.refused_percent) {
+            return None;
+        }
+        self.note(&[self.now_ns, rank as u64, moving.offset, moving.mine.len() as u64, moving.put as u64]);
+        if !self.random.percent(memory.later_percent) {
+            self.move_bytes(rank, &moving);
+            return Some(true);
+        }
+        moving.fails = self.random.percent(memory.failing_percent);
+        let at_ns = self.now_ns + self.random.between(1, self.faults.delay_ns_max * 4);
+        self.schedule(rank, at_ns, Event::Transfer(moving));
+        Some(false)
+    }
+
+    /// Ends a transfer in the background.
+    pub fn end_transfer(&mut self, rank: Rank, moving: &Moving) -> Result<(), Fault> {
+        if moving.fails {
+            return Err(fault("the simulated fabric failed to move memory", rank));
+        }
+        self.move_bytes(rank, moving);
+        Ok(())
+    }
+
+    fn move_bytes(&mut self, rank: Rank, moving: &Moving) {
+        let Some((_, region)) = self.exposed.get(&moving.key).copied() else {
+            let verb = if moving.put { "writes into" } else { "reads" };
+            return self.violations.push(format!("rank {rank} {verb} memory that is exposed no more"));
+        };
+        let canary = self.faults.canary;
+        if matches!(canary, Canary::Lies(many) if self.one_in(many)) {
+            return;
+        }
+        let theirs = region.part(moving.offset as usize, moving.mine.len());
+        if moving.put { theirs.copy_from(moving.mine) } else { moving.mine.copy_from(theirs) }
+    }
+}
+
+/// The number in a key of this fabric.
+pub(crate) fn number(key: &Key) -> u64 {
+    u64::from_le_bytes(key.0[..8].try_into().expect("eight bytes"))
+}
+
+/// A failure of the fabric.
+pub(crate) fn fault(what: &str, rank: Rank) -> Fault {
+    Fault {
+        what: what.into(),
+        on: format!("rank {rank}"),
+        cause: "the simulator's faults".into(),
+        remedy: "none is needed".into(),
+    }
+}

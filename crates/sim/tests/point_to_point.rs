@@ -1,0 +1,91 @@
+//! Point-to-point traffic over a thousand seeds. To replay one:
+//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test point_to_point replay -- --nocapture`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use verbena_sim::traffic::{Report, run, run_under};
+use verbena_sim::{Canary, Faults, seed_to_replay};
+
+/// Runs a seed; a failure or panic names the seed and how to replay it.
+fn run_seed(seed: u64) -> Report {
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(seed)));
+    let broken = match outcome {
+        Ok(Ok(report)) => return report,
+        Ok(Err(broken)) => broken,
+        Err(_) => "a panic (its message is above)".into(),
+    };
+    panic!(
+        "seed {seed}: {broken}\nreplay: VERBENA_SIM_SEED={seed} cargo test -p verbena-sim --test point_to_point replay -- --nocapture"
+    );
+}
+
+fn run_seeds(seeds: std::ops::Range<u64>) -> Vec<Report> {
+    seeds.map(run_seed).collect()
+}
+
+/// The runs together must have met everything that they are meant to try.
+#[test]
+fn a_thousand_seeds() {
+    let halves = [0..500, 500..1000].map(|seeds| std::thread::spawn(move || run_seeds(seeds)));
+    let reports: Vec<Report> =
+        halves.into_iter().flat_map(|half| half.join().expect("no seed fails")).collect();
+    let sum = |what: fn(&Report) -> u64| reports.iter().map(what).sum::<u64>();
+    for (name, count) in [
+        ("messages", sum(|r| r.messages as u64)),
+        ("cancelled", sum(|r| r.cancelled as u64)),
+        ("truncated", sum(|r| r.truncated as u64)),
+        ("rendezvous", sum(|r| r.rendezvous)),
+        ("memory bytes", sum(|r| r.memory_bytes)),
+        ("fallbacks", sum(|r| r.fallbacks)),
+        ("duplicates", sum(|r| r.duplicates)),
+        ("throttles", sum(|r| r.throttles)),
+    ] {
+        println!("{name}: {count}");
+        assert!(count > 100, "only {count} {name} in all runs");
+    }
+}
+
+#[test]
+fn a_seed_replays_exactly() {
+    for seed in 2000..2020 {
+        assert_eq!(run_seed(seed), run_seed(seed), "seed {seed}");
+    }
+    assert_ne!(run_seed(2000).trace, run_seed(2001).trace);
+}
+
+#[test]
+fn replay() {
+    if let Some(seed) = seed_to_replay() {
+        println!("{:#?}", run_seed(seed));
+    }
+}
+
+/// How many of 40 seeds notice a fabric with this defect.
+fn noticed(canary: Canary) -> usize {
+    let faults = Faults { canary, ..Faults::none() };
+    (0..40).filter(|seed| run_under(*seed, faults).is_err()).count()
+}
+
+#[test]
+fn an_honest_fabric_is_not_accused() {
+    assert_eq!(noticed(Canary::None), 0);
+}
+
+#[test]
+fn a_fabric_that_loses_packets_is_found_out() {
+    assert!(noticed(Canary::Loses(20)) > 20);
+}
+
+#[test]
+fn a_fabric_that_breaks_its_promise_of_order_is_found_out() {
+    assert!(noticed(Canary::Swaps(5)) > 10);
+}
+
+#[test]
+fn a_fabric_that_does_not_move_the_memory_is_found_out() {
+    assert!(noticed(Canary::Lies(2)) > 5);
+}
+
+#[test]
+fn a_fabric_that_garbles_bytes_is_found_out() {
+    assert!(noticed(Canary::Garbles(10)) > 20);
+}

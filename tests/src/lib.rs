@@ -1,0 +1,153 @@
+//! What the whole-program tests share: the staged installation, compiled C programs, jobs under `mpiexec`.
+//!
+//! `make test` stages an installation and names it in `VERBENA_STAGE` (default: `target/stage`), and a
+//! virtual environment with mpi4py in `VERBENA_VENV`. The tests use both as a user would: nothing here
+//! reaches into the library.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The top of the source tree.
+pub fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the tree").to_path_buf()
+}
+
+/// A file of the staged installation.
+///
+/// # Panics
+/// If it is not there: run `make stage` first.
+pub fn staged(path: &str) -> PathBuf {
+    let stage = std::env::var_os("VERBENA_STAGE").map_or(top().join("target/stage"), PathBuf::from);
+    let file = stage.join(path);
+    assert!(file.exists(), "{} is missing: run `make stage`", file.display());
+    file
+}
+
+/// A file of the virtual environment with mpi4py.
+///
+/// # Panics
+/// If it is not there: `make test` builds it.
+pub fn venv(path: &str) -> PathBuf {
+    let venv = std::env::var_os("VERBENA_VENV").map_or(top().join("target/venv"), PathBuf::from);
+    let file = venv.join(path);
+    assert!(file.exists(), "{} is missing: run `make test`", file.display());
+    file
+}
+
+/// Where test programs are built.
+pub fn build_dir() -> PathBuf {
+    let dir = top().join("target/programs");
+    std::fs::create_dir_all(&dir).expect("target/ is writable");
+    dir
+}
+
+/// Compiles `tests/programs/NAME.c` with the staged `mpicc` and returns the program.
+pub fn program(name: &str) -> PathBuf {
+    let source = top().join("tests/programs").join(format!("{name}.c"));
+    let out = build_dir().join(format!("{name}.{}", std::process::id()));
+    compile(&staged("bin/mpicc"), &source, &out, &[]);
+    let program = build_dir().join(name);
+    // Several test programs may build the same source at once: each renames its own whole file into place.
+    std::fs::rename(&out, &program).expect("rename");
+    program
+}
+
+/// Compiles one C file with this compiler and the strictest warnings as errors.
+pub fn compile(compiler: &Path, source: &Path, out: &Path, more: &[&str]) {
+    let mut command = Command::new(compiler);
+    command
+        .args(["-O1", "-g", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(out)
+        .arg(source);
+    let output = command.arg("-lpthread").args(more).output().expect("the compiler starts");
+    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What a job did.
+#[derive(Debug)]
+pub struct Ended {
+    /// Exit code of `mpiexec`.
+    pub code: i32,
+    /// Standard output of all ranks.
+    pub stdout: String,
+    /// Standard error of all ranks and of `mpiexec`.
+    pub stderr: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Ended {
+    /// Panics unless the job ended with exit code 0.
+    #[track_caller]
+    pub fn ok(self) -> Ended {
+        assert_eq!(self.code, 0, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Panics unless standard error has this text.
+    #[track_caller]
+    pub fn complains(self, text: &str) -> Ended {
+        assert!(
+            self.stderr.contains(text),
+            "no \"{text}\" in stderr:\n{}\nstdout:\n{}",
+            self.stderr,
+            self.stdout
+        );
+        self
+    }
+}
+
+/// A job to run.
+pub struct Job {
+    command: Command,
+}
+
+/// A job of `ranks` ranks of `program`, under the staged `mpiexec`, which ends it after `SECONDS_MAX`.
+pub fn job(ranks: u32, program: impl AsRef<std::ffi::OsStr>) -> Job {
+    Job::under(&staged("bin/mpiexec"), ranks).arg(program)
+}
+
+/// A test's job is ended after this many seconds: that is a failure (a hang), never a measurement.
+pub const SECONDS_MAX: u32 = 120;
+
+impl Job {
+    /// A job under this `mpiexec`; the program is the first argument added.
+    pub fn under(mpiexec: &Path, ranks: u32) -> Job {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", &SECONDS_MAX.to_string()]).arg(mpiexec).args(["-n", &ranks.to_string()]);
+        command.stdin(Stdio::null());
+        Job { command }
+    }
+
+    /// One more argument.
+    pub fn arg(mut self, arg: impl AsRef<std::ffi::OsStr>) -> Job {
+        self.command.arg(arg);
+        self
+    }
+
+    /// An environment variable for all ranks.
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Job {
+        self.command.env(name, value);
+        self
+    }
+
+    /// The command itself, for what else a test wants of it.
+    pub fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Runs the job to its end.
+    pub fn run(mut self) -> Ended {
+        let start = Instant::now();
+        let output = self.command.output().expect("mpiexec starts");
+        ended(output, start.elapsed())
+    }
+}
+
+fn ended(output: Output, took: Duration) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    let code = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { code, stdout: text(output.stdout), stderr: text(output.stderr), took }
+}

@@ -1,0 +1,38 @@
+//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`.
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Which module holds which body.
+pub struct Bodies(BTreeMap<String, String>);
+
+impl Bodies {
+    /// Reads the modules of a folder. Two bodies of one name are an error.
+    pub fn scan(folder: &Path) -> Result<Bodies> {
+        let mut bodies = BTreeMap::new();
+        for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|e| e != "rs") {
+                continue;
+            }
+            let module = path.file_stem().context("no name")?.to_string_lossy().into_owned();
+            for name in names(&std::fs::read_to_string(&path)?) {
+                if let Some(other) = bodies.insert(name.clone(), module.clone()) {
+                    bail!("`pub fn {name}` stands in calls/{other}.rs and in calls/{module}.rs");
+                }
+            }
+        }
+        Ok(Bodies(bodies))
+    }
+
+    /// The module that holds this body.
+    pub fn module(&self, body: &str) -> Option<&str> {
+        self.0.get(body).map(String::as_str)
+    }
+}
+
+fn names(text: &str) -> impl Iterator<Item = String> {
+    let rests = text.lines().filter_map(|line| line.strip_prefix("pub fn "));
+    rests.filter_map(|rest| rest.split_once(['(', '<']).map(|(name, _)| name.to_string()))
+}

@@ -1,0 +1,178 @@
+//! How an entry point checks and converts one parameter: a statement, and what the body is given.
+
+use super::function::{Condition, Function, Parameter};
+use super::kind::Direction::{In, InOut, Out};
+
+/// The conversion of one parameter.
+pub struct Conversion {
+    /// A Rust statement that shadows the raw parameter by the checked one; empty if it is given as it is.
+    pub statement: String,
+    /// The argument of the body.
+    pub argument: String,
+    /// Statements run in this order: handles, then the root, then scalars, then arrays.
+    pub rank: u8,
+}
+
+/// What the table calls the handles of a registry in `crate::handles`.
+fn registry(base: &str) -> Option<&'static str> {
+    Some(match base {
+        "comm" => "COMMS",
+        "group" => "GROUPS",
+        "datatype" => "DATATYPES",
+        "op" => "OPS",
+        "errhandler" => "ERRHANDLERS",
+        "info" => "INFOS",
+        "session" => "SESSIONS",
+        "win" => "WINS",
+        "file" => "FILES",
+        _ => return None,
+    })
+}
+
+/// Converts a parameter of one form of a function.
+pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conversion {
+    let name = &parameter.name;
+    if parameter.large_only && !large {
+        return Conversion { statement: String::new(), argument: absent(parameter).into(), rank: 0 };
+    }
+    let Some(value) = value(function, parameter, large) else {
+        return Conversion { statement: String::new(), argument: name.clone(), rank: 0 };
+    };
+    let condition = condition(function, parameter);
+    let (value, argument) = match (&condition, parameter.kind.base.as_str()) {
+        (Some(_), "transfer") => (format!("Some({value})"), format!("{name}.as_deref()")),
+        (_, "info") if parameter.kind.optional => (value, format!("{name}.as_deref()")),
+        (_, "transfer" | "transfers" | "datatypes") if parameter.kind.direction == In => {
+            (value, format!("&{name}"))
+        }
+        (_, base) if parameter.kind.direction == In && registry(base).is_some() => {
+            (value, format!("&{name}"))
+        }
+        _ if parameter.large_only && parameter.kind.base == "count" => {
+            (format!("Some({value})"), name.clone())
+        }
+        _ => (value, name.clone()),
+    };
+    let statement = match condition {
+        Some(condition) => {
+            format!("let {name} = if {condition} {{ {value} }} else {{ {} }};", insignificant(parameter))
+        }
+        None => format!("let {name} = {value};"),
+    };
+    Conversion { statement, argument, rank: rank(parameter) }
+}
+
+/// What the body gets for a parameter that only the large form has.
+fn absent(parameter: &Parameter) -> &'static str {
+    match (parameter.kind.direction, parameter.kind.base.as_str()) {
+        (In, _) => "0",
+        (_, "count") => "None",
+        _ => "&mut []",
+    }
+}
+
+fn insignificant(parameter: &Parameter) -> &'static str {
+    match parameter.kind.base.as_str() {
+        "transfer" => "None",
+        "transfers" => "Vec::new()",
+        "counts" | "displs" => "Counts::NONE",
+        _ => "0",
+    }
+}
+
+fn rank(parameter: &Parameter) -> u8 {
+    match parameter.kind.base.as_str() {
+        "comm" | "win" | "file" | "session" | "buffer" => 0,
+        "root" => 1,
+        _ if parameter.kind.length.is_some() => 3,
+        _ => 2,
+    }
+}
+
+fn condition(function: &Function, parameter: &Parameter) -> Option<String> {
+    let comm = function.handle("comm").unwrap_or("comm");
+    let all: Vec<String> = parameter
+        .conditions
+        .iter()
+        .map(|condition| match condition {
+            Condition::Root => format!("args::is_root(root, &{comm})"),
+            Condition::Leaf => format!("args::is_leaf(root, &{comm})"),
+            Condition::Given(buffer) => format!("!{buffer}.is_in_place()"),
+        })
+        .collect();
+    if all.is_empty() { None } else { Some(all.join(" && ")) }
+}
+
+/// The checked value of a parameter; `None` if it is given as it is.
+fn value(function: &Function, parameter: &Parameter, large: bool) -> Option<String> {
+    let (kind, name) = (&parameter.kind, &parameter.name);
+    let wide = if large || !kind.differs() { name.clone() } else { format!("i64::from({name})") };
+    let comm = function.handle("comm").unwrap_or("comm");
+    let base = kind.base.as_str();
+    if let Some(length) = &kind.length {
+        return Some(array(function, parameter, length));
+    }
+    Some(match (kind.direction, base) {
+        (_, "raw" | "value" | "fn" | "pointer" | "const pointer") => return callback(parameter, large),
+        (_, "buffer") => format!("Address::new({name})"),
+        (In, "int" | "aint" | "offset" | "mpicount" | "request" | "message") => return None,
+        (In, "flag") => format!("{name} != 0"),
+        (In, "count" | "size") => format!("args::{base}({wide})?"),
+        (In, "mpi_elements") => format!("args::count({name})?"),
+        (In, "number" | "disp_unit") => wide,
+        (In, "aint_number") => return None,
+        (In, "aint_size") => format!("args::size({name})?"),
+        (In, "natural" | "elements" | "tag" | "any_tag") => format!("args::{base}({name})?"),
+        (In, "dest" | "source" | "root" | "rank") => format!("args::{base}({name}, &{comm})?"),
+        (In, "transfer") => format!("args::transfer({name})?"),
+        (In, "info") if kind.optional => format!("args::optional_info({name})?"),
+        (In, "string") => format!("args::string({name})?"),
+        (In, "status") => format!("args::reference({name})?"),
+        (In, _) => format!("handles::{}.get({name})?", registry(base).expect("a handle")),
+        (Out, "status") => format!("StatusOut::new({name})"),
+        (Out, "flag") => format!("OutFlag::new({name})?"),
+        (Out | InOut, "count" | "disp_unit") => format!("args::out_count({name})?"),
+        (Out, _) => format!("Out::new({name})?"),
+        (InOut, _) => format!("InOut::new({name})?"),
+    })
+}
+
+/// A callback whose type differs between the forms says which one it is.
+fn callback(parameter: &Parameter, large: bool) -> Option<String> {
+    let form = if large { "Large" } else { "Int" };
+    parameter.kind.differs().then(|| format!("Form::{form}({})", parameter.name))
+}
+
+fn array(function: &Function, parameter: &Parameter, length: &str) -> String {
+    let (kind, name) = (&parameter.kind, &parameter.name);
+    let length = length_of(function, length);
+    let constructor = match (kind.direction, kind.base.as_str()) {
+        (Out, "string") => "OutString::new",
+        (_, "statuses") => return format!("StatusesOut::new({name}, {length})"),
+        (In, "counts") => "args::counts",
+        (In, "numbers" | "displs" | "aints" | "aint_numbers") => "args::numbers",
+        (In, "datatypes") => "args::datatypes",
+        (In, "transfers") => "args::transfers",
+        (In, "ranges") => "args::slice",
+        (In, _) => "args::slice",
+        _ => "args::slice_mut",
+    };
+    format!("{constructor}({name}, {length})?")
+}
+
+/// The length of an array as an `i64`.
+fn length_of(function: &Function, length: &str) -> String {
+    let comm = function.handle("comm").unwrap_or("comm");
+    match length {
+        "#remote" => return format!("{comm}.targets().size().into()"),
+        "#local" => return format!("{comm}.size().into()"),
+        "#indegree" => return format!("args::indegree(&{comm})?"),
+        "#outdegree" => return format!("args::outdegree(&{comm})?"),
+        _ if length.starts_with("MPI_MAX") => return format!("mpi::{length} as i64"),
+        _ => {}
+    }
+    let (name, more) = length.split_once(' ').map_or((length, String::new()), |(n, m)| (n, format!(" {m}")));
+    let parameter = function.parameters.iter().find(|p| p.name == name);
+    let wide = parameter.is_some_and(|p| matches!(p.kind.base.as_str(), "count" | "size"));
+    if wide { format!("{name}{more}") } else { format!("i64::from({name}){more}") }
+}

@@ -1,0 +1,145 @@
+//! One function of the table, and the small language that describes it.
+//!
+//! ```text
+//! Gather = "sendbuf: buffer, recvcount: count @root, ..., comm: comm; large, before_init"
+//! ```
+//!
+//! Before the semicolon: parameters in C order, `name: kind`, each perhaps with conditions: `@root` (significant at
+//! the root only), `@leaf` (not at the root of an intercommunicator), `@given(x)` (not if `x` is `MPI_IN_PLACE`).
+//! A kind may begin with `large` (only in the `_c` form). After it: `large` (there is a `_c` form), `before_init`
+//! (allowed while MPI is not initialised), `returns kind`, `owner kind`, `deprecated version`.
+
+use super::kind::Kind;
+use anyhow::{Context, Result, bail};
+
+/// A function.
+pub struct Function {
+    /// Name without `MPI_` and without `_c`.
+    pub name: String,
+    /// The parameters in C order.
+    pub parameters: Vec<Parameter>,
+    /// Whether the C parameters end with `...`.
+    pub variadic: bool,
+    /// Whether there is a large-count form.
+    pub large: bool,
+    /// Whether it may be called before initialisation and after finalisation.
+    pub before_init: bool,
+    /// The kind that it returns; `None` for an error code.
+    pub returns: Option<Kind>,
+    /// Whose error handler gets errors, if no parameter says so: only `file` (that of `MPI_FILE_NULL`).
+    pub owner: Option<String>,
+    /// Version of the standard that deprecated it.
+    pub deprecated: Option<String>,
+}
+
+/// A parameter.
+pub struct Parameter {
+    /// Its C name.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether only the large-count form has it.
+    pub large_only: bool,
+    /// When it is significant.
+    pub conditions: Vec<Condition>,
+}
+
+/// When a parameter is significant.
+pub enum Condition {
+    /// At the root.
+    Root,
+    /// Anywhere but at the root of an intercommunicator.
+    Leaf,
+    /// If this buffer is not `MPI_IN_PLACE`.
+    Given(String),
+}
+
+impl Function {
+    /// Parses a line of the table.
+    pub fn parse(name: &str, text: &str) -> Result<Function> {
+        let (parameters, flags) = text.split_once(';').unwrap_or((text, ""));
+        let mut function = Function::new(name);
+        for parameter in parameters.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            match parameter {
+                "..." => function.variadic = true,
+                _ => function
+                    .parameters
+                    .push(Parameter::parse(parameter).with_context(|| parameter.to_string())?),
+            }
+        }
+        flags.split(',').map(str::trim).filter(|f| !f.is_empty()).try_for_each(|flag| function.flag(flag))?;
+        Ok(function)
+    }
+
+    fn new(name: &str) -> Function {
+        Function {
+            name: name.into(),
+            parameters: Vec::new(),
+            variadic: false,
+            large: false,
+            before_init: false,
+            returns: None,
+            owner: None,
+            deprecated: None,
+        }
+    }
+
+    fn flag(&mut self, flag: &str) -> Result<()> {
+        match flag.split_once(' ').unwrap_or((flag, "")) {
+            ("large", "") => self.large = true,
+            ("before_init", "") => self.before_init = true,
+            ("returns", kind) => self.returns = Some(Kind::parse(kind)?),
+            ("owner", kind) => self.owner = Some(kind.into()),
+            ("deprecated", version) => self.deprecated = Some(version.into()),
+            _ => bail!("unknown flag `{flag}`"),
+        }
+        Ok(())
+    }
+
+    /// The C names of its forms, and whether each is the large one.
+    pub fn forms(&self) -> Vec<(String, bool)> {
+        let mut forms = vec![(format!("MPI_{}", self.name), false)];
+        if self.large {
+            forms.push((format!("MPI_{}_c", self.name), true));
+        }
+        forms
+    }
+
+    /// The parameters of one form.
+    pub fn parameters(&self, large: bool) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(move |p| large || !p.large_only)
+    }
+
+    /// The name of its hand-written body.
+    pub fn body(&self) -> String {
+        self.name.to_lowercase()
+    }
+
+    /// The first parameter that is this handle, given by value.
+    pub fn handle(&self, base: &str) -> Option<&str> {
+        self.parameters.iter().find(|p| p.kind.is_in(base)).map(|p| p.name.as_str())
+    }
+}
+
+impl Parameter {
+    fn parse(text: &str) -> Result<Parameter> {
+        let (name, rest) = text.split_once(':').context("no `:`")?;
+        let mut parts = rest.split('@').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        let (large_only, kind) = kind.strip_prefix("large ").map_or((false, kind), |kind| (true, kind));
+        let conditions = parts.map(Condition::parse).collect::<Result<_>>()?;
+        Ok(Parameter { name: name.trim().into(), kind: Kind::parse(kind)?, large_only, conditions })
+    }
+}
+
+impl Condition {
+    fn parse(text: &str) -> Result<Condition> {
+        let given = text.strip_prefix("given(").and_then(|rest| rest.strip_suffix(')'));
+        Ok(match (text, given) {
+            ("root", _) => Condition::Root,
+            ("leaf", _) => Condition::Leaf,
+            (_, Some(buffer)) => Condition::Given(buffer.into()),
+            _ => bail!("unknown condition `@{text}`"),
+        })
+    }
+}

@@ -9,6 +9,8 @@ pub mod array;
 pub mod construct;
 pub mod contents;
 pub mod external;
+#[cfg(test)]
+mod external_tests;
 pub mod fortran;
 pub mod pack;
 mod parts;

@@ -257,11 +257,13 @@ fn cannot_free(datatype: &Datatype) -> Error {
     )
 }
 
-/// Handles of datatypes that are chosen by precision: combiner and arguments lead to the one handle that every
-/// such call returns (MPI-5.0, 19.1.9).
-static CHOSEN: Mutex<Option<HashMap<(i32, Vec<i32>), MPI_Datatype>>> = Mutex::new(None);
+/// Combiner and arguments of a datatype that is chosen by precision.
+type ChosenKey = (i32, Vec<i32>);
 
-fn chosen_key(contents: &Contents) -> (i32, Vec<i32>) {
+/// The one handle that every such call with the same arguments returns (MPI-5.0, 19.1.9).
+static CHOSEN: Mutex<Option<HashMap<ChosenKey, MPI_Datatype>>> = Mutex::new(None);
+
+fn chosen_key(contents: &Contents) -> ChosenKey {
     (contents.combiner, contents.integers.clone())
 }
 

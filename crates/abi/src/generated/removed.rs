@@ -85,8 +85,30 @@ entry! {
     }
 }
 
-missing! { MPI_Errhandler_create PMPI_Errhandler_create(handler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_create PMPI_Errhandler_create(handler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler)
+    Owner::None => {
+        let errhandler = Out::new(errhandler)?;
+        calls::errhandler::errhandler_create(handler_fn, errhandler)?
+    }
+}
 
-missing! { MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler)
+    Owner::Comm(comm) => {
+        state::running()?;
+        let comm = handles::COMMS.get(comm)?;
+        let errhandler = Out::new(errhandler)?;
+        calls::errhandler::errhandler_get(&comm, errhandler)?
+    }
+}
 
-missing! { MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler)
+    Owner::Comm(comm) => {
+        state::running()?;
+        let comm = handles::COMMS.get(comm)?;
+        let errhandler = handles::ERRHANDLERS.get(errhandler)?;
+        calls::errhandler::errhandler_set(&comm, &errhandler)?
+    }
+}

@@ -62,11 +62,32 @@ entry! {
     }
 }
 
-missing! { MPI_Status_get_error PMPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) }
+entry! {
+    MPI_Status_get_error PMPI_Status_get_error(status: *const MPI_Status, error: *mut c_int)
+    Owner::None => {
+        let status = args::reference(status)?;
+        let error = Out::new(error)?;
+        calls::status::status_get_error(status, error)?
+    }
+}
 
-missing! { MPI_Status_get_source PMPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) }
+entry! {
+    MPI_Status_get_source PMPI_Status_get_source(status: *const MPI_Status, source: *mut c_int)
+    Owner::None => {
+        let status = args::reference(status)?;
+        let source = Out::new(source)?;
+        calls::status::status_get_source(status, source)?
+    }
+}
 
-missing! { MPI_Status_get_tag PMPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) }
+entry! {
+    MPI_Status_get_tag PMPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int)
+    Owner::None => {
+        let status = args::reference(status)?;
+        let tag = Out::new(tag)?;
+        calls::status::status_get_tag(status, tag)?
+    }
+}
 
 entry! {
     MPI_Status_set_cancelled PMPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int)

@@ -311,13 +311,6 @@ pub fn type_match_size(typeclass: c_int, size: c_int, datatype: New) -> Result<(
 /// `MPI_Type_get_value_index`: `MPI_DATATYPE_NULL` if there is no such pair.
 pub fn type_get_value_index(value_type: Old, index_type: Old, pair_type: New) -> Result<()> {
     let pair = Datatype::value_index(value_type, index_type);
-    pair_type
-        .set(pair.map_or(mpi::MPI_DATATYPE_NULL, |pair| pair.handle().unwrap_or_else(|| publish_pair(pair))));
+    pair_type.set(pair.map_or(mpi::MPI_DATATYPE_NULL, |pair| pair.known_as()));
     Ok(())
-}
-
-fn publish_pair(pair: Arc<Datatype>) -> MPI_Datatype {
-    let handle = DATATYPES.insert(pair.clone());
-    pair.set_known_as(handle);
-    handle
 }

@@ -2,6 +2,8 @@
 #![allow(missing_docs, non_snake_case)]
 
 use crate::generated::types::*;
+use crate::report::Owner;
+use crate::{args, calls, state};
 use std::ffi::c_int;
 
 missing! { MPI_Cart_coords PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) }
@@ -20,7 +22,16 @@ missing! { MPI_Cart_sub PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int,
 
 missing! { MPI_Cartdim_get PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) }
 
-missing! { MPI_Dims_create PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) }
+entry! {
+    MPI_Dims_create PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int)
+    Owner::None => {
+        state::running()?;
+        let nnodes = args::natural(nnodes)?;
+        let ndims = args::natural(ndims)?;
+        let dims = args::slice_mut(dims, i64::from(ndims))?;
+        calls::dims::dims_create(nnodes, ndims, dims)?
+    }
+}
 
 missing! { MPI_Dist_graph_create PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod buffer;
+mod info;
 mod mpi;
 mod place;
 
@@ -22,12 +23,19 @@ enum Command {
     /// One rank of a benchmark; started by `bench`
     #[command(hide = true)]
     BenchWorker(bench::worker::WorkerArgs),
+    /// Says what this installation is and what it finds on this machine
+    Info(info::InfoArgs),
+    /// One process with which `info` tries the channels
+    #[command(hide = true)]
+    InfoProbe(info::probe::ProbeArgs),
 }
 
 fn main() -> ExitCode {
     let outcome = match &Cli::parse().command {
         Command::Bench(args) => bench::command::run(args),
         Command::BenchWorker(args) => bench::worker::run(args),
+        Command::Info(args) => info::run(args),
+        Command::InfoProbe(args) => info::probe::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

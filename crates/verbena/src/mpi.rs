@@ -224,19 +224,46 @@ impl World {
     /// # Errors
     /// The library's error code.
     pub fn identity(&self) -> Result<Identity> {
-        let mut text = vec![0u8; VERSION_BYTES_MAX];
-        let (mut len, mut major, mut minor) = (0, 0, 0);
-        // SAFETY: the buffer holds the longest string that either ABI may write.
-        let code = unsafe { (self.calls.library_version)(text.as_mut_ptr().cast(), &mut len) };
-        check(code, "MPI_Get_library_version")?;
-        // SAFETY: both results are valid integers.
-        let code = unsafe { (self.calls.version)(&mut major, &mut minor) };
-        check(code, "MPI_Get_version")?;
-        text.truncate(usize::try_from(len).unwrap_or(0));
-        let text = String::from_utf8_lossy(&text);
-        let name = text.lines().next().unwrap_or("").trim_end_matches('\0').trim().to_string();
-        Ok(Identity { name, standard: (major, minor), abi: self.abi })
+        identity(&self.calls, self.abi)
     }
+}
+
+/// Asks a library that is open. Allowed at any time (MPI-5.0 section 11.4.1).
+fn identity(calls: &Calls, abi: Abi) -> Result<Identity> {
+    let mut text = vec![0u8; VERSION_BYTES_MAX];
+    let (mut len, mut major, mut minor) = (0, 0, 0);
+    // SAFETY: the buffer holds the longest string that either ABI may write.
+    let code = unsafe { (calls.library_version)(text.as_mut_ptr().cast(), &mut len) };
+    check(code, "MPI_Get_library_version")?;
+    // SAFETY: both results are valid integers.
+    let code = unsafe { (calls.version)(&mut major, &mut minor) };
+    check(code, "MPI_Get_version")?;
+    text.truncate(usize::try_from(len).unwrap_or(0));
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().next().unwrap_or("").trim_end_matches('\0');
+    let name = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(Identity { name, standard: (major, minor), abi })
+}
+
+/// Opens a library without starting MPI and asks what it is, and which version of the standard ABI it has.
+///
+/// # Errors
+/// The library cannot be opened or is no MPI library of a known ABI.
+pub fn describe(path: &Path) -> Result<(Identity, Option<(i32, i32)>)> {
+    let library = open(path)?;
+    let abi = detect(library)?;
+    let identity = identity(&Calls::load(library)?, abi)?;
+    if abi == Abi::OpenMpi {
+        return Ok((identity, None));
+    }
+    type GetVersion = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    // SAFETY: the type is the C signature of MPI-5.0 section 20.2.
+    let get = unsafe { library.get::<GetVersion>("MPI_Abi_get_version") }?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both results are valid integers; the call is allowed before MPI_Init.
+    let code = unsafe { get(&mut major, &mut minor) };
+    check(code, "MPI_Abi_get_version")?;
+    Ok((identity, Some((major, minor))))
 }
 
 /// Point-to-point. `bytes` may not exceed the buffer's length; `peer` is a rank.

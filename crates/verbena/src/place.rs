@@ -3,14 +3,11 @@
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
-/// The file name of the library's interface version 1 (the standard's soname).
-pub const SONAME: &str = "libmpi_abi.so.1";
-
 /// The folder that this program lies in.
 ///
 /// # Errors
 /// The operating system does not tell.
-pub fn own_folder() -> Result<PathBuf> {
+fn own_folder() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's own path")?;
     Ok(program.canonicalize()?.parent().map(PathBuf::from).unwrap_or_default())
 }
@@ -51,7 +48,8 @@ pub fn machine() -> String {
     format!("{}, {processors} usable", processor_name().unwrap_or_else(|| "unknown processor".into()))
 }
 
-fn processor_name() -> Option<String> {
+/// The processor's name, where `/proc/cpuinfo` tells.
+pub fn processor_name() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_string())

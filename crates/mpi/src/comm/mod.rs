@@ -253,6 +253,12 @@ impl Comm {
         self.handle.load(Ordering::Acquire)
     }
 
+    /// Gives a communicator that MPI itself makes its handle and its name.
+    pub(crate) fn predefine(&self, handle: usize, name: &str) {
+        self.set_handle(handle);
+        self.set_name(name.as_bytes());
+    }
+
     /// Tells the communicator its handle.
     pub fn set_handle(&self, handle: usize) {
         self.handle.store(handle, Ordering::Release);

@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask <task>`.
 
 mod generate;
+mod peers;
 
 use clap::{Parser, Subcommand};
 
@@ -19,10 +20,13 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
+    Peers(peers::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Generate { check } => generate::run(check),
+        Task::Peers(args) => peers::run(&args),
     }
 }

@@ -1,2 +1,47 @@
-//! (to be written)
-fn main() {}
+//! The command `verbena`: what the library is and does on this machine (`info`), and how fast it is (`bench`).
+
+mod bench;
+mod buffer;
+mod info;
+mod mpi;
+mod place;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "verbena", version, about = "Looks at and measures the MPI library Verbena")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measures an MPI library on this machine
+    Bench(bench::command::BenchArgs),
+    /// One rank of a benchmark; started by `bench`
+    #[command(hide = true)]
+    BenchWorker(bench::worker::WorkerArgs),
+    /// Says what this installation is and what it finds on this machine
+    Info(info::InfoArgs),
+    /// One process with which `info` tries the channels
+    #[command(hide = true)]
+    InfoProbe(info::probe::ProbeArgs),
+}
+
+fn main() -> ExitCode {
+    let outcome = match &Cli::parse().command {
+        Command::Bench(args) => bench::command::run(args),
+        Command::BenchWorker(args) => bench::worker::run(args),
+        Command::Info(args) => info::run(args),
+        Command::InfoProbe(args) => info::probe::run(args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("verbena: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

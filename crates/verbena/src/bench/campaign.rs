@@ -1,0 +1,207 @@
+//! A whole benchmark: which points at which number of ranks, round by round, into a [`Report`].
+
+use super::floor;
+use super::job::{End, Launch};
+use super::metric::{Family, Metric, Point};
+use super::report::{Entry, Report};
+use super::timing::Effort;
+use super::worker::Line;
+use anyhow::Result;
+use std::time::{Duration, Instant};
+
+/// What to measure and how.
+#[derive(Debug)]
+pub struct Campaign {
+    /// How to start workers; none if nothing needs them.
+    pub launch: Option<Launch>,
+    /// The points.
+    pub points: Vec<Point>,
+    /// Numbers of ranks for the collectives and the start-up; pairs are measured at two.
+    pub ranks: Vec<usize>,
+    /// How often the whole is repeated.
+    pub rounds: usize,
+    /// Effort a point.
+    pub effort: Effort,
+}
+
+impl Campaign {
+    /// The empty entries of the report: each point at each number of ranks that suits it.
+    pub fn entries(&self) -> Vec<Entry> {
+        let entry = |point: &Point| match point.metric.family() {
+            Family::Floor => vec![Entry::new(*point, 1)],
+            Family::Pair => vec![Entry::new(*point, 2)],
+            Family::Collective | Family::Startup => {
+                self.ranks.iter().map(|&ranks| Entry::new(*point, ranks)).collect()
+            }
+        };
+        self.points.iter().flat_map(entry).collect()
+    }
+
+    /// Runs all rounds; `told` hears what is being measured.
+    ///
+    /// # Errors
+    /// A launcher or the floor's threads cannot be started. A point that fails is noted in its entry.
+    pub fn run(&self, report: &mut Report, told: &mut dyn FnMut(&str)) -> Result<()> {
+        for round in 1..=self.rounds {
+            told(&format!("round {round} of {}", self.rounds));
+            self.floor(report)?;
+            if let Some(launch) = &self.launch {
+                self.startup(launch, report, told)?;
+                let mut sizes: Vec<usize> =
+                    report.entries.iter().filter(|e| in_worker(e)).map(|e| e.ranks).collect();
+                sizes.sort_unstable();
+                sizes.dedup();
+                for ranks in sizes {
+                    workers(launch, report, ranks, told)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn floor(&self, report: &mut Report) -> Result<()> {
+        for entry in report.entries.iter_mut().filter(|e| e.metric.family() == Family::Floor) {
+            let (samples, iterations) = floor::run(entry.point(), self.effort)?;
+            entry.add(&samples, iterations);
+        }
+        Ok(())
+    }
+
+    /// Times the launcher around workers that only initialise, meet in a barrier and end.
+    fn startup(&self, launch: &Launch, report: &mut Report, told: &mut dyn FnMut(&str)) -> Result<()> {
+        for entry in report.entries.iter_mut().filter(|e| e.metric == Metric::Startup) {
+            told(&format!("startup, {} ranks", entry.ranks));
+            let start = Instant::now();
+            match launch.run(entry.ranks, &[], &mut |_| {})? {
+                End::Finished => entry.add(&[start.elapsed().as_secs_f64() * 1e3], 1),
+                end => entry.fail(&describe(&end)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn in_worker(entry: &Entry) -> bool {
+    matches!(entry.metric.family(), Family::Pair | Family::Collective)
+}
+
+/// Measures the points at one number of ranks, in as many jobs as it takes: one, if nothing fails.
+fn workers(launch: &Launch, report: &mut Report, ranks: usize, told: &mut dyn FnMut(&str)) -> Result<()> {
+    let at_ranks = |entry: &&Entry| in_worker(entry) && entry.ranks == ranks;
+    // A point that failed before is not tried again: it would take its whole time limit in each round.
+    let untried = |entry: &&Entry| entry.failure.is_none();
+    let mut left: Vec<Point> =
+        report.entries.iter().filter(at_ranks).filter(untried).map(Entry::point).collect();
+    while !left.is_empty() {
+        let (mut done, mut up) = (0, false);
+        let mut on_line = |line: Line| {
+            up = true;
+            done += usize::from(!matches!(line, Line::Library(_)));
+            note(report, ranks, line, told);
+        };
+        let end = launch.run(ranks, &left, &mut on_line)?;
+        left.drain(..done.min(left.len()));
+        if left.is_empty() {
+            break;
+        }
+        let reason = describe(&end);
+        // A job that never came up fails as a whole; otherwise only the point it was at.
+        let lost = if up { 1 } else { left.len() };
+        for point in left.drain(..lost) {
+            told(&format!("{point}, {ranks} ranks: {reason}"));
+            if let Some(entry) = report.entry(point, ranks) {
+                entry.fail(&reason);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Enters one line of a worker into the report.
+fn note(report: &mut Report, ranks: usize, line: Line, told: &mut dyn FnMut(&str)) {
+    match line {
+        Line::Library(identity) => report.library = Some(identity),
+        Line::Point { point, samples, iterations } => {
+            told(&format!("{point}, {ranks} ranks"));
+            if let Some(entry) = report.entry(point, ranks) {
+                entry.add(&samples, iterations);
+            }
+        }
+        Line::Failed { point, reason } => {
+            if let Some(entry) = report.entry(point, ranks) {
+                entry.fail(&reason);
+            }
+        }
+    }
+}
+
+fn describe(end: &End) -> String {
+    match end {
+        End::Finished => "the job ended without this point".into(),
+        End::Died(words) => format!("the job died: {words}"),
+        End::TimedOut(limit) => format!("timed out after {}", seconds(*limit)),
+    }
+}
+
+fn seconds(limit: Duration) -> String {
+    format!("{} s", limit.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn campaign(script: &str, points: &[&str]) -> (Campaign, Report) {
+        let launch = Launch {
+            mpiexec: "/bin/sh".into(),
+            launcher_args: vec!["-c".into(), script.into()],
+            library: "/none".into(),
+            point_ms: 1,
+            repetitions: 1,
+            limit: Duration::from_millis(200),
+        };
+        let points = points.iter().map(|point| point.parse().expect("point")).collect();
+        let effort = Effort { point: Duration::from_millis(2), repetitions: 1 };
+        let campaign = Campaign { launch: Some(launch), points, ranks: vec![2, 4], rounds: 1, effort };
+        let entries = campaign.entries();
+        let report = Report {
+            command: String::new(),
+            started_unix_s: 0,
+            machine: String::new(),
+            library: None,
+            entries,
+        };
+        (campaign, report)
+    }
+
+    #[test]
+    fn pairs_stay_at_two_ranks_and_collectives_take_all() {
+        let (_, report) = campaign("", &["latency:8", "barrier", "copy:4096"]);
+        let ranks: Vec<usize> = report.entries.iter().map(|entry| entry.ranks).collect();
+        assert_eq!(ranks, [2, 2, 4, 1]);
+    }
+
+    #[test]
+    fn a_point_that_hangs_costs_only_itself() {
+        // The first job announces itself and hangs; the second, whose points lack the first, answers.
+        let script = r#"case "$*" in
+            *barrier,bcast*) echo '{"line":"library","name":"L","standard":[5,0],"abi":"standard"}'; exec sleep 60;;
+            *) echo '{"line":"point","point":{"metric":"bcast","bytes":8},"samples":[2.5],"iterations":3}';;
+        esac"#;
+        let (mut campaign, mut report) = campaign(script, &["barrier", "bcast:8"]);
+        campaign.ranks = vec![2];
+        report.entries = campaign.entries();
+        campaign.run(&mut report, &mut |_| {}).expect("runs");
+        assert!(report.entries[0].failure.as_deref().is_some_and(|text| text.starts_with("timed out")));
+        assert_eq!(report.entries[1].value, Some(2.5));
+    }
+
+    #[test]
+    fn a_job_that_never_comes_up_fails_as_a_whole() {
+        let (campaign, mut report) = campaign("echo broken >&2; exit 1", &["barrier", "bcast:8"]);
+        campaign.run(&mut report, &mut |_| {}).expect("runs");
+        assert!(
+            report.entries.iter().all(|e| e.failure.as_deref().is_some_and(|text| text.contains("broken")))
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! The command line of `verbena bench`.
+
+use super::campaign::Campaign;
+use super::job::Launch;
+use super::metric::{Family, Metric, Point, parse_size};
+use super::report::Report;
+use super::timing::Effort;
+use super::{chart, plot, table};
+use crate::place;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Which group of metrics to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Ping-pong between two ranks
+    Latency,
+    /// One-way and two-way streams between two ranks
+    Bandwidth,
+    /// Small messages a second between two ranks
+    Rate,
+    /// Barrier, bcast, reduce, allreduce, ... on all ranks
+    Collectives,
+    /// mpiexec of a program that does nothing
+    Startup,
+    /// What the machine can do without MPI
+    Floor,
+    /// All of these
+    All,
+}
+
+/// The options of `verbena bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// What to measure
+    #[arg(value_enum, default_value = "all")]
+    what: What,
+    /// Ranks for the collectives and the start-up, as in 2,4 (pairs are measured at 2)
+    #[arg(short = 'n', long, value_delimiter = ',', default_value = "2")]
+    ranks: Vec<usize>,
+    /// Message sizes, as in 8,1K,64K,1M (powers of 1024)
+    #[arg(long, value_delimiter = ',', value_parser = parse_size)]
+    sizes: Vec<usize>,
+    /// Exactly these points instead of WHAT and --sizes, as in latency:8,bcast:1M,barrier
+    #[arg(long, value_delimiter = ',', conflicts_with = "sizes")]
+    points: Vec<Point>,
+    /// How often to repeat the whole
+    #[arg(long, default_value_t = 1)]
+    rounds: usize,
+    /// Time for the repetitions of one point, in milliseconds
+    #[arg(long, default_value_t = 60)]
+    point_ms: u64,
+    /// Repetitions of one point in a round
+    #[arg(long, default_value_t = 5)]
+    repetitions: usize,
+    /// Few sizes, 10 ms a point: a first impression
+    #[arg(long)]
+    quick: bool,
+    /// The longest that one point may take, in seconds
+    #[arg(long, default_value_t = 30.0)]
+    limit_s: f64,
+    /// The launcher [default: mpiexec beside this program]
+    #[arg(long)]
+    mpiexec: Option<PathBuf>,
+    /// A further option for the launcher (may be repeated)
+    #[arg(long = "launcher-arg", allow_hyphen_values = true)]
+    launcher_args: Vec<String>,
+    /// The MPI library [default: Verbena's, ../lib/libmpi_abi.so.1 seen from this program]
+    #[arg(long)]
+    library: Option<PathBuf>,
+    /// Write the result as JSON to FILE (- for standard output, instead of the tables)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw the metrics that have several sizes into FILE (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// No plot in the terminal
+    #[arg(long)]
+    no_chart: bool,
+}
+
+/// Runs `verbena bench`.
+///
+/// # Errors
+/// Something needed is missing, a file cannot be written, or points could not be measured.
+pub fn run(args: &BenchArgs) -> Result<()> {
+    if let Some(path) = &args.plot {
+        plot::check_name(path)?;
+    }
+    let campaign = plan(args)?;
+    let mut report = Report {
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        machine: place::machine(),
+        library: None,
+        entries: campaign.entries(),
+    };
+    let outcome = campaign.run(&mut report, &mut progress());
+    show(args, &report)?;
+    outcome?;
+    match report.entries.iter().filter(|entry| entry.failure.is_some()).count() {
+        0 => Ok(()),
+        failed => {
+            bail!("{failed} of {} points could not be measured; the reasons are above", report.entries.len())
+        }
+    }
+}
+
+/// Says on a terminal what is being measured, on one line that is overwritten.
+fn progress() -> impl FnMut(&str) {
+    let terminal = std::io::stderr().is_terminal();
+    move |text: &str| {
+        if terminal {
+            let line: String = text.lines().next().unwrap_or("").chars().take(70).collect();
+            eprint!("\r\x1b[2K{line}\r");
+        }
+    }
+}
+
+fn plan(args: &BenchArgs) -> Result<Campaign> {
+    let points = if args.points.is_empty() { points(args)? } else { args.points.clone() };
+    if args.ranks.contains(&0) || args.rounds == 0 || args.repetitions == 0 || args.point_ms == 0 {
+        bail!("ranks, rounds, repetitions and milliseconds must be at least 1");
+    }
+    let limit =
+        Duration::try_from_secs_f64(args.limit_s).map_err(|_| anyhow!("--limit-s must be positive"))?;
+    let point_ms = if args.quick { args.point_ms.min(10) } else { args.point_ms };
+    let needs_mpi = points.iter().any(|point| point.metric.family() != Family::Floor);
+    let launch = needs_mpi.then(|| launch(args, point_ms, limit)).transpose()?;
+    let effort = Effort { point: Duration::from_millis(point_ms), repetitions: args.repetitions };
+    Ok(Campaign { launch, points, ranks: args.ranks.clone(), rounds: args.rounds, effort })
+}
+
+fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
+    let library = args.library.clone().map_or_else(place::library, Ok)?;
+    Ok(Launch {
+        mpiexec: args.mpiexec.clone().map_or_else(place::mpiexec, Ok)?,
+        launcher_args: args.launcher_args.clone(),
+        // The ranks may start in another folder; a bare name is left to the dynamic linker's search.
+        library: if library.exists() { library.canonicalize()? } else { library },
+        point_ms,
+        repetitions: args.repetitions,
+        limit,
+    })
+}
+
+/// The points that WHAT, --sizes and --quick stand for.
+fn points(args: &BenchArgs) -> Result<Vec<Point>> {
+    let mut points = Vec::new();
+    for metric in Metric::ALL.into_iter().filter(|&metric| asked(args.what, metric)) {
+        for &bytes in sizes(args, metric).iter() {
+            let point = Point { metric, bytes };
+            match point.checked() {
+                Ok(point) => points.push(point),
+                // A list of sizes for several metrics may hold some that one of them cannot have.
+                Err(_) if args.what == What::All || args.what == What::Collectives => {}
+                Err(reason) => bail!(reason),
+            }
+        }
+    }
+    Ok(points)
+}
+
+fn asked(what: What, metric: Metric) -> bool {
+    match what {
+        What::All => true,
+        What::Latency => metric == Metric::Latency,
+        What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional),
+        What::Rate => metric == Metric::Rate,
+        What::Collectives => metric.family() == Family::Collective,
+        What::Startup => metric == Metric::Startup,
+        What::Floor => metric.family() == Family::Floor,
+    }
+}
+
+/// The sizes for a metric: the user's, or a fair choice.
+fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
+    let powers =
+        |from: u32, to: u32, step: usize| (from..=to).step_by(step).map(|power| 1 << power).collect();
+    match metric {
+        _ if !metric.has_size() => vec![0],
+        _ if !args.sizes.is_empty() => args.sizes.clone(),
+        Metric::Rate => vec![8, 1024],
+        Metric::Copy => vec![64 << 10, 1 << 20, 4 << 20],
+        _ if args.quick => vec![8, 1 << 10, 64 << 10, 1 << 20],
+        Metric::Latency => powers(0, 20, 1),
+        Metric::Bandwidth | Metric::Bidirectional => powers(10, 22, 1),
+        Metric::Alltoall | Metric::Allgather | Metric::Gather | Metric::Scatter => powers(3, 17, 2),
+        _ => powers(3, 21, 2),
+    }
+}
+
+fn show(args: &BenchArgs, report: &Report) -> Result<()> {
+    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+    match &args.json {
+        Some(_) if to_stdout => println!("{}", serde_json::to_string_pretty(report)?),
+        Some(path) => std::fs::write(path, serde_json::to_string_pretty(report)?)
+            .with_context(|| format!("cannot write the result to {}", path.display()))?,
+        None => {}
+    }
+    if !to_stdout {
+        print!("{}", table::render(report));
+        if !args.no_chart {
+            print!("{}", chart::render(report));
+        }
+    }
+    args.plot.as_ref().map_or(Ok(()), |path| plot::draw(report, path))
+}

@@ -1,0 +1,216 @@
+//! One job of workers: start the launcher, read rank 0's lines, and keep the time limit of each point.
+//!
+//! When a point exceeds its limit the job is ended and another goes on with the next point, so that one
+//! hanging or crawling collective costs its own cell and no other.
+
+use super::metric::Point;
+use super::worker::Line;
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How to start workers.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The launcher.
+    pub mpiexec: PathBuf,
+    /// Its further options, such as `--oversubscribe`.
+    pub launcher_args: Vec<String>,
+    /// The MPI library that the ranks open.
+    pub library: PathBuf,
+    /// Milliseconds a point.
+    pub point_ms: u64,
+    /// Repetitions a point.
+    pub repetitions: usize,
+    /// The longest that one point (and the start) may take.
+    pub limit: Duration,
+}
+
+/// How a job ended.
+#[derive(Debug, PartialEq)]
+pub enum End {
+    /// The launcher exited with success.
+    Finished,
+    /// The launcher exited with a failure: its status and the end of standard error.
+    Died(String),
+    /// No line came for longer than the limit.
+    TimedOut(Duration),
+}
+
+/// The launcher's last words that a report carries, in bytes.
+const STDERR_BYTES_MAX: usize = 2000;
+/// Between asking the launcher to end and making it end.
+const GRACE: Duration = Duration::from_secs(3);
+
+impl Launch {
+    /// Runs workers for `points` at `ranks` and hands each line of rank 0 to `on_line`.
+    ///
+    /// # Errors
+    /// The launcher cannot be started at all.
+    pub fn run(&self, ranks: usize, points: &[Point], on_line: &mut dyn FnMut(Line)) -> Result<End> {
+        let mut child = self.command(ranks, points)?.spawn().with_context(|| {
+            format!(
+                "cannot start the launcher\n  on: {}\n  likely cause: there is no such program\n  \
+                 what to do: give --mpiexec the path of the library's own mpiexec",
+                self.mpiexec.display()
+            )
+        })?;
+        let lines = read_lines(child.stdout.take().context("the launcher's output")?);
+        let words = read_tail(child.stderr.take().context("the launcher's errors")?);
+        let end = match follow(&lines, self.limit, on_line) {
+            Some(end) => {
+                stop(&mut child)?;
+                end
+            }
+            None => wait(&mut child, self.limit, &words)?,
+        };
+        Ok(end)
+    }
+
+    fn command(&self, ranks: usize, points: &[Point]) -> Result<Command> {
+        let worker = std::env::current_exe().context("cannot find this program's own path")?;
+        let points: Vec<String> = points.iter().map(Point::to_string).collect();
+        let mut command = Command::new(&self.mpiexec);
+        command.args(&self.launcher_args).arg("-n").arg(ranks.to_string()).arg(worker).arg("bench-worker");
+        command.arg("--library").arg(&self.library);
+        command.arg("--point-ms").arg(self.point_ms.to_string());
+        command.arg("--repetitions").arg(self.repetitions.to_string());
+        if !points.is_empty() {
+            command.arg("--points").arg(points.join(","));
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(command)
+    }
+}
+
+/// Hands on the lines until the output ends (`None`) or the limit passes without one.
+fn follow(lines: &Receiver<String>, limit: Duration, on_line: &mut dyn FnMut(Line)) -> Option<End> {
+    loop {
+        match lines.recv_timeout(limit) {
+            Ok(text) => {
+                // A library or launcher may write lines of its own to the same stream.
+                if let Ok(line) = serde_json::from_str(&text) {
+                    on_line(line);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => return Some(End::TimedOut(limit)),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+}
+
+fn read_lines(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Collects the stream's end; it arrives when the stream closes.
+fn read_tail(mut stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        // What could be read before an error is still worth showing.
+        let _ = stream.read_to_end(&mut all);
+        let tail = &all[all.len().saturating_sub(STDERR_BYTES_MAX)..];
+        let _ = sender.send(String::from_utf8_lossy(tail).trim().to_string());
+    });
+    receiver
+}
+
+/// Waits for the launcher, whose output has ended, and says how it went.
+fn wait(child: &mut Child, limit: Duration, words: &Receiver<String>) -> Result<End> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            if status.success() {
+                return Ok(End::Finished);
+            }
+            let words = words.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+            return Ok(End::Died(format!("{status}: {words}")));
+        }
+        if Instant::now() > deadline {
+            stop(child)?;
+            return Ok(End::TimedOut(limit));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Ends the launcher: first kindly, so that it ends its ranks, then by force.
+fn stop(child: &mut Child) -> Result<()> {
+    let pid = Pid::from_raw(i32::try_from(child.id())?);
+    // It may have gone by itself in the meantime.
+    let _ = kill(pid, Signal::SIGTERM);
+    let deadline = Instant::now() + GRACE;
+    while Instant::now() < deadline {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().context("cannot end the launcher")?;
+    child.wait()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Launch {
+        // `sh -c SCRIPT` ignores the words that follow: they become its positional parameters.
+        Launch {
+            mpiexec: "/bin/sh".into(),
+            launcher_args: vec!["-c".into(), script.into()],
+            library: "/none".into(),
+            point_ms: 1,
+            repetitions: 1,
+            limit: Duration::from_millis(300),
+        }
+    }
+
+    fn run(script: &str) -> (End, Vec<Line>) {
+        let mut lines = Vec::new();
+        let end = shell(script).run(2, &[], &mut |line| lines.push(line)).expect("sh starts");
+        (end, lines)
+    }
+
+    #[test]
+    fn lines_are_handed_on_and_noise_is_skipped() {
+        let (end, lines) = run(
+            r#"echo noise; echo '{"line":"failed","point":{"metric":"barrier","bytes":0},"reason":"r"}'"#,
+        );
+        assert_eq!(end, End::Finished);
+        assert!(matches!(&lines[..], [Line::Failed { reason, .. }] if reason == "r"));
+    }
+
+    #[test]
+    fn a_failing_job_says_its_last_words() {
+        let (end, _) = run("echo no such fabric >&2; exit 3");
+        assert!(
+            matches!(&end, End::Died(words) if words.contains('3') && words.contains("no such fabric")),
+            "{end:?}"
+        );
+    }
+
+    #[test]
+    fn a_hanging_job_is_ended() {
+        let start = Instant::now();
+        let (end, _) = run("exec sleep 60");
+        assert_eq!(end, End::TimedOut(Duration::from_millis(300)));
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+}

@@ -1,0 +1,27 @@
+//! `verbena bench`: micro-benchmarks of an MPI library on this machine.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`metric`] | what can be measured, units, points |
+//! | [`pair`], [`collective`], [`floor`] | the loops and the methods |
+//! | [`timing`] | warm-up, calibration, repetition, median |
+//! | [`worker`] | one rank, started by an `mpiexec` |
+//! | [`job`] | one job of workers under a time limit |
+//! | [`campaign`] | all points, all numbers of ranks, all rounds |
+//! | [`report`] | the result, as JSON |
+//! | [`command`] | the command line |
+//! | [`table`], [`chart`], [`plot`] | showing it |
+
+mod campaign;
+mod chart;
+mod collective;
+pub mod command;
+pub mod floor;
+mod job;
+mod metric;
+mod pair;
+mod plot;
+mod report;
+mod table;
+mod timing;
+pub mod worker;

@@ -1,0 +1,106 @@
+//! The loops between ranks 0 and 1.
+//!
+//! - *Latency*: `MPI_Send` there, `MPI_Recv` back; half of the mean round trip.
+//! - *Bandwidth*: rank 0 starts a window of [`WINDOW`] `MPI_Isend`s and waits for all; rank 1 does the same
+//!   with `MPI_Irecv`s and then acknowledges with an empty message. Payload bytes over rank 0's time.
+//! - *Bidirectional bandwidth*: both ranks start a window of receives and one of sends, then wait for all and
+//!   exchange acknowledgements; the payload of both directions counts.
+//! - *Message rate*: as bandwidth; messages over rank 0's time.
+//!
+//! Each message of a window comes from and goes to the same page-aligned memory, touched before, so that
+//! what is measured is the library and not the size of the machine's caches. Rank 0's clock counts.
+
+use super::metric::{Metric, Point};
+use super::timing::{Clock, Effort, Samples, measure};
+use crate::buffer::Buffer;
+use crate::mpi::World;
+use anyhow::{Result, ensure};
+
+/// Messages in flight in the window tests.
+pub const WINDOW: usize = 64;
+
+/// Measures one point between two ranks: samples in the metric's unit, iterations.
+///
+/// # Errors
+/// MPI fails, or a message does not arrive whole. The world must have two ranks.
+pub fn run(world: &mut World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+    let (from, to) = (Buffer::new(point.bytes), Buffer::new(point.bytes));
+    let bytes = point.bytes;
+    verify(world, &from, &to, bytes)?;
+    let samples = measure(world, effort, Clock::Root, |world, iterations| {
+        for _ in 0..iterations {
+            match point.metric {
+                Metric::Latency => ping_pong(world, &from, &to, bytes)?,
+                Metric::Bidirectional => exchange(world, &from, &to, bytes)?,
+                _ => stream(world, &from, &to, bytes)?,
+            }
+        }
+        Ok(())
+    })?;
+    Ok((in_unit(point, &samples), samples.iterations))
+}
+
+#[inline]
+fn ping_pong(world: &World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
+    if world.rank() == 0 {
+        world.send(from, bytes, 1)?;
+        world.recv(to, bytes, 1)
+    } else {
+        world.recv(to, bytes, 0)?;
+        world.send(from, bytes, 0)
+    }
+}
+
+fn stream(world: &mut World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
+    if world.rank() == 0 {
+        world.send_window(from, bytes, WINDOW, 1)?;
+        world.recv(to, 0, 1)
+    } else {
+        world.recv_window(to, bytes, WINDOW, 0)?;
+        world.send(from, 0, 0)
+    }
+}
+
+fn exchange(world: &mut World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
+    world.exchange_window(from, to, bytes, WINDOW, 1 - world.rank())?;
+    ping_pong(world, from, to, 0)
+}
+
+/// One round trip whose last byte is checked: a library that loses data is not measured.
+fn verify(world: &World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let (own, theirs) = (0xa0 + world.rank() as u8, 0xa1 - world.rank() as u8);
+    from.set(bytes - 1, own);
+    ping_pong(world, from, to, bytes)?;
+    ensure!(to.get(bytes - 1) == theirs, "the last byte of a message of {bytes} bytes did not arrive");
+    Ok(())
+}
+
+/// Seconds an iteration, in the metric's unit.
+fn in_unit(point: Point, samples: &Samples) -> Vec<f64> {
+    let messages = WINDOW as f64;
+    let convert = |seconds: &f64| match point.metric {
+        Metric::Latency => seconds / 2.0 * 1e6,
+        Metric::Rate => messages / seconds / 1e6,
+        Metric::Bidirectional => 2.0 * messages * point.bytes as f64 / seconds / 1e9,
+        _ => messages * point.bytes as f64 / seconds / 1e9,
+    };
+    samples.seconds.iter().map(convert).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_follow_from_the_time_of_an_iteration() {
+        let samples = Samples { seconds: vec![64e-6], iterations: 1 };
+        let value = |metric, bytes| in_unit(Point { metric, bytes }, &samples)[0];
+        assert!((value(Metric::Latency, 8) - 32.0).abs() < 1e-9);
+        assert!((value(Metric::Rate, 8) - 1.0).abs() < 1e-9);
+        assert!((value(Metric::Bandwidth, 1000) - 1.0).abs() < 1e-9);
+        assert!((value(Metric::Bidirectional, 1000) - 2.0).abs() < 1e-9);
+    }
+}

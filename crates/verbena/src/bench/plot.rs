@@ -1,0 +1,159 @@
+//! A report as a picture, SVG or PNG: a panel for each unit, a line for each metric and number of ranks.
+
+use super::chart::curves;
+use super::metric::format_size;
+use super::report::{Entry, Report};
+use super::table::format_value;
+use anyhow::{Context, Result, anyhow, bail};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::path::Path;
+
+/// Width of the picture and height of a panel, in pixels.
+const PANEL: (u32, u32) = (1000, 480);
+
+type Curve<'a> = (&'a Entry, Vec<(usize, f64)>);
+
+/// Refuses a file name whose ending is no known format, before anything is measured.
+///
+/// # Errors
+/// The name ends neither in `.svg` nor in `.png`.
+pub fn check_name(path: &Path) -> Result<()> {
+    match ending(path) {
+        "svg" | "png" => Ok(()),
+        other => {
+            bail!("cannot draw a plot as \"{other}\": end the name of {} in .svg or .png", path.display())
+        }
+    }
+}
+
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
+}
+
+/// Draws every curve with at least three points into the file.
+///
+/// # Errors
+/// There is no such curve, or the file cannot be written.
+pub fn draw(report: &Report, path: &Path) -> Result<()> {
+    let curves = curves(&report.entries);
+    if curves.is_empty() {
+        bail!("there is nothing to plot: no metric was measured at three sizes or more");
+    }
+    register_font()?;
+    let mut units: Vec<&str> = curves.iter().map(|(entry, _)| entry.unit.as_str()).collect();
+    units.sort_unstable();
+    units.dedup();
+    let size = (PANEL.0, PANEL.1 * units.len() as u32);
+    let title = report.library.as_ref().map_or("", |library| &library.name);
+    let drawn = match ending(path) {
+        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), &curves, &units, title),
+        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), &curves, &units, title),
+    };
+    drawn.with_context(|| format!("cannot draw the plot into {}", path.display()))
+}
+
+/// The texts need a font; a machine without any must do, so it is built in.
+fn register_font() -> Result<()> {
+    plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
+        .map_err(|_| anyhow!("the built-in font cannot be read"))
+}
+
+fn panels<B: DrawingBackend>(
+    area: DrawingArea<B, Shift>,
+    curves: &[Curve<'_>],
+    units: &[&str],
+    title: &str,
+) -> Result<()>
+where
+    B::ErrorType: 'static,
+{
+    area.fill(&WHITE)?;
+    for (panel, unit) in area.split_evenly((units.len(), 1)).iter().zip(units) {
+        let of_unit: Vec<&Curve<'_>> = curves.iter().filter(|(entry, _)| entry.unit == *unit).collect();
+        draw_panel(panel, &of_unit, unit, title)?;
+    }
+    area.present()?;
+    Ok(())
+}
+
+fn draw_panel<B: DrawingBackend>(
+    panel: &DrawingArea<B, Shift>,
+    curves: &[&Curve<'_>],
+    unit: &str,
+    title: &str,
+) -> Result<()>
+where
+    B::ErrorType: 'static,
+{
+    let ((x_min, x_max), (y_min, y_max)) = ranges(curves);
+    let mut chart = ChartBuilder::on(panel)
+        .caption(title, ("sans-serif", 18))
+        .margin(12)
+        .x_label_area_size(40)
+        .y_label_area_size(70)
+        .build_cartesian_2d((x_min..x_max).log_scale().base(2.0), (y_min..y_max).log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc("message size")
+        .y_desc(unit)
+        .label_style(("sans-serif", 15))
+        .x_label_formatter(&|&x| format_size(x.round() as usize))
+        .y_label_formatter(&|&y| format_value(y))
+        .draw()?;
+    for (index, (entry, points)) in curves.iter().enumerate() {
+        let color = Palette99::pick(index).to_rgba();
+        let points: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x as f64, y)).collect();
+        chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, color.filled())))?;
+        chart
+            .draw_series(LineSeries::new(points, color.stroke_width(2)))?
+            .label(format!("{}, {} ranks", entry.metric.name(), entry.ranks))
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2)));
+    }
+    chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK.mix(0.3)).draw()?;
+    Ok(())
+}
+
+/// The ranges of both axes, with a little air above and below.
+fn ranges(curves: &[&Curve<'_>]) -> ((f64, f64), (f64, f64)) {
+    let all = || curves.iter().flat_map(|(_, points)| points);
+    let span = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)))
+    };
+    let (low, high) = span(&mut all().map(|point| point.1));
+    (span(&mut all().map(|point| point.0 as f64)), (low / 1.3, high * 1.3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let measured = |bytes: usize| {
+            let mut entry = Entry::new(format!("latency:{bytes}").parse().expect("point"), 2);
+            entry.add(&[bytes as f64 / 100.0], 1);
+            entry
+        };
+        let entries = [8, 1024, 65536].map(measured).to_vec();
+        Report { command: String::new(), started_unix_s: 0, machine: String::new(), library: None, entries }
+    }
+
+    #[test]
+    fn both_formats_are_drawn() {
+        let folder = std::env::temp_dir().join(format!("verbena-plot-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("folder");
+        let (svg, png) = (folder.join("a.svg"), folder.join("a.png"));
+        draw(&report(), &svg).expect("svg");
+        draw(&report(), &png).expect("png");
+        let text = std::fs::read_to_string(&svg).expect("svg");
+        assert!(text.contains("latency, 2 ranks") && text.contains("32 KiB"), "{text}");
+        assert!(std::fs::read(&png).expect("png").starts_with(b"\x89PNG"));
+        std::fs::remove_dir_all(folder).expect("clean up");
+    }
+
+    #[test]
+    fn an_unknown_format_is_refused() {
+        assert!(check_name(Path::new("plot.pdf")).is_err());
+        assert!(check_name(Path::new("plot.svg")).is_ok());
+    }
+}

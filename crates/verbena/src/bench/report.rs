@@ -1,0 +1,91 @@
+//! What a benchmark found, as `--json` writes it and `cargo xtask peers` reads it.
+
+use super::metric::{Metric, Point};
+use super::timing::median;
+use crate::mpi::Identity;
+use serde::{Deserialize, Serialize};
+
+/// Everything that one `verbena bench` measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The command line.
+    pub command: String,
+    /// Seconds since 1970 when it started.
+    pub started_unix_s: u64,
+    /// The processor and how many of them this process may use.
+    pub machine: String,
+    /// What the library says of itself; none if no rank came up.
+    pub library: Option<Identity>,
+    /// The points, in the order in which they were asked for.
+    pub entries: Vec<Entry>,
+}
+
+/// One measured (or failed) point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// What was measured.
+    pub metric: Metric,
+    /// Size in bytes; 0 where the metric has none.
+    pub bytes: usize,
+    /// Number of ranks; 1 for what is measured without MPI.
+    pub ranks: usize,
+    /// The unit of the values.
+    pub unit: String,
+    /// The median of the samples; none if the point failed.
+    pub value: Option<f64>,
+    /// The values of all repetitions and rounds.
+    pub samples: Vec<f64>,
+    /// Iterations of the last repetition.
+    pub iterations: u64,
+    /// Why there is no value.
+    pub failure: Option<String>,
+}
+
+impl Entry {
+    /// A point that nothing is known of yet.
+    pub fn new(point: Point, ranks: usize) -> Entry {
+        let unit = point.metric.unit().to_string();
+        let Point { metric, bytes } = point;
+        Entry { metric, bytes, ranks, unit, value: None, samples: Vec::new(), iterations: 0, failure: None }
+    }
+
+    /// Which point it is.
+    pub fn point(&self) -> Point {
+        Point { metric: self.metric, bytes: self.bytes }
+    }
+
+    /// Adds the repetitions of one round; the value is the median of all.
+    pub fn add(&mut self, samples: &[f64], iterations: u64) {
+        self.samples.extend_from_slice(samples);
+        self.value = median(&self.samples);
+        self.iterations = iterations;
+    }
+
+    /// Notes that a round failed; what earlier rounds measured stays.
+    pub fn fail(&mut self, reason: &str) {
+        self.failure = Some(reason.to_string());
+    }
+}
+
+impl Report {
+    /// The entry of a point at a number of ranks.
+    pub fn entry(&mut self, point: Point, ranks: usize) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.point() == point && entry.ranks == ranks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_pooled_and_a_failure_keeps_what_was_measured() {
+        let mut entry = Entry::new("latency:8".parse().expect("point"), 2);
+        entry.add(&[1.0, 3.0], 10);
+        entry.add(&[2.0], 20);
+        entry.fail("timed out");
+        assert_eq!((entry.value, entry.iterations), (Some(2.0), 20));
+        let text = serde_json::to_string(&entry).expect("json");
+        assert_eq!(serde_json::from_str::<Entry>(&text).expect("back"), entry);
+    }
+}

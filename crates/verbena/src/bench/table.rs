@@ -1,0 +1,98 @@
+//! A report as tables for people.
+
+use super::metric::{Family, Point, format_size};
+use super::report::{Entry, Report};
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use std::fmt::Write;
+
+/// A table for each family of metrics, under a line that names the library; the reasons of failures below.
+pub fn render(report: &Report) -> String {
+    let mut out = String::new();
+    if let Some(library) = &report.library {
+        let _ = writeln!(out, "{} (MPI {}.{})", library.name, library.standard.0, library.standard.1);
+    }
+    let _ = writeln!(out, "{}", report.machine);
+    for family in [Family::Floor, Family::Pair, Family::Collective, Family::Startup] {
+        let of_family: Vec<&Entry> =
+            report.entries.iter().filter(|entry| entry.metric.family() == family).collect();
+        if !of_family.is_empty() {
+            let _ = write!(out, "\n{}\n", one(&of_family));
+        }
+    }
+    for entry in report.entries.iter().filter(|entry| entry.failure.is_some()) {
+        let reason = entry.failure.as_deref().unwrap_or_default();
+        let _ = writeln!(out, "{}, {} ranks: {reason}", entry.point(), entry.ranks);
+    }
+    out
+}
+
+/// One family: metrics and sizes down, numbers of ranks across.
+fn one(entries: &[&Entry]) -> Table {
+    let mut ranks: Vec<usize> = entries.iter().map(|entry| entry.ranks).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let mut points: Vec<Point> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.ranks == ranks[0]) {
+        points.push(entry.point());
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    let heads = ranks.iter().map(|&ranks| if ranks == 1 { "value".into() } else { format!("{ranks} ranks") });
+    table.set_header(["metric", "size", "unit"].map(String::from).into_iter().chain(heads));
+    let mut above = None;
+    for point in points {
+        let name = if above == Some(point.metric) { "" } else { point.metric.name() };
+        above = Some(point.metric);
+        let size = if point.metric.has_size() { format_size(point.bytes) } else { String::new() };
+        let of = |&ranks: &usize| entries.iter().find(|entry| entry.point() == point && entry.ranks == ranks);
+        let cells = ranks.iter().map(|r| right(of(r).map_or_else(String::new, |entry| value(entry))));
+        table
+            .add_row([Cell::new(name), right(size), Cell::new(point.metric.unit())].into_iter().chain(cells));
+    }
+    table
+}
+
+fn right(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+/// The value, or a word for why there is none; the reason follows below the table.
+fn value(entry: &Entry) -> String {
+    match (entry.value, &entry.failure) {
+        (Some(value), None) => format_value(value),
+        (Some(value), Some(_)) => format!("{} (then failed)", format_value(value)),
+        (None, Some(reason)) if reason.starts_with("timed out") => "timed out".into(),
+        (None, Some(_)) => "failed".into(),
+        (None, None) => "not measured".into(),
+    }
+}
+
+/// Three significant digits; whole numbers from 100 on.
+pub fn format_value(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_shows_values_and_reasons() {
+        let mut fine = Entry::new("bcast:8".parse().expect("point"), 2);
+        fine.add(&[1.234], 1);
+        let mut slow = Entry::new("bcast:8".parse().expect("point"), 4);
+        slow.fail("timed out after 30 s\nmore");
+        let text = one(&[&fine, &slow]).to_string();
+        assert!(text.contains("1.23") && text.contains("timed out") && text.contains("4 ranks"), "{text}");
+    }
+
+    #[test]
+    fn digits_follow_the_magnitude() {
+        assert_eq!([0.12345, 1.2345, 12.345, 1234.5].map(format_value), ["0.123", "1.23", "12.3", "1234"]);
+    }
+}

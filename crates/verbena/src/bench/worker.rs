@@ -1,0 +1,100 @@
+//! One rank of a benchmark: `verbena bench-worker`, started by an `mpiexec`.
+//!
+//! Rank 0 writes one JSON document a line to standard output: first the library's identity, then each point
+//! as soon as it is measured, so that the parent sees what was done when a library hangs or dies.
+
+use super::metric::{Family, Point};
+use super::timing::Effort;
+use super::{collective, pair};
+use crate::mpi::{Identity, World};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The worker's command line, written by [`super::job`].
+#[derive(Args, Debug)]
+pub struct WorkerArgs {
+    /// The MPI library to open
+    #[arg(long)]
+    library: PathBuf,
+    /// Time of all repetitions of one point, in milliseconds
+    #[arg(long, default_value_t = 60)]
+    point_ms: u64,
+    /// Repetitions of one point
+    #[arg(long, default_value_t = 5)]
+    repetitions: usize,
+    /// The points to measure, as in latency:8,barrier; none: initialise, meet in a barrier, end
+    #[arg(long, value_delimiter = ',')]
+    points: Vec<Point>,
+}
+
+/// One line of rank 0's output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub enum Line {
+    /// MPI is up.
+    Library(Identity),
+    /// A point is measured.
+    Point {
+        /// Which.
+        point: Point,
+        /// One value for each repetition, in the metric's unit.
+        samples: Vec<f64>,
+        /// Iterations a repetition.
+        iterations: u64,
+    },
+    /// A point could not be measured; the worker goes on with the next.
+    Failed {
+        /// Which.
+        point: Point,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Runs one rank.
+///
+/// # Errors
+/// The library cannot be opened or fails, a point makes no sense here, or standard output is closed.
+pub fn run(args: &WorkerArgs) -> Result<()> {
+    // A rank whose launcher was killed would otherwise spin for ever on a core.
+    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
+        .context("cannot tie this rank to its launcher")?;
+    let effort = Effort { point: Duration::from_millis(args.point_ms), repetitions: args.repetitions.max(1) };
+    let mut world = World::init(&args.library)?;
+    if world.rank() == 0 && !args.points.is_empty() {
+        emit(&Line::Library(world.identity()?))?;
+    }
+    for &point in &args.points {
+        let line = measure(&mut world, point, effort)?;
+        if world.rank() == 0 {
+            emit(&line)?;
+        }
+    }
+    world.barrier()?;
+    world.finalize()
+}
+
+fn measure(world: &mut World, point: Point, effort: Effort) -> Result<Line> {
+    let measured = match point.metric.family() {
+        Family::Pair if world.size() != 2 => {
+            let reason = format!("measured between two ranks, not {}", world.size());
+            return Ok(Line::Failed { point, reason });
+        }
+        Family::Pair => pair::run(world, point, effort),
+        Family::Collective => collective::run(world, point, effort),
+        Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
+    };
+    let (samples, iterations) = measured.with_context(|| format!("measuring {point}"))?;
+    Ok(Line::Point { point, samples, iterations })
+}
+
+fn emit(line: &Line) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(line)?)
+        .and_then(|()| out.flush())
+        .context("cannot write a result")
+}

@@ -1,0 +1,52 @@
+//! The library: where it lies, what its file says and what it says itself.
+
+use crate::mpi::{self, Identity};
+use crate::place;
+use anyhow::{Context, Result};
+use goblin::elf::Elf;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// The library, or why it could not be described.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// What was found.
+    Found(Library),
+    /// Why nothing was.
+    Missing(String),
+}
+
+/// A described library.
+#[derive(Debug, Serialize)]
+pub struct Library {
+    /// Its file.
+    pub path: PathBuf,
+    /// The name that programs ask for, from the file's dynamic section.
+    pub soname: Option<String>,
+    /// What it says of itself.
+    pub identity: Identity,
+    /// Version of the standard ABI (`MPI_Abi_get_version`); none for another ABI.
+    pub abi_version: Option<(i32, i32)>,
+    /// How many functions named `MPI_` it exports.
+    pub functions: usize,
+}
+
+/// Describes the library at `path`, or Verbena's own.
+pub fn describe(path: Option<PathBuf>) -> Outcome {
+    match path.map_or_else(place::library, Ok).and_then(|path| look(&path)) {
+        Ok(library) => Outcome::Found(library),
+        Err(error) => Outcome::Missing(format!("{error:#}")),
+    }
+}
+
+fn look(path: &Path) -> Result<Library> {
+    let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let elf = Elf::parse(&bytes).with_context(|| format!("{} is no ELF file", path.display()))?;
+    let exported = elf.dynsyms.iter().filter(|symbol| symbol.st_shndx != 0 && symbol.is_function());
+    let named = exported.filter_map(|symbol| elf.dynstrtab.get_at(symbol.st_name));
+    let functions = named.filter(|name| name.starts_with("MPI_")).count();
+    let (identity, abi_version) = mpi::describe(&path)?;
+    Ok(Library { soname: elf.soname.map(String::from), identity, abi_version, functions, path })
+}

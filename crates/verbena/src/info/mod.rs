@@ -1,0 +1,70 @@
+//! `verbena info`: what this installation is and what it finds on this machine.
+//!
+//! Nothing is invented: the library is opened and asked, the channels are opened between two processes and
+//! asked, the launcher's variables are read by the very code that a rank uses.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`library`] | the library: file, soname, versions, ABI |
+//! | [`machine`] | processor, kernel, cores |
+//! | [`channels`] | a job of two processes that open the channels; their findings |
+//! | [`probe`] | one of these two processes |
+//! | [`launcher`] | what the environment says about how this process was started |
+//! | [`settings`] | every environment variable of Verbena |
+//! | [`page`] | showing it |
+
+mod channels;
+mod launcher;
+mod library;
+mod machine;
+mod page;
+pub mod probe;
+mod settings;
+
+use anyhow::Result;
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The options of `verbena info`.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// The library to describe [default: Verbena's, ../lib/libmpi_abi.so.1 seen from this program]
+    #[arg(long)]
+    library: Option<PathBuf>,
+}
+
+/// Everything that `verbena info` says.
+#[derive(Debug, Serialize)]
+struct Info {
+    /// This program's version.
+    version: &'static str,
+    library: library::Outcome,
+    machine: machine::Machine,
+    channels: Vec<channels::Finding>,
+    launcher: launcher::Launcher,
+    settings: Vec<settings::Value>,
+}
+
+/// Runs `verbena info`.
+///
+/// # Errors
+/// Standard output is closed. What cannot be found out is said in its place.
+pub fn run(args: &InfoArgs) -> Result<()> {
+    let info = Info {
+        version: env!("CARGO_PKG_VERSION"),
+        library: library::describe(args.library.clone()),
+        machine: machine::describe(),
+        channels: channels::describe(),
+        launcher: launcher::describe(&|name| std::env::var(name).ok()),
+        settings: settings::describe(&|name| std::env::var(name).ok()),
+    };
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&info)?),
+        false => print!("{}", page::render(&info)),
+    }
+    Ok(())
+}

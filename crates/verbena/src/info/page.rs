@@ -1,0 +1,103 @@
+//! `verbena info` for people.
+
+use super::Info;
+use super::channels::Finding;
+use super::library::Outcome;
+use super::probe::Reach;
+use std::fmt::Write;
+
+/// The whole page.
+pub fn render(info: &Info) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "Verbena {}", info.version);
+    library(&mut out, info);
+    machine(&mut out, info);
+    out.push_str("\nchannels (tried between two processes, just now)\n");
+    info.channels.iter().for_each(|finding| channel(&mut out, finding));
+    launcher(&mut out, info);
+    settings(&mut out, info);
+    out
+}
+
+fn line(out: &mut String, name: &str, value: &str) {
+    let _ = writeln!(out, "  {name:<12} {}", indented(value));
+}
+
+/// Further lines of a value stand under the first.
+fn indented(text: &str) -> String {
+    text.trim_end().replace('\n', "\n               ")
+}
+
+fn unknown(value: Option<&str>) -> &str {
+    value.unwrap_or("unknown")
+}
+
+fn library(out: &mut String, info: &Info) {
+    out.push_str("\nlibrary\n");
+    match &info.library {
+        Outcome::Missing(reason) => line(out, "missing", reason),
+        Outcome::Found(library) => {
+            line(out, "file", &library.path.display().to_string());
+            line(out, "soname", library.soname.as_deref().unwrap_or("none"));
+            line(out, "says", &library.identity.name);
+            let (major, minor) = library.identity.standard;
+            line(out, "MPI", &format!("{major}.{minor}, {} functions", library.functions));
+            match library.abi_version {
+                Some((major, minor)) => line(out, "ABI", &format!("standard, version {major}.{minor}")),
+                None => line(out, "ABI", "Open MPI's own"),
+            }
+        }
+    }
+}
+
+fn machine(out: &mut String, info: &Info) {
+    out.push_str("\nmachine\n");
+    line(out, "processor", unknown(info.machine.processor.as_deref()));
+    line(out, "kernel", unknown(info.machine.kernel.as_deref()));
+    let affinity = info.machine.affinity.as_ref().map(|processors| processors.len().to_string());
+    let cores = info.machine.cores.map(|cores| cores.to_string());
+    let (affinity, cores) = (unknown(affinity.as_deref()).to_string(), unknown(cores.as_deref()).to_string());
+    line(out, "cores", &format!("{affinity} by the affinity mask, {cores} with the cgroup's quota"));
+}
+
+fn channel(out: &mut String, finding: &Finding) {
+    let mut words = Vec::new();
+    if let Some(found) = &finding.found {
+        words.push(found.reach.as_ref().map_or_else(|| "does not reach the other process".into(), reach));
+        words.extend(found.findings.iter().cloned());
+    }
+    words.extend(finding.failure.clone());
+    line(out, &finding.channel, &words.join("\n"));
+}
+
+fn reach(reach: &Reach) -> String {
+    let mut can = Vec::new();
+    if reach.packet_bytes_max > 0 {
+        can.push(format!("packets of up to {} bytes", reach.packet_bytes_max));
+    }
+    can.extend(reach.get.then(|| "reads memory".into()));
+    can.extend(reach.put.then(|| "writes memory".into()));
+    format!("works: {}", can.join(", "))
+}
+
+fn launcher(out: &mut String, info: &Info) {
+    out.push_str("\nlauncher\n");
+    line(out, "start", &format!("an MPI program started from here would start {}", info.launcher.start));
+    if let Some(complaint) = &info.launcher.complaint {
+        line(out, "complaint", complaint);
+    }
+    for (name, value) in &info.launcher.variables {
+        let _ = writeln!(out, "  {name}={value}");
+    }
+}
+
+fn settings(out: &mut String, info: &Info) {
+    out.push_str("\nsettings (environment variables)\n");
+    for setting in &info.settings {
+        let _ = match &setting.value {
+            Some(value) => writeln!(out, "  {}={value} (default: {})", setting.name, setting.default),
+            None => writeln!(out, "  {} (default: {})", setting.name, setting.default),
+        };
+        let _ = writeln!(out, "      {}", setting.help);
+    }
+}

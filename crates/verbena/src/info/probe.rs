@@ -1,0 +1,110 @@
+//! One of the two processes between which `verbena info` tries the channels.
+//!
+//! It does what a rank does at start-up, with its parent in the place of the launcher: it opens the channels,
+//! writes its card as a line of hexadecimal digits to standard output, reads everybody's from standard
+//! input, connects, asks each channel what it can do for the other process, and writes that as JSON. Then it
+//! waits for its standard input to end, since the other one may still be looking at its memory.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, Read, Write};
+use verbena_channel::{Channel, Place, registry};
+
+/// The probe's command line, written by [`super::channels`].
+#[derive(Args, Debug)]
+pub struct ProbeArgs {
+    /// This process's number
+    #[arg(long)]
+    me: u32,
+    /// The number of processes
+    #[arg(long)]
+    size: u32,
+    /// The job's name
+    #[arg(long)]
+    job: String,
+}
+
+/// What one channel found, seen from one process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The channel's name.
+    pub channel: String,
+    /// What it can do for the other process; none if it does not reach it.
+    pub reach: Option<Reach>,
+    /// Its findings in words.
+    pub findings: Vec<String>,
+}
+
+/// What a channel can do for a process; see [`verbena_channel::Reach`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// The largest packet in bytes; 0 if it moves memory only.
+    pub packet_bytes_max: usize,
+    /// Reads the other one's memory.
+    pub get: bool,
+    /// Writes the other one's memory.
+    pub put: bool,
+}
+
+/// Runs one process of the probe.
+///
+/// # Errors
+/// A channel cannot be opened or connected, or the parent went away.
+pub fn run(args: &ProbeArgs) -> Result<()> {
+    let place = Place { me: args.me, size: args.size, job: args.job.clone() };
+    let wanted = std::env::var("VERBENA_CHANNELS").ok();
+    let opened = registry::open(&place, wanted.as_deref())?;
+    say(&encode(&opened.card()))?;
+    let cards = (0..args.size).map(|_| decode(&hear()?)).collect::<Result<Vec<_>>>()?;
+    let mut channels = opened.connect(&cards)?;
+    let found: Vec<Found> = channels.iter_mut().map(|channel| ask(channel.as_mut(), args)).collect();
+    say(&serde_json::to_string(&found)?)?;
+    std::io::stdin().read_to_end(&mut Vec::new()).context("waiting for the parent")?;
+    Ok(())
+}
+
+/// What the channel says of the next process; for `loopback` that is nothing, and of this one it says more.
+fn ask(channel: &mut dyn Channel, args: &ProbeArgs) -> Found {
+    let other = (args.me + 1) % args.size;
+    let reach = channel.reach(other).or_else(|| channel.reach(args.me));
+    let reach = reach.map(|r| Reach { packet_bytes_max: r.packet_bytes_max, get: r.get, put: r.put });
+    Found { channel: channel.name().to_string(), reach, findings: channel.findings() }
+}
+
+fn say(line: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).context("telling the parent")
+}
+
+fn hear() -> Result<String> {
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line).context("hearing the parent")? == 0 {
+        bail!("the parent went away");
+    }
+    Ok(line.trim_end().to_string())
+}
+
+fn encode(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn decode(text: &str) -> Result<Vec<u8>> {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+        bail!("a card that is not hexadecimal");
+    }
+    let byte =
+        |at: usize| u8::from_str_radix(&text[at..at + 2], 16).context("a card that is not hexadecimal");
+    (0..text.len()).step_by(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_survive_and_nonsense_is_refused() {
+        assert_eq!(decode(&encode(&[0, 7, 255])).expect("card"), [0, 7, 255]);
+        assert!(decode("0").is_err() && decode("zz").is_err() && decode("äö").is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! Where Verbena's parts lie, seen from this program, and what machine this is.
+
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+
+/// The folder that this program lies in.
+///
+/// # Errors
+/// The operating system does not tell.
+fn own_folder() -> Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot find this program's own path")?;
+    Ok(program.canonicalize()?.parent().map(PathBuf::from).unwrap_or_default())
+}
+
+/// The launcher beside this program.
+///
+/// # Errors
+/// It is not there.
+pub fn mpiexec() -> Result<PathBuf> {
+    find("the launcher mpiexec", &["mpiexec"], "--mpiexec")
+}
+
+/// Verbena's library: installed in `../lib`, or beside this program in a build folder.
+///
+/// # Errors
+/// It is not there.
+pub fn library() -> Result<PathBuf> {
+    find("the MPI library", &["../lib/libmpi_abi.so.1", "libmpi_abi.so.1", "libmpi_abi.so"], "--library")
+}
+
+fn find(what: &str, names: &[&str], option: &str) -> Result<PathBuf> {
+    let folder = own_folder()?;
+    let found = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    match found {
+        Some(path) => Ok(path.canonicalize()?),
+        None => bail!(
+            "cannot find {what}\n  on: {} (looked for {})\n  likely cause: this program was moved out of its \
+             installation, or only it was built\n  what to do: install Verbena (make install), or say {option} PATH",
+            folder.display(),
+            names.join(", ")
+        ),
+    }
+}
+
+/// The processor's name and how many of them this process may use.
+pub fn machine() -> String {
+    let processors = std::thread::available_parallelism().map_or("?".into(), |n| n.to_string());
+    format!("{}, {processors} usable", processor_name().unwrap_or_else(|| "unknown processor".into()))
+}
+
+/// The processor's name, where `/proc/cpuinfo` tells.
+pub fn processor_name() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_string())
+}

@@ -1,0 +1,136 @@
+//! `cargo xtask peers`: Verbena against the other MPI libraries, on this machine, in one command.
+//!
+//! It builds and stages Verbena, installs the peers' PyPI wheels into `target/peers/`, and runs the same
+//! worker (`verbena bench`) with each library under that library's own launcher. The libraries take turns
+//! round by round, in an order that rotates, because a machine's speed drifts from minute to minute; what
+//! counts are the ratios of medians over the rounds. A floor (a cache line's way between two processors,
+//! `memcpy`) is measured in the same rounds.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`contender`] | the libraries: where they come from, their launchers and environments |
+//! | [`install`] | wheels into virtual environments |
+//! | [`plan`] | which points at which numbers of ranks |
+//! | [`measure`] | one contender's turn |
+//! | [`summary`] | medians and ratios |
+//! | [`render`] | tables for the terminal and for `BENCHMARKS.md` |
+
+mod contender;
+mod install;
+mod measure;
+mod plan;
+mod render;
+mod summary;
+
+use anyhow::{Context, Result, bail};
+use contender::Contender;
+use measure::Turn;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use summary::Summary;
+
+/// The options of `cargo xtask peers`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// How often each library has its turn
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// One round, 10 ms a point: shows that everything works, not who is faster
+    #[arg(long)]
+    quick: bool,
+    /// Numbers of ranks
+    #[arg(long, value_delimiter = ',', default_value = "2")]
+    ranks: Vec<usize>,
+    /// Only these contenders, as in mpich,intel (Verbena always takes part)
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// The longest that one point may take, in seconds
+    #[arg(long, default_value_t = 20.0)]
+    limit_s: f64,
+    /// An installation of Verbena to measure [default: build this tree in release and stage it]
+    #[arg(long)]
+    stage: Option<PathBuf>,
+    /// The `verbena` program that does the measuring [default: the stage's]
+    #[arg(long)]
+    worker: Option<PathBuf>,
+    /// Write everything as JSON to FILE
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a page for BENCHMARKS.md to FILE
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+/// Runs the task.
+///
+/// # Errors
+/// Verbena cannot be built, or a file cannot be written. A peer that fails is reported in its cells.
+pub fn run(args: &Args) -> Result<()> {
+    if args.rounds == 0 || args.ranks.iter().any(|&ranks| ranks < 2) {
+        bail!("there must be at least one round, and at least two ranks");
+    }
+    let top = top();
+    let stage = args.stage.clone().map_or_else(|| build_stage(&top), Ok)?;
+    let worker = args.worker.clone().unwrap_or_else(|| stage.join("bin/verbena"));
+    let worker =
+        worker.canonicalize().with_context(|| format!("there is no program {}", worker.display()))?;
+    let mut contenders = vec![contender::ours(&stage)];
+    for peer in contender::peers() {
+        if args.only.is_empty() || args.only.iter().any(|name| name == peer.name) {
+            contenders.push(install::install(&peer, &top.join("target/peers")));
+        }
+    }
+    let summary = rounds(args, &worker, &contenders)?;
+    write(args, &summary)?;
+    print!("{}", render::terminal(&summary));
+    Ok(())
+}
+
+fn rounds(args: &Args, worker: &Path, contenders: &[Contender]) -> Result<Summary> {
+    let rounds = if args.quick { 1 } else { args.rounds };
+    let mut summary = Summary::new(contenders, rounds);
+    let point_ms = if args.quick { 10 } else { 60 };
+    for round in 0..rounds {
+        let turn = Turn { worker, point_ms, limit_s: args.limit_s };
+        summary.machine = turn.floor(&mut summary.floor)?;
+        for step in 0..contenders.len() {
+            let contender = &contenders[(round + step) % contenders.len()];
+            eprintln!("round {} of {rounds}: {}", round + 1, contender.name);
+            for &ranks in &args.ranks {
+                turn.take(contender, ranks, &mut summary);
+            }
+        }
+    }
+    Ok(summary)
+}
+
+fn write(args: &Args, summary: &Summary) -> Result<()> {
+    let put = |path: &Path, text: String| {
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    if let Some(path) = &args.json {
+        put(path, serde_json::to_string_pretty(summary)?)?;
+    }
+    args.markdown.as_ref().map_or(Ok(()), |path| put(path, render::markdown(summary)))
+}
+
+/// The repository's top folder.
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// Builds Verbena in release and puts it into `target/stage`, as `make stage` does.
+fn build_stage(top: &Path) -> Result<PathBuf> {
+    let stage = top.join("target/stage");
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args(["build", "--release", "--locked"]).current_dir(top);
+    let mut install = Command::new(top.join("packaging/install"));
+    install.arg(&stage);
+    for mut command in [build, install] {
+        let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+        if !status.success() {
+            bail!("{command:?} failed: {status}");
+        }
+    }
+    Ok(stage)
+}

@@ -1,0 +1,121 @@
+//! One contender's turn: `verbena bench` as a program of its own, and its JSON report.
+
+use super::contender::{Contender, Setup};
+use super::plan;
+use super::summary::{Floor, Summary};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How each turn is measured.
+pub struct Turn<'a> {
+    /// The `verbena` program.
+    pub worker: &'a Path,
+    /// Milliseconds a point.
+    pub point_ms: u64,
+    /// The longest that a point may take, in seconds.
+    pub limit_s: f64,
+}
+
+/// What is read of `verbena bench --json`.
+#[derive(Debug, Deserialize)]
+pub struct Report {
+    /// The machine.
+    pub machine: String,
+    /// The library's words about itself.
+    pub library: Option<Library>,
+    /// The points.
+    pub entries: Vec<Entry>,
+}
+
+/// What a library says of itself.
+#[derive(Debug, Deserialize)]
+pub struct Library {
+    /// Its name and version.
+    pub name: String,
+}
+
+/// A measured point.
+#[derive(Debug, Deserialize)]
+pub struct Entry {
+    /// The metric's name.
+    pub metric: String,
+    /// The message size.
+    pub bytes: usize,
+    /// The number of ranks.
+    pub ranks: usize,
+    /// The unit.
+    pub unit: String,
+    /// The median.
+    pub value: Option<f64>,
+    /// Why there is none.
+    pub failure: Option<String>,
+}
+
+impl Turn<'_> {
+    /// Measures the machine's own speed and returns the machine's name.
+    ///
+    /// # Errors
+    /// The worker fails: then nothing else would work either.
+    pub fn floor(&self, floor: &mut Floor) -> Result<String> {
+        let mut command = Command::new(self.worker);
+        command.arg("bench");
+        let report = self.bench(plan::FLOOR, command)?;
+        floor.add(&report.entries);
+        Ok(report.machine)
+    }
+
+    /// Measures one contender at one number of ranks; what fails is noted in its cells.
+    pub fn take(&self, contender: &Contender, ranks: usize, summary: &mut Summary) {
+        let points = summary.wanted(contender.name, ranks, &plan::points(ranks));
+        if points.is_empty() {
+            return;
+        }
+        let setup = match &contender.setup {
+            Ok(setup) => setup,
+            Err(reason) => return summary.fail_all(contender.name, ranks, &points, reason),
+        };
+        match self.bench(&points, self.command(setup, ranks)) {
+            Ok(report) => summary.add(contender.name, &report),
+            Err(error) => summary.fail_all(contender.name, ranks, &points, &format!("{error:#}")),
+        }
+    }
+
+    fn command(&self, setup: &Setup, ranks: usize) -> Command {
+        let mut command = Command::new(self.worker);
+        command.envs(setup.env.iter().copied());
+        // A worker that runs under a launcher of another session must not be taken for a rank of it.
+        for (name, _) in std::env::vars_os() {
+            if ["PMI_", "PMIX_", "OMPI_COMM_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix))
+            {
+                command.env_remove(name);
+            }
+        }
+        command.arg("bench").arg("-n").arg(ranks.to_string());
+        command.arg("--mpiexec").arg(&setup.mpiexec).arg("--library").arg(&setup.library);
+        command.args(setup.launcher_args.iter().map(|option| format!("--launcher-arg={option}")));
+        command
+    }
+
+    /// Runs `verbena bench` on the points. It exits with a failure when a point failed, but still reports.
+    fn bench(&self, points: &[&str], mut command: Command) -> Result<Report> {
+        command.args(["--json", "-", "--points"]).arg(points.join(","));
+        command
+            .arg("--point-ms")
+            .arg(self.point_ms.to_string())
+            .arg("--limit-s")
+            .arg(self.limit_s.to_string());
+        let output =
+            command.stderr(Stdio::piped()).output().with_context(|| format!("cannot run {command:?}"))?;
+        if output.stdout.is_empty() {
+            bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        serde_json::from_slice(&output.stdout).with_context(|| format!("{command:?} wrote no report"))
+    }
+}
+
+/// The point as the worker's command line names it.
+pub fn point_name(entry: &Entry) -> String {
+    if entry.bytes == 0 { entry.metric.clone() } else { format!("{}:{}", entry.metric, entry.bytes) }
+}

@@ -1,0 +1,201 @@
+//! What the rounds say: a cell for each point, number of ranks and contender; medians; ratios.
+
+use super::contender::{Contender, OURS};
+use super::measure::{Entry, Report, point_name};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// All results.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// The command line.
+    pub command: String,
+    /// Seconds since 1970 when it started.
+    pub started_unix_s: u64,
+    /// The commit that was measured, if git tells.
+    pub commit: Option<String>,
+    /// The machine.
+    pub machine: String,
+    /// Rounds.
+    pub rounds: usize,
+    /// Each contender, in the order of the tables, with what its library says of itself.
+    pub contenders: Vec<(&'static str, String)>,
+    /// The machine's own speed.
+    pub floor: Floor,
+    /// The rows of the table, in the order of measuring.
+    pub rows: Vec<Row>,
+}
+
+/// The machine's own speed: one value a round for each point.
+#[derive(Debug, Default, Serialize)]
+pub struct Floor(pub BTreeMap<String, Vec<f64>>);
+
+/// One point at one number of ranks.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// The point, as in `latency:8`.
+    pub point: String,
+    /// The number of ranks.
+    pub ranks: usize,
+    /// The unit.
+    pub unit: String,
+    /// What each contender reached.
+    pub cells: BTreeMap<&'static str, Cell>,
+}
+
+/// What one contender reached at one point.
+#[derive(Debug, Default, Clone, Serialize)]
+pub struct Cell {
+    /// One value for each round.
+    pub values: Vec<f64>,
+    /// Why there are none, or no more.
+    pub failure: Option<String>,
+}
+
+impl Cell {
+    /// The median over the rounds.
+    pub fn median(&self) -> Option<f64> {
+        median(&self.values)
+    }
+}
+
+/// The middle value, or the mean of the two middle ones.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len().checked_sub(1)? / 2;
+    Some(if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle] + sorted[middle + 1]) / 2.0 })
+}
+
+impl Floor {
+    /// Adds one round.
+    pub fn add(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            let name = format!("{} ({})", point_name(entry), entry.unit);
+            self.0.entry(name).or_default().extend(entry.value);
+        }
+    }
+}
+
+impl Row {
+    /// How far ahead Verbena is of the best peer; above 1 is ahead. `None` if either has no value.
+    pub fn ratio(&self) -> Option<f64> {
+        let ours = self.cells.get(OURS)?.median()?;
+        let best = self.best_peer()?.1;
+        Some(if self.higher_is_better() { ours / best } else { best / ours })
+    }
+
+    /// The best peer's name and value.
+    pub fn best_peer(&self) -> Option<(&'static str, f64)> {
+        let peers = self.cells.iter().filter(|(name, _)| **name != OURS);
+        let values = peers.filter_map(|(name, cell)| Some((*name, cell.median()?)));
+        values.reduce(|best, next| if (next.1 > best.1) == self.higher_is_better() { next } else { best })
+    }
+
+    fn higher_is_better(&self) -> bool {
+        self.unit.ends_with("/s")
+    }
+}
+
+impl Summary {
+    /// Nothing measured yet.
+    pub fn new(contenders: &[Contender], rounds: usize) -> Summary {
+        let commit =
+            std::process::Command::new("git").args(["describe", "--always", "--dirty"]).output().ok();
+        let commit = commit.filter(|output| output.status.success());
+        Summary {
+            command: std::env::args().skip(1).fold("cargo xtask".into(), |line, word| line + " " + &word),
+            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            commit: commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()),
+            machine: String::new(),
+            rounds,
+            contenders: contenders.iter().map(|contender| (contender.name, String::new())).collect(),
+            floor: Floor::default(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// The points that are worth a try: a point that failed once is not tried again, since it would take
+    /// its whole time limit in each round.
+    pub fn wanted<'a>(&self, name: &str, ranks: usize, points: &[&'a str]) -> Vec<&'a str> {
+        let failed = |point: &str| {
+            let row = self.rows.iter().find(|row| row.point == point && row.ranks == ranks);
+            row.and_then(|row| row.cells.get(name)).is_some_and(|cell| cell.failure.is_some())
+        };
+        points.iter().copied().filter(|point| !failed(point)).collect()
+    }
+
+    /// Enters a contender's report.
+    pub fn add(&mut self, name: &'static str, report: &Report) {
+        let known = self.contenders.iter_mut().find(|(known, _)| *known == name);
+        if let (Some((_, words)), Some(library)) = (known, &report.library) {
+            words.clone_from(&library.name);
+        }
+        for entry in &report.entries {
+            let cell = self.cell(name, &point_name(entry), entry.ranks, &entry.unit);
+            cell.values.extend(entry.value);
+            cell.failure.clone_from(&entry.failure);
+        }
+    }
+
+    /// Notes that none of the points could be measured.
+    pub fn fail_all(&mut self, name: &'static str, ranks: usize, points: &[&str], reason: &str) {
+        for point in points {
+            self.cell(name, point, ranks, "").failure = Some(reason.to_string());
+        }
+    }
+
+    fn cell(&mut self, name: &'static str, point: &str, ranks: usize, unit: &str) -> &mut Cell {
+        let at = self.rows.iter().position(|row| row.point == point && row.ranks == ranks);
+        let at = at.unwrap_or_else(|| {
+            self.rows.push(Row { point: point.into(), ranks, unit: unit.into(), cells: BTreeMap::new() });
+            self.rows.len() - 1
+        });
+        if self.rows[at].unit.is_empty() {
+            self.rows[at].unit = unit.into();
+        }
+        self.rows[at].cells.entry(name).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(unit: &str, values: &[(&'static str, &[f64])]) -> Row {
+        let cells =
+            values.iter().map(|(name, v)| (*name, Cell { values: v.to_vec(), failure: None })).collect();
+        Row { point: "p".into(), ranks: 2, unit: unit.into(), cells }
+    }
+
+    #[test]
+    fn above_one_is_ahead_whatever_the_unit() {
+        let latency = row("us", &[(OURS, &[0.2, 0.3, 9.0]), ("mpich", &[0.8]), ("intel", &[0.6])]);
+        assert_eq!((latency.best_peer(), latency.ratio()), (Some(("intel", 0.6)), Some(2.0)));
+        let rate = row("Mmsg/s", &[(OURS, &[5.0]), ("mpich", &[2.0]), ("intel", &[10.0])]);
+        assert_eq!((rate.best_peer(), rate.ratio()), (Some(("intel", 10.0)), Some(0.5)));
+    }
+
+    #[test]
+    fn without_a_value_there_is_no_ratio() {
+        assert_eq!(row("us", &[(OURS, &[]), ("mpich", &[1.0])]).ratio(), None);
+        assert_eq!(row("us", &[(OURS, &[1.0])]).ratio(), None);
+    }
+
+    #[test]
+    fn medians_of_odd_and_even_rounds() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 2.0]), Some(3.0));
+    }
+
+    #[test]
+    fn a_failed_point_is_not_tried_again() {
+        let mut summary = Summary::new(&[], 1);
+        summary.fail_all("mpich", 4, &["barrier"], "timed out after 20 s");
+        assert_eq!(summary.wanted("mpich", 4, &["barrier", "bcast:8"]), ["bcast:8"]);
+        assert_eq!(summary.wanted("mpich", 2, &["barrier"]), ["barrier"]);
+        assert_eq!(summary.wanted("intel", 4, &["barrier"]), ["barrier"]);
+    }
+}

@@ -67,7 +67,12 @@ impl Comm {
 
     /// As [`Comm::dist_graph_adjacent`], from edges that any process may give (`MPI_Dist_graph_create`): all
     /// processes see all edges for a moment.
-    pub fn dist_graph_create(&self, edges: &[Edge], is_weighted: bool, exchange: &dyn Exchange) -> Result<Comm> {
+    pub fn dist_graph_create(
+        &self,
+        edges: &[Edge],
+        is_weighted: bool,
+        exchange: &dyn Exchange,
+    ) -> Result<Comm> {
         self.check_intra()?;
         for edge in edges {
             self.check_node(edge.source).and_then(|()| self.check_node(edge.destination))?;

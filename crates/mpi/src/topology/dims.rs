@@ -10,9 +10,10 @@ pub fn balance(nodes: i32, dims: &mut [i32]) -> Result<()> {
     if dims.is_empty() {
         return Ok(());
     }
-    let given = dims.iter().filter(|&&dim| dim != 0).try_fold(1_i32, |product, &dim| {
-        product.checked_mul(dim).filter(|_| dim > 0)
-    });
+    let given = dims
+        .iter()
+        .filter(|&&dim| dim != 0)
+        .try_fold(1_i32, |product, &dim| product.checked_mul(dim).filter(|_| dim > 0));
     let free = dims.iter().filter(|&&dim| dim == 0).count();
     let rest = given.filter(|&given| nodes > 0 && nodes % given == 0).map(|given| nodes / given);
     let rest = rest.filter(|&rest| free > 0 || rest == 1).ok_or_else(|| not_divisible(nodes, dims))?;

@@ -80,7 +80,8 @@ fn bad_grids_and_graphs_are_refused() {
     for dims in [[0, 2], [-1, 2], [i32::MAX, 2]] {
         assert_eq!(Cart::new(&dims, &[false; 2]).unwrap_err().class, mpi::MPI_ERR_DIMS);
     }
-    let graphs: [(&[i32], &[i32]); 4] = [(&[2, 1], &[0, 0]), (&[-1, 1], &[0]), (&[1, 2], &[0, 2]), (&[3], &[0])];
+    let graphs: [(&[i32], &[i32]); 4] =
+        [(&[2, 1], &[0, 0]), (&[-1, 1], &[0]), (&[1, 2], &[0, 2]), (&[3], &[0])];
     for (index, edges) in graphs {
         assert_eq!(Graph::new(index, edges).unwrap_err().class, mpi::MPI_ERR_ARG);
     }

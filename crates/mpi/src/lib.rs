@@ -7,7 +7,6 @@ pub mod codes;
 pub mod coll;
 pub mod comm;
 pub mod datatype;
-pub mod dims;
 pub mod errhandler;
 pub mod error;
 pub mod generated;

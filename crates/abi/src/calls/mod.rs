@@ -20,7 +20,6 @@ pub mod clock;
 pub mod collective;
 pub mod completion;
 pub mod datatype;
-pub mod dims;
 pub mod elements;
 pub mod envelope;
 pub mod extent;

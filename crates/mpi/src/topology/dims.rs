@@ -4,18 +4,21 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
 /// Fills in the zeros of `dims` so that the product is `nodes`: the largest as small as can be, then the next
-/// largest, and so on, in decreasing order. `MPI_ERR_DIMS` if a size is negative or the given ones do not divide
+/// largest, and so on, in decreasing order. `MPI_ERR_ARG` if `nodes` is not positive, `MPI_ERR_DIMS` if a size is negative or the given ones do not divide
 /// `nodes`.
 pub fn balance(nodes: i32, dims: &mut [i32]) -> Result<()> {
     if dims.is_empty() {
         return Ok(());
+    }
+    if nodes < 1 {
+        return Err(no_nodes(nodes));
     }
     let given = dims
         .iter()
         .filter(|&&dim| dim != 0)
         .try_fold(1_i32, |product, &dim| product.checked_mul(dim).filter(|_| dim > 0));
     let free = dims.iter().filter(|&&dim| dim == 0).count();
-    let rest = given.filter(|&given| nodes > 0 && nodes % given == 0).map(|given| nodes / given);
+    let rest = given.filter(|&given| nodes % given == 0).map(|given| nodes / given);
     let rest = rest.filter(|&rest| free > 0 || rest == 1).ok_or_else(|| not_divisible(nodes, dims))?;
     let factors = factor(rest, free, rest, &divisors(rest)).expect("the number itself and ones always fit");
     dims.iter_mut().filter(|dim| **dim == 0).zip(factors).for_each(|(dim, factor)| *dim = factor);
@@ -37,7 +40,7 @@ fn factor(number: i32, count: usize, bound: i32, divisors: &[i32]) -> Option<Vec
 
 /// Whether `count` factors of at most `largest` can have the product `number`.
 fn reaches(largest: i32, count: usize, number: i32) -> bool {
-    largest > 1 && count >= 31 || i64::from(largest).saturating_pow(count as u32) >= i64::from(number)
+    i64::from(largest).saturating_pow(count as u32) >= i64::from(number)
 }
 
 /// All divisors of a positive number, increasing.
@@ -46,6 +49,17 @@ fn divisors(number: i32) -> Vec<i32> {
     let small: Vec<i32> = small.map(|d| d as i32).collect();
     let large = small.iter().rev().map(|d| number / d).filter(|large| !small.contains(large));
     small.iter().copied().chain(large).collect()
+}
+
+#[cold]
+fn no_nodes(nodes: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "a grid needs at least one process",
+        format!("{nodes} processes"),
+        "the number was not set, or is meant as the number of dimensions",
+        "pass the size of a communicator",
+    )
 }
 
 #[cold]

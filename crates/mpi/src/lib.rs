@@ -7,7 +7,6 @@ pub mod codes;
 pub mod coll;
 pub mod comm;
 pub mod datatype;
-pub mod dims;
 pub mod errhandler;
 pub mod error;
 pub mod generated;
@@ -20,6 +19,7 @@ pub mod request;
 pub mod session;
 pub mod startup;
 pub mod task;
+pub mod topology;
 
 pub use comm::Comm;
 pub use datatype::Datatype;

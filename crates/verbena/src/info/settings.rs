@@ -69,6 +69,8 @@ const INTERNAL: &[&str] = &[
     "VERBENA_LOCAL_SIZE",
     "VERBENA_STAGE",
     "VERBENA_VENV",
+    "VERBENA_HYDRA",
+    "VERBENA_SIM_SEED",
 ];
 
 /// Every setting and its value.
@@ -98,7 +100,9 @@ mod tests {
                 for (at, start) in text.match_indices("VERBENA_") {
                     let rest = &text[at + start.len()..];
                     let end = rest.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(rest.len());
-                    found.insert(format!("{start}{}", rest[..end].trim_end_matches('_')));
+                    if end > 0 {
+                        found.insert(format!("{start}{}", rest[..end].trim_end_matches('_')));
+                    }
                 }
             }
         }

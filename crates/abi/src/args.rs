@@ -86,7 +86,9 @@ pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<
     }
     let (low, high) = datatype.span(count as usize)?;
     let origin = address.0 as isize;
-    if origin.checked_add(low).is_none_or(|first| first < LOWEST_ADDRESS) || origin.checked_add(high).is_none() {
+    if origin.checked_add(low).is_none_or(|first| first < LOWEST_ADDRESS)
+        || origin.checked_add(high).is_none()
+    {
         return Err(wrong_span(address, count, datatype));
     }
     // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory until the

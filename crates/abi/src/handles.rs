@@ -162,7 +162,8 @@ impl<T, const N: usize> Registry<T, N> {
 
     /// The handle of a live object with this property, the predefined ones first.
     pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<usize> {
-        let predefined = self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
+        let predefined =
+            self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
         match predefined {
             Some(index) => Some(self.null + index),
             None => self.table.find(wanted).map(|place| encode(self.kind, place)),

@@ -72,7 +72,9 @@ fn fatal_text(message: &str) -> String {
 /// The error handler of an object, and the handle that it is called with.
 fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
     match owner {
-        Owner::Comm(handle) => COMMS.get(handle).map_or_else(|_| of_self(), |comm| (comm.errhandler(), handle)),
+        Owner::Comm(handle) => {
+            COMMS.get(handle).map_or_else(|_| of_self(), |comm| (comm.errhandler(), handle))
+        }
         Owner::Session(handle) => {
             SESSIONS.get(handle).map_or_else(|_| of_self(), |session| (session.errhandler(), handle))
         }

@@ -109,7 +109,7 @@ impl<T> Table<T> {
         (state & LIVE != 0).then_some((state >> 32) as u32)
     }
 
-    /// The place of a live object with this property. Looks at all of them.
+    /// The place of the first object for which `wanted` holds. Walks the table.
     pub fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Place> {
         let used = self.free.lock().unwrap().used;
         (0..used).find_map(|index| {

@@ -11,6 +11,7 @@ mod card;
 mod connect;
 mod control;
 mod handover;
+mod headroom;
 mod incoming;
 mod mapped;
 pub(crate) mod node;
@@ -28,7 +29,6 @@ use control::{Control, DeskOf};
 use incoming::Inbox;
 use outgoing::Outgoing;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::*;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
 const PACKET_BYTES_MAX: usize = 16 << 10;
@@ -79,7 +79,7 @@ impl Shm {
         let waiter = Arc::new(Sleeper::new(desk, Patience::for_load(&load)));
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
-        let (inbox, faults) = (Inbox::default(), Vec::new());
+        let (inbox, faults) = (Inbox::new(&control, me), Vec::new());
         Shm { control, me, peers, links, inbox, packet_bytes_max, fence_always, load, waiter, faults }
     }
 
@@ -149,7 +149,7 @@ impl Channel for Shm {
 
     #[inline]
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
-        if self.inbox.is_behind(self.control.desk(self.me).announced.load(Acquire)) {
+        if self.inbox.is_behind() {
             self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
         }
         let packets = self.inbox.poll(sink, &mut self.faults);

@@ -30,7 +30,9 @@ fn main() {
 }
 
 fn run_scenarios(filter: String) {
-    for (name, scenario) in SCENARIOS.iter().filter(|(name, _)| name.contains(&filter)) {
+    let chosen: Vec<_> = SCENARIOS.iter().filter(|(name, _)| name.contains(&filter)).collect();
+    assert!(!chosen.is_empty(), "no scenario is named like \"{filter}\"");
+    for (name, scenario) in chosen {
         let start = Instant::now();
         scenario();
         println!("ok: {name} ({:.2} s)", start.elapsed().as_secs_f32());

@@ -19,8 +19,9 @@ impl Engine {
             }
             State::Queued => self.core.cancel_queued(id),
             State::AwaitMatch | State::Offered(_) => {
+                let peer = request.peer;
                 self.core.ask_to_cancel(id);
-                self.flush();
+                self.answer(peer);
             }
             State::Incoming(_) | State::Complete(_) => {}
         }

@@ -43,7 +43,7 @@ pub(crate) struct Core {
 #[derive(Default)]
 pub(crate) struct Work {
     /// Peers with a non-empty outbox.
-    pub outboxes: Vec<Peer>,
+    pub outboxes: VecDeque<Peer>,
     /// Receives whose rendezvous is to begin.
     pub begin: VecDeque<Id>,
     /// Receives that can read a piece of the sender's memory.
@@ -132,7 +132,7 @@ impl Core {
         state.outbox.push_back(item);
         if !state.listed {
             state.listed = true;
-            self.work.outboxes.push(peer);
+            self.work.outboxes.push_back(peer);
         }
     }
 

@@ -10,6 +10,9 @@ use verbena_channel::{Channel, Fault, Payload, Peer, SendError};
 /// Waiting packets of one peer that are sent per call of progress.
 const FLUSH_MAX: usize = 64;
 
+/// Peers whose waiting packets are sent per call of progress.
+const FLUSH_PEERS_MAX: usize = 64;
+
 /// What the channel said to a packet.
 pub(crate) enum Given {
     Taken,
@@ -63,21 +66,26 @@ impl Engine {
         Some(route)
     }
 
-    /// Sends what waits, for every peer; returns whether anything was taken.
+    /// Sends what waits, for some peers, in turn; returns whether anything was taken.
     pub(crate) fn flush(&mut self) -> bool {
         let mut taken = false;
-        let mut at = 0;
-        while let Some(&peer) = self.core.work.outboxes.get(at) {
+        for _ in 0..self.core.work.outboxes.len().min(FLUSH_PEERS_MAX) {
+            let Some(peer) = self.core.work.outboxes.pop_front() else { break };
             taken |= self.flush_peer(peer);
             let state = self.core.peers.open(peer).expect("a listed peer");
-            if state.outbox.is_empty() {
-                state.listed = false;
-                self.core.work.outboxes.swap_remove(at);
-            } else {
-                at += 1;
+            state.listed = !state.outbox.is_empty();
+            if state.listed {
+                self.core.work.outboxes.push_back(peer);
             }
         }
         taken
+    }
+
+    /// Sends what waits for this peer now, so that the answer to a command leaves with the command.
+    pub(crate) fn answer(&mut self, peer: Peer) {
+        if self.core.peers.get(peer).is_some_and(|state| !state.outbox.is_empty()) {
+            self.flush_peer(peer);
+        }
     }
 
     /// Sends what waits for this peer while the channel takes it, up to a bound.

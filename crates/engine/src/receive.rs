@@ -37,7 +37,7 @@ impl Engine {
                 let id = self.core.add(posted_request(&key, buffer));
                 self.core.accept(id, peer, &key, offer, arrived.bytes);
                 self.begin(id);
-                self.flush();
+                self.answer(peer);
                 self.posted(id)
             }
         }
@@ -47,9 +47,7 @@ impl Engine {
         let (len, room) = (data.len(), buffer.len());
         buffer.copy_in(0, &data[..len.min(room)]);
         self.core.release(peer, data);
-        if !self.core.work.outboxes.is_empty() {
-            self.flush();
-        }
+        self.answer(peer);
         Posted::Done(received(key.source, key.tag, len as u64, room as u64))
     }
 

@@ -21,8 +21,8 @@ pub const PROCESS_SETS: [&[u8]; 2] = [WORLD, SELF];
 pub struct Session {
     errhandling: Handling,
     hints: Info,
-    buffered: BufferedSends,
     handle: AtomicUsize,
+    buffered: BufferedSends,
 }
 
 impl Session {
@@ -30,8 +30,12 @@ impl Session {
     /// hints.
     pub fn new(errhandler: Arc<Errhandler>, hints: Info) -> Result<Session> {
         errhandler.check(Kind::Session)?;
-        let errhandling = Handling::new(errhandler);
-        Ok(Session { errhandling, hints, buffered: BufferedSends::new(), handle: AtomicUsize::new(0) })
+        Ok(Session { errhandling: Handling::new(errhandler), hints, handle: AtomicUsize::new(0), buffered: BufferedSends::new() })
+    }
+
+    /// Its buffer for buffered sends (MPI-5.0, 3.6).
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
     }
 
     /// The error handler in use.
@@ -44,11 +48,6 @@ impl Session {
         errhandler.check(Kind::Session)?;
         self.errhandling.set(errhandler);
         Ok(())
-    }
-
-    /// The program's buffer for buffered sends of this session (MPI-5.0, 3.6).
-    pub fn buffered_sends(&self) -> &BufferedSends {
-        &self.buffered
     }
 
     /// The hints that the program gave.
@@ -113,8 +112,7 @@ fn no_set(name: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bsend::BufferedSends;
-use crate::errhandler::{Action, predefined};
+    use crate::errhandler::{Action, predefined};
 
     #[test]
     fn process_sets_are_numbered_and_have_groups() {

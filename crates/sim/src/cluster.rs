@@ -57,6 +57,12 @@ impl Cluster {
         &mut self.engines[rank as usize]
     }
 
+    /// The rank's engine, to look at requests. Does not make the rank run, so a driver that looks after every
+    /// step does not hold time up.
+    pub fn visit(&mut self, rank: Rank) -> &mut Engine {
+        &mut self.engines[rank as usize]
+    }
+
     /// Memory for a message of `len` bytes, kept as long as the cluster.
     pub fn memory(&mut self, len: usize, shape: Shape) -> Memory {
         let memory = Memory::new(len, shape);

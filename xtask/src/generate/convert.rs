@@ -173,6 +173,6 @@ fn length_of(function: &Function, length: &str) -> String {
     }
     let (name, more) = length.split_once(' ').map_or((length, String::new()), |(n, m)| (n, format!(" {m}")));
     let parameter = function.parameters.iter().find(|p| p.name == name);
-    let wide = parameter.is_some_and(|p| matches!(p.kind.base.as_str(), "count" | "size" | "elements"));
+    let wide = parameter.is_some_and(|p| matches!(p.kind.base.as_str(), "count" | "size"));
     if wide { format!("{name}{more}") } else { format!("i64::from({name}){more}") }
 }

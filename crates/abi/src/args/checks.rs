@@ -16,8 +16,8 @@ pub fn count(count: i64) -> Result<i64> {
 
 /// A number of requests or elements in an array of handles: as [`count`].
 #[inline]
-pub fn elements(number: c_int) -> Result<i64> {
-    count(number.into())
+pub fn elements(number: c_int) -> Result<c_int> {
+    count(number.into()).map(|_| number)
 }
 
 /// A size in bytes or an array's length that may be large: not negative, else `MPI_ERR_ARG`.

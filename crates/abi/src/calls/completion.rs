@@ -102,7 +102,7 @@ impl<'a> Several<'a> {
 }
 
 /// `MPI_Waitall`.
-pub fn waitall(_count: i64, requests: &mut [MPI_Request], statuses: StatusesOut) -> Outcomes {
+pub fn waitall(_count: i32, requests: &mut [MPI_Request], statuses: StatusesOut) -> Outcomes {
     check_all(requests)?;
     let mut several = Several::new(statuses);
     for (place, handle) in requests.iter_mut().enumerate() {
@@ -119,7 +119,7 @@ fn check_all(requests: &[MPI_Request]) -> Outcomes {
 }
 
 /// `MPI_Testall`: all or none.
-pub fn testall(_count: i64, requests: &mut [MPI_Request], flag: OutFlag, statuses: StatusesOut) -> Outcomes {
+pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuses: StatusesOut) -> Outcomes {
     process().progress();
     let pending: Vec<Pending> =
         requests.iter().map(|&handle| resolve(handle)).collect::<verbena_mpi::Result<_>>()?;
@@ -196,7 +196,7 @@ fn conclude_any(
 }
 
 /// `MPI_Waitany`.
-pub fn waitany(_count: i64, requests: &mut [MPI_Request], index: Out<c_int>, status: StatusOut) -> Outcomes {
+pub fn waitany(_count: i32, requests: &mut [MPI_Request], index: Out<c_int>, status: StatusOut) -> Outcomes {
     let pending = resolve_all(requests)?;
     let found = process().wait(|process| match find_ended(process, &pending) {
         Found::Nothing => None,
@@ -207,7 +207,7 @@ pub fn waitany(_count: i64, requests: &mut [MPI_Request], index: Out<c_int>, sta
 
 /// `MPI_Testany`.
 pub fn testany(
-    _count: i64,
+    _count: i32,
     requests: &mut [MPI_Request],
     index: Out<c_int>,
     flag: OutFlag,
@@ -252,7 +252,7 @@ fn collect_some(
 
 /// `MPI_Waitsome`.
 pub fn waitsome(
-    _incount: i64,
+    _incount: i32,
     requests: &mut [MPI_Request],
     outcount: Out<c_int>,
     indices: &mut [c_int],
@@ -268,7 +268,7 @@ pub fn waitsome(
 
 /// `MPI_Testsome`.
 pub fn testsome(
-    _incount: i64,
+    _incount: i32,
     requests: &mut [MPI_Request],
     outcount: Out<c_int>,
     indices: &mut [c_int],
@@ -318,7 +318,7 @@ pub fn request_get_status(request: MPI_Request, flag: OutFlag, status: StatusOut
 
 /// `MPI_Request_get_status_all` (3.7.6).
 pub fn request_get_status_all(
-    _count: i64,
+    _count: i32,
     requests: &[MPI_Request],
     flag: OutFlag,
     mut statuses: StatusesOut,
@@ -345,7 +345,7 @@ fn peeked(pending: &Pending) -> Status {
 
 /// `MPI_Request_get_status_any` (3.7.6).
 pub fn request_get_status_any(
-    _count: i64,
+    _count: i32,
     requests: &[MPI_Request],
     index: Out<c_int>,
     flag: OutFlag,
@@ -368,7 +368,7 @@ pub fn request_get_status_any(
 
 /// `MPI_Request_get_status_some` (3.7.6).
 pub fn request_get_status_some(
-    _incount: i64,
+    _incount: i32,
     requests: &[MPI_Request],
     outcount: Out<c_int>,
     indices: &mut [c_int],

@@ -6,7 +6,10 @@
 //! belongs to another object than the one that the API table names. The generator finds bodies by scanning
 //! the files here for `pub fn name(`.
 
+// A body takes raw pointers only from its entry point, under the promise that stands there.
+#![allow(clippy::not_unsafe_ptr_arg_deref)]
 
+pub mod abi;
 pub mod address;
 pub mod buffered;
 pub mod clock;

@@ -116,7 +116,7 @@ pub fn start(request: InOut<MPI_Request>) -> std::result::Result<(), Failed> {
 }
 
 /// `MPI_Startall` (3.9).
-pub fn startall(_count: i64, requests: &mut [MPI_Request]) -> std::result::Result<(), Failed> {
+pub fn startall(_count: i32, requests: &mut [MPI_Request]) -> std::result::Result<(), Failed> {
     requests.iter().try_for_each(|&handle| start_one(handle))
 }
 

@@ -168,15 +168,26 @@ impl Builder {
     }
 }
 
-/// `count` elements of `layout` in `region`, the first one's origin `origin` bytes after its start; `None`
-/// if an element lies outside of the region.
-pub fn buffer_within(region: Region, origin: usize, count: usize, layout: &Arc<Layout>) -> Option<Buffer> {
-    let (low, high) = layout.span(count)?;
-    let start = isize::try_from(origin).ok()?;
-    if start.checked_add(low)? < 0 || start.checked_add(high)? > region.len() as isize {
-        return None;
+/// Copies the bytes of `count` elements of `layout`, and no others. The regions begin at the first origins, as
+/// [`Elements::origins`](crate::elements::Elements::origins) makes them, whose creator promised all bytes that
+/// the layout names even where they lie outside of the region.
+pub fn copy_elements(from: Region, to: Region, count: usize, layout: &Arc<Layout>) {
+    let buffer = |region: Region| {
+        // SAFETY: whoever made the origins promised every byte of the elements.
+        unsafe { Buffer::strided(region.address() as *mut u8, count, layout) }
+    };
+    match (buffer(from), buffer(to)) {
+        (Buffer::Contiguous(from), Buffer::Contiguous(to)) => to.copy_from(from),
+        (from, to) => copy_packed(&from, &to),
     }
-    let address = (region.address() as *mut u8).wrapping_add(origin);
-    // SAFETY: all bytes named lie within the region, as checked, so its creator's promise covers them.
-    Some(unsafe { Buffer::strided(address, count, layout) })
+}
+
+/// Copies between buffers of the same length by way of a small piece.
+fn copy_packed(from: &Buffer, to: &Buffer) {
+    let mut piece = [0; 8192];
+    for offset in (0..from.len()).step_by(piece.len()) {
+        let part = &mut piece[..(from.len() - offset).min(8192)];
+        from.copy_out(offset, part);
+        to.copy_in(offset, part);
+    }
 }

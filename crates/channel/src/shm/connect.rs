@@ -5,7 +5,7 @@ use super::control::{Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
-use super::{Shm, node};
+use super::{Shm, headroom, node};
 use crate::wait::cores::{self, Load};
 use crate::{Channel, Fault, Opening, Peer, Place};
 use std::io::{Error, ErrorKind};
@@ -124,12 +124,21 @@ fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<Arc<Control>, Fault
     }
 }
 
-/// Log2 of a ring's bytes: as set, or so that the rings of one rank take about 4 MiB when all speak with all.
+/// Log2 of a ring's bytes: as set, or as memory allows.
 fn ring_log2(ranks: u32) -> Result<u32, Fault> {
     match std::env::var(RING_BYTES_SETTING) {
         Ok(text) => parse_ring_bytes(&text),
-        Err(_) => Ok(((4 << 20) / ranks).ilog2().clamp(14, 18)),
+        Err(_) => Ok(default_ring_log2(ranks, headroom::bytes())),
     }
+}
+
+/// The rings of one rank take about 4 MiB when all speak with all, and those of the node at most a quarter of
+/// the memory that is free.
+pub(super) fn default_ring_log2(ranks: u32, free_bytes: u64) -> u32 {
+    let pairs = u64::from(ranks) * u64::from(ranks - 1).max(1);
+    let wanted = ((4 << 20) / ranks).ilog2().clamp(14, 18);
+    let affordable = (free_bytes / 4 / pairs).max(1).ilog2();
+    wanted.min(affordable).max(RING_LOG2_MIN)
 }
 
 pub(super) fn parse_ring_bytes(text: &str) -> Result<u32, Fault> {

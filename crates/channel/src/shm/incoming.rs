@@ -7,22 +7,27 @@ use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
 use crate::{Fault, Peer, Sink};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// Packets taken from one ring per poll, so that a busy peer does not keep others waiting.
 const PACKETS_PER_POLL_MAX: usize = 16;
 
 /// All incoming rings.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Inbox {
+    /// How many rings were announced to this rank: a word in shared memory.
+    counter: NonNull<AtomicU32>,
     /// The flag word at the next position of each ring: all that a silent peer costs is to read it.
     next: Vec<FlagWord>,
     rings: Vec<Incoming>,
-    /// Rings announced so far.
+    /// The counter when last looked at.
     announced: u32,
     /// Ranks of the node whose ring is known (or was refused).
     known: Vec<bool>,
 }
+
+// SAFETY: the counter is atomic and stays mapped as long as the channel that holds this.
+unsafe impl Send for Inbox {}
 
 #[derive(Clone, Copy, Debug)]
 struct FlagWord(*const AtomicU64);
@@ -44,6 +49,12 @@ struct Incoming {
 unsafe impl Send for Incoming {}
 
 impl Inbox {
+    /// The inbox of rank `me`; `control` must outlive it.
+    pub(super) fn new(control: &Control, me: u32) -> Inbox {
+        let counter = NonNull::from(&control.desk(me).announced);
+        Inbox { counter, next: Vec::new(), rings: Vec::new(), announced: 0, known: Vec::new() }
+    }
+
     /// Delivers what has arrived and returns the number of packets. Rings that turn out corrupt are left
     /// alone from then on and put into `faults`.
     #[inline]
@@ -75,8 +86,9 @@ impl Inbox {
 
     /// Whether rings were announced that `adopt` has not seen.
     #[inline]
-    pub(super) fn is_behind(&self, announced: u32) -> bool {
-        announced != self.announced
+    pub(super) fn is_behind(&self) -> bool {
+        // SAFETY: see `new`.
+        unsafe { self.counter.as_ref() }.load(Acquire) != self.announced
     }
 
     /// Looks for new rings towards `me`. `peers` are the ranks of the node, as processes of the job.

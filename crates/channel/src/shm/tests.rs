@@ -3,6 +3,7 @@
 use super::connect::ShmOpening;
 use super::*;
 use crate::packet::Kind;
+use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
 /// Opens and connects `ranks` ranks, each in a thread of its own as `connect` waits for the others.
@@ -167,8 +168,14 @@ fn a_sender_asleep_on_a_full_ring_is_woken() {
     const PACKETS: u32 = 3000;
     let waiter = a.waiter().unwrap();
     let (mut sleeps, mut overslept) = (0, 0);
+    let asleep = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|s| {
         s.spawn(|| {
+            // So that there is a sleep for sure, however fast this side is.
+            while !asleep.load(Acquire) {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(5));
             let mut basket = Basket::default();
             while basket.packets.len() < PACKETS as usize {
                 b.poll(&mut basket);
@@ -183,6 +190,7 @@ fn a_sender_asleep_on_a_full_ring_is_woken() {
                     break;
                 }
                 let start = std::time::Instant::now();
+                asleep.store(true, Release);
                 waiter.sleep();
                 sleeps += 1;
                 overslept += u32::from(start.elapsed() >= crate::wait::sleeper::SLEEP_MAX);

@@ -1,6 +1,6 @@
 //! How many cores the ranks of a node really have: affinity mask and cgroup quota, against the number of ranks.
 
-use std::path::{Path, PathBuf};
+use super::cgroup::{self, Group, Version};
 
 /// Cores against ranks on this node, as measured when the job started.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,11 @@ pub struct Load {
 }
 
 impl Load {
+    /// As seen from this process alone, for a node with this many ranks that may all run where it may.
+    pub fn measure(local_ranks: u32) -> Load {
+        Load { local_ranks, cores: count_union(std::iter::once(&*affinity())), quota: quota() }
+    }
+
     /// Whether ranks must share cores, so that one that spins holds up another.
     pub fn oversubscribed(&self) -> bool {
         f64::from(self.local_ranks) > self.quota.unwrap_or(f64::INFINITY).min(f64::from(self.cores))
@@ -55,45 +60,22 @@ pub(crate) fn count_union<'a>(masks: impl Iterator<Item = &'a [u8]>) -> u32 {
     union.iter().map(|b| b.count_ones()).sum()
 }
 
-/// The smallest quota of this process's cgroup and those above it, in cores; cgroup version 2 or 1.
+/// The smallest quota of this process's control groups, in cores.
 pub(crate) fn quota() -> Option<f64> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    groups.lines().filter_map(quota_of_line).reduce(f64::min)
+    cgroup::groups("cpu").iter().filter_map(quota_of).reduce(f64::min)
 }
 
-/// A line of `/proc/self/cgroup`: number, controllers, path; version 2 has no controllers.
-fn quota_of_line(line: &str) -> Option<f64> {
-    let mut fields = line.splitn(3, ':').skip(1);
-    let (controllers, path) = (fields.next()?, fields.next()?);
-    if controllers.is_empty() {
-        return quota_upwards(Path::new("/sys/fs/cgroup"), path, quota_v2);
+fn quota_of(group: &Group) -> Option<f64> {
+    match group.version {
+        Version::V1 => ratio(&group.read("cpu.cfs_quota_us")?, &group.read("cpu.cfs_period_us")?),
+        Version::V2 => parse_v2(&group.read("cpu.max")?),
     }
-    if !controllers.split(',').any(|c| c == "cpu") {
-        return None;
-    }
-    let roots = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
-    let root = roots.iter().map(Path::new).find(|r| r.is_dir())?;
-    quota_upwards(root, path, quota_v1)
-}
-
-fn quota_upwards(root: &Path, path: &str, read: fn(&Path) -> Option<f64>) -> Option<f64> {
-    let group: PathBuf = root.join(path.trim_start_matches('/'));
-    group.ancestors().take_while(|g| g.starts_with(root)).filter_map(read).reduce(f64::min)
-}
-
-fn quota_v2(group: &Path) -> Option<f64> {
-    parse_v2(&std::fs::read_to_string(group.join("cpu.max")).ok()?)
 }
 
 /// `max 100000` or `50000 100000`: quota and period in microseconds.
 fn parse_v2(text: &str) -> Option<f64> {
     let (quota, period) = text.trim().split_once(' ')?;
     ratio(quota, period)
-}
-
-fn quota_v1(group: &Path) -> Option<f64> {
-    let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
-    ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?)
 }
 
 fn ratio(quota: &str, period: &str) -> Option<f64> {
@@ -104,6 +86,7 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wait::cgroup::tests::Mount;
 
     #[test]
     fn quotas_are_read_in_both_forms() {
@@ -121,14 +104,20 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_quota_upwards_counts() {
-        let root = std::env::temp_dir().join(format!("verbena-cgroup-{}", std::process::id()));
-        std::fs::create_dir_all(root.join("a/b")).unwrap();
-        std::fs::write(root.join("a/cpu.max"), "200000 100000\n").unwrap();
-        std::fs::write(root.join("a/b/cpu.max"), "max 100000\n").unwrap();
-        assert_eq!(quota_upwards(&root, "/a/b", quota_v2), Some(2.0));
-        assert_eq!(quota_upwards(&root, "/", quota_v2), None);
-        std::fs::remove_dir_all(root).unwrap();
+    fn each_group_upwards_may_have_a_quota() {
+        let mount = Mount::new(
+            "cpu",
+            &[
+                ("a/b/cpu.max", "max 100000\n"),
+                ("a/cpu.max", "200000 100000\n"),
+                ("cpu/cpu.cfs_quota_us", "50000\n"),
+                ("cpu/cpu.cfs_period_us", "100000\n"),
+            ],
+        );
+        let quotas =
+            |line: &str| -> Vec<f64> { mount.groups(line, "cpu").iter().filter_map(quota_of).collect() };
+        assert_eq!(quotas("0::/a/b"), [2.0]);
+        assert_eq!(quotas("1:cpu:/"), [0.5]);
     }
 
     #[test]

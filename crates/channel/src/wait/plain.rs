@@ -1,7 +1,7 @@
 //! The waiter of a process that nobody can ring: a single process, or one without peers on its node.
 
 use super::bell::Bell;
-use super::cores::{self, Load};
+use super::cores::Load;
 use super::sleeper::{Patience, pass_time};
 use super::{Step, Waiter};
 use std::time::Duration;
@@ -18,10 +18,7 @@ const NAP: Duration = Duration::from_micros(200);
 impl Plain {
     /// A waiter for a process that shares its cores with no other rank.
     pub fn new() -> Plain {
-        let own = cores::affinity();
-        let load =
-            Load { local_ranks: 1, cores: cores::count_union(std::iter::once(&*own)), quota: cores::quota() };
-        Plain { bell: Bell::default(), patience: Patience::for_load(&load) }
+        Plain { bell: Bell::default(), patience: Patience::for_load(&Load::measure(1)) }
     }
 }
 

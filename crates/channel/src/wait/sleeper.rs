@@ -98,3 +98,66 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         self.bell.as_ref().notify(true);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering::*};
+    use std::time::Instant;
+
+    #[derive(Default)]
+    struct Own(Bell);
+
+    impl AsRef<Bell> for Own {
+        fn as_ref(&self) -> &Bell {
+            &self.0
+        }
+    }
+
+    fn sleeper() -> Sleeper<Own> {
+        Sleeper::new(Own::default(), Patience { spins: 3, yields: 4, yield_every: 2 })
+    }
+
+    #[test]
+    fn waiting_deepens_and_then_arms() {
+        let sleeper = sleeper();
+        let steps: Vec<Step> = (0..8).map(|round| sleeper.idle(round)).collect();
+        assert_eq!(steps[..7], [Step::Again; 7]);
+        assert_eq!((steps[7], sleeper.idle(u32::MAX)), (Step::Armed, Step::Armed));
+    }
+
+    #[test]
+    fn ranks_without_a_core_each_do_not_spin() {
+        let load = Load { local_ranks: 4, cores: 2, quota: None };
+        assert_eq!(Patience::for_load(&load).spins, 0);
+        assert!(Patience::for_load(&Load { cores: 4, ..load }).spins > 0);
+    }
+
+    #[test]
+    fn a_ring_wakes_all_threads_and_a_disarm_none() {
+        const THREADS: u32 = 3;
+        let (sleeper, asleep) = (sleeper(), AtomicU32::new(0));
+        std::thread::scope(|s| {
+            let sleep = || {
+                assert_eq!(sleeper.idle(u32::MAX), Step::Armed);
+                asleep.fetch_add(1, SeqCst);
+                // Longer than the sleeper's own limit, so that only the ring ends it early.
+                let rung = sleeper.bell.0.wait(Duration::from_secs(60));
+                sleeper.disarm();
+                rung
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| s.spawn(sleep)).collect();
+            while asleep.load(SeqCst) < THREADS {
+                std::thread::yield_now();
+            }
+            // One more thread that finds something to do leaves the others to the next ring.
+            assert_eq!(sleeper.idle(u32::MAX), Step::Armed);
+            sleeper.disarm();
+            let start = Instant::now();
+            sleeper.ring_self();
+            assert!(threads.into_iter().all(|t| t.join().unwrap()));
+            assert!(start.elapsed() < Duration::from_secs(30));
+        });
+        assert_eq!(*sleeper.armed(), 0);
+    }
+}

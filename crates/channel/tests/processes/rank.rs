@@ -80,8 +80,8 @@ fn say(line: &str) {
 fn connect(me: Peer, size: u32) -> Result<Rank, Fault> {
     let place = Place { me, size, job: "test".into() };
     let openings = [shm::open(&place)?.expect("of use"), cma::open(&place)?.expect("of use")];
-    let hex = |o: &Box<dyn Opening>| o.card().iter().map(|b| format!("{b:02x}")).collect::<String>();
-    say(&format!("{}:{}", hex(&openings[0]), hex(&openings[1])));
+    let hex = |o: &dyn Opening| o.card().iter().map(|b| format!("{b:02x}")).collect::<String>();
+    say(&format!("{}:{}", hex(&*openings[0]), hex(&*openings[1])));
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
     let cards = |which: usize| -> Vec<Option<Vec<u8>>> {

@@ -112,6 +112,11 @@ impl Collective {
         &mut self.schedule
     }
 
+    /// Number of steps that were begun.
+    pub fn begun(&self) -> usize {
+        self.next
+    }
+
     /// Makes a finished collective ready to run once more with the same schedule and tag.
     pub fn rewind(&mut self) {
         assert!(self.under_way.is_empty(), "a collective that is under way cannot be started again");

@@ -41,7 +41,7 @@ pub enum Traffic {
     Collective = 1,
     /// Messages of partitioned communication.
     Partitioned = 2,
-    /// Messages of the making of communicators, with tags that the program chose.
+    /// Messages between some of its members that make a new communicator.
     Exchange = 3,
 }
 
@@ -56,14 +56,14 @@ pub struct Comm {
     local: Arc<Group>,
     remote: Option<Remote>,
     rank: i32,
-    /// Number of collectives begun on this communicator.
-    collectives: AtomicU32,
-    buffered: BufferedSends,
     name: Mutex<Vec<u8>>,
     hints: Info,
     errhandling: Handling,
     attributes: Attributes,
     handle: AtomicUsize,
+    buffered: BufferedSends,
+    /// Number of collectives begun on this communicator.
+    collectives: AtomicU32,
 }
 
 /// The other side of an intercommunicator.
@@ -87,13 +87,13 @@ impl Comm {
             local,
             remote,
             rank,
-            collectives: AtomicU32::new(0),
-            buffered: BufferedSends::new(),
             name: Mutex::default(),
             hints: Info::new(),
             errhandling: Handling::new(predefined::are_fatal()),
             attributes: Attributes::default(),
             handle: AtomicUsize::new(0),
+            buffered: BufferedSends::new(),
+            collectives: AtomicU32::new(0),
         }
     }
 
@@ -116,6 +116,11 @@ impl Comm {
         self.context.load(Ordering::Relaxed) + traffic as u64
     }
 
+    /// Whether `context` is one of this communicator's.
+    pub fn has_context(&self, context: u64) -> bool {
+        context & !3 == self.context(Traffic::Point)
+    }
+
     /// The tag of the next collective's messages, below 2^30. All members begin the collectives of a
     /// communicator in the same order (MPI-5.0, 6.14), so they count alike.
     #[inline]
@@ -123,9 +128,10 @@ impl Comm {
         (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
     }
 
-    /// Whether `context` is one of this communicator's.
-    pub fn has_context(&self, context: u64) -> bool {
-        context & !3 == self.context(Traffic::Point)
+    /// Its buffer for buffered sends (MPI-5.0, 3.6).
+    #[inline]
+    pub fn buffered_sends(&self) -> &BufferedSends {
+        &self.buffered
     }
 
     /// The caller's rank in the local group.
@@ -232,16 +238,6 @@ impl Comm {
         errhandler.check(crate::errhandler::Kind::Comm)?;
         self.errhandling.set(errhandler);
         Ok(())
-    }
-
-    /// The program's buffer for buffered sends on this communicator (MPI-5.0, 3.6).
-    pub fn buffered_sends(&self) -> &BufferedSends {
-        &self.buffered
-    }
-
-    /// Deletes all attributes, running their callbacks; stops at the first that fails.
-    pub fn delete_attributes(&self) -> Result<()> {
-        self.attributes.clear(self.handle())
     }
 
     /// The attributes cached on it.

@@ -7,11 +7,11 @@ use super::contents::{Contents, Form};
 use super::parts::{Assembly, Parts, count_of, length_of, too_large};
 use super::predefined::Basic;
 use super::signature::Signature;
-use super::{Datatype, Kind, Pair};
+use super::{Datatype, Identity, Kind, Pair};
 use crate::error::Result;
 use crate::generated::constants as mpi;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use verbena_channel::layout::Layout;
 
 /// What displacements are measured in.
@@ -146,11 +146,23 @@ impl Datatype {
         Ok(parts.into_datatype(contents.datatypes(std::slice::from_ref(old))))
     }
 
-    /// The same datatype under a new handle (`MPI_Type_dup`); committed if the old one is.
-    pub fn duplicate(old: &Arc<Datatype>) -> Datatype {
+    /// The same datatype under a new handle (`MPI_Type_dup`); committed if the old one is. Attributes are
+    /// taken over by their copy callbacks, and a callback's failure is the error.
+    pub fn duplicate(old: &Arc<Datatype>) -> Result<Datatype> {
         let contents = Contents::new(mpi::MPI_COMBINER_DUP).datatypes(std::slice::from_ref(old));
-        let copy = Parts::of(old).into_datatype(contents);
-        copy.committed.store(old.is_committed(), Ordering::Relaxed);
+        let mut copy = Parts::of(old).into_datatype(contents);
+        copy.identity.attributes = old.identity.attributes.copied(old.known_as())?;
+        copy.identity.committed = AtomicBool::new(old.is_committed());
+        Ok(copy)
+    }
+
+    /// A new object made as this one was, without its name and attributes: what `MPI_Type_get_contents`
+    /// returns for a derived datatype.
+    pub fn remade(&self) -> Datatype {
+        let contents = self.contents.clone().unwrap_or_else(|| Contents::new(mpi::MPI_COMBINER_NAMED));
+        let mut copy = Parts::of(self).into_datatype(contents);
+        copy.kind = self.kind;
+        copy.identity.committed = AtomicBool::new(self.is_committed());
         copy
     }
 
@@ -166,8 +178,7 @@ impl Datatype {
         assembly.add(index_at as isize, 1, &Parts::of_basic(index))?;
         let mut pair = assembly.finish()?.into_datatype(Contents::new(mpi::MPI_COMBINER_VALUE_INDEX));
         pair.kind = Kind::Pair(Pair { handle: named.map(|n| n.0), value, index, index_at });
-        pair.committed = AtomicBool::new(true);
-        pair.name = Mutex::new(named.map_or("", |n| n.1).to_string());
+        pair.identity = Identity::predefined(named.map_or("", |n| n.1));
         pair.contents = pair.contents.filter(|_| named.is_none());
         Some(pair)
     }

@@ -21,14 +21,14 @@ pub use contents::{Contents, Form};
 pub use predefined::{Basic, Family, Float, Int, Representation};
 pub use signature::Signature;
 
+use crate::attribute::Attributes;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use verbena_channel::layout::Layout;
 
-/// A datatype. Shared by `Arc`; only its name and whether it is committed ever change.
-#[derive(Debug)]
+/// A datatype. Shared by `Arc`; only its [`Identity`] ever changes.
 pub struct Datatype {
     layout: Arc<Layout>,
     signature: Signature,
@@ -41,12 +41,21 @@ pub struct Datatype {
     kind: Kind,
     /// How it was made; `None` for named datatypes.
     contents: Option<Contents>,
+    identity: Identity,
+}
+
+/// What the program can change about a datatype.
+#[derive(Default)]
+struct Identity {
     committed: AtomicBool,
     name: Mutex<String>,
+    attributes: Attributes,
+    /// The handle by which the program knows a derived datatype; 0 if it has none.
+    handle: AtomicUsize,
 }
 
 /// What sort of datatype it is.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Kind {
     /// A basic type.
     Basic(&'static Basic),
@@ -150,15 +159,30 @@ impl Datatype {
         matches!(self.kind, Kind::Basic(_) | Kind::Chosen(_)) || self.handle().is_some()
     }
 
+    /// The attributes cached on it.
+    pub fn attributes(&self) -> &Attributes {
+        &self.identity.attributes
+    }
+
+    /// The handle by which the program knows it, 0 if it has none: callbacks of attributes get it.
+    pub fn known_as(&self) -> usize {
+        self.handle().unwrap_or_else(|| self.identity.handle.load(Ordering::Relaxed))
+    }
+
+    /// Notes the handle by which the program knows it.
+    pub fn set_known_as(&self, handle: usize) {
+        self.identity.handle.store(handle, Ordering::Relaxed);
+    }
+
     /// Whether it may be used in communication.
     #[inline]
     pub fn is_committed(&self) -> bool {
-        self.committed.load(Ordering::Relaxed)
+        self.identity.committed.load(Ordering::Relaxed)
     }
 
     /// Allows its use in communication (`MPI_Type_commit`).
     pub fn commit(&self) {
-        self.committed.store(true, Ordering::Relaxed);
+        self.identity.committed.store(true, Ordering::Relaxed);
     }
 
     /// `MPI_ERR_TYPE` unless it is committed.
@@ -180,12 +204,12 @@ impl Datatype {
 
     /// The name; empty if none was given.
     pub fn name(&self) -> String {
-        self.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.identity.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Gives it a name (`MPI_Type_set_name`).
     pub fn set_name(&self, name: &str) {
-        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_string();
+        *self.identity.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_string();
     }
 
     /// How it was made; `None` for the named predefined ones (`MPI_COMBINER_NAMED`).
@@ -236,8 +260,21 @@ impl Datatype {
             align: basic.align(),
             kind: Kind::Basic(basic),
             contents: None,
-            committed: AtomicBool::new(true),
-            name: Mutex::new(basic.name.to_string()),
+            identity: Identity::predefined(basic.name),
         }
+    }
+}
+
+impl Identity {
+    /// The identity of a predefined datatype.
+    fn predefined(name: &str) -> Identity {
+        let (committed, name) = (AtomicBool::new(true), Mutex::new(name.to_string()));
+        Identity { committed, name, ..Identity::default() }
+    }
+}
+
+impl std::fmt::Debug for Datatype {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Datatype({} {} bytes, {} apart)", self.name(), self.size(), self.extent())
     }
 }

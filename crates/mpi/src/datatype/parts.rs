@@ -2,11 +2,10 @@
 
 use super::contents::Contents;
 use super::signature::{Sequence, Signature};
-use super::{Datatype, Kind};
+use super::{Datatype, Identity, Kind};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use verbena_channel::layout::{Builder, Layout};
 
 /// Layout (with its extent), signature and bounds. Cheap to clone.
@@ -56,8 +55,7 @@ impl Parts {
             align: self.align,
             kind: Kind::Derived,
             contents: Some(contents),
-            committed: AtomicBool::new(false),
-            name: Mutex::new(String::new()),
+            identity: Identity::default(),
         }
     }
 }

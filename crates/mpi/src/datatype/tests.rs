@@ -114,7 +114,7 @@ fn random(dice: &mut Dice, depth: usize) -> Made {
             let map = Map { markers: vec![(lb, lb + extent)], ..old.map };
             made(Datatype::resized(Form::Large, lb, extent, &old.datatype), map)
         }
-        _ => Made { datatype: Arc::new(Datatype::duplicate(&old.datatype)), map: old.map },
+        _ => Made { datatype: Arc::new(Datatype::duplicate(&old.datatype).unwrap()), map: old.map },
     }
 }
 
@@ -341,7 +341,7 @@ fn rebuild(contents: &Contents) -> Datatype {
     let a: Vec<i64> = contents.addresses.iter().map(|&v| v as i64).collect();
     let n = i.first().map_or(0, |&n| n as usize);
     match contents.combiner {
-        mpi::MPI_COMBINER_DUP => Ok(Datatype::duplicate(old)),
+        mpi::MPI_COMBINER_DUP => Datatype::duplicate(old),
         mpi::MPI_COMBINER_CONTIGUOUS => Datatype::contiguous(Form::Int, i[0], old),
         mpi::MPI_COMBINER_VECTOR => Datatype::vector(Form::Int, i[0], i[1], i[2], Unit::Extent, old),
         mpi::MPI_COMBINER_HVECTOR => Datatype::vector(Form::Int, i[0], i[1], a[0], Unit::Byte, old),

@@ -13,8 +13,10 @@ use crate::generated::constants as mpi;
 use kernel::Kernel;
 use locate::{Extreme, Pairs};
 use std::sync::{Arc, OnceLock};
+use verbena_channel::elements::Elements;
 use verbena_channel::layout;
 use verbena_channel::memory::Region;
+use verbena_channel::scratch::Scratch;
 
 /// The predefined operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,7 +144,7 @@ impl Op {
         match &self.kind {
             Kind::User(function) => function(input, inout, count as i64, datatype),
             Kind::Builtin(Builtin::NoOp) => {}
-            Kind::Builtin(Builtin::Replace) => self.replace(input, inout, count, datatype)?,
+            Kind::Builtin(Builtin::Replace) => layout::copy_elements(input, inout, count, datatype.layout()),
             Kind::Builtin(Builtin::Maxloc) => {
                 self.locate(Extreme::Greatest, input, inout, count, datatype)?
             }
@@ -155,7 +157,7 @@ impl Op {
         Ok(())
     }
 
-    /// `out[i] = a[i] op b[i]`, as [`apply`](Op::apply). `out` may be `b`, or apart from both operands.
+    /// `out[i] = a[i] op b[i]`, as [`apply`](Op::apply). `out` may be `a` or `b`, or apart from both.
     ///
     /// # Panics
     /// If a region is shorter than the elements of a predefined datatype.
@@ -167,8 +169,14 @@ impl Op {
         count: usize,
         datatype: &Arc<Datatype>,
     ) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
         if out.address() == b.address() {
             return self.apply(a, out, count, datatype);
+        }
+        if out.address() == a.address() {
+            return self.combine_in_first(a, b, count, datatype);
         }
         if let Some(op) = self.builtin()
             && let Some(basic) = datatype.as_basic()
@@ -179,8 +187,21 @@ impl Op {
             (kernel.three)(a.bytes(), b.bytes(), out.part(0, bytes).bytes_mut());
             return Ok(());
         }
-        self.replace(b, out, count, datatype)?;
+        layout::copy_elements(b, out, count, datatype.layout());
         self.apply(a, out, count, datatype)
+    }
+
+    /// `a[i] = a[i] op b[i]`.
+    fn combine_in_first(&self, a: Region, b: Region, count: usize, datatype: &Arc<Datatype>) -> Result<()> {
+        if self.builtin().is_some() && self.is_commutative() {
+            return self.apply(b, a, count, datatype);
+        }
+        let mut scratch = Scratch::default();
+        let copy = Elements::in_scratch(&mut scratch, datatype.layout(), count).origins(count);
+        layout::copy_elements(b, copy, count, datatype.layout());
+        self.apply(a, copy, count, datatype)?;
+        layout::copy_elements(copy, a, count, datatype.layout());
+        Ok(())
     }
 
     fn kernel(&self, op: Builtin, datatype: &Datatype, count: usize) -> Result<(Kernel, usize)> {
@@ -200,20 +221,6 @@ impl Op {
         let pair = datatype.pair().ok_or_else(|| self.undefined(datatype))?;
         let pairs = Pairs { pair, extent: datatype.extent() as usize, count };
         pairs.locate(extreme, a.bytes(), b.bytes_mut());
-        Ok(())
-    }
-
-    /// Copies the elements' bytes, and no others, from `from` to `to`.
-    fn replace(&self, from: Region, to: Region, count: usize, datatype: &Arc<Datatype>) -> Result<()> {
-        let buffer = |region| layout::buffer_within(region, 0, count, datatype.layout());
-        let (Some(from), Some(to)) = (buffer(from), buffer(to)) else { return Err(outside(datatype)) };
-        if let (Some(from), Some(to)) = (from.region(), to.region()) {
-            to.copy_from(from);
-            return Ok(());
-        }
-        let mut packed = vec![0; from.len()];
-        from.copy_out(0, &mut packed);
-        to.copy_in(0, &packed);
         Ok(())
     }
 
@@ -237,16 +244,4 @@ impl Op {
             "use a datatype from that list, or make an operation of your own with MPI_Op_create",
         )
     }
-}
-
-#[cold]
-fn outside(datatype: &Datatype) -> Error {
-    let (low, len) = datatype.true_extent();
-    Error::new(
-        mpi::MPI_ERR_INTERN,
-        "a reduction's operand does not hold the datatype's elements",
-        format!("a datatype with bytes from {low} to {}", low + len),
-        "the memory handed to the operation starts after the first byte of an element: a defect of Verbena",
-        "please report it; a datatype with a lower bound of 0 avoids it",
-    )
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cma::refusal::{Call, refuse};
-use crate::shm::connect::parse_ring_bytes;
+use crate::shm::connect::{default_ring_log2, parse_ring_bytes};
 use crate::shm::handover::{self, Gift};
 use std::time::Instant;
 
@@ -127,6 +127,17 @@ fn the_ring_setting_is_checked() {
     for wrong in ["", "64k", "-1", "0", "99999999999"] {
         assert!(parse_ring_bytes(wrong).unwrap_err().on.contains(wrong));
     }
+}
+
+#[test]
+fn rings_are_chosen_by_ranks_and_free_memory() {
+    let plenty = u64::MAX;
+    assert_eq!(
+        [1, 2, 16, 64, 256, 1024].map(|ranks| default_ring_log2(ranks, plenty)),
+        [18, 18, 18, 16, 14, 14]
+    );
+    assert_eq!(default_ring_log2(64, 256 << 20), 14);
+    assert_eq!(default_ring_log2(2, 0), 12);
 }
 
 #[test]

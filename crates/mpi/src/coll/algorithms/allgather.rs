@@ -8,17 +8,20 @@ use verbena_channel::memory::Buffer;
 pub fn ring(plan: &mut Plan, mine: Option<Buffer>, recv: Blocks) {
     let (rank, size) = (plan.rank(), plan.size());
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
-    let own = mine.clone().unwrap_or_else(|| recv.buffer(rank));
-    for step in 0..size - 1 {
-        let (given, taken) = ((rank + size - step) % size, (rank + size - step - 1) % size);
-        plan.receive_some(previous, recv.buffer(taken));
-        plan.send_some(next, if step == 0 { own.clone() } else { recv.buffer(given) });
-        if step == 0
-            && let Some(mine) = mine.clone()
-        {
+    let mut given = mine.clone().unwrap_or_else(|| recv.buffer(rank));
+    let mut own = mine;
+    for step in 1..size {
+        let taken = recv.buffer((rank + size - step) % size);
+        plan.receive_some(previous, taken.clone());
+        plan.send_some(next, given);
+        if let Some(mine) = own.take() {
             plan.copy(mine, recv.buffer(rank));
         }
         plan.fence();
+        given = taken;
+    }
+    if let Some(mine) = own {
+        plan.copy(mine, recv.buffer(rank));
     }
 }
 

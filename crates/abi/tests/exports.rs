@@ -1,0 +1,53 @@
+//! The shared library exports the names of the standard ABI, the ten removed ones, their PMPI twins, and nothing
+//! else.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The functions of the MPI-5.0 standard ABI, one to a line: written down apart from the API table.
+const STANDARD: &str = include_str!("mpi50-symbols.txt");
+
+const REMOVED: [&str; 10] = [
+    "MPI_Address",
+    "MPI_Errhandler_create",
+    "MPI_Errhandler_get",
+    "MPI_Errhandler_set",
+    "MPI_Type_extent",
+    "MPI_Type_hindexed",
+    "MPI_Type_hvector",
+    "MPI_Type_lb",
+    "MPI_Type_struct",
+    "MPI_Type_ub",
+];
+
+/// The library that Cargo built with this test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.with_file_name("libmpi_abi.so")
+}
+
+fn output(command: &str, arguments: &[&str]) -> String {
+    let output = Command::new(command).args(arguments).arg(library()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn exactly_the_functions_of_the_abi_are_exported() {
+    let names = STANDARD.lines().chain(REMOVED);
+    let expected: BTreeSet<String> = names.flat_map(|name| [name.to_string(), format!("P{name}")]).collect();
+    assert_eq!(expected.len(), 2 * (662 + 10));
+    let table = output("nm", &["--dynamic", "--defined-only"]);
+    let exported: BTreeSet<String> =
+        table.lines().filter_map(|line| line.split_whitespace().last()).map(String::from).collect();
+    let missing: Vec<_> = expected.difference(&exported).collect();
+    let surplus: Vec<_> = exported.difference(&expected).collect();
+    assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:?}, surplus: {surplus:?}");
+}
+
+#[test]
+fn the_soname_is_that_of_the_abi() {
+    let dynamic = output("readelf", &["--dynamic", "--wide"]);
+    assert!(dynamic.contains("[libmpi_abi.so.1]"), "{dynamic}");
+}

@@ -1,0 +1,62 @@
+//! How much memory may be taken before the kernel starts to kill: what rings must not use up.
+//!
+//! Reserving pages fails in good order where the machine has none left, but at a control group's limit the kernel
+//! ends a process instead. So the limits are read before the size of the rings is chosen.
+
+use crate::wait::cgroup::{self, Group, Version};
+
+/// Bytes that are free for this process, by the machine and by its control groups.
+pub(super) fn bytes() -> u64 {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
+    cgroup::groups("memory").iter().filter_map(left).chain(machine).min().unwrap_or(u64::MAX)
+}
+
+fn available(meminfo: &str) -> Option<u64> {
+    let rest = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(rest.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
+/// Limit less use; file pages that are not in use count as free.
+fn left(group: &Group) -> Option<u64> {
+    let (limit, used) = match group.version {
+        Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        Version::V2 => ("memory.max", "memory.current"),
+    };
+    let stat = group.read("memory.stat").unwrap_or_default();
+    let idle =
+        stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok()).unwrap_or(0);
+    Some(group.number(limit)?.saturating_sub(group.number(used)?.saturating_sub(idle)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::cgroup::tests::Mount;
+
+    #[test]
+    fn a_groups_limit_less_its_use_is_left() {
+        let mount = Mount::new(
+            "memory",
+            &[
+                ("a/memory.max", "1000\n"),
+                ("a/memory.current", "700\n"),
+                ("a/memory.stat", "anon 5\ninactive_file 100\n"),
+                ("memory.max", "max\n"),
+                ("memory.current", "700\n"),
+                ("memory/memory.limit_in_bytes", "50\n"),
+                ("memory/memory.usage_in_bytes", "60\n"),
+            ],
+        );
+        let lefts =
+            |line: &str| -> Vec<u64> { mount.groups(line, "memory").iter().filter_map(left).collect() };
+        assert_eq!(lefts("0::/a"), [400]);
+        assert_eq!(lefts("7:memory:/"), [0]);
+    }
+
+    #[test]
+    fn the_machines_memory_is_read() {
+        assert_eq!(available("MemTotal: 9 kB\nMemAvailable:   2 kB\n"), Some(2048));
+        assert_eq!(available(""), None);
+        assert!(bytes() > 1 << 20);
+    }
+}

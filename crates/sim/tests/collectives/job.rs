@@ -1,0 +1,128 @@
+//! One collective on all ranks: what each passes, and what it must have in the end.
+
+use crate::arena::Arena;
+use crate::element::{Reducing, nothing, pairs, word};
+use std::sync::Arc;
+use verbena_channel::layout::Layout;
+use verbena_mpi::Comm;
+use verbena_mpi::coll::plan::{Plan, Team};
+use verbena_mpi::coll::schedule::Schedule;
+use verbena_sim::Random;
+
+/// Fills one rank's schedule.
+pub type Fill = Box<dyn FnOnce(&mut Schedule, &Comm)>;
+
+/// One rank's part.
+pub struct Part {
+    pub arenas: Vec<Arena>,
+    pub fill: Option<Fill>,
+}
+
+/// One collective.
+pub struct Job {
+    pub what: String,
+    pub parts: Vec<Part>,
+    pub reducing: Option<Reducing>,
+}
+
+impl Job {
+    /// A job without parts.
+    pub fn new(what: String) -> Job {
+        Job { what, parts: Vec::new(), reducing: None }
+    }
+
+    /// Adds the next rank's part.
+    pub fn part(&mut self, arenas: Vec<Arena>, fill: impl FnOnce(&mut Schedule, &Comm) + 'static) {
+        self.parts.push(Part { arenas, fill: Some(Box::new(fill)) });
+    }
+}
+
+/// Makes jobs for a communicator.
+pub struct Maker<'r> {
+    pub random: &'r mut Random,
+    /// Number of ranks.
+    pub ranks: usize,
+}
+
+/// Elements of the same signature.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    Word,
+    Pair,
+    Nothing,
+}
+
+impl Family {
+    pub fn size(self) -> usize {
+        match self {
+            Family::Word => 4,
+            Family::Pair => 8,
+            Family::Nothing => 0,
+        }
+    }
+}
+
+impl Maker<'_> {
+    pub fn family(&mut self) -> Family {
+        self.random.pick(&[
+            Family::Word,
+            Family::Word,
+            Family::Pair,
+            Family::Pair,
+            Family::Pair,
+            Family::Nothing,
+        ])
+    }
+
+    /// One of the family's layouts.
+    pub fn layout(&mut self, family: Family) -> &'static Arc<Layout> {
+        match family {
+            Family::Word => word().layout(),
+            Family::Nothing => nothing().layout(),
+            Family::Pair => pairs()[self.random.below(pairs().len() as u64) as usize].layout(),
+        }
+    }
+
+    pub fn rank(&mut self) -> usize {
+        self.random.below(self.ranks as u64) as usize
+    }
+
+    /// A number of elements, such that `blocks` blocks of as many do not take too long.
+    pub fn count(&mut self, blocks: usize) -> usize {
+        let count = self.random.pick(&[0, 1, 1, 2, 3, 7, 33, 200, 1000, 5000]);
+        count.min((40_000 / blocks).max(2))
+    }
+
+    /// As [`Maker::count`], for one of `blocks` blocks of different sizes.
+    pub fn counts(&mut self, blocks: usize, budget: usize) -> Vec<i64> {
+        let most = self.random.pick(&[1, 3, 20, 500]).min((40_000 / budget).max(2)) as u64;
+        (0..blocks)
+            .map(|_| if self.random.percent(20) { 0 } else { self.random.below(most + 1) as i64 })
+            .collect()
+    }
+
+    /// Places for blocks of these sizes, in any order and with gaps; and the end of the last.
+    pub fn displacements(&mut self, counts: &[i64]) -> (Vec<i64>, usize) {
+        let mut order: Vec<usize> = (0..counts.len()).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, self.random.below(i as u64 + 1) as usize);
+        }
+        let (mut places, mut next) = (vec![0; counts.len()], 0);
+        for block in order {
+            next += self.random.below(3) as i64;
+            places[block] = next;
+            next += counts[block];
+        }
+        (places, next as usize)
+    }
+
+    /// Random packed bytes of `count` elements.
+    pub fn values(&mut self, count: usize, family: Family) -> Vec<u8> {
+        (0..count * family.size()).map(|_| self.random.word() as u8).collect()
+    }
+}
+
+/// A plan for all ranks of an intracommunicator.
+pub fn plan<'s, 'c>(schedule: &'s mut Schedule, comm: &'c Comm) -> Plan<'s, 'c> {
+    Plan::new(schedule, Team::local(comm))
+}

@@ -1,0 +1,38 @@
+//! C programs of our own at several numbers of ranks.
+
+use verbena_tests::{job, program};
+
+fn passes(name: &str, ranks: &[u32]) {
+    let program = program(name);
+    for &n in ranks {
+        let ended = job(n, &program).run().ok();
+        assert!(ended.stdout.contains(&format!("{name}: ok with {n} ranks")), "{ended:?}");
+    }
+}
+
+#[test]
+fn point_to_point() {
+    passes("point", &[1, 2, 3, 4, 8]);
+}
+
+#[test]
+fn collectives() {
+    passes("collectives", &[1, 2, 3, 4, 7, 8]);
+}
+
+#[test]
+fn threads() {
+    passes("threads", &[1, 2, 4]);
+}
+
+#[test]
+fn wrong_arguments() {
+    passes("abuse", &[2, 3]);
+}
+
+#[test]
+fn sixty_four_ranks_on_few_cores_do_not_crawl() {
+    let program = program("collectives");
+    let ended = job(64, &program).arg("20").run().ok();
+    assert!(ended.stdout.contains("ok with 64 ranks"), "{ended:?}");
+}

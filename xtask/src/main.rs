@@ -1,4 +1,4 @@
-//! The development tasks: `cargo xtask NAME`.
+//! Development tasks: `cargo xtask <task>`.
 
 mod generate;
 mod peers;
@@ -6,29 +6,29 @@ mod tidy;
 
 use clap::{Parser, Subcommand};
 
+/// Development tasks of Verbena.
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "The development tasks of Verbena")]
-struct Cli {
+struct Arguments {
     #[command(subcommand)]
     task: Task,
 }
 
 #[derive(Subcommand)]
 enum Task {
-    /// Make the header, the entry points, the constants and the coverage page from the API table
+    /// Make the header, the entry points, the constants and the coverage page from the API table.
     Generate {
-        /// Write nothing; fail if a file is out of date
+        /// Write nothing; fail if a file is out of date.
         #[arg(long)]
         check: bool,
     },
-    /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena
+    /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
-    /// Check what a machine can check of the house rules (`xtask/tidy.toml`)
+    /// Check what a machine can check of the house rules (`xtask/tidy.toml`).
     Tidy,
 }
 
 fn main() -> anyhow::Result<()> {
-    match Cli::parse().task {
+    match Arguments::parse().task {
         Task::Generate { check } => generate::run(check),
         Task::Peers(args) => peers::run(&args),
         Task::Tidy => tidy::run(),

@@ -12,6 +12,7 @@ mod entry;
 
 pub mod args;
 pub mod calls;
+pub mod collectives;
 #[rustfmt::skip]
 pub mod generated;
 pub mod handles;

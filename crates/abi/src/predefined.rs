@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use verbena_mpi::errhandler::predefined;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::info::Entry;
 use verbena_mpi::{Datatype, Errhandler, Group, Info, Op};
 
 /// The predefined group of this handle: `MPI_GROUP_EMPTY`, of which no process is a member.
@@ -33,19 +32,5 @@ pub fn errhandler(handle: usize) -> Option<Arc<Errhandler>> {
 
 /// The predefined info object of this handle: `MPI_INFO_ENV` (MPI-5.0, 11.2.1).
 pub fn info(handle: usize) -> Option<Arc<Info>> {
-    (handle == mpi::MPI_INFO_ENV).then(|| Arc::new(Info::constant(environment())))
-}
-
-fn environment() -> Vec<Entry> {
-    let mut arguments = std::env::args_os().map(|argument| argument.into_encoded_bytes());
-    let command = arguments.next();
-    let arguments = arguments.collect::<Vec<_>>().join(&b' ');
-    let folder = std::env::current_dir().ok().map(|folder| folder.into_os_string().into_encoded_bytes());
-    let known = [
-        ("command", command),
-        ("argv", Some(arguments)),
-        ("arch", Some(std::env::consts::ARCH.into())),
-        ("wdir", folder),
-    ];
-    known.into_iter().filter_map(|(key, value)| Some((key.into(), value?))).collect()
+    (handle == mpi::MPI_INFO_ENV).then(|| Arc::new(Info::constant(crate::calls::info::environment())))
 }

@@ -32,19 +32,19 @@ impl Client {
                 let process = Process { rank, size, universe_size: Some(size), appnum: Some(appnum), job };
                 Ok((Client::Ours(ours::Ours::greet(link)?), process))
             }
-            Speech::Pmi2 => Client::open_pmi2(link, rank),
+            Speech::Pmi2 => Client::open_pmi2(link, rank, launched.job),
             Speech::Pmi1 => match pmi1::Pmi1::greet(link)? {
                 pmi1::Greeting::Accepted(mut client) => {
                     let process = client.process(rank, size)?;
                     Ok((Client::Pmi1(client), process))
                 }
-                pmi1::Greeting::WantsPmi2(link) => Client::open_pmi2(link, rank),
+                pmi1::Greeting::WantsPmi2(link) => Client::open_pmi2(link, rank, launched.job),
             },
         }
     }
 
-    fn open_pmi2(link: Link, rank: u32) -> Result<(Client, Process), BootError> {
-        let (client, process) = pmi2::Pmi2::greet(link, rank)?;
+    fn open_pmi2(link: Link, rank: u32, job: Option<String>) -> Result<(Client, Process), BootError> {
+        let (client, process) = pmi2::Pmi2::greet(link, rank, job)?;
         Ok((Client::Pmi2(client), process))
     }
 

@@ -3,6 +3,7 @@
 //! | variable | set by | meaning |
 //! | --- | --- | --- |
 //! | `PMI_FD`, `PMI_RANK`, `PMI_SIZE` | Hydra, `srun --mpi=pmi2`, our `mpiexec` | a connected descriptor |
+//! | `PMI_JOBID` | Slurm | the job's name, to be told back in PMI-2 |
 //! | `PMI_PORT`, `PMI_ID` | Hydra with `-pmi-port` | an address to connect to, and who we are there |
 //! | `VERBENA_LAUNCHER`, `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
 //! | `VERBENA_PMI` | the user | `1` or `2`: speak that version of PMI, without our extension |
@@ -34,6 +35,8 @@ pub struct Launched {
     pub line: Line,
     /// What to speak.
     pub speech: Speech,
+    /// `PMI_JOBID`, which Slurm's PMI-2 wants to be told back.
+    pub job: Option<String>,
 }
 
 /// How to reach the launcher.
@@ -98,15 +101,17 @@ pub fn plan(get: Lookup<'_>, is_socket: &dyn Fn(i32) -> bool) -> Result<Plan, Bo
         if !is_socket(fd) {
             return Ok(Plan::Singleton { warning: closed_descriptor(fd, rank, size) });
         }
-        return Ok(Plan::Launched(Launched {
-            line: Line::Descriptor { fd, rank, size },
-            speech: speech(get)?,
-        }));
+        return launched(get, Line::Descriptor { fd, rank, size });
     }
     if let (Some(address), Some(id)) = (get("PMI_PORT"), number(get, "PMI_ID", "a number")?) {
-        return Ok(Plan::Launched(Launched { line: Line::Port { address, id }, speech: speech(get)? }));
+        return launched(get, Line::Port { address, id });
     }
     Ok(Plan::Singleton { warning: foreign(get) })
+}
+
+fn launched(get: Lookup<'_>, line: Line) -> Result<Plan, BootError> {
+    let job = get("PMI_JOBID").filter(|job| !job.is_empty());
+    Ok(Plan::Launched(Launched { line, speech: speech(get)?, job }))
 }
 
 fn place(get: Lookup<'_>) -> Result<Option<(u32, u32)>, BootError> {
@@ -247,7 +252,7 @@ mod tests {
     fn a_descriptor_with_rank_and_size() {
         let line = Line::Descriptor { fd: 7, rank: 1, size: 2 };
         let base = [("PMI_FD", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "2")];
-        assert_eq!(with(&base).unwrap(), Plan::Launched(Launched { line, speech: Speech::Pmi1 }));
+        assert_eq!(with(&base).unwrap(), Plan::Launched(Launched { line, speech: Speech::Pmi1, job: None }));
         for (extra, speech) in [
             (vec![("VERBENA_PMI", "2")], Speech::Pmi2),
             (
@@ -267,7 +272,7 @@ mod tests {
     fn a_port_with_an_id() {
         let line = Line::Port { address: "host:99".into(), id: 3 };
         let plan = with(&[("PMI_PORT", "host:99"), ("PMI_ID", "3")]).unwrap();
-        assert_eq!(plan, Plan::Launched(Launched { line, speech: Speech::Pmi1 }));
+        assert_eq!(plan, Plan::Launched(Launched { line, speech: Speech::Pmi1, job: None }));
     }
 
     #[test]

@@ -247,6 +247,8 @@ fn lead(limit: Duration) {
 }
 
 fn follow() {
+    // SAFETY: an attribute of this process: it ends with the one that measures, however that ends.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let mut end = connect(1, std::io::stdout(), std::io::stdin().lock());
     let mut memory = vec![1u8; SIZES[SIZES.len() - 1]];
     for bytes in SIZES {

@@ -118,17 +118,20 @@ fn start_rank(
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["rank", role, &me.to_string(), &size.to_string()]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    if let Some(bytes) = file_limit {
-        let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-        // SAFETY: between fork and exec only this system call is made, which is allowed there.
+    let prepare = move || {
+        // SAFETY: system calls that touch no memory but the structure.
         unsafe {
-            command.pre_exec(move || {
-                (libc::setrlimit(libc::RLIMIT_FSIZE, &limit) == 0)
-                    .then_some(())
-                    .ok_or_else(std::io::Error::last_os_error)
-            })
-        };
-    }
+            // Ranks end with this program, however it ends.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if let Some(bytes) = file_limit {
+                let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+                libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made, which is allowed there.
+    unsafe { command.pre_exec(prepare) };
     let mut child = command.spawn().unwrap();
     let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     (child, input, BufReader::new(output))

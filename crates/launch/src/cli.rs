@@ -262,6 +262,12 @@ fn command() -> Command {
                 .value_name("FILE")
                 .help("Not supported yet"),
             flag("oversubscribe", "Accepted and ignored: more ranks than cores are always fine"),
+            Arg::new("ppn")
+                .long("ppn")
+                .visible_aliases(["perhost"])
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..))
+                .help("Accepted and ignored: all ranks are on this machine"),
             flag("allow-run-as-root", "Accepted and ignored: root may always start jobs"),
         ])
 }

@@ -277,11 +277,12 @@ impl Supervisor {
     /// After the last rank: ends leftovers, takes the last of the output, and says why the job has ended.
     fn end(&mut self) {
         leftovers::sweep(&self.watcher);
+        self.take_signals();
+        // From here on signals act as usual: if nobody reads our output, the user may still end us.
+        self.signals.before().set();
         self.drain();
         self.conclude();
         self.watcher.dismiss();
-        // From here on a signal acts as usual: whoever does not read our output may still end us.
-        self.signals.before().set();
         self.outputs.iter_mut().for_each(Stream::write_all);
         leftovers::reap_watcher(&self.watcher);
     }

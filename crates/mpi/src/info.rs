@@ -109,10 +109,9 @@ impl Info {
     }
 }
 
-/// The key without spaces around it, which MPI ignores (MPI-5.0, chapter 10).
+/// Checks a key. Spaces around it count in C; Fortran's bindings strip them (MPI-5.0, chapter 10).
 fn valid_key(key: &[u8]) -> Result<&[u8]> {
-    let trimmed = key.trim_ascii();
-    if trimmed.is_empty() || trimmed.len() >= KEY_BYTES_MAX { Err(bad_key(trimmed)) } else { Ok(trimmed) }
+    if key.is_empty() || key.len() >= KEY_BYTES_MAX { Err(bad_key(key)) } else { Ok(key) }
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -122,7 +121,7 @@ fn shown(bytes: &[u8]) -> String {
 #[cold]
 fn bad_key(key: &[u8]) -> Error {
     let (what, cause) = match key.len() {
-        0 => ("an info key is empty".to_string(), "the key was not set, or has only spaces"),
+        0 => ("an info key is empty".to_string(), "the key was not set"),
         n => (format!("an info key of {n} bytes is too long"), "the text is a value, or was not terminated"),
     };
     let on = format!("the key \"{}\"", shown(&key[..key.len().min(64)]));

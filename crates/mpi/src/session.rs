@@ -30,7 +30,12 @@ impl Session {
     /// hints.
     pub fn new(errhandler: Arc<Errhandler>, hints: Info) -> Result<Session> {
         errhandler.check(Kind::Session)?;
-        Ok(Session { errhandling: Handling::new(errhandler), hints, handle: AtomicUsize::new(0), buffered: BufferedSends::new() })
+        Ok(Session {
+            errhandling: Handling::new(errhandler),
+            hints,
+            handle: AtomicUsize::new(0),
+            buffered: BufferedSends::new(),
+        })
     }
 
     /// Its buffer for buffered sends (MPI-5.0, 3.6).

@@ -89,14 +89,20 @@ fn is_word(text: &str, at: usize, len: usize) -> bool {
 }
 
 fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Result<String> {
-    let body = function.body();
+    let body = body_of(function, large, bodies);
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
-        (Some(module), None) => Ok(checked(function, name, large, &signature, module)),
+        (Some(module), None) => Ok(checked(function, name, large, &signature, &format!("{module}::{body}"))),
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
         (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) }}\n")),
         (None, Some(_)) => bail!("MPI_{} returns no error code, so it must have a body", function.name),
     }
+}
+
+/// The large form has a body of its own if there is one with `_c` at the end of its name.
+fn body_of(function: &Function, large: bool, bodies: &Bodies) -> String {
+    let own = format!("{}_c", function.body());
+    if large && bodies.module(&own).is_some() { own } else { function.body() }
 }
 
 fn signature(function: &Function, large: bool) -> String {
@@ -105,7 +111,7 @@ fn signature(function: &Function, large: bool) -> String {
 }
 
 /// An entry point that returns an error code.
-fn checked(function: &Function, name: &str, large: bool, signature: &str, module: &str) -> String {
+fn checked(function: &Function, name: &str, large: bool, signature: &str, body: &str) -> String {
     let conversions: Vec<Conversion> =
         function.parameters.iter().map(|p| convert(function, p, large)).collect();
     let arguments: Vec<&str> = conversions.iter().map(|c| c.argument.as_str()).collect();
@@ -118,7 +124,7 @@ fn checked(function: &Function, name: &str, large: bool, signature: &str, module
             writeln!(text, "        {}", conversion.statement).expect("writing to a string");
         }
     }
-    let call = format!("calls::{module}::{}({})?", function.body(), arguments.join(", "));
+    let call = format!("calls::{body}({})?", arguments.join(", "));
     write!(text, "        {call}\n    }}\n}}\n").expect("writing to a string");
     text
 }

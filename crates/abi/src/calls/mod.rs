@@ -8,14 +8,37 @@
 
 // A body takes raw pointers only from its entry point, under the promise that stands there.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]
+//! the large-count form, unless a body with `_c` at the end of its name serves the latter. It returns
+//! `verbena_mpi::Result<()>`, or `Result<(), report::Failed>` where the error belongs to another object than
+//! the one that the API table names. The generator finds bodies by scanning the files here for
+//! `pub fn name(`.
 
 pub mod abi;
 pub mod address;
 pub mod buffered;
 pub mod clock;
+pub mod collective;
 pub mod completion;
+pub mod datatype;
+pub mod elements;
+pub mod envelope;
+pub mod extent;
 pub mod handle;
 pub mod init;
+pub mod op;
+pub mod pack;
+pub mod nonblocking;
+pub mod persistent;
 pub mod point;
+pub mod removed;
 pub mod request;
 pub mod status;
+
+pub mod attribute;
+pub mod comm;
+pub mod environment;
+pub mod errhandler;
+pub mod error;
+pub mod group;
+pub mod info;
+pub mod session;

@@ -1,6 +1,6 @@
 //! Statuses: reading and setting their fields (MPI-5.0, 3.2.5 and 13.3). Counts in elements are with datatypes.
 
-use crate::args::InOut;
+use crate::args::{InOut, Out};
 use crate::status::Status;
 use std::ffi::c_int;
 use verbena_mpi::Result;
@@ -31,4 +31,22 @@ pub fn status_set_tag(status: InOut<Status>, tag: c_int) -> Result<()> {
 /// `MPI_Status_set_error`.
 pub fn status_set_error(status: InOut<Status>, error: c_int) -> Result<()> {
     change(status, |status| status.MPI_ERROR = error)
+}
+
+/// `MPI_Status_get_source`.
+pub fn status_get_source(status: &Status, source: Out<c_int>) -> Result<()> {
+    source.set(status.MPI_SOURCE);
+    Ok(())
+}
+
+/// `MPI_Status_get_tag`.
+pub fn status_get_tag(status: &Status, tag: Out<c_int>) -> Result<()> {
+    tag.set(status.MPI_TAG);
+    Ok(())
+}
+
+/// `MPI_Status_get_error`.
+pub fn status_get_error(status: &Status, error: Out<c_int>) -> Result<()> {
+    error.set(status.MPI_ERROR);
+    Ok(())
 }

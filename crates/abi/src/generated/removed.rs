@@ -4,7 +4,7 @@
 use crate::args::{Address, Out};
 use crate::generated::types::*;
 use crate::report::Owner;
-use crate::{calls, state};
+use crate::{args, calls, handles, state};
 use std::ffi::{c_int, c_void};
 
 entry! {
@@ -17,20 +17,98 @@ entry! {
     }
 }
 
-missing! { MPI_Type_hindexed PMPI_Type_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) }
+entry! {
+    MPI_Type_hindexed PMPI_Type_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype)
+    Owner::None => {
+        state::running()?;
+        let count = args::elements(count)?;
+        let oldtype = handles::DATATYPES.get(oldtype)?;
+        let newtype = Out::new(newtype)?;
+        let array_of_blocklengths = args::slice(array_of_blocklengths, i64::from(count))?;
+        let array_of_displacements = args::numbers(array_of_displacements, i64::from(count))?;
+        calls::removed::type_hindexed(count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)?
+    }
+}
 
-missing! { MPI_Type_hvector PMPI_Type_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) }
+entry! {
+    MPI_Type_hvector PMPI_Type_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype)
+    Owner::None => {
+        state::running()?;
+        let count = args::elements(count)?;
+        let blocklength = args::elements(blocklength)?;
+        let oldtype = handles::DATATYPES.get(oldtype)?;
+        let newtype = Out::new(newtype)?;
+        calls::removed::type_hvector(count, blocklength, stride, &oldtype, newtype)?
+    }
+}
 
-missing! { MPI_Type_struct PMPI_Type_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) }
+entry! {
+    MPI_Type_struct PMPI_Type_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype)
+    Owner::None => {
+        state::running()?;
+        let count = args::elements(count)?;
+        let newtype = Out::new(newtype)?;
+        let array_of_blocklengths = args::slice(array_of_blocklengths, i64::from(count))?;
+        let array_of_displacements = args::numbers(array_of_displacements, i64::from(count))?;
+        let array_of_types = args::datatypes(array_of_types, i64::from(count))?;
+        calls::removed::type_struct(count, array_of_blocklengths, array_of_displacements, &array_of_types, newtype)?
+    }
+}
 
-missing! { MPI_Type_extent PMPI_Type_extent(datatype: MPI_Datatype, extent: *mut MPI_Aint) }
+entry! {
+    MPI_Type_extent PMPI_Type_extent(datatype: MPI_Datatype, extent: *mut MPI_Aint)
+    Owner::None => {
+        state::running()?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let extent = Out::new(extent)?;
+        calls::removed::type_extent(&datatype, extent)?
+    }
+}
 
-missing! { MPI_Type_lb PMPI_Type_lb(datatype: MPI_Datatype, displacement: *mut MPI_Aint) }
+entry! {
+    MPI_Type_lb PMPI_Type_lb(datatype: MPI_Datatype, displacement: *mut MPI_Aint)
+    Owner::None => {
+        state::running()?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let displacement = Out::new(displacement)?;
+        calls::removed::type_lb(&datatype, displacement)?
+    }
+}
 
-missing! { MPI_Type_ub PMPI_Type_ub(datatype: MPI_Datatype, displacement: *mut MPI_Aint) }
+entry! {
+    MPI_Type_ub PMPI_Type_ub(datatype: MPI_Datatype, displacement: *mut MPI_Aint)
+    Owner::None => {
+        state::running()?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let displacement = Out::new(displacement)?;
+        calls::removed::type_ub(&datatype, displacement)?
+    }
+}
 
-missing! { MPI_Errhandler_create PMPI_Errhandler_create(handler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_create PMPI_Errhandler_create(handler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler)
+    Owner::None => {
+        let errhandler = Out::new(errhandler)?;
+        calls::errhandler::errhandler_create(handler_fn, errhandler)?
+    }
+}
 
-missing! { MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler)
+    Owner::Comm(comm) => {
+        state::running()?;
+        let comm = handles::COMMS.get(comm)?;
+        let errhandler = Out::new(errhandler)?;
+        calls::errhandler::errhandler_get(&comm, errhandler)?
+    }
+}
 
-missing! { MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler) }
+entry! {
+    MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler)
+    Owner::Comm(comm) => {
+        state::running()?;
+        let comm = handles::COMMS.get(comm)?;
+        let errhandler = handles::ERRHANDLERS.get(errhandler)?;
+        calls::errhandler::errhandler_set(&comm, &errhandler)?
+    }
+}

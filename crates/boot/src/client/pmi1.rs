@@ -6,6 +6,9 @@ use crate::error::BootError;
 use crate::link::Link;
 use crate::wire::{Message, shorten};
 
+/// The longest line that every launcher takes, in bytes.
+const LINE_LENGTH_MAX: usize = 1000;
+
 /// A launcher that accepted PMI-1.
 #[derive(Debug)]
 pub struct Pmi1 {
@@ -80,8 +83,11 @@ impl Pmi1 {
 
 impl KeyValues for Pmi1 {
     fn value_length_max(&self) -> usize {
-        // The limit may count a closing zero byte.
-        self.value_length_max.saturating_sub(1)
+        // Launchers read a line of PMI-1 into 1024 bytes, whatever limits they tell for its parts (Slurm
+        // 22.05 tells 1024 for the value alone). Room for the words around the value, and for the key.
+        let line_room = LINE_LENGTH_MAX.saturating_sub(self.space.len() + 80);
+        // The limit told may count a closing zero byte.
+        self.value_length_max.saturating_sub(1).min(line_room)
     }
 
     fn next_round(&mut self) -> u32 {

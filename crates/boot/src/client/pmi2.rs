@@ -19,12 +19,14 @@ pub struct Pmi2 {
 
 impl Pmi2 {
     /// Offers PMI-2, by a PMI-1 line as the protocol demands, and learns what this process is.
-    pub fn greet(mut link: Link, rank: u32) -> Result<(Pmi2, Process), BootError> {
+    pub fn greet(mut link: Link, rank: u32, job: Option<String>) -> Result<(Pmi2, Process), BootError> {
         link.dialect = Dialect::One;
         link.ask(&Message::new("init").with("pmi_version", 2).with("pmi_subversion", 0), "response_to_init")?;
         link.dialect = Dialect::Two;
-        // No `pmijobid`: Hydra's proxy aborts on an empty one.
-        let greeting = Message::new("fullinit").with("pmirank", rank).with("threaded", "FALSE");
+        // Slurm demands its job id; Hydra, which gives none, aborts on an empty one.
+        let greeting = Message::new("fullinit");
+        let greeting = job.into_iter().fold(greeting, |greeting, job| greeting.with("pmijobid", job));
+        let greeting = greeting.with("pmirank", rank).with("threaded", "FALSE");
         let answer = link.ask(&greeting, "fullinit-response")?;
         let (rank, size) = (demand(&answer, "rank")?, demand(&answer, "size")?);
         let job = link.ask(&Message::new("job-getid"), "job-getid-response")?;

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `exchange` | what making communicators asks of the collectives |
 //! | `words` | numbers and lists as bytes, for those exchanges |
-//! | `dup` | duplication, blocking and not |
+//! | `dup` | duplication |
+//! | `idup` | the nonblocking form as a task |
 //! | `make` | communicators from groups and by splitting |
 //! | `inter` | intercommunicators: making, merging, exchanges between the two sides |
 //! | `from_group` | communicators without a parent (sessions) |
@@ -13,13 +14,14 @@
 pub mod dup;
 pub mod exchange;
 pub mod from_group;
+pub mod idup;
 mod inter;
 mod make;
 mod split_type;
 mod words;
 
 pub use exchange::Exchange;
-pub use split_type::{Guide, SplitType};
+pub use split_type::{Guide, SHARED_MEMORY, SplitType};
 
 use crate::attribute::Attributes;
 use crate::bsend::BufferedSends;

@@ -90,9 +90,10 @@ where
     let mut chart = ChartBuilder::on(panel)
         .caption(title, ("sans-serif", 18))
         .margin(12)
+        .margin_right(40)
         .x_label_area_size(40)
         .y_label_area_size(70)
-        .build_cartesian_2d((x_min..x_max).log_scale().base(2.0), (y_min..y_max).log_scale())?;
+        .build_cartesian_2d((x_min..x_max).log_scale().base(2.0), (y_min..y_max).log_scale().base(2.0))?;
     chart
         .configure_mesh()
         .x_desc("message size")

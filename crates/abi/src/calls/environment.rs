@@ -1,0 +1,137 @@
+//! The environment: versions, names, memory (MPI-5.0, 9.1, 9.2).
+
+use crate::args::{Out, OutString};
+use crate::calls::info::publish;
+use crate::generated::types::{MPI_Aint, MPI_Info};
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::{Error, Info, Result};
+
+/// Alignment of allocated memory in bytes, if the program does not ask for more: a cache line.
+const ALIGNMENT: usize = 64;
+
+/// `MPI_Get_version` (9.1.1).
+pub fn get_version(version: Out<'_, c_int>, subversion: Out<'_, c_int>) -> Result<()> {
+    version.set(5);
+    subversion.set(0);
+    Ok(())
+}
+
+/// `MPI_Get_library_version` (9.1.1).
+pub fn get_library_version(version: OutString<'_>, resultlen: Out<'_, c_int>) -> Result<()> {
+    let text = concat!("Verbena ", env!("CARGO_PKG_VERSION"), ", MPI 5.0, standard ABI 1.0");
+    resultlen.set(version.set(text) as c_int);
+    Ok(())
+}
+
+/// `MPI_Get_processor_name` (9.1.2): the host's name.
+pub fn get_processor_name(name: OutString<'_>, resultlen: Out<'_, c_int>) -> Result<()> {
+    resultlen.set(name.set(host_name()) as c_int);
+    Ok(())
+}
+
+/// `MPI_Get_hw_resource_info` (9.1.2): whether the process is restricted to a resource, by its name. One kind
+/// is known, the memory that a node's processes share, and no process leaves its node.
+pub fn get_hw_resource_info(hw_info: Out<'_, MPI_Info>) -> Result<()> {
+    let info = Info::new();
+    info.set(b"mpi_shared_memory", b"true")?;
+    publish(info, hw_info)
+}
+
+fn system_name() -> libc::utsname {
+    // SAFETY: all bytes zero is a valid value of this struct of byte arrays.
+    let mut name: libc::utsname = unsafe { std::mem::zeroed() };
+    // SAFETY: the place for the answer is ours. The call can only fail for a bad address.
+    unsafe { libc::uname(&mut name) };
+    name
+}
+
+fn text(field: &[c_char]) -> Vec<u8> {
+    field.iter().take_while(|&&byte| byte != 0).map(|&byte| byte as u8).collect()
+}
+
+/// The name of this host.
+pub(super) fn host_name() -> Vec<u8> {
+    text(&system_name().nodename)
+}
+
+/// The architecture of this host: `x86_64`.
+pub(super) fn architecture() -> Vec<u8> {
+    text(&system_name().machine)
+}
+
+/// A number of this node, unlike other nodes': from its name and the running kernel's identity. Containers of
+/// a machine have names of their own, and may be unable to share memory, so they count as nodes.
+pub(super) fn node() -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    // DefaultHasher::new() is the same function in every process.
+    let mut hasher = DefaultHasher::new();
+    host_name().hash(&mut hasher);
+    std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// `MPI_Alloc_mem` (9.2).
+pub fn alloc_mem(size: MPI_Aint, info: Option<&Arc<Info>>, baseptr: *mut c_void) -> Result<()> {
+    let bytes = usize::try_from(size).map_err(|_| negative_size(size))?;
+    if baseptr.is_null() {
+        return Err(null_place());
+    }
+    let mut memory = std::ptr::null_mut();
+    // SAFETY: the place for the address is ours; the alignment is a power of two and a multiple of a pointer's.
+    let failed = unsafe { libc::posix_memalign(&mut memory, alignment(info)?, bytes.max(1)) };
+    if failed != 0 {
+        return Err(no_memory(bytes));
+    }
+    // SAFETY: the program passes the address of a pointer as `void *` (MPI-5.0, 9.2).
+    unsafe { baseptr.cast::<*mut c_void>().write_unaligned(memory) };
+    Ok(())
+}
+
+/// What the hint `mpi_minimum_memory_alignment` asks for, at least a cache line.
+fn alignment(info: Option<&Arc<Info>>) -> Result<usize> {
+    let hint = info.map(|info| info.get(b"mpi_minimum_memory_alignment")).transpose()?.flatten();
+    let asked = hint.and_then(|hint| String::from_utf8(hint).ok()?.trim().parse::<usize>().ok());
+    Ok(asked.filter(|asked| asked.is_power_of_two()).map_or(ALIGNMENT, |asked| asked.max(ALIGNMENT)))
+}
+
+/// `MPI_Free_mem` (9.2).
+pub fn free_mem(base: *mut c_void) -> Result<()> {
+    // SAFETY: the program passes what `MPI_Alloc_mem` gave it, or null (MPI-5.0, 9.2).
+    unsafe { libc::free(base) };
+    Ok(())
+}
+
+#[cold]
+fn negative_size(size: MPI_Aint) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "the size of memory to allocate is negative",
+        format!("{size} bytes"),
+        "the size was computed in a type that is too small",
+        "compute it as MPI_Aint",
+    )
+}
+
+#[cold]
+fn null_place() -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "there is no place for the address of the allocated memory",
+        "the argument baseptr, which is null",
+        "the pointer itself was passed instead of its address",
+        "pass the address of a pointer",
+    )
+}
+
+#[cold]
+fn no_memory(bytes: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_NO_MEM,
+        format!("{bytes} bytes of memory cannot be allocated"),
+        "this process",
+        "the memory of the machine or a limit (ulimit -v, a cgroup) is used up",
+        "allocate less, or raise the limit",
+    )
+}

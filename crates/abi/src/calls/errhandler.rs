@@ -1,0 +1,172 @@
+//! Error handlers (MPI-5.0, 9.3).
+
+use crate::args::{InOut, Out};
+use crate::generated::types::*;
+use crate::handles::{ERRHANDLERS, File, Win};
+use crate::report::{Failed, handle_error};
+use std::ffi::c_int;
+use std::sync::Arc;
+use verbena_mpi::codes::REGISTRY;
+use verbena_mpi::errhandler::{Action, Callback, Kind};
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::{Comm, Errhandler, Error, Result, Session};
+
+/// The C type of all error handler functions: they differ in names only, handles being pointer-sized.
+type Function = Option<unsafe extern "C" fn(*mut usize, *mut c_int, ...)>;
+
+/// An error handler of the program; the null pointer is `MPI_ERR_ARG`.
+fn create(kind: Kind, function: Function, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
+    let function = function.ok_or_else(no_function)?;
+    let callback: Callback = Box::new(move |mut handle, mut code| {
+        // SAFETY: the program's function, of this type (MPI-5.0, 9.3.1); the places for arguments are ours.
+        unsafe { function(&mut handle, &mut code) }
+    });
+    hand_out(&Arc::new(Errhandler::new(Action::Call(kind, callback))), errhandler)
+}
+
+/// Gives the program a handle of an error handler: always the same one, until it freed it as often as it got it.
+fn hand_out(errhandler: &Arc<Errhandler>, handle: Out<'_, MPI_Errhandler>) -> Result<()> {
+    handle.set(match errhandler.action() {
+        Action::AreFatal => mpi::MPI_ERRORS_ARE_FATAL,
+        Action::Abort => mpi::MPI_ERRORS_ABORT,
+        Action::Return => mpi::MPI_ERRORS_RETURN,
+        Action::Call(..) => errhandler.hand_out(|| ERRHANDLERS.insert(errhandler.clone())),
+    });
+    Ok(())
+}
+
+/// The program itself raises `code` on an object (9.3.6).
+fn call(
+    errhandler: &Errhandler,
+    handle: usize,
+    code: c_int,
+    function: &str,
+) -> std::result::Result<(), Failed> {
+    handle_error(errhandler, handle, code, || {
+        let text = REGISTRY.string(code).unwrap_or_default();
+        format!("the program called {function} with error code {code} ({})", String::from_utf8_lossy(&text))
+    });
+    Ok(())
+}
+
+/// `MPI_Errhandler_free`. A predefined handle may be freed, too, since `get` calls hand it out.
+pub fn errhandler_free(errhandler: InOut<'_, MPI_Errhandler>) -> Result<()> {
+    let handle = errhandler.get();
+    let object = ERRHANDLERS.get(handle)?.clone();
+    if !ERRHANDLERS.is_predefined(handle) {
+        object.take_back(|| drop(ERRHANDLERS.remove(handle)));
+    }
+    errhandler.set(mpi::MPI_ERRHANDLER_NULL);
+    Ok(())
+}
+
+/// `MPI_Comm_create_errhandler`.
+pub fn comm_create_errhandler(
+    comm_errhandler_fn: MPI_Comm_errhandler_function,
+    errhandler: Out<'_, MPI_Errhandler>,
+) -> Result<()> {
+    create(Kind::Comm, comm_errhandler_fn, errhandler)
+}
+
+/// `MPI_Comm_set_errhandler`.
+pub fn comm_set_errhandler(comm: &Arc<Comm>, errhandler: &Arc<Errhandler>) -> Result<()> {
+    comm.set_errhandler(errhandler.clone())
+}
+
+/// `MPI_Comm_get_errhandler`.
+pub fn comm_get_errhandler(comm: &Arc<Comm>, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
+    hand_out(&comm.errhandler(), errhandler)
+}
+
+/// `MPI_Comm_call_errhandler`.
+pub fn comm_call_errhandler(comm: &Arc<Comm>, errorcode: c_int) -> std::result::Result<(), Failed> {
+    call(&comm.errhandler(), comm.handle(), errorcode, "MPI_Comm_call_errhandler")
+}
+
+/// `MPI_Errhandler_create` (removed in MPI-3.0).
+pub fn errhandler_create(
+    handler_fn: MPI_Comm_errhandler_function,
+    errhandler: Out<'_, MPI_Errhandler>,
+) -> Result<()> {
+    comm_create_errhandler(handler_fn, errhandler)
+}
+
+/// `MPI_Errhandler_set` (removed in MPI-3.0).
+pub fn errhandler_set(comm: &Arc<Comm>, errhandler: &Arc<Errhandler>) -> Result<()> {
+    comm_set_errhandler(comm, errhandler)
+}
+
+/// `MPI_Errhandler_get` (removed in MPI-3.0).
+pub fn errhandler_get(comm: &Arc<Comm>, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
+    comm_get_errhandler(comm, errhandler)
+}
+
+/// `MPI_Session_create_errhandler`.
+pub fn session_create_errhandler(
+    session_errhandler_fn: MPI_Session_errhandler_function,
+    errhandler: Out<'_, MPI_Errhandler>,
+) -> Result<()> {
+    create(Kind::Session, session_errhandler_fn, errhandler)
+}
+
+/// `MPI_Session_set_errhandler`.
+pub fn session_set_errhandler(session: &Arc<Session>, errhandler: &Arc<Errhandler>) -> Result<()> {
+    session.set_errhandler(errhandler.clone())
+}
+
+/// `MPI_Session_get_errhandler`.
+pub fn session_get_errhandler(session: &Arc<Session>, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
+    hand_out(&session.errhandler(), errhandler)
+}
+
+/// `MPI_Session_call_errhandler`.
+pub fn session_call_errhandler(session: &Arc<Session>, errorcode: c_int) -> std::result::Result<(), Failed> {
+    call(&session.errhandler(), session.handle(), errorcode, "MPI_Session_call_errhandler")
+}
+
+/// `MPI_Win_create_errhandler`.
+pub fn win_create_errhandler(
+    win_errhandler_fn: MPI_Win_errhandler_function,
+    errhandler: Out<'_, MPI_Errhandler>,
+) -> Result<()> {
+    create(Kind::Win, win_errhandler_fn, errhandler)
+}
+
+/// `MPI_Win_set_errhandler`: there are no windows yet, so no call gets here.
+pub fn win_set_errhandler(win: &Arc<Win>, _errhandler: &Arc<Errhandler>) -> Result<()> {
+    match **win {}
+}
+
+/// `MPI_Win_get_errhandler`: as [`win_set_errhandler`].
+pub fn win_get_errhandler(win: &Arc<Win>, _errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
+    match **win {}
+}
+
+/// `MPI_Win_call_errhandler`: as [`win_set_errhandler`].
+pub fn win_call_errhandler(win: &Arc<Win>, _errorcode: c_int) -> Result<()> {
+    match **win {}
+}
+
+/// `MPI_File_create_errhandler`.
+pub fn file_create_errhandler(
+    file_errhandler_fn: MPI_File_errhandler_function,
+    errhandler: Out<'_, MPI_Errhandler>,
+) -> Result<()> {
+    create(Kind::File, file_errhandler_fn, errhandler)
+}
+
+/// `MPI_File_call_errhandler`: there are no files yet, so no call gets here.
+pub fn file_call_errhandler(fh: &Arc<File>, _errorcode: c_int) -> Result<()> {
+    match **fh {}
+}
+
+#[cold]
+fn no_function() -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "an error handler needs a function",
+        "the function argument, which is null",
+        "the function's pointer was not set",
+        "pass a function, or use MPI_ERRORS_RETURN or MPI_ERRORS_ARE_FATAL",
+    )
+}

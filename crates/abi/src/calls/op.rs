@@ -1,0 +1,117 @@
+//! Reduction operations (MPI-5.0, 6.9).
+
+use super::datatype::lasting_handle;
+use crate::args::{self, Address, Form, InOut, Out, OutFlag};
+use crate::generated::types::{MPI_Count, MPI_Op, MPI_User_function, MPI_User_function_c};
+use crate::handles::{DATATYPES, OPS};
+use std::ffi::c_int;
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::memory::Region;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::op::Function;
+use verbena_mpi::{Datatype, Error, Op, Result};
+
+/// `MPI_Op_create`.
+pub fn op_create(
+    user_fn: Form<MPI_User_function, MPI_User_function_c>,
+    commute: bool,
+    op: Out<'_, MPI_Op>,
+) -> Result<()> {
+    let function = match user_fn {
+        Form::Int(function) => int_function(function)?,
+        Form::Large(function) => large_function(function)?,
+    };
+    op.set(OPS.insert(Arc::new(Op::user(function, commute))));
+    Ok(())
+}
+
+/// Wraps a function that takes an `int` count: longer vectors come in pieces.
+fn int_function(function: MPI_User_function) -> Result<Function> {
+    let function = function.ok_or_else(no_function)?;
+    Ok(Box::new(move |input, inout, count, datatype| {
+        let mut done = 0;
+        while done < count {
+            let mut piece = (count - done).min(c_int::MAX.into()) as c_int;
+            let offset = done as isize * datatype.extent();
+            let [input, inout] =
+                [input, inout].map(|r: Region| (r.address() as *mut u8).wrapping_offset(offset));
+            with_handle(datatype, |mut handle| {
+                // SAFETY: the program promises that its function reduces vectors of this datatype; the
+                // operands hold `piece` elements from these origins on.
+                unsafe { function(input.cast(), inout.cast(), &mut piece, &mut handle) }
+            });
+            done += i64::from(piece.max(1));
+        }
+    }))
+}
+
+/// Wraps a function that takes an `MPI_Count`.
+fn large_function(function: MPI_User_function_c) -> Result<Function> {
+    let function = function.ok_or_else(no_function)?;
+    Ok(Box::new(move |input, inout, count, datatype| {
+        let (input, inout) = (input.address() as *mut u8, inout.address() as *mut u8);
+        let mut count: MPI_Count = count;
+        with_handle(datatype, |mut handle| {
+            // SAFETY: as in `int_function`.
+            unsafe { function(input.cast(), inout.cast(), &mut count, &mut handle) }
+        });
+    }))
+}
+
+/// Calls `f` with a handle of the datatype: that of a predefined one, or one that lasts for the call, since
+/// the program may have freed its own while the reduction was under way.
+fn with_handle(datatype: &Arc<Datatype>, f: impl FnOnce(usize)) {
+    if let Some(handle) = lasting_handle(datatype) {
+        return f(handle);
+    }
+    let handle = DATATYPES.insert(datatype.clone());
+    f(handle);
+    // A function that freed its argument, against the rules, has done this already.
+    let _ = DATATYPES.remove(handle);
+}
+
+/// `MPI_Op_free`. Operations under way keep it until they end.
+pub fn op_free(op: InOut<'_, MPI_Op>) -> Result<()> {
+    OPS.remove(op.get())?;
+    op.set(mpi::MPI_OP_NULL);
+    Ok(())
+}
+
+/// `MPI_Op_commutative`.
+pub fn op_commutative(op: &Arc<Op>, commute: OutFlag<'_>) -> Result<()> {
+    commute.set(op.is_commutative());
+    Ok(())
+}
+
+/// `MPI_Reduce_local`.
+pub fn reduce_local(
+    inbuf: Address,
+    inoutbuf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    op: &Arc<Op>,
+) -> Result<()> {
+    op.check(datatype)?;
+    let (input, inout) = (origins(inbuf, count, datatype)?, origins(inoutbuf, count, datatype)?);
+    op.apply(input, inout, count as usize, datatype)
+}
+
+/// The origins of the elements, after the checks of a buffer.
+fn origins(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Region> {
+    args::buffer(address, count, datatype)?;
+    // SAFETY: the program promises these elements for the length of the call.
+    let elements = unsafe { Elements::new(address.pointer().cast(), datatype.layout()) };
+    Ok(elements.origins(count as usize))
+}
+
+#[cold]
+fn no_function() -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "an operation needs a function",
+        "a null function pointer",
+        "the variable was not set",
+        "pass the address of a function of the type MPI_User_function",
+    )
+}

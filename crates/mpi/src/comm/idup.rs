@@ -1,0 +1,60 @@
+//! Nonblocking duplication (`MPI_Comm_idup`): the exchange of [`super::dup`] as a schedule that progress runs.
+
+use super::Comm;
+use crate::coll::Collective;
+use crate::coll::algorithms::bcast;
+use crate::coll::plan::{Plan, Team};
+use crate::error::Result;
+use crate::process::Process;
+use crate::request::{Active, Outcome};
+use crate::task::Task;
+use std::sync::Arc;
+use verbena_channel::memory::{Buffer, Region};
+
+/// Bytes of one side's offer.
+const OFFER_BYTES: usize = 16;
+
+/// A duplicate that waits for its contexts.
+struct Duplication {
+    parent: Arc<Comm>,
+    new: Arc<Comm>,
+    /// The offers of both sides, the own one first; its memory belongs to the schedule.
+    offers: Region,
+    collective: Box<Collective>,
+}
+
+/// Starts the exchange that gives `new`, made by [`Comm::dup_begin`] of `parent`, its contexts. All members
+/// of `parent` start it, in the order of its collectives.
+pub fn start(process: &Process, parent: Arc<Comm>, new: Arc<Comm>) -> Active {
+    let mut collective = Collective::on(&parent);
+    let mut plan = Plan::new(collective.schedule(), Team::local(&parent));
+    let offers = plan.temporary(2 * OFFER_BYTES);
+    if parent.rank() == 0 {
+        let offer = parent.offer(&|| process.new_context());
+        offers.bytes_mut().copy_from_slice(&[&offer[..], &offer[..]].concat());
+    }
+    let [ours, theirs] = [0, OFFER_BYTES].map(|at| Buffer::Contiguous(offers.part(at, OFFER_BYTES)));
+    if parent.is_inter() && parent.rank() == 0 {
+        let mut across = plan.among(Team::remote(&parent));
+        across.exchange(0, ours, 0, theirs);
+        across.fence();
+    }
+    bcast::binomial(&mut plan, Buffer::Contiguous(offers), 0);
+    let task = Duplication { parent, new, offers, collective };
+    let running = process.tasks().start(process, Box::new(task));
+    match running.is_done() {
+        true => Active::Done(Outcome { error: running.outcome().err(), ..Outcome::EMPTY }),
+        false => Active::Task(running),
+    }
+}
+
+impl Task for Duplication {
+    fn advance(&mut self, mut process: &Process) -> Result<bool> {
+        if !self.collective.advance(&mut process, None)? {
+            return Ok(false);
+        }
+        let (ours, theirs) = self.offers.bytes().split_at(OFFER_BYTES);
+        self.new.settle(&self.parent.agreed(ours, theirs)?)?;
+        Ok(true)
+    }
+}

@@ -59,7 +59,7 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// What `mpiexec` tells the ranks; nobody else sets these.
+/// What is not for users: mostly what `mpiexec` tells the ranks.
 #[cfg(test)]
 const INTERNAL: &[&str] =
     &["VERBENA_LAUNCHER", "VERBENA_JOB", "VERBENA_APPNUM", "VERBENA_LOCAL_RANK", "VERBENA_LOCAL_SIZE"];

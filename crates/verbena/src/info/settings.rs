@@ -61,8 +61,15 @@ const SETTINGS: &[Setting] = &[
 
 /// What is not for users: mostly what `mpiexec` tells the ranks.
 #[cfg(test)]
-const INTERNAL: &[&str] =
-    &["VERBENA_LAUNCHER", "VERBENA_JOB", "VERBENA_APPNUM", "VERBENA_LOCAL_RANK", "VERBENA_LOCAL_SIZE"];
+const INTERNAL: &[&str] = &[
+    "VERBENA_LAUNCHER",
+    "VERBENA_JOB",
+    "VERBENA_APPNUM",
+    "VERBENA_LOCAL_RANK",
+    "VERBENA_LOCAL_SIZE",
+    // The simulator is a tool of the tests, in a crate of its own.
+    "VERBENA_SIM_SEED",
+];
 
 /// Every setting and its value.
 pub fn describe(get: &dyn Fn(&str) -> Option<String>) -> Vec<Value> {

@@ -33,6 +33,7 @@ impl Table {
 impl Maker<'_> {
     pub fn barrier(&mut self) -> Job {
         let mut job = Job::new("barrier".into());
+        job.is_barrier = true;
         (0..self.ranks)
             .for_each(|_| job.part(Vec::new(), |schedule, comm| operations::barrier(schedule, comm)));
         job

@@ -19,6 +19,7 @@ pub mod request;
 pub mod session;
 pub mod startup;
 pub mod task;
+pub mod topology;
 
 pub use comm::Comm;
 pub use datatype::Datatype;

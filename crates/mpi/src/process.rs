@@ -5,6 +5,7 @@
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
 use crate::task::TaskList;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -81,12 +82,16 @@ impl Process {
     /// A new `MPI_COMM_WORLD`.
     pub fn world(&self) -> Comm {
         let members = (0..self.size).collect();
-        Comm::new(WORLD_CONTEXT, Arc::new(crate::Group::new(members, self.me)), None)
+        let comm = Comm::new(WORLD_CONTEXT, Arc::new(crate::Group::new(members, self.me)), None);
+        comm.predefine(mpi::MPI_COMM_WORLD, "MPI_COMM_WORLD");
+        comm
     }
 
     /// A new `MPI_COMM_SELF`.
     pub fn own(&self) -> Comm {
-        Comm::new(SELF_CONTEXT, Arc::new(crate::Group::new(vec![self.me], self.me)), None)
+        let comm = Comm::new(SELF_CONTEXT, Arc::new(crate::Group::new(vec![self.me], self.me)), None);
+        comm.predefine(mpi::MPI_COMM_SELF, "MPI_COMM_SELF");
+        comm
     }
 
     /// A context that no other communicator has, anywhere in the job: this process's number and a count.

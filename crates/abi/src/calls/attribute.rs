@@ -13,7 +13,7 @@ use verbena_mpi::attribute::{
 };
 use verbena_mpi::codes::REGISTRY;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Class, Comm, Error, Result};
+use verbena_mpi::{Class, Comm, Datatype, Error, Result};
 
 /// The C type of all copy callbacks: they differ in names only, handles being pointer-sized.
 type CopyFunction =
@@ -218,6 +218,28 @@ pub fn type_create_keyval(
 /// `MPI_Type_free_keyval`.
 pub fn type_free_keyval(type_keyval: InOut<'_, c_int>) -> Result<()> {
     free(&TYPE_KEYVALS, type_keyval)
+}
+
+/// `MPI_Type_set_attr`.
+pub fn type_set_attr(datatype: &Arc<Datatype>, type_keyval: c_int, attribute_val: *mut c_void) -> Result<()> {
+    let key = TYPE_KEYVALS.get(type_keyval)?;
+    datatype.attributes().set(datatype.known_as(), key, attribute_val as usize)
+}
+
+/// `MPI_Type_get_attr`.
+pub fn type_get_attr(
+    datatype: &Arc<Datatype>,
+    type_keyval: c_int,
+    attribute_val: *mut c_void,
+    flag: OutFlag<'_>,
+) -> Result<()> {
+    get(&TYPE_KEYVALS, datatype.attributes(), type_keyval, attribute_val, flag)
+}
+
+/// `MPI_Type_delete_attr`.
+pub fn type_delete_attr(datatype: &Arc<Datatype>, type_keyval: c_int) -> Result<()> {
+    TYPE_KEYVALS.get(type_keyval)?;
+    datatype.attributes().delete(datatype.known_as(), type_keyval)
 }
 
 /// `MPI_Win_create_keyval`.

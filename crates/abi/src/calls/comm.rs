@@ -21,7 +21,7 @@ pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> 
 }
 
 /// As [`publish`]; `MPI_COMM_NULL` where the caller is not in the new communicator.
-fn publish_if_member(comm: Option<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> {
+pub(super) fn publish_if_member(comm: Option<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> {
     match comm {
         Some(comm) => publish(Arc::new(comm), handle),
         None => {

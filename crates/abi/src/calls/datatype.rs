@@ -257,11 +257,13 @@ fn cannot_free(datatype: &Datatype) -> Error {
     )
 }
 
-/// Handles of datatypes that are chosen by precision: combiner and arguments lead to the one handle that every
-/// such call returns (MPI-5.0, 19.1.9).
-static CHOSEN: Mutex<Option<HashMap<(i32, Vec<i32>), MPI_Datatype>>> = Mutex::new(None);
+/// Combiner and arguments of a datatype that is chosen by precision.
+type ChosenKey = (i32, Vec<i32>);
 
-fn chosen_key(contents: &Contents) -> (i32, Vec<i32>) {
+/// The one handle that every such call with the same arguments returns (MPI-5.0, 19.1.9).
+static CHOSEN: Mutex<Option<HashMap<ChosenKey, MPI_Datatype>>> = Mutex::new(None);
+
+fn chosen_key(contents: &Contents) -> ChosenKey {
     (contents.combiner, contents.integers.clone())
 }
 
@@ -309,13 +311,6 @@ pub fn type_match_size(typeclass: c_int, size: c_int, datatype: New) -> Result<(
 /// `MPI_Type_get_value_index`: `MPI_DATATYPE_NULL` if there is no such pair.
 pub fn type_get_value_index(value_type: Old, index_type: Old, pair_type: New) -> Result<()> {
     let pair = Datatype::value_index(value_type, index_type);
-    pair_type
-        .set(pair.map_or(mpi::MPI_DATATYPE_NULL, |pair| pair.handle().unwrap_or_else(|| publish_pair(pair))));
+    pair_type.set(pair.map_or(mpi::MPI_DATATYPE_NULL, |pair| pair.known_as()));
     Ok(())
-}
-
-fn publish_pair(pair: Arc<Datatype>) -> MPI_Datatype {
-    let handle = DATATYPES.insert(pair.clone());
-    pair.set_known_as(handle);
-    handle
 }

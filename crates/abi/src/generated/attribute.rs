@@ -108,7 +108,14 @@ entry! {
     }
 }
 
-missing! { MPI_Type_delete_attr PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) }
+entry! {
+    MPI_Type_delete_attr PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int)
+    Owner::None => {
+        state::running()?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        calls::attribute::type_delete_attr(&datatype, type_keyval)?
+    }
+}
 
 entry! {
     MPI_Type_free_keyval PMPI_Type_free_keyval(type_keyval: *mut c_int)
@@ -119,9 +126,24 @@ entry! {
     }
 }
 
-missing! { MPI_Type_get_attr PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) }
+entry! {
+    MPI_Type_get_attr PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    Owner::None => {
+        state::running()?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        let flag = OutFlag::new(flag)?;
+        calls::attribute::type_get_attr(&datatype, type_keyval, attribute_val, flag)?
+    }
+}
 
-missing! { MPI_Type_set_attr PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) }
+entry! {
+    MPI_Type_set_attr PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void)
+    Owner::None => {
+        state::running()?;
+        let datatype = handles::DATATYPES.get(datatype)?;
+        calls::attribute::type_set_attr(&datatype, type_keyval, attribute_val)?
+    }
+}
 
 entry! {
     MPI_Win_create_keyval PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win_copy_attr_function, win_delete_attr_fn: MPI_Win_delete_attr_function, win_keyval: *mut c_int, extra_state: *mut c_void)

@@ -51,7 +51,7 @@ impl Comm {
         if let Some(info) = info {
             new.hints.merge(info)?;
         }
-        Ok(Comm { attributes, ..new })
+        Ok(Comm { attributes, topology: self.topology.clone(), ..new })
     }
 
     /// What rank 0 of the local group puts forward: a context, and one for the inner communicator.

@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
+use crate::topology::Topology;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
@@ -62,6 +63,7 @@ pub struct Comm {
     hints: Info,
     errhandling: Handling,
     attributes: Attributes,
+    topology: Option<Topology>,
     handle: AtomicUsize,
     buffered: BufferedSends,
     /// Number of collectives begun on this communicator.
@@ -101,6 +103,7 @@ impl Comm {
             hints: Info::new(),
             errhandling: Handling::new(predefined::are_fatal()),
             attributes: Attributes::default(),
+            topology: None,
             handle: AtomicUsize::new(0),
             buffered: BufferedSends::new(),
             collectives: AtomicU32::new(0),
@@ -255,10 +258,26 @@ impl Comm {
         &self.attributes
     }
 
+    /// Its topology, if it has one.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.topology.as_ref()
+    }
+
+    /// The communicator with this topology.
+    pub(crate) fn with_topology(self, topology: Topology) -> Comm {
+        Comm { topology: Some(topology), ..self }
+    }
+
     /// The handle by which the program knows it, 0 if it has none: callbacks of attributes and error
     /// handlers get it.
     pub fn handle(&self) -> usize {
         self.handle.load(Ordering::Acquire)
+    }
+
+    /// Gives a communicator that MPI itself makes its handle and its name.
+    pub(crate) fn predefine(&self, handle: usize, name: &str) {
+        self.set_handle(handle);
+        self.set_name(name.as_bytes());
     }
 
     /// Tells the communicator its handle.
@@ -290,4 +309,4 @@ fn not_intra() -> Error {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -166,9 +166,10 @@ impl Datatype {
         copy
     }
 
-    /// A value and an index as a C compiler lays them out; `named` if the ABI has a handle and a name for it.
+    /// A value and an index as a C compiler lays them out, under the ABI's handle and name.
     pub(super) fn of_pair(
-        named: Option<(usize, &'static str)>,
+        handle: usize,
+        name: &str,
         value: &'static Basic,
         index: &'static Basic,
     ) -> Option<Datatype> {
@@ -176,10 +177,10 @@ impl Datatype {
         let mut assembly = Assembly::default();
         assembly.add(0, 1, &Parts::of_basic(value))?;
         assembly.add(index_at as isize, 1, &Parts::of_basic(index))?;
-        let mut pair = assembly.finish()?.into_datatype(Contents::new(mpi::MPI_COMBINER_VALUE_INDEX));
-        pair.kind = Kind::Pair(Pair { handle: named.map(|n| n.0), value, index, index_at });
-        pair.identity = Identity::predefined(named.map_or("", |n| n.1));
-        pair.contents = pair.contents.filter(|_| named.is_none());
+        let mut pair = assembly.finish()?.into_datatype(Contents::new(mpi::MPI_COMBINER_NAMED));
+        pair.kind = Kind::Pair(Pair { handle, value, index, index_at });
+        pair.identity = Identity::predefined(name);
+        pair.contents = None;
         Some(pair)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::contents::Contents;
 use super::parts::bad;
-use super::predefined::{self, Basic, Family, Representation};
+use super::predefined;
 use super::{Datatype, Kind};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -76,20 +76,13 @@ impl Datatype {
         Ok(predefined::predefined(entry.2).expect("the table names predefined datatypes"))
     }
 
-    /// The pair of these two for `MPI_MAXLOC` and `MPI_MINLOC` (`MPI_Type_get_value_index`); `None` if there
-    /// is none. Pairs without a name of their own are made anew each time.
-    pub fn value_index(value: &Arc<Datatype>, index: &Arc<Datatype>) -> Option<Arc<Datatype>> {
-        let (v, i) = (value.as_basic()?, index.as_basic()?);
-        if let Some(named) = predefined::PAIRS.iter().find(|p| p.2 == v.handle && p.3 == i.handle) {
-            return predefined::predefined(named.0).cloned();
-        }
-        if !is_ordered(v) || !is_integer(i) {
-            return None;
-        }
-        let mut pair = Datatype::of_pair(None, v, i)?;
-        let parents = [value.clone(), index.clone()];
-        pair.contents = pair.contents.map(|contents| contents.datatypes(&parents));
-        Some(Arc::new(pair))
+    /// The pair of these two for `MPI_MAXLOC` and `MPI_MINLOC` (`MPI_Type_get_value_index`); `None` if the ABI
+    /// has none. The standard would allow pairs without a
+    /// name too; there are none here.
+    pub fn value_index(value: &Datatype, index: &Datatype) -> Option<&'static Arc<Datatype>> {
+        let (value, index) = (value.handle()?, index.handle()?);
+        let pair = predefined::PAIRS.iter().find(|pair| pair.2 == value && pair.3 == index)?;
+        predefined::predefined(pair.0)
     }
 }
 
@@ -104,14 +97,6 @@ const LOGICALS: [(i32, i32, usize); 5] = [
     (TYPECLASS_LOGICAL, 8, mpi::MPI_LOGICAL8),
     (TYPECLASS_LOGICAL, 16, mpi::MPI_LOGICAL16),
 ];
-
-fn is_integer(basic: &Basic) -> bool {
-    matches!(basic.family, Family::CInteger | Family::FortranInteger | Family::MultiLanguage)
-}
-
-fn is_ordered(basic: &Basic) -> bool {
-    is_integer(basic) || matches!(basic.representation, Representation::Float(_))
-}
 
 fn real_kind(p: i32, r: i32) -> Result<&'static (i32, i32, usize, usize)> {
     let undefined = mpi::MPI_UNDEFINED;

@@ -9,6 +9,8 @@ pub mod array;
 pub mod construct;
 pub mod contents;
 pub mod external;
+#[cfg(test)]
+mod external_tests;
 pub mod fortran;
 pub mod pack;
 mod parts;
@@ -59,7 +61,7 @@ struct Identity {
 enum Kind {
     /// A basic type.
     Basic(&'static Basic),
-    /// A value and an index; the handle if it has a name.
+    /// A value and an index.
     Pair(Pair),
     /// Made by a constructor.
     Derived,
@@ -70,8 +72,8 @@ enum Kind {
 /// A value and an index, for `MPI_MAXLOC` and `MPI_MINLOC`.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
-    /// The predefined handle, if the pair has one.
-    pub handle: Option<usize>,
+    /// The ABI's handle.
+    pub handle: usize,
     /// The type of the value.
     pub value: &'static Basic,
     /// The type of the index.
@@ -149,14 +151,14 @@ impl Datatype {
     pub fn handle(&self) -> Option<usize> {
         match &self.kind {
             Kind::Basic(basic) => Some(basic.handle),
-            Kind::Pair(pair) => pair.handle,
+            Kind::Pair(pair) => Some(pair.handle),
             _ => None,
         }
     }
 
     /// Whether the standard predefines it, named or not: such a datatype must not be freed.
     pub fn is_predefined(&self) -> bool {
-        matches!(self.kind, Kind::Basic(_) | Kind::Chosen(_)) || self.handle().is_some()
+        !matches!(self.kind, Kind::Derived)
     }
 
     /// The attributes cached on it.

@@ -280,7 +280,7 @@ pub fn predefined(handle: usize) -> Option<&'static Arc<Datatype>> {
         Some(basic) => Datatype::of_basic(basic),
         None => {
             let &(_, name, value, index) = PAIRS.iter().find(|pair| pair.0 == handle)?;
-            Datatype::of_pair(Some((handle, name)), basic_of(value)?, basic_of(index)?)?
+            Datatype::of_pair(handle, name, basic_of(value)?, basic_of(index)?)?
         }
     };
     Some(slot.get_or_init(|| Arc::new(object)))

@@ -1,6 +1,6 @@
 //! `MPI_MAXLOC` and `MPI_MINLOC` (MPI-5.0, 6.9.4): the extreme value and, among equals, the least index.
 
-use super::number::{Extended, Half, Number, Ordered, Quad};
+use super::number::{Extended, Number, Ordered, Quad};
 use crate::datatype::{Float, Int, Pair, Representation};
 
 /// Which value wins.
@@ -22,29 +22,14 @@ impl Pairs<'_> {
     /// `inout[i]` becomes the winner of `input[i]` and `inout[i]`. Padding is left alone.
     pub fn locate(&self, extreme: Extreme, input: &[u8], inout: &mut [u8]) {
         match self.pair.value.representation {
-            Representation::Integer(int) => self.integers(int, extreme, input, inout),
-            Representation::Float(Float::F16) => self.run::<Half>(extreme, input, inout),
+            Representation::Integer(Int::I16) => self.run::<i16>(extreme, input, inout),
+            Representation::Integer(Int::I32) => self.run::<i32>(extreme, input, inout),
+            Representation::Integer(Int::I64) => self.run::<i64>(extreme, input, inout),
             Representation::Float(Float::F32) => self.run::<f32>(extreme, input, inout),
             Representation::Float(Float::F64) => self.run::<f64>(extreme, input, inout),
             Representation::Float(Float::X87) => self.run::<Extended>(extreme, input, inout),
             Representation::Float(Float::F128) => self.run::<Quad>(extreme, input, inout),
-            Representation::Opaque | Representation::Complex(_) => {
-                unreachable!("values of pairs have an order")
-            }
-        }
-    }
-
-    fn integers(&self, int: Int, extreme: Extreme, input: &[u8], inout: &mut [u8]) {
-        match int {
-            Int::I8 => self.run::<i8>(extreme, input, inout),
-            Int::U8 => self.run::<u8>(extreme, input, inout),
-            Int::I16 => self.run::<i16>(extreme, input, inout),
-            Int::U16 => self.run::<u16>(extreme, input, inout),
-            Int::I32 => self.run::<i32>(extreme, input, inout),
-            Int::U32 => self.run::<u32>(extreme, input, inout),
-            Int::I64 => self.run::<i64>(extreme, input, inout),
-            Int::U64 => self.run::<u64>(extreme, input, inout),
-            Int::I128 => self.run::<i128>(extreme, input, inout),
+            other => unreachable!("no pair of the ABI has values like {other:?}"),
         }
     }
 
@@ -73,17 +58,9 @@ fn index_less(representation: Representation, a: &[u8], b: &[u8]) -> bool {
         <T as Number>::read(a).less(<T as Number>::read(b))
     }
     match representation {
-        Representation::Integer(Int::I8) => less::<i8>(a, b),
-        Representation::Integer(Int::U8) => less::<u8>(a, b),
-        Representation::Integer(Int::I16) => less::<i16>(a, b),
-        Representation::Integer(Int::U16) => less::<u16>(a, b),
         Representation::Integer(Int::I32) => less::<i32>(a, b),
-        Representation::Integer(Int::U32) => less::<u32>(a, b),
-        Representation::Integer(Int::I64) => less::<i64>(a, b),
-        Representation::Integer(Int::U64) => less::<u64>(a, b),
-        Representation::Integer(Int::I128) => less::<i128>(a, b),
         Representation::Float(Float::F32) => less::<f32>(a, b),
         Representation::Float(Float::F64) => less::<f64>(a, b),
-        _ => unreachable!("indices of pairs are integers, or reals of Fortran"),
+        other => unreachable!("no pair of the ABI has indices like {other:?}"),
     }
 }

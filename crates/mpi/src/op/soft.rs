@@ -15,6 +15,8 @@ pub struct Format {
 
 /// IEEE binary16.
 pub const HALF: Format = Format { exponent_bits: 5, fraction_bits: 10, stores_leading: false };
+/// IEEE binary64.
+pub const DOUBLE: Format = Format { exponent_bits: 11, fraction_bits: 52, stores_leading: false };
 /// The x87's extended format.
 pub const EXTENDED: Format = Format { exponent_bits: 15, fraction_bits: 63, stores_leading: true };
 /// IEEE binary128.
@@ -281,7 +283,7 @@ mod tests {
 
     #[test]
     fn double_precision_agrees_with_the_processor() {
-        let double = Format { exponent_bits: 11, fraction_bits: 52, stores_leading: false };
+        let double = DOUBLE;
         for (a, b) in patterns().into_iter().zip(patterns().into_iter().rev()) {
             let (a, b) = (a as f64 * 1.000_000_123, b as f64 / 3.0);
             let sum = f64::from_bits(double.add(a.to_bits() as u128, b.to_bits() as u128) as u64);

@@ -1,1 +1,290 @@
-//! Tests.
+//! Every predefined operation on every basic datatype against arithmetic on wider numbers.
+
+use super::*;
+use crate::datatype::predefined::{BASICS, PAIRS};
+use crate::datatype::{Basic, Family, Float, Form, Int, Representation};
+use std::sync::Mutex;
+
+const COUNT: usize = 67;
+
+/// A value of some representation, wide enough for all test values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wide {
+    Integer(i128),
+    Real(f64),
+    Complex(f64, f64),
+}
+
+fn write_real(float: Float, value: f64, out: &mut [u8]) {
+    match float {
+        Float::F32 => out.copy_from_slice(&(value as f32).to_ne_bytes()),
+        Float::F64 => out.copy_from_slice(&value.to_ne_bytes()),
+        other => {
+            let (format, _) = soft_format(other);
+            let bits = format.convert(soft::DOUBLE, value.to_bits() as u128);
+            out.copy_from_slice(&bits.to_le_bytes()[..out.len()]);
+        }
+    }
+}
+
+fn read_real(float: Float, bytes: &[u8]) -> f64 {
+    let mut all = [0; 16];
+    all[..bytes.len()].copy_from_slice(bytes);
+    match float {
+        Float::F32 => f32::from_ne_bytes(bytes.try_into().unwrap()) as f64,
+        Float::F64 => f64::from_ne_bytes(bytes.try_into().unwrap()),
+        other => {
+            let (format, bits) = soft_format(other);
+            f64::from_bits(soft::DOUBLE.convert(format, u128::from_le_bytes(all) & bits) as u64)
+        }
+    }
+}
+
+fn soft_format(float: Float) -> (soft::Format, u128) {
+    match float {
+        Float::F16 => (soft::HALF, 0xffff),
+        Float::X87 => (soft::EXTENDED, (1 << 80) - 1),
+        _ => (soft::QUAD, u128::MAX),
+    }
+}
+
+fn write(representation: Representation, value: Wide, out: &mut [u8]) {
+    match (representation, value) {
+        (Representation::Opaque | Representation::Integer(_), Wide::Integer(v)) => {
+            out.copy_from_slice(&v.to_le_bytes()[..out.len()]);
+        }
+        (Representation::Float(float), Wide::Real(v)) => write_real(float, v, out),
+        (Representation::Complex(float), Wide::Complex(re, im)) => {
+            let (first, second) = out.split_at_mut(float.size());
+            write_real(float, re, first);
+            write_real(float, im, second);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn read(representation: Representation, bytes: &[u8]) -> Wide {
+    let negative = |int: Int| int.is_signed() && bytes[bytes.len() - 1] & 0x80 != 0;
+    match representation {
+        Representation::Opaque => Wide::Integer(bytes[0].into()),
+        Representation::Integer(int) => {
+            let mut all = [if negative(int) { 0xff } else { 0 }; 16];
+            all[..bytes.len()].copy_from_slice(bytes);
+            Wide::Integer(i128::from_le_bytes(all))
+        }
+        Representation::Float(float) => Wide::Real(read_real(float, bytes)),
+        Representation::Complex(float) => {
+            let (re, im) = bytes.split_at(float.size());
+            Wide::Complex(read_real(float, re), read_real(float, im))
+        }
+    }
+}
+
+/// Small numbers: their sums and products are exact in every format (half precision has 11 bits).
+fn sample(representation: Representation, i: usize, salt: usize) -> Wide {
+    let number = ((i * 7 + salt * 13) % 23) as i128;
+    let signed = number - 11;
+    match representation {
+        Representation::Opaque => Wide::Integer(number * 11),
+        Representation::Integer(int) if !int.is_signed() => Wide::Integer(number % 16),
+        Representation::Integer(_) => Wide::Integer(signed),
+        Representation::Float(_) => Wide::Real(signed as f64 / 2.0),
+        Representation::Complex(_) => Wide::Complex(signed as f64 / 2.0, (number % 5) as f64),
+    }
+}
+
+fn truth(value: i128) -> bool {
+    value != 0
+}
+
+fn expected(op: Builtin, a: Wide, b: Wide) -> Wide {
+    match (a, b) {
+        (Wide::Integer(a), Wide::Integer(b)) => Wide::Integer(match op {
+            Builtin::Max => a.max(b),
+            Builtin::Min => a.min(b),
+            Builtin::Sum => a + b,
+            Builtin::Prod => a * b,
+            Builtin::Land => (truth(a) && truth(b)).into(),
+            Builtin::Lor => (truth(a) || truth(b)).into(),
+            Builtin::Lxor => (truth(a) != truth(b)).into(),
+            Builtin::Band => a & b,
+            Builtin::Bor => a | b,
+            Builtin::Bxor => a ^ b,
+            other => panic!("{other:?}"),
+        }),
+        (Wide::Real(a), Wide::Real(b)) => Wide::Real(match op {
+            Builtin::Max => a.max(b),
+            Builtin::Min => a.min(b),
+            Builtin::Sum => a + b,
+            _ => a * b,
+        }),
+        (Wide::Complex(a, b), Wide::Complex(c, d)) if op == Builtin::Sum => Wide::Complex(a + c, b + d),
+        (Wide::Complex(a, b), Wide::Complex(c, d)) => Wide::Complex(a * c - b * d, a * d + b * c),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The table of MPI-5.0, 6.9.2, written down a second time.
+fn allowed(op: Builtin, family: Family) -> bool {
+    use Builtin::*;
+    use Family::*;
+    let ops: &[Builtin] = match family {
+        CInteger => &[Max, Min, Sum, Prod, Land, Lor, Lxor, Band, Bor, Bxor],
+        FortranInteger | MultiLanguage => &[Max, Min, Sum, Prod, Band, Bor, Bxor],
+        Floating => &[Max, Min, Sum, Prod],
+        Logical => &[Land, Lor, Lxor],
+        Family::Complex => &[Sum, Prod],
+        Byte => &[Band, Bor, Bxor],
+        Other => &[],
+    };
+    ops.contains(&op)
+}
+
+/// Packed values, in memory that is not aligned.
+fn operand(basic: &Basic, salt: usize) -> Vec<u8> {
+    let mut memory = vec![0; basic.size() * COUNT + 1];
+    for (i, element) in memory[1..].chunks_exact_mut(basic.size()).enumerate() {
+        write(basic.representation, sample(basic.representation, i, salt), element);
+    }
+    memory
+}
+
+fn region(memory: &mut [u8]) -> Region {
+    // SAFETY: the tests keep the memory until the operation is over.
+    unsafe { Region::of(memory) }
+}
+
+fn check_result(op: Builtin, basic: &Basic, result: &[u8]) {
+    for (i, element) in result.chunks_exact(basic.size()).enumerate() {
+        let (a, b) = (sample(basic.representation, i, 1), sample(basic.representation, i, 2));
+        let got = read(basic.representation, element);
+        assert_eq!(got, expected(op, a, b), "{op:?} on {} of {a:?} and {b:?}", basic.name);
+    }
+}
+
+#[test]
+fn every_operation_on_every_datatype_agrees_with_wide_arithmetic() {
+    let mut tried = 0;
+    for (builtin, handle, name) in &BUILTINS[..10] {
+        let op = Op::predefined(*handle).unwrap();
+        for basic in &BASICS {
+            let datatype = Datatype::predefined(basic.handle).unwrap();
+            assert_eq!(
+                op.check(datatype).is_ok(),
+                allowed(*builtin, basic.family),
+                "{name} on {}",
+                basic.name
+            );
+            let (mut a, mut b) = (operand(basic, 1), operand(basic, 2));
+            let mut out = vec![0; basic.size() * COUNT + 1];
+            let [ra, rb, ro] = [&mut a, &mut b, &mut out].map(|m| region(&mut m[1..]));
+            if !allowed(*builtin, basic.family) {
+                assert_eq!(op.apply(ra, rb, COUNT, datatype).unwrap_err().class, mpi::MPI_ERR_OP);
+                continue;
+            }
+            op.combine(ra, rb, ro, COUNT, datatype).unwrap();
+            check_result(*builtin, basic, ro.bytes());
+            let mut first = a.clone();
+            let first = region(&mut first[1..]);
+            op.combine(first, rb, first, COUNT, datatype).unwrap();
+            check_result(*builtin, basic, first.bytes());
+            op.apply(ra, rb, COUNT, datatype).unwrap();
+            check_result(*builtin, basic, rb.bytes());
+            tried += 1;
+        }
+    }
+    assert!(tried > 250, "{tried}");
+}
+
+#[test]
+fn integers_wrap_around() {
+    let int = Datatype::predefined(mpi::MPI_INT).unwrap();
+    let (mut a, mut b) = (i32::MAX.to_ne_bytes(), 1i32.to_ne_bytes());
+    Op::of(Builtin::Sum).apply(region(&mut a), region(&mut b), 1, int).unwrap();
+    assert_eq!(i32::from_ne_bytes(b), i32::MIN);
+}
+
+/// One pair in memory.
+fn pair_bytes(datatype: &Datatype, value: Wide, index: Wide) -> Vec<u8> {
+    let pair = datatype.pair().unwrap();
+    let mut bytes = vec![0xee; datatype.extent() as usize];
+    write(pair.value.representation, value, &mut bytes[..pair.value.size()]);
+    write(pair.index.representation, index, &mut bytes[pair.index_at..][..pair.index.size()]);
+    bytes
+}
+
+#[test]
+fn pairs_keep_the_extreme_value_and_the_least_index() {
+    let number = |basic: &Basic, v: i32| match basic.representation {
+        Representation::Float(_) => Wide::Real(v.into()),
+        _ => Wide::Integer(v.into()),
+    };
+    for entry in &PAIRS {
+        let datatype = Datatype::predefined(entry.0).unwrap();
+        let pair = datatype.pair().unwrap();
+        let make = |(v, i): (i32, i32)| pair_bytes(datatype, number(pair.value, v), number(pair.index, i));
+        for (op, a, b, winner) in [
+            (Builtin::Maxloc, (5, 9), (3, 1), (5, 9)),
+            (Builtin::Maxloc, (3, 1), (5, 9), (5, 9)),
+            (Builtin::Maxloc, (5, 2), (5, 7), (5, 2)),
+            (Builtin::Maxloc, (5, 7), (5, 2), (5, 2)),
+            (Builtin::Minloc, (5, 9), (3, 1), (3, 1)),
+            (Builtin::Minloc, (-4, 9), (3, 1), (-4, 9)),
+            (Builtin::Minloc, (5, 7), (5, 2), (5, 2)),
+        ] {
+            let (mut input, mut inout) = (make(a).repeat(3), make(b).repeat(3));
+            let op = Op::of(op);
+            op.check(datatype).unwrap();
+            op.apply(region(&mut input), region(&mut inout), 3, datatype).unwrap();
+            assert_eq!(inout, make(winner).repeat(3), "{} {a:?} {b:?}", entry.1);
+        }
+        assert_eq!(Op::of(Builtin::Sum).check(datatype).unwrap_err().class, mpi::MPI_ERR_OP);
+    }
+    let int = Datatype::predefined(mpi::MPI_INT).unwrap();
+    assert_eq!(Op::of(Builtin::Maxloc).check(int).unwrap_err().class, mpi::MPI_ERR_OP);
+}
+
+#[test]
+fn operations_for_accumulate_only_are_refused_in_reductions() {
+    let int = Datatype::predefined(mpi::MPI_INT).unwrap();
+    let row = Arc::new(Datatype::contiguous(Form::Int, 3, int).unwrap());
+    for builtin in [Builtin::Replace, Builtin::NoOp] {
+        assert_eq!(Op::of(builtin).check(int).unwrap_err().class, mpi::MPI_ERR_OP);
+        Op::of(builtin).check_accumulate(&row).unwrap();
+    }
+    assert_eq!(Op::of(Builtin::Sum).check(&row).unwrap_err().class, mpi::MPI_ERR_OP);
+    Op::of(Builtin::Sum).check_accumulate(&row).unwrap();
+    let (mut a, mut b) = ([1, 2, 3, 4], [9; 4]);
+    Op::of(Builtin::Replace).apply(region(&mut a), region(&mut b), 1, int).unwrap();
+    assert_eq!(b, [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_user_function_gets_its_operands_in_order() {
+    static CALLS: Mutex<Vec<i64>> = Mutex::new(vec![]);
+    // The operands are strings of digits; the operation is "append", which does not commute.
+    let append = Op::user(
+        Box::new(|input, inout, count, datatype| {
+            CALLS.lock().unwrap().push(count);
+            assert_eq!(datatype.size(), 8);
+            for i in 0..count as usize {
+                let number = |r: Region| u64::from_ne_bytes(r.bytes()[i * 8..][..8].try_into().unwrap());
+                let result = number(input) * 10 + number(inout);
+                inout.write(i * 8, &result.to_ne_bytes());
+            }
+        }),
+        false,
+    );
+    let word = Datatype::predefined(mpi::MPI_UINT64_T).unwrap();
+    let memory = |v: u64| [v.to_ne_bytes(), (v + 1).to_ne_bytes()].concat();
+    let result = |v: &[u8]| u64::from_ne_bytes(v[8..].try_into().unwrap());
+    let (mut a, mut b, mut c) = (memory(1), memory(5), memory(0));
+    let [ra, rb, rc] = [&mut a, &mut b, &mut c].map(|m| region(m));
+    append.combine(ra, rb, rc, 2, word).unwrap();
+    assert_eq!((result(ra.bytes()), result(rb.bytes()), result(rc.bytes())), (2, 6, 26));
+    append.combine(ra, rb, ra, 2, word).unwrap();
+    assert_eq!((result(ra.bytes()), result(rb.bytes())), (26, 6));
+    append.combine(ra, rb, rb, 2, word).unwrap();
+    assert_eq!(result(rb.bytes()), 266);
+    assert_eq!(*CALLS.lock().unwrap(), [2, 2, 2]);
+}

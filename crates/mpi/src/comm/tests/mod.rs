@@ -1,6 +1,6 @@
 //! Communicators among simulated ranks, one thread each, over a fake [`Exchange`].
 
-mod fake;
+pub(crate) mod fake;
 mod inter;
 mod intra;
 

@@ -1,0 +1,97 @@
+//! Process topologies: who is whose neighbour (MPI-5.0, chapter 8).
+//!
+//! Ranks are never reordered: the launcher has placed the processes already.
+
+mod cart;
+mod create;
+pub mod dims;
+mod graph;
+
+pub use cart::Cart;
+pub use create::Edge;
+pub use graph::{DistGraph, Graph};
+
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+
+/// A topology.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// A grid.
+    Cart(Cart),
+    /// A graph that all processes know whole.
+    Graph(Graph),
+    /// A graph of which each process knows its own neighbours.
+    DistGraph(DistGraph),
+}
+
+/// The neighbours of a process: those that it receives from, and those that it sends to. `MPI_PROC_NULL` at the
+/// borders of a grid.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Neighbors {
+    /// Where messages come from.
+    pub sources: Vec<i32>,
+    /// Where messages go.
+    pub destinations: Vec<i32>,
+}
+
+impl Comm {
+    /// The grid. `MPI_ERR_TOPOLOGY` if there is another topology or none.
+    pub fn cart(&self) -> Result<&Cart> {
+        match self.topology() {
+            Some(Topology::Cart(cart)) => Ok(cart),
+            other => Err(no_such_topology("Cartesian", other)),
+        }
+    }
+
+    /// The graph. `MPI_ERR_TOPOLOGY` if there is another topology or none.
+    pub fn graph(&self) -> Result<&Graph> {
+        match self.topology() {
+            Some(Topology::Graph(graph)) => Ok(graph),
+            other => Err(no_such_topology("graph", other)),
+        }
+    }
+
+    /// The distributed graph. `MPI_ERR_TOPOLOGY` if there is another topology or none.
+    pub fn dist_graph(&self) -> Result<&DistGraph> {
+        match self.topology() {
+            Some(Topology::DistGraph(graph)) => Ok(graph),
+            other => Err(no_such_topology("distributed graph", other)),
+        }
+    }
+
+    /// The neighbours of the calling process, in the order that neighbourhood collectives use (8.6).
+    /// `MPI_ERR_TOPOLOGY` if there is no topology.
+    pub fn neighbors(&self) -> Result<Neighbors> {
+        match self.topology() {
+            Some(Topology::Cart(cart)) => Ok(cart.neighbors(self.rank())),
+            Some(Topology::Graph(graph)) => {
+                let both = graph.neighbors(self.rank())?.to_vec();
+                Ok(Neighbors { sources: both.clone(), destinations: both })
+            }
+            Some(Topology::DistGraph(graph)) => Ok(graph.neighbors.clone()),
+            None => Err(no_such_topology("(of any kind)", None)),
+        }
+    }
+}
+
+#[cold]
+fn no_such_topology(wanted: &str, there: Option<&Topology>) -> Error {
+    let there = match there {
+        None => "has no topology",
+        Some(Topology::Cart(_)) => "has a Cartesian topology",
+        Some(Topology::Graph(_)) => "has a graph topology",
+        Some(Topology::DistGraph(_)) => "has a distributed graph topology",
+    };
+    Error::new(
+        mpi::MPI_ERR_TOPOLOGY,
+        format!("the call needs a {wanted} topology"),
+        format!("a communicator that {there}"),
+        "the communicator that the topology was made from was passed, or the call is for another kind",
+        "pass the new communicator; MPI_Topo_test tells its kind",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -161,10 +161,8 @@ impl Sides<'_> {
             let others = self.sizes[1 - side];
             let mut send = Arena::new(count * others, self.maker.layout(family));
             let mut recv = Arena::new(count * others, self.maker.layout(family));
-            for i in 0..others {
-                send.put(i * count, &values[side][rank][i]);
-                recv.expect(i * count, &values[1 - side][i][rank]);
-            }
+            values[side][rank].iter().enumerate().for_each(|(i, given)| send.put(i * count, given));
+            values[1 - side].iter().enumerate().for_each(|(i, row)| recv.expect(i * count, &row[rank]));
             let sent = Some(Blocks::Even { elements: send.elements(), count });
             let blocks = Blocks::Even { elements: recv.elements(), count };
             job.part(vec![send, recv], move |schedule, comm| {

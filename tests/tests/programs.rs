@@ -26,6 +26,11 @@ fn forms_of_collectives() {
 }
 
 #[test]
+fn datatypes() {
+    passes("datatypes", &[1, 2, 3]);
+}
+
+#[test]
 fn threads() {
     passes("threads", &[1, 2, 4]);
 }

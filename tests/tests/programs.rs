@@ -21,6 +21,11 @@ fn collectives() {
 }
 
 #[test]
+fn forms_of_collectives() {
+    passes("forms", &[1, 2, 3, 8]);
+}
+
+#[test]
 fn datatypes() {
     passes("datatypes", &[1, 2, 3]);
 }

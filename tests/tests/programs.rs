@@ -21,6 +21,11 @@ fn collectives() {
 }
 
 #[test]
+fn datatypes() {
+    passes("datatypes", &[1, 2, 3]);
+}
+
+#[test]
 fn threads() {
     passes("threads", &[1, 2, 4]);
 }

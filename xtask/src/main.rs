@@ -2,6 +2,7 @@
 
 mod generate;
 mod peers;
+mod tidy;
 
 use clap::{Parser, Subcommand};
 
@@ -22,11 +23,14 @@ enum Task {
     },
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
+    /// Check what a machine can check of the house rules (`xtask/tidy.toml`).
+    Tidy,
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Generate { check } => generate::run(check),
         Task::Peers(args) => peers::run(&args),
+        Task::Tidy => tidy::run(),
     }
 }

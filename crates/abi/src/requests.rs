@@ -135,14 +135,16 @@ fn look_engine(process: &Process, direction: Direction, id: RequestId) -> State 
 
 /// After a request ended: persistent ones live on, all others become `MPI_REQUEST_NULL`.
 pub fn retire(process: &Process, handle: &mut MPI_Request, pending: &Pending) -> Result<()> {
-    if let Pending::Object(request) = pending {
-        if request.is_persistent() {
-            return Ok(());
-        }
-        REQUESTS.remove(*handle)?.release(process)?;
+    let Pending::Object(request) = pending else {
+        *handle = mpi::MPI_REQUEST_NULL;
+        return Ok(());
+    };
+    if request.is_persistent() {
+        return Ok(());
     }
-    *handle = mpi::MPI_REQUEST_NULL;
-    Ok(())
+    // The handle goes whatever the program's own free function says.
+    let old = std::mem::replace(handle, mpi::MPI_REQUEST_NULL);
+    REQUESTS.remove(old)?.release(process)
 }
 
 /// Waits for one request and retires it. `None` if it was null or inactive.

@@ -14,7 +14,6 @@ use crate::unexpected::Arrived;
 use crate::wire::Control;
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
-use verbena_channel::memory::Buffer;
 use verbena_channel::{Fault, Key, Peer};
 
 /// The state.
@@ -109,9 +108,9 @@ impl Core {
     /// Completes the request; a forgotten one vanishes.
     #[inline]
     pub fn complete(&mut self, id: Id, completion: Completion) {
-        self.set_state(id, State::Complete(completion));
         let request = self.requests.get_mut(id).expect("a request under way");
-        request.buffer = Buffer::EMPTY;
+        self.under_way -= request.is_under_way() as usize;
+        request.state = State::Complete(completion);
         if request.forgotten {
             self.requests.remove(id);
         }

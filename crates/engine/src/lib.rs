@@ -39,7 +39,7 @@ use slab::Id;
 use verbena_channel::memory::Buffer;
 use verbena_channel::{Channel, Fault, Peer};
 
-/// Messages in motion that a call of progress works on, per direction.
+/// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
 
 /// The protocol engine of one process.
@@ -141,7 +141,8 @@ impl Engine {
     /// Whether anything is still to be sent or is under way that needs `progress` on this side before the
     /// process may leave (queued packets, forgotten sends).
     pub fn is_quiet(&self) -> bool {
-        self.core.under_way == 0 && self.core.work.outboxes.is_empty()
+        let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| !state.outbox.is_empty());
+        self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits)
     }
 
     /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,
@@ -190,13 +191,23 @@ impl Engine {
             self.pull(id);
             moved = true;
         }
-        for _ in 0..self.core.work.push.len().min(MOVES_MAX) {
-            let Some(id) = self.core.work.push.pop_front() else { break };
-            moved |= self.push(id);
-        }
+        moved |= self.push_some();
         moved |= self.flush();
         self.end_exposures();
         moved
+    }
+
+    /// Lets sends in motion move, up to a bound; those whose channel is full do not count.
+    fn push_some(&mut self) -> bool {
+        let mut moves = 0;
+        for _ in 0..self.core.work.push.len() {
+            let Some(id) = self.core.work.push.pop_front() else { break };
+            moves += self.push(id) as usize;
+            if moves == MOVES_MAX {
+                break;
+            }
+        }
+        moves > 0
     }
 
     fn end_exposures(&mut self) {
@@ -209,7 +220,7 @@ impl Engine {
     fn check_gaps(&mut self) {
         while let Some(gap) = self.core.work.gaps.pop() {
             let channel = &mut self.channels[gap.channel];
-            if channel.reach(gap.peer).is_some_and(|reach| reach.ordered) {
+            if channel.reach(gap.peer).is_none_or(|reach| reach.ordered) {
                 let fault =
                     fault::out_of_order(self.core.me, gap.peer, channel.name(), gap.expected, gap.got);
                 self.core.break_peer(gap.peer, fault);

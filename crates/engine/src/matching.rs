@@ -230,18 +230,15 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     #[inline]
     fn place(&mut self, key: MatchKey, value: T) -> u32 {
         self.serial += 1;
-        let links = [Link { previous: NONE, next: NONE }; 5];
-        let entry = Node { key, serial: self.serial, links, value: Some(value) };
-        match self.free.pop() {
-            Some(node) => {
-                self.nodes[node as usize] = entry;
-                node
-            }
-            None => {
-                self.nodes.push(entry);
-                (self.nodes.len() - 1) as u32
-            }
+        if let Some(node) = self.free.pop() {
+            // The links are written when the entry is chained.
+            let entry = &mut self.nodes[node as usize];
+            (entry.key, entry.serial, entry.value) = (key, self.serial, Some(value));
+            return node;
         }
+        let links = [Link { previous: NONE, next: NONE }; 5];
+        self.nodes.push(Node { key, serial: self.serial, links, value: Some(value) });
+        (self.nodes.len() - 1) as u32
     }
 
     fn scan(&mut self, first: u32, asked: &MatchKey) -> Option<u32> {

@@ -10,9 +10,6 @@ use verbena_channel::{Channel, Fault, Payload, Peer, SendError};
 /// Waiting packets of one peer that are sent per call of progress.
 const FLUSH_MAX: usize = 64;
 
-/// Peers whose waiting packets are sent per call of progress.
-const FLUSH_PEERS_MAX: usize = 64;
-
 /// What the channel said to a packet.
 pub(crate) enum Given {
     Taken,
@@ -66,10 +63,11 @@ impl Engine {
         Some(route)
     }
 
-    /// Sends what waits, for some peers, in turn; returns whether anything was taken.
+    /// Sends what waits, for every peer; returns whether anything was taken. Nobody is left out: who finds that
+    /// nothing moves may go to sleep until a channel has room again.
     pub(crate) fn flush(&mut self) -> bool {
         let mut taken = false;
-        for _ in 0..self.core.work.outboxes.len().min(FLUSH_PEERS_MAX) {
+        for _ in 0..self.core.work.outboxes.len() {
             let Some(peer) = self.core.work.outboxes.pop_front() else { break };
             taken |= self.flush_peer(peer);
             let state = self.core.peers.open(peer).expect("a listed peer");

@@ -121,9 +121,10 @@ impl Engine {
 
     /// Lets the receiver read the message where it lies, if a channel can and it is worth it.
     fn expose(&mut self, peer: Peer, id: Id) -> Option<(usize, verbena_channel::Key)> {
-        let Route { memory, get, memory_bytes_min, .. } = self.core.peers.get(peer)?.route?;
+        let Route { memory, memory_bytes_min, .. } = self.core.peers.get(peer)?.route?;
         let region = self.core.requests.get(id)?.buffer.region()?;
-        let channel = memory.filter(|_| get && region.len() >= memory_bytes_min)?;
+        // Whether the peer can read here is for the peer to know.
+        let channel = memory.filter(|_| region.len() >= memory_bytes_min)?;
         Some((channel, self.channels[channel].expose(peer, region)?))
     }
 }

@@ -7,7 +7,7 @@ use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::lock::Lock;
 use verbena_channel::memory::Buffer;
-use verbena_engine::{Envelope, MessageId, Mode, Receive, Send};
+use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
 #[inline]
@@ -69,6 +69,21 @@ pub fn wait(process: &Process, active: &Active) -> Outcome {
         other => process.wait(|process| other.poll(process)),
     }
 }
+
+/// Asks to cancel a send or receive of the engine, and makes progress while there is any: a message to oneself
+/// (or to a process that is just looking) is then settled when the call returns, as programs expect that
+/// test the request right after.
+pub fn cancel(process: &Process, id: RequestId) {
+    process.command(|engine| engine.cancel(id));
+    for _ in 0..CANCEL_ROUNDS_MAX {
+        if process.look(|engine| engine.is_complete(id)) || !process.progress() {
+            break;
+        }
+    }
+}
+
+/// A question and its answer through the loopback channel take two rounds.
+const CANCEL_ROUNDS_MAX: usize = 8;
 
 /// The first message that such a receive would match, or none, after one round of progress.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {

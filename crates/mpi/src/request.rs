@@ -265,7 +265,7 @@ impl Request {
             Kind::Generalized { callbacks, complete } => callbacks.cancel(complete.load(Ordering::Acquire)),
             _ => match self.active.lock().as_ref() {
                 Some(Active::Engine(_, id)) => {
-                    process.command(|engine| engine.cancel(*id));
+                    crate::point::cancel(process, *id);
                     Ok(())
                 }
                 Some(Active::Done(_)) => Ok(()),

@@ -1,7 +1,7 @@
 //! A rank's end of the simulated fabric, as a channel.
 
 use crate::Rank;
-use crate::world::{Event, Moving, World, fault, number};
+use crate::world::{Event, Moving, Refusal, World, fault, number};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
@@ -50,8 +50,11 @@ impl Channel for SimChannel {
     }
 
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
-        let taken = self.world().send(self.me, peer, header, |out| payload.copy_to(out), payload.len());
-        if taken { Ok(()) } else { Err(SendError::Full) }
+        let outcome = self.world().send(self.me, peer, header, |out| payload.copy_to(out), payload.len());
+        outcome.map_err(|refusal| match refusal {
+            Refusal::Full => SendError::Full,
+            Refusal::Dead => SendError::Broken(fault("the peer is dead", peer)),
+        })
     }
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {

@@ -81,6 +81,9 @@ impl Cluster {
             world.note(&[rank as u64]);
             world.now_ns
         };
+        if self.is_dead(rank) {
+            return rank;
+        }
         if now_ns < self.away_until_ns[rank as usize] {
             let until_ns = self.away_until_ns[rank as usize];
             self.world().wake(rank, until_ns);
@@ -137,10 +140,23 @@ impl Cluster {
         self.world().refusals = 0;
         let mut moved = false;
         for _ in 0..3 {
-            self.engines.iter_mut().for_each(|engine| moved |= engine.progress());
+            for rank in 0..self.ranks() {
+                moved |= !self.is_dead(rank) && self.engines[rank as usize].progress();
+            }
         }
         let world = self.world();
         !moved && world.refusals == 0 && world.is_silent()
+    }
+
+    /// The rank dies: it never runs again, and nothing reaches it. The others learn of it when a channel tells them
+    /// or the driver does ([`Engine::give_up`]).
+    pub fn kill(&mut self, rank: Rank) {
+        self.world().kill(rank);
+    }
+
+    /// Whether the rank has died.
+    pub fn is_dead(&self, rank: Rank) -> bool {
+        self.world().is_dead(rank)
     }
 
     /// Steps taken so far.
@@ -163,7 +179,7 @@ impl Cluster {
         self.world().violations.clone()
     }
 
-    /// Exposures of memory that were not ended.
+    /// Exposures of memory by living ranks that were not ended.
     pub fn exposures(&self) -> usize {
         self.world().exposures()
     }
@@ -176,9 +192,9 @@ impl Cluster {
         lines.collect()
     }
 
-    /// Whether every engine is quiet ([`Engine::is_quiet`]).
+    /// Whether the engine of every living rank is quiet ([`Engine::is_quiet`]).
     pub fn is_quiet(&self) -> bool {
-        self.engines.iter().all(Engine::is_quiet)
+        (0..self.ranks()).all(|rank| self.is_dead(rank) || self.engines[rank as usize].is_quiet())
     }
 
     fn world(&self) -> MutexGuard<'_, World> {

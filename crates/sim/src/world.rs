@@ -52,6 +52,23 @@ impl Ord for Timed {
     }
 }
 
+/// Why a packet was not taken.
+pub(crate) enum Refusal {
+    Full,
+    Dead,
+}
+
+/// How a channel treats packets for a dead rank until its death is known.
+#[derive(Clone, Copy, Debug)]
+enum Death {
+    /// It takes and loses them.
+    Swallows,
+    /// It never has room.
+    Jams,
+    /// It says so.
+    Tells,
+}
+
 /// What one pair of ranks has on the way, in one direction.
 #[derive(Clone, Copy, Default)]
 struct Line {
@@ -71,6 +88,8 @@ pub(crate) struct World {
     /// Sends that found no room since somebody looked.
     pub refusals: u64,
     ranks: Rank,
+    /// Ranks that have died.
+    dead: Vec<Option<Death>>,
     inboxes: Vec<BinaryHeap<Reverse<Timed>>>,
     wakes: BinaryHeap<Reverse<(u64, u64, Rank)>>,
     /// When each rank runs next; `u64::MAX` if nothing is planned.
@@ -91,6 +110,7 @@ impl World {
             violations: Vec::new(),
             refusals: 0,
             ranks,
+            dead: vec![None; ranks as usize],
             inboxes: (0..ranks).map(|_| BinaryHeap::new()).collect(),
             wakes: BinaryHeap::new(),
             armed: vec![u64::MAX; ranks as usize],
@@ -136,6 +156,19 @@ impl World {
         }
     }
 
+    /// The rank dies: nothing reaches it any more.
+    pub fn kill(&mut self, rank: Rank) {
+        self.note(&[self.now_ns, rank as u64]);
+        let death = self.random.pick(&[Death::Swallows, Death::Jams, Death::Tells]);
+        self.dead[rank as usize] = Some(death);
+        self.inboxes[rank as usize].clear();
+    }
+
+    /// Whether the rank has died.
+    pub fn is_dead(&self, rank: Rank) -> bool {
+        self.dead[rank as usize].is_some()
+    }
+
     /// Nothing is on its way.
     pub fn is_silent(&self) -> bool {
         self.inboxes.iter().all(BinaryHeap::is_empty)
@@ -155,7 +188,7 @@ impl World {
         self.random.below(many as u64) == 0
     }
 
-    /// Takes a packet; `false` if there is no room.
+    /// Takes a packet.
     pub fn send(
         &mut self,
         from: Rank,
@@ -163,13 +196,16 @@ impl World {
         header: &Header,
         payload: impl Fn(&mut [u8]),
         len: usize,
-    ) -> bool {
+    ) -> Result<(), Refusal> {
+        match self.dead[to as usize] {
+            Some(Death::Swallows) => return Ok(()),
+            Some(Death::Jams) => return Err(self.full(from)),
+            Some(Death::Tells) => return Err(Refusal::Dead),
+            None => {}
+        }
         let (full_percent, room) = (self.faults.full_percent, self.faults.room);
         if self.line(from, to).under_way >= room || self.random.percent(full_percent) {
-            self.refusals += 1;
-            let later = self.now_ns + self.random.between(10, 1000);
-            self.wake(from, later);
-            return false;
+            return Err(self.full(from));
         }
         let mut bytes = vec![0; len];
         payload(&mut bytes);
@@ -181,7 +217,15 @@ impl World {
             len as u64,
         ]);
         self.carry(from, to, header, bytes);
-        true
+        Ok(())
+    }
+
+    /// The sender will try again.
+    fn full(&mut self, from: Rank) -> Refusal {
+        self.refusals += 1;
+        let later_ns = self.now_ns + self.random.between(10, 1000);
+        self.wake(from, later_ns);
+        Refusal::Full
     }
 
     fn carry(&mut self, from: Rank, to: Rank, header: &Header, mut payload: Vec<u8>) {
@@ -242,16 +286,19 @@ impl World {
         }
     }
 
-    /// Exposures that were not ended.
+    /// Exposures of living ranks that were not ended.
     pub fn exposures(&self) -> usize {
-        self.exposed.len()
+        self.exposed.values().filter(|(owner, _)| !self.is_dead(*owner)).count()
     }
 
     /// Begins a transfer: `Some(true)` if it is done, `Some(false)` if it is under way, `None` if refused.
     pub fn transfer(&mut self, rank: Rank, mut moving: Moving) -> Option<bool> {
         let memory = self.faults.memory;
         self.transfers += 1;
-        if self.transfers > memory.refused_after || self.random.percent(memory.refused_percent) {
+        if self.transfers > memory.refused_after
+            || self.is_of_dead(moving.key)
+            || self.random.percent(memory.refused_percent)
+        {
             return None;
         }
         self.note(&[self.now_ns, rank as u64, moving.offset, moving.mine.len() as u64, moving.put as u64]);
@@ -267,11 +314,15 @@ impl World {
 
     /// Ends a transfer in the background.
     pub fn end_transfer(&mut self, rank: Rank, moving: &Moving) -> Result<(), Fault> {
-        if moving.fails {
+        if moving.fails || self.is_of_dead(moving.key) {
             return Err(fault("the simulated fabric failed to move memory", rank));
         }
         self.move_bytes(rank, moving);
         Ok(())
+    }
+
+    fn is_of_dead(&self, key: u64) -> bool {
+        self.exposed.get(&key).is_some_and(|(owner, _)| self.is_dead(*owner))
     }
 
     fn move_bytes(&mut self, rank: Rank, moving: &Moving) {

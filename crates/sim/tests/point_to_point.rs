@@ -31,6 +31,7 @@ fn a_thousand_seeds() {
     let sum = |what: fn(&Report) -> u64| reports.iter().map(what).sum::<u64>();
     for (name, count) in [
         ("messages", sum(|r| r.messages as u64)),
+        ("died", sum(|r| r.died as u64)),
         ("cancelled", sum(|r| r.cancelled as u64)),
         ("truncated", sum(|r| r.truncated as u64)),
         ("rendezvous", sum(|r| r.rendezvous)),

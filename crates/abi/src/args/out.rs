@@ -198,6 +198,16 @@ impl StatusOut<'_> {
     }
 }
 
+impl StatusOut<'_> {
+    /// Stores the empty status, its `MPI_ERROR` included (MPI-5.0, 3.7.3).
+    pub fn set_empty(&self) {
+        if let Some(place) = self.0 {
+            // SAFETY: valid by the promise of `new`.
+            unsafe { place.write(Status::EMPTY) };
+        }
+    }
+}
+
 /// An array of statuses, or `MPI_STATUSES_IGNORE`.
 pub struct StatusesOut<'a>(Option<&'a mut [Status]>);
 
@@ -226,6 +236,13 @@ impl StatusesOut<'_> {
     pub fn set(&mut self, i: usize, status: Status) {
         if let Some(all) = &mut self.0 {
             all[i] = status.with_error(all[i].MPI_ERROR);
+        }
+    }
+
+    /// Stores the empty status at `i`, its `MPI_ERROR` included.
+    pub fn set_empty(&mut self, i: usize) {
+        if let Some(all) = &mut self.0 {
+            all[i] = Status::EMPTY;
         }
     }
 

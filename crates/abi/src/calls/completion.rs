@@ -18,16 +18,16 @@ type Outcomes = std::result::Result<(), Failed>;
 pub fn wait(request: InOut<MPI_Request>, status: StatusOut) -> Outcomes {
     let mut handle = request.get();
     let pending = resolve(handle)?;
-    let outcome = finish(process(), &mut handle)?;
+    let outcome = finish(process(), &mut handle);
     request.set(handle);
-    conclude(&pending, outcome, status)
+    conclude(&pending, outcome?, status)
 }
 
 /// Sets the status and returns the error of one ended (or inactive) operation.
 #[inline]
 fn conclude(pending: &Pending, outcome: Option<Outcome>, status: StatusOut) -> Outcomes {
     let Some(outcome) = outcome else {
-        status.set(Status::EMPTY);
+        status.set_empty();
         return Ok(());
     };
     status.set(status_of(&outcome));
@@ -49,8 +49,9 @@ pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Ou
     };
     flag.set(true);
     if outcome.is_some() {
-        retire(process(), &mut handle, &pending)?;
+        let retired = retire(process(), &mut handle, &pending);
         request.set(handle);
+        retired?;
     }
     conclude(&pending, outcome, status)
 }
@@ -82,7 +83,7 @@ impl<'a> Several<'a> {
     /// Stores the status at `place` of an operation that ended.
     #[inline]
     fn ended(&mut self, place: usize, pending: &Pending, outcome: Option<Outcome>) {
-        let Some(outcome) = outcome else { return self.statuses.set(place, Status::EMPTY) };
+        let Some(outcome) = outcome else { return self.statuses.set_empty(place) };
         self.statuses.set(place, status_of(&outcome));
         if let Some(error) = &outcome.error {
             self.codes.push((place, error.class));
@@ -184,7 +185,7 @@ fn conclude_any(
         }
         Found::NoneActive => {
             index.set(mpi::MPI_UNDEFINED);
-            status.set(Status::EMPTY);
+            status.set_empty();
             Ok(true)
         }
         Found::Ended(place, outcome) => {
@@ -306,7 +307,7 @@ pub fn request_get_status(request: MPI_Request, flag: OutFlag, status: StatusOut
         State::Pending => flag.set(false),
         State::Inactive => {
             flag.set(true);
-            status.set(Status::EMPTY);
+            status.set_empty();
         }
         State::Ended(outcome) => {
             flag.set(true);
@@ -360,7 +361,7 @@ pub fn request_get_status_any(
     flag.set(ended.is_some() || idle);
     match ended {
         Some(place) => status.set(peeked(&pending[place])),
-        None if idle => status.set(Status::EMPTY),
+        None if idle => status.set_empty(),
         None => (),
     }
     Ok(())

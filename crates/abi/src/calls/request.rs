@@ -145,7 +145,7 @@ pub fn cancel(request: InOut<MPI_Request>) -> Result<()> {
         Pending::Null => Err(null_request()),
         Pending::Sent => Ok(()),
         Pending::Engine(_, id) => {
-            process().command(|engine| engine.cancel(id));
+            point::cancel(process(), id);
             Ok(())
         }
         Pending::Object(object) => object.cancel(process()),

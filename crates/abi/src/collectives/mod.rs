@@ -69,7 +69,7 @@ fn elements<'a>(address: Address, count: i64, datatype: &'a Arc<Datatype>) -> Re
 
 /// A datatype that the API table delivers wherever it is significant.
 #[inline]
-fn significant<'a>(datatype: Option<&'a Arc<Datatype>>) -> Result<&'a Arc<Datatype>> {
+fn significant(datatype: Option<&Arc<Datatype>>) -> Result<&Arc<Datatype>> {
     datatype.ok_or_else(misplaced)
 }
 

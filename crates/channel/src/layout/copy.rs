@@ -17,7 +17,7 @@ macro_rules! by_length {
             24 => $mover.fixed::<24>($places),
             32 => $mover.fixed::<32>($places),
             64 => $mover.fixed::<64>($places),
-            len => $places.for_each(|at| $mover.run(at, len)),
+            len => $places.for_each(|at| $mover.long_run(at, len)),
         }
     };
 }
@@ -48,13 +48,24 @@ impl<'a> Packer<'a> {
     }
 }
 
-impl Visitor for Packer<'_> {
-    #[inline]
-    fn run(&mut self, at: isize, len: usize) {
+impl Packer<'_> {
+    fn long_run(&mut self, at: isize, len: usize) {
         // SAFETY: the promise made to `new`; `copy` allows that a wrong program lets them overlap.
         unsafe {
             std::ptr::copy(self.origin.wrapping_offset(at), self.out, len);
             self.out = self.out.add(len);
+        }
+    }
+}
+
+impl Visitor for Packer<'_> {
+    #[inline]
+    fn run(&mut self, at: isize, len: usize) {
+        match len {
+            4 => self.fixed::<4>(std::iter::once(at)),
+            8 => self.fixed::<8>(std::iter::once(at)),
+            16 => self.fixed::<16>(std::iter::once(at)),
+            _ => self.long_run(at, len),
         }
     }
 
@@ -95,13 +106,24 @@ impl<'a> Unpacker<'a> {
     }
 }
 
-impl Visitor for Unpacker<'_> {
-    #[inline]
-    fn run(&mut self, at: isize, len: usize) {
+impl Unpacker<'_> {
+    fn long_run(&mut self, at: isize, len: usize) {
         // SAFETY: the promise made to `new`; `copy` allows that a wrong program lets them overlap.
         unsafe {
             std::ptr::copy(self.data, self.origin.wrapping_offset(at), len);
             self.data = self.data.add(len);
+        }
+    }
+}
+
+impl Visitor for Unpacker<'_> {
+    #[inline]
+    fn run(&mut self, at: isize, len: usize) {
+        match len {
+            4 => self.fixed::<4>(std::iter::once(at)),
+            8 => self.fixed::<8>(std::iter::once(at)),
+            16 => self.fixed::<16>(std::iter::once(at)),
+            _ => self.long_run(at, len),
         }
     }
 

@@ -147,15 +147,18 @@ impl Layout {
 #[derive(Default)]
 pub struct Builder {
     list: List,
+    bytes: usize,
 }
 
 impl Builder {
     /// Adds `count` elements of `layout`, one extent apart, the first one's origin at `at`. `None` if the
-    /// bounds overflow.
+    /// bounds or the size overflow.
     pub fn add(&mut self, at: isize, count: usize, layout: &Layout) -> Option<()> {
         if count == 0 || layout.size() == 0 {
             return Some(());
         }
+        layout.span(count)?;
+        self.bytes = self.bytes.checked_add(layout.size() * count).filter(|&b| b <= isize::MAX as usize)?;
         match layout.contiguous_span(count) {
             Some((first, len)) => self.list.run(at.checked_add(first)?, len),
             None => self.list.tree(at, &Tree::repeat(&layout.tree, count, layout.extent)?),

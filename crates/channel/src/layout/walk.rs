@@ -84,6 +84,9 @@ fn part(tree: &Tree, base: isize, range: Range<usize>, visitor: &mut impl Visito
             strided(base.wrapping_add(*at), *stride, *len, range, visitor)
         }
         Shape::Blocks { len, at } => blocks(base, at, *len, range, visitor),
+        Shape::Runs { runs, .. } if range.len() == tree.size => {
+            runs.iter().for_each(|run| visitor.run(base.wrapping_add(run.at), run.len));
+        }
         Shape::Runs { runs, starts } => listed(runs, starts, base, range, visitor),
         Shape::Repeat { at, stride, inner } => copies(inner, *stride, base.wrapping_add(*at), range, visitor),
         Shape::Parts { parts, starts } => {

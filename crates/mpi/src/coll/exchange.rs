@@ -36,10 +36,46 @@ impl Channel {
     }
 }
 
-/// Bytes that the library owns, as a message.
-fn buffer_of(bytes: &mut [u8]) -> Buffer {
-    // SAFETY: callers keep the bytes, and do not look at them, until the exchange has ended.
-    Buffer::Contiguous(unsafe { Region::of(bytes) })
+/// Bytes that the library owns, as messages see them.
+struct Owned {
+    region: Region,
+    _memory: Box<[u8]>,
+}
+
+impl Owned {
+    fn new(len: usize) -> Owned {
+        let (region, _memory) = Region::allocate(len);
+        Owned { region, _memory }
+    }
+
+    fn of(bytes: &[u8]) -> Owned {
+        let owned = Owned::new(bytes.len());
+        owned.region.write(0, bytes);
+        owned
+    }
+
+    fn length_of(bytes: &[u8]) -> Owned {
+        Owned::of(&(bytes.len() as u64).to_le_bytes())
+    }
+
+    fn buffer(&self) -> Buffer {
+        Buffer::Contiguous(self.region)
+    }
+
+    fn elements<'a>(&self, byte: &'a Arc<Layout>) -> Elements<'a> {
+        Elements::at_origins(self.region, byte)
+    }
+
+    fn part(&self, first: usize, len: usize) -> Vec<u8> {
+        self.region.part(first, len).bytes().to_vec()
+    }
+
+    /// The `i`-th number in it.
+    fn number(&self, i: usize) -> usize {
+        let mut word = [0; 8];
+        self.region.read(8 * i, &mut word);
+        u64::from_le_bytes(word) as usize
+    }
 }
 
 /// Everybody's bytes in rank order: first their lengths, then all in one.
@@ -49,41 +85,24 @@ fn allgather_bytes(process: &Process, channel: Channel, team: Team<'_>, mine: &[
         return Ok(vec![mine.to_vec()]);
     }
     let byte = Arc::new(Layout::contiguous(1));
-    let mut lengths = vec![0u8; 8 * size];
-    let mut own = (mine.len() as u64).to_le_bytes();
-    // SAFETY: `lengths` stays until the exchange has ended.
-    let elements = unsafe { Elements::new(lengths.as_mut_ptr(), &byte) };
-    gather_all(process, channel, team, &mut own, Blocks::Even { elements, count: 8 })?;
-    let words = lengths.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
-    let counts: Vec<i64> = words.map(|length| length as i64).collect();
+    let lengths = Owned::new(8 * size);
+    let blocks = Blocks::Even { elements: lengths.elements(&byte), count: 8 };
+    gather_all(process, channel, team, &Owned::length_of(mine), blocks)?;
+    let counts: Vec<i64> = (0..size).map(|i| lengths.number(i) as i64).collect();
     let starts: Vec<i64> =
         counts.iter().scan(0, |next, count| Some(std::mem::replace(next, *next + count))).collect();
-    let mut all = vec![0u8; counts.iter().sum::<i64>() as usize];
-    // SAFETY: `all` stays until the exchange has ended.
-    let elements = unsafe { Elements::new(all.as_mut_ptr(), &byte) };
+    let all = Owned::new(counts.iter().sum::<i64>() as usize);
     let (counts, displacements) = (Counts::Large(&counts), Counts::Large(&starts));
-    gather_all(
-        process,
-        channel,
-        team,
-        &mut mine.to_vec(),
-        Blocks::Varied { elements, counts, displacements },
-    )?;
-    let range = |i: usize| displacements.get(i) as usize..(displacements.get(i) + counts.get(i)) as usize;
-    Ok((0..size).map(|i| all[range(i)].to_vec()).collect())
+    let blocks = Blocks::Varied { elements: all.elements(&byte), counts, displacements };
+    gather_all(process, channel, team, &Owned::of(mine), blocks)?;
+    Ok((0..size).map(|i| all.part(displacements.get(i) as usize, counts.get(i) as usize)).collect())
 }
 
-fn gather_all(
-    process: &Process,
-    channel: Channel,
-    team: Team<'_>,
-    mine: &mut [u8],
-    recv: Blocks,
-) -> Result<()> {
+fn gather_all(process: &Process, channel: Channel, team: Team<'_>, mine: &Owned, recv: Blocks) -> Result<()> {
     let total = (0..team.size()).map(|i| recv.bytes(i)).sum();
     channel.run(process, team, |plan| match TABLE.allgather(plan.size(), total, false) {
-        Allgather::Ring => allgather::ring(plan, Some(buffer_of(mine)), recv),
-        _ => allgather::bruck(plan, Some(buffer_of(mine)), recv),
+        Allgather::Ring => allgather::ring(plan, Some(mine.buffer()), recv),
+        _ => allgather::bruck(plan, Some(mine.buffer()), recv),
     })
 }
 
@@ -96,30 +115,29 @@ impl Exchange for Process {
         allgather_bytes(self, Channel::next(comm), Team::local(comm), mine)
     }
 
-    fn bcast(&self, comm: &Comm, root: i32, mut data: Vec<u8>) -> Result<Vec<u8>> {
+    fn bcast(&self, comm: &Comm, root: i32, data: Vec<u8>) -> Result<Vec<u8>> {
         let (channel, team) = (Channel::next(comm), Team::local(comm));
-        let mut length = (data.len() as u64).to_le_bytes();
-        channel.run(self, team, |plan| bcast::binomial(plan, buffer_of(&mut length), root as usize))?;
-        if comm.rank() != root {
-            data = vec![0; u64::from_le_bytes(length) as usize];
-        }
-        channel.run(self, team, |plan| bcast::binomial(plan, buffer_of(&mut data), root as usize))?;
-        Ok(data)
+        let send = |owned: &Owned| {
+            channel.run(self, team, |plan| bcast::binomial(plan, owned.buffer(), root as usize))
+        };
+        let length = Owned::length_of(&data);
+        send(&length)?;
+        let bytes = if comm.rank() == root { Owned::of(&data) } else { Owned::new(length.number(0)) };
+        send(&bytes)?;
+        Ok(bytes.part(0, length.number(0)))
     }
 
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
         let channel = Channel { context: comm.context(Traffic::Exchange), tag };
         let (team, peer) = (Team::remote(comm), peer as usize);
-        let mut own = (mine.len() as u64).to_le_bytes();
-        let mut length = [0; 8];
-        channel
-            .run(self, team, |plan| plan.exchange(peer, buffer_of(&mut own), peer, buffer_of(&mut length)))?;
-        let mut theirs = vec![0; u64::from_le_bytes(length) as usize];
-        let mut mine = mine.to_vec();
-        channel.run(self, team, |plan| {
-            plan.exchange(peer, buffer_of(&mut mine), peer, buffer_of(&mut theirs))
-        })?;
-        Ok(theirs)
+        let swap = |own: &Owned, other: &Owned| {
+            channel.run(self, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
+        };
+        let length = Owned::new(8);
+        swap(&Owned::length_of(mine), &length)?;
+        let theirs = Owned::new(length.number(0));
+        swap(&Owned::of(mine), &theirs)?;
+        Ok(theirs.part(0, length.number(0)))
     }
 
     fn allgather_group(&self, comm: &Comm, members: &[i32], tag: i32, mine: &[u8]) -> Result<Vec<Vec<u8>>> {

@@ -1,8 +1,12 @@
 //! The executor: one state machine that runs schedules for all forms of collectives.
 //!
 //! [`Collective::advance`] never blocks. Messages are begun with the engine in hand; copies and reductions,
-//! which may call functions of the program, run without it. After an error the rest is cancelled, and the
-//! error is reported once nothing is under way any more, so that no memory is touched later on.
+//! which may call functions of the program, run without it.
+//!
+//! After an error (a message that was too long, a function that failed) the schedule goes on, so that other
+//! ranks, which wait for this one, end too; the first error is reported at the end. When a peer cannot be
+//! reached any more the rest is cancelled. Either way nothing is under way any more when the error is
+//! reported, so no memory is touched later on.
 
 use super::schedule::{Schedule, Step, StepId};
 use crate::comm::{Comm, Traffic};
@@ -15,7 +19,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use verbena_channel::elements::Elements;
 use verbena_channel::memory::{Buffer, Region};
-use verbena_engine::{Completion, Engine, Mode, Posted, Receive, RequestId, Send};
+use verbena_engine::{Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send};
 
 /// Finished collectives that a thread keeps for reuse.
 const KEPT_MAX: usize = 16;
@@ -147,17 +151,16 @@ impl Collective {
     /// an error, save after [`Collective::rewind`].
     ///
     /// # Errors
-    /// The first that occurred, once all that was under way has ended.
+    /// The first that occurred, once all has ended.
     pub fn advance(&mut self, access: &mut impl Access, reduction: Option<Reduction<'_>>) -> Result<bool> {
         loop {
             match access.with(|engine| self.drive(engine)) {
                 Pause::Waiting => return Ok(false),
                 Pause::Ended => return self.failure.take().map_or(Ok(true), Err),
-                Pause::Local => {
-                    if let Err(error) = self.run_local_steps(reduction) {
-                        access.with(|engine| self.fail(engine, error));
-                    }
-                }
+                Pause::Local => self.run_local_steps(reduction),
+            }
+            if self.next == self.schedule.steps().len() && self.is_idle() {
+                return self.failure.take().map_or(Ok(true), Err);
             }
         }
     }
@@ -175,8 +178,7 @@ impl Collective {
     /// Begins messages until something must be waited for or done without the engine.
     fn drive(&mut self, engine: &mut Engine) -> Pause {
         self.reap(engine);
-        while self.failure.is_none() {
-            let Some(step) = self.schedule.steps().get(self.next) else { break };
+        while let Some(step) = self.schedule.steps().get(self.next) {
             match step {
                 Step::Send { .. } | Step::Receive { .. } => self.begin(engine),
                 Step::Copy { .. } | Step::Combine { .. } => return Pause::Local,
@@ -237,33 +239,35 @@ impl Collective {
     #[inline]
     fn note(&mut self, engine: &mut Engine, completion: Completion) {
         if let Some(failure) = completion.failure {
-            self.fail(engine, failure_error(failure));
+            self.note_failure(engine, failure);
         }
     }
 
-    /// Remembers the first error and cancels all that is under way.
     #[cold]
-    fn fail(&mut self, engine: &mut Engine, error: Error) {
-        if self.failure.is_none() {
-            self.failure = Some(error);
+    fn note_failure(&mut self, engine: &mut Engine, failure: Failure) {
+        if matches!(failure, Failure::Channel(_)) {
+            self.next = self.schedule.steps().len();
             self.under_way.iter().for_each(|u| engine.cancel(u.request));
         }
+        self.failure.get_or_insert_with(|| failure_error(failure));
     }
 
     /// Runs copies and reductions up to the next step of another kind.
-    fn run_local_steps(&mut self, reduction: Option<Reduction<'_>>) -> Result<()> {
+    fn run_local_steps(&mut self, reduction: Option<Reduction<'_>>) {
         while let Some(step) = self.schedule.steps().get(self.next) {
-            match step {
-                Step::Copy { from, to } => copy(from, to)?,
+            let outcome = match step {
+                Step::Copy { from, to } => copy(from, to),
                 Step::Combine { left, right, out, count } => {
                     let reduction = reduction.expect("a reduction's schedule runs with its operation");
-                    reduction.combine(*left, *right, *out, *count)?;
+                    reduction.combine(*left, *right, *out, *count)
                 }
                 _ => break,
+            };
+            if let Err(error) = outcome {
+                self.failure.get_or_insert(error);
             }
             self.next += 1;
         }
-        Ok(())
     }
 }
 

@@ -79,6 +79,14 @@ pub struct Remote {
     is_local_first: bool,
 }
 
+impl Remote {
+    /// The other side's `group`, as seen by a process of the local group, which `inner` connects.
+    /// `is_local_first` is true on exactly one of the two sides.
+    pub fn new(group: Arc<Group>, inner: Arc<Comm>, is_local_first: bool) -> Remote {
+        Remote { group, inner, is_local_first }
+    }
+}
+
 impl Comm {
     /// A communicator over `local` (and `remote`, for an intercommunicator) with base context `context`:
     /// a multiple of 4 that no other communicator of any member has. Its creator must be a member of `local`.

@@ -27,10 +27,10 @@ impl Parts {
 
     /// `count` elements, `stride` bytes apart. `None` on overflow.
     pub fn repeat(&self, count: usize, stride: isize) -> Option<Parts> {
+        let layout = self.layout.repeat(count, stride, 0)?;
         let mut assembly = Assembly::default();
         assembly.signature.push(&self.signature, count);
         assembly.mark(0, count, stride, self)?;
-        let layout = self.layout.repeat(count, stride, 0)?;
         assembly.finish_with(layout)
     }
 

@@ -46,6 +46,8 @@ pub(super) struct Received {
 pub(super) struct Records {
     pub sends: Vec<Sent>,
     pub receives: Vec<Received>,
+    /// The rank that died.
+    pub dead: Option<Rank>,
 }
 
 pub(super) struct Driver {
@@ -70,7 +72,7 @@ impl Driver {
             random,
             next: vec![(0, 0); ranks],
             order: 0,
-            records: Records { sends: Vec::new(), receives: Vec::new() },
+            records: Records { sends: Vec::new(), receives: Vec::new(), dead: None },
             sending: vec![Vec::new(); ranks],
             receiving: vec![Vec::new(); ranks],
         }
@@ -80,10 +82,14 @@ impl Driver {
     pub fn run(&mut self) -> Result<(), String> {
         while (0..self.next.len()).any(|rank| self.next[rank].0 < self.plan.acts[rank].len()) {
             let rank = self.step()?;
+            if self.random.percent(1) {
+                self.tell(rank);
+            }
             for _ in 0..self.random.below(3) {
                 self.act(rank)?;
             }
         }
+        (0..self.cluster.ranks()).for_each(|rank| self.tell(rank));
         self.drain()?;
         self.cancel_left_over()?;
         self.settle()?;
@@ -113,6 +119,7 @@ impl Driver {
             Act::Send(message) => self.send(rank, message).map(|_| true)?,
             Act::Receive(wanted) => self.receive(rank, wanted)? || tries >= PROBES_MAX,
             Act::Cancel(which) => self.cancel(rank, which),
+            Act::Die => self.die(rank),
         };
         self.next[rank as usize] = if done { (at + 1, 0) } else { (at, tries + 1) };
         Ok(())
@@ -161,7 +168,9 @@ impl Driver {
                 let room = envelope.bytes as usize;
                 self.post(rank, Wanted { source: envelope.source, tag: envelope.tag, room, ..wanted });
                 let outcome = self.records.receives.last().and_then(|receive| receive.outcome.as_ref());
-                if outcome.is_some_and(|o| o.bytes != envelope.bytes || o.failure.is_some()) {
+                let sender_died = self.records.dead.map(|dead| dead as i32) == Some(envelope.source);
+                let is_right = |o: &Completion| o.bytes == envelope.bytes && o.failure.is_none();
+                if outcome.is_some_and(|o| !is_right(o)) && !sender_died {
                     return Err(format!("rank {rank} probed {envelope:?} and received {outcome:?}"));
                 }
             }
@@ -236,6 +245,26 @@ impl Driver {
         true
     }
 
+    fn die(&mut self, rank: Rank) -> bool {
+        self.cluster.kill(rank);
+        self.records.dead = Some(rank);
+        self.sending[rank as usize].clear();
+        self.receiving[rank as usize].clear();
+        true
+    }
+
+    /// Tells a rank who has died, as the launcher would.
+    fn tell(&mut self, rank: Rank) {
+        if let Some(dead) = self.records.dead.filter(|dead| *dead != rank) {
+            self.cluster.engine(rank).give_up(dead, crate::world::fault("the peer has died", dead));
+        }
+    }
+
+    /// The ranks that live.
+    fn living(&self) -> Vec<Rank> {
+        (0..self.cluster.ranks()).filter(|rank| self.records.dead != Some(*rank)).collect()
+    }
+
     /// Takes what has completed on this rank.
     fn collect(&mut self, rank: Rank) -> Result<(), String> {
         let (cluster, records) = (&mut self.cluster, &mut self.records);
@@ -261,7 +290,7 @@ impl Driver {
         loop {
             self.settle()?;
             let mut found = false;
-            for rank in 0..self.cluster.ranks() {
+            for rank in self.living() {
                 for context in 0..CONTEXTS {
                     found |= self.drain_one(rank, context);
                 }
@@ -309,6 +338,7 @@ impl Driver {
             trace: self.cluster.trace(),
             steps: self.cluster.steps(),
             messages: self.records.sends.len(),
+            died: self.records.dead.iter().len(),
             cancelled: 0,
             truncated: 0,
             rendezvous: 0,
@@ -336,7 +366,7 @@ impl Driver {
 
     /// What the engines must have left behind, then the records.
     pub fn finish(mut self) -> Result<Records, String> {
-        for rank in 0..self.cluster.ranks() {
+        for rank in self.living() {
             let counters = self.cluster.engine(rank).counters();
             if counters.requests + counters.unexpected + counters.posted + counters.unexpected_bytes > 0 {
                 return Err(format!("rank {rank} is left with {counters:?}"));
@@ -348,12 +378,15 @@ impl Driver {
         if self.cluster.exposures() > 0 {
             return Err(format!("{} exposures of memory were not ended", self.cluster.exposures()));
         }
-        for sent in self.records.sends.iter().filter(|sent| sent.outcome.is_some()) {
+        let dead = self.records.dead;
+        for sent in self.records.sends.iter().filter(|sent| sent.outcome.is_some() && Some(sent.from) != dead)
+        {
             if !sent.memory.is_all(SENT) {
                 return Err(format!("message {} was written to after its send", sent.message.id));
             }
         }
-        if self.records.receives.iter().any(|received| !received.memory.is_all(RECEIVED)) {
+        let mut living = self.records.receives.iter().filter(|received| Some(received.at) != dead);
+        if living.any(|received| !received.memory.is_all(RECEIVED)) {
             return Err("a buffer was written to after its receive had completed".into());
         }
         Ok(self.records)

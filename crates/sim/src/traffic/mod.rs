@@ -20,6 +20,8 @@ pub struct Report {
     pub steps: u64,
     /// Messages sent.
     pub messages: usize,
+    /// Ranks that died.
+    pub died: usize,
     /// Operations that ended cancelled.
     pub cancelled: usize,
     /// Receives that were too short for their message.

@@ -5,6 +5,7 @@
 
 use super::driver::{Received, Records, Sent, content};
 use super::plan::Wanted;
+use crate::Rank;
 use std::collections::HashMap;
 use verbena_engine::{ANY_SOURCE, ANY_TAG, Failure};
 
@@ -16,21 +17,28 @@ struct Matched<'a> {
 
 /// Judges.
 pub(super) fn judge(records: &Records) -> Result<(), String> {
-    records.sends.iter().try_for_each(judge_send)?;
-    records.receives.iter().try_for_each(judge_receive)?;
+    // What a dead rank thought of its operations is of no interest.
+    let dead = records.dead;
+    let mut sends = records.sends.iter().filter(|sent| Some(sent.from) != dead);
+    let mut receives = records.receives.iter().filter(|received| Some(received.at) != dead);
+    sends.try_for_each(|sent| judge_send(sent, dead))?;
+    receives.try_for_each(|received| judge_receive(received, dead))?;
     let matched = pair_up(records)?;
     matched.iter().try_for_each(judge_content)?;
     judge_message_order(&matched)?;
     judge_left_over(records, &matched)
 }
 
-fn judge_send(sent: &Sent) -> Result<(), String> {
+fn judge_send(sent: &Sent, dead: Option<Rank>) -> Result<(), String> {
     let Some(outcome) = &sent.outcome else {
         return match sent.message.forgotten {
             true => Ok(()),
             false => Err(format!("message {} has no outcome", sent.message.id)),
         };
     };
+    if Some(sent.message.to) == dead {
+        return Ok(());
+    }
     let expected = if outcome.cancelled { 0 } else { sent.message.bytes as u64 };
     let is_good = outcome.failure.is_none() && outcome.bytes == expected;
     if !is_good || outcome.cancelled && !sent.cancel_asked {
@@ -39,7 +47,7 @@ fn judge_send(sent: &Sent) -> Result<(), String> {
     Ok(())
 }
 
-fn judge_receive(received: &Received) -> Result<(), String> {
+fn judge_receive(received: &Received, dead: Option<Rank>) -> Result<(), String> {
     let Some(outcome) = &received.outcome else {
         return Err(format!("the receive {:?} has no outcome", received.wanted));
     };
@@ -52,13 +60,19 @@ fn judge_receive(received: &Received) -> Result<(), String> {
             false => Err(format!("the receive {:?} ended with {outcome:?}", received.wanted)),
         };
     }
-    if matches!(outcome.failure, Some(Failure::Channel(_))) {
+    if has_failed(received) && dead.map(|dead| dead as i32) != Some(outcome.source) {
         return Err(format!("the receive {:?} failed: {outcome:?}", received.wanted));
     }
     match accepts(&received.wanted, outcome.source, outcome.tag) {
         true => Ok(()),
         false => Err(format!("the receive {:?} got {outcome:?}", received.wanted)),
     }
+}
+
+/// Whether the channel failed, which is right only if the sender died.
+fn has_failed(received: &Received) -> bool {
+    let failure = received.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
+    matches!(failure, Some(Failure::Channel(_)))
 }
 
 fn accepts(wanted: &Wanted, source: i32, tag: i32) -> bool {
@@ -70,7 +84,7 @@ type Envelope = (u32, i32, u64, i32);
 
 fn pair_up(records: &Records) -> Result<Vec<Matched<'_>>, String> {
     let mut receives: HashMap<Envelope, Vec<&Received>> = HashMap::new();
-    for received in &records.receives {
+    for received in records.receives.iter().filter(|received| Some(received.at) != records.dead) {
         let outcome = received.outcome.as_ref().expect("judged before");
         if !outcome.cancelled {
             let envelope = (received.at, outcome.source, received.wanted.context, outcome.tag);
@@ -85,6 +99,9 @@ fn pair_up(records: &Records) -> Result<Vec<Matched<'_>>, String> {
         let message = &sent.message;
         let envelope = (message.to, sent.from as i32, message.context, message.tag);
         let Some(received) = receives.get_mut(&envelope).and_then(Vec::pop) else {
+            if [Some(sent.from), Some(message.to)].contains(&records.dead) {
+                continue;
+            }
             return Err(format!("message {message:?} from {} was never received", sent.from));
         };
         matched.push(Matched { sent, received });
@@ -100,6 +117,9 @@ fn was_cancelled(sent: &Sent) -> bool {
 }
 
 fn judge_content(Matched { sent, received }: &Matched) -> Result<(), String> {
+    if has_failed(received) {
+        return Ok(());
+    }
     let (bytes, room) = (sent.message.bytes, received.wanted.room);
     let outcome = received.outcome.as_ref().expect("judged before");
     let failure = (bytes > room).then_some(Failure::Truncated { sent: bytes as u64, room: room as u64 });

@@ -51,6 +51,8 @@ pub(super) struct Wanted {
 pub(super) enum Act {
     Send(Message),
     Receive(Wanted),
+    /// The rank dies.
+    Die,
     /// Cancels one of the rank's own pending operations, chosen by this number.
     Cancel(u64),
 }
@@ -74,11 +76,23 @@ impl Plan {
         }
         let disorder = random.pick(&[0, 10, 100]);
         plan.acts.iter_mut().for_each(|acts| shuffle(acts, random, disorder));
+        if random.percent(20) {
+            plan.kill(random);
+        }
         plan
     }
 
     pub fn ranks(&self) -> Rank {
         self.acts.len() as Rank
+    }
+
+    /// Lets one rank die somewhere on its way. It cancels nothing: whether that worked could not be known.
+    fn kill(&mut self, random: &mut Random) {
+        let rank = random.below(self.acts.len() as u64) as usize;
+        let acts = &mut self.acts[rank];
+        acts.truncate(random.below(acts.len() as u64 + 1) as usize);
+        acts.retain(|act| !matches!(act, Act::Cancel(_)));
+        acts.push(Act::Die);
     }
 
     fn add(&mut self, random: &mut Random, id: u64) {

@@ -66,6 +66,11 @@ impl Reducing {
         }
     }
 
+    /// An operation that is not commutative.
+    pub fn ordered() -> Reducing {
+        Reducing::of(affine, false, 0)
+    }
+
     fn of(model: fn(&[u8], &[u8]) -> Vec<u8>, commutative: bool, datatype: usize) -> Reducing {
         let function = move |left: Region, right: Region, count: i64, datatype: &Arc<Datatype>| {
             let each = |region| Elements::at_origins(region, datatype.layout());

@@ -23,12 +23,22 @@ pub struct Job {
     pub what: String,
     pub parts: Vec<Part>,
     pub reducing: Option<Reducing>,
+    /// Nobody may be through before everybody has begun.
+    pub is_barrier: bool,
 }
 
 impl Job {
     /// A job without parts.
     pub fn new(what: String) -> Job {
-        Job { what, parts: Vec::new(), reducing: None }
+        Job { what, parts: Vec::new(), reducing: None, is_barrier: false }
+    }
+
+    /// Called when a rank is through.
+    pub fn check_barrier(&self) -> Result<(), String> {
+        match self.parts.iter().position(|part| part.fill.is_some()) {
+            Some(part) if self.is_barrier => Err(format!("{}: through before part {part} began", self.what)),
+            _ => Ok(()),
+        }
     }
 
     /// Adds the next rank's part.

@@ -4,24 +4,30 @@
 
 mod arena;
 mod element;
+mod errors;
+mod inter;
 mod job;
 mod moving;
 mod reducing;
 mod run;
 mod typed;
 
+use inter::Sides;
 use job::{Job, Maker};
-use verbena_sim::{Faults, Random, seed_to_replay};
+use verbena_mpi::Comm;
+use verbena_sim::{Canary, Faults, Random, seed_to_replay};
 
 /// Seeds that a test run tries.
-const SEEDS: u64 = 1000;
+const SEEDS: u64 = 1500;
+/// Seeds for intercommunicators.
+const INTER_SEEDS: u64 = 500;
 
 /// A random number of ranks: mostly few, now and then many.
 fn ranks(random: &mut Random) -> usize {
     match random.below(100) {
         0..60 => random.between(1, 9) as usize,
-        60..95 => random.between(10, 24) as usize,
-        95..99 => random.between(25, 70) as usize,
+        60..90 => random.between(10, 24) as usize,
+        90..97 => random.between(25, 70) as usize,
         _ => random.between(200, 256) as usize,
     }
 }
@@ -51,20 +57,77 @@ fn try_seed(seed: u64) -> Result<(), String> {
     let ranks = ranks(&mut random);
     let many = if ranks > 30 { 1 } else { random.between(1, 4) };
     let mut maker = Maker { random: &mut random, ranks };
-    let mut jobs: Vec<Job> = (0..many).map(|_| job(&mut maker)).collect();
+    let jobs: Vec<Job> = (0..many).map(|_| job(&mut maker)).collect();
     let faults = if ranks > 100 { Faults::none() } else { Faults::random(&mut random) };
-    run::run(&mut random, ranks, faults, &mut jobs).map_err(|problem| {
+    let comms = run::intra(&mut random, ranks);
+    finish(seed, &mut random, comms, faults, jobs)
+}
+
+fn finish(
+    seed: u64,
+    random: &mut Random,
+    comms: Vec<(Comm, usize)>,
+    faults: Faults,
+    mut jobs: Vec<Job>,
+) -> Result<(), String> {
+    let ranks = comms.len();
+    run::run(random, comms, faults, &mut jobs).map_err(|problem| {
         let all: Vec<&str> = jobs.iter().map(|job| job.what.as_str()).collect();
         format!("VERBENA_SIM_SEED={seed}, {ranks} ranks, {all:?}: {problem}")
     })
 }
 
+fn try_inter_seed(seed: u64) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let (first, second) = (random.between(1, 9) as usize, random.between(1, 9) as usize);
+    let mut maker =
+        Sides { maker: Maker { random: &mut random, ranks: first + second }, sizes: [first, second] };
+    let jobs: Vec<Job> = (0..3).map(|_| maker.job()).collect();
+    let faults = Faults::random(&mut random);
+    let comms = run::inter(&mut random, first + second, first);
+    finish(seed, &mut random, comms, faults, jobs)
+}
+
+fn seeds(many: u64) -> std::ops::Range<u64> {
+    seed_to_replay().map_or(0..many, |seed| seed..seed + 1)
+}
+
 #[test]
 fn every_collective_gives_what_a_naive_computation_gives() {
-    let seeds = seed_to_replay().map_or(0..SEEDS, |seed| seed..seed + 1);
-    for seed in seeds {
-        if let Err(problem) = try_seed(seed) {
-            panic!("{problem}");
-        }
+    for seed in seeds(SEEDS) {
+        try_seed(seed).unwrap_or_else(|problem| panic!("{problem}"));
     }
+}
+
+#[test]
+fn intercommunicators_give_what_a_naive_computation_gives() {
+    for seed in seeds(INTER_SEEDS) {
+        try_inter_seed(seed).unwrap_or_else(|problem| panic!("{problem}"));
+    }
+}
+
+/// An algorithm that takes operands in any order must be found out when the operation is not commutative.
+#[test]
+fn a_wrong_algorithm_is_noticed() {
+    let noticed = (0..20).filter(|&seed| {
+        let mut random = Random::new(seed);
+        let job = Maker { random: &mut random, ranks: 6 }.allreduce_out_of_order();
+        let comms = run::intra(&mut random, 6);
+        finish(seed, &mut random, comms, Faults::none(), vec![job]).is_err()
+    });
+    assert_eq!(noticed.count(), 20);
+}
+
+/// A fabric that garbles bytes must be found out, too.
+#[test]
+fn a_garbling_fabric_is_noticed() {
+    let noticed = (0..20).filter(|&seed| {
+        let mut random = Random::new(seed);
+        let mut maker = Maker { random: &mut random, ranks: 5 };
+        let jobs = (0..4).map(|_| maker.alltoallv()).collect();
+        let comms = run::intra(&mut random, 5);
+        let faults = Faults { canary: Canary::Garbles(10), ..Faults::none() };
+        finish(seed, &mut random, comms, faults, jobs).is_err()
+    });
+    assert!(noticed.count() >= 15);
 }

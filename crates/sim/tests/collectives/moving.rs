@@ -33,8 +33,8 @@ impl Table {
 impl Maker<'_> {
     pub fn barrier(&mut self) -> Job {
         let mut job = Job::new("barrier".into());
-        (0..self.ranks)
-            .for_each(|_| job.part(Vec::new(), |schedule, comm| operations::barrier(schedule, comm)));
+        job.is_barrier = true;
+        (0..self.ranks).for_each(|_| job.part(Vec::new(), operations::barrier));
         job
     }
 
@@ -246,15 +246,8 @@ impl Maker<'_> {
     /// The counts that each pair of ranks exchanges; symmetric if `in_place`.
     pub fn pair_counts(&mut self, in_place: bool) -> Vec<Vec<i64>> {
         let budget = self.ranks * self.ranks;
-        let mut counts: Vec<_> = (0..self.ranks).map(|_| self.counts(self.ranks, budget)).collect();
-        if in_place {
-            for i in 0..self.ranks {
-                for j in 0..i {
-                    counts[i][j] = counts[j][i];
-                }
-            }
-        }
-        counts
+        let counts: Vec<Vec<i64>> = (0..self.ranks).map(|_| self.counts(self.ranks, budget)).collect();
+        if in_place { mirrored(&counts) } else { counts }
     }
 
     pub fn alltoallv(&mut self) -> Job {
@@ -287,4 +280,10 @@ impl Maker<'_> {
         }
         job
     }
+}
+
+/// The table with its upper half copied into the lower one.
+pub fn mirrored<T: Copy>(table: &[Vec<T>]) -> Vec<Vec<T>> {
+    let row = |i: usize| (0..table.len()).map(|j| table[i.min(j)][i.max(j)]).collect();
+    (0..table.len()).map(row).collect()
 }

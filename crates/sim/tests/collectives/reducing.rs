@@ -10,10 +10,10 @@ use verbena_mpi::coll::algorithms::{allreduce, reduce};
 use verbena_mpi::coll::operations::{self, Operands};
 
 /// The operands of all ranks.
-struct Vectors {
-    reducing: Reducing,
-    count: usize,
-    all: Vec<Vec<u8>>,
+pub struct Vectors {
+    pub reducing: Reducing,
+    pub count: usize,
+    pub all: Vec<Vec<u8>>,
 }
 
 impl Vectors {
@@ -22,7 +22,7 @@ impl Vectors {
     }
 
     /// What the ranks before `end` reduce to, in rank order; `None` if there are none.
-    fn reduced(&self, end: usize) -> Option<Vec<u8>> {
+    pub fn reduced(&self, end: usize) -> Option<Vec<u8>> {
         let mut vectors = self.all[..end].iter();
         let first = vectors.next()?.clone();
         let size = self.reducing.datatype.size();
@@ -65,7 +65,7 @@ fn ends(operands: Operands<'static>) -> (Elements<'static>, Elements<'static>) {
 }
 
 impl Maker<'_> {
-    fn vectors(&mut self, count: usize) -> Vectors {
+    pub fn vectors(&mut self, count: usize) -> Vectors {
         let reducing = Reducing::random(self.random);
         let family = if reducing.datatype.size() == 4 { Family::Word } else { Family::Pair };
         let all = (0..self.ranks).map(|_| self.values(count, family)).collect();
@@ -119,6 +119,27 @@ impl Maker<'_> {
                 1 => allreduce::recursive_doubling(&mut plan(schedule, comm), send, recv, count),
                 2 => allreduce::halving_doubling(&mut plan(schedule, comm), send, recv, count),
                 _ => allreduce::ring(&mut plan(schedule, comm), send, recv, count),
+            });
+        }
+        job.reducing = Some(vectors.reducing);
+        job
+    }
+
+    /// A canary: an allreduce that says its operation is commutative when it is not, so that operands are taken
+    /// in the wrong order.
+    pub fn allreduce_out_of_order(&mut self) -> Job {
+        let count = 50;
+        let mut vectors = self.vectors(count);
+        vectors.reducing = Reducing::ordered();
+        vectors.all = (0..self.ranks).map(|_| self.values(count, Family::Pair)).collect();
+        let mut job = Job::new("allreduce out of order".into());
+        let result = vectors.reduced(self.ranks).expect("ranks");
+        for rank in 0..self.ranks {
+            let mut arenas = vectors.arenas(rank, count, false);
+            let (send, recv) = ends(operands(&mut arenas, &vectors, false, true));
+            arenas[1].expect(0, &result);
+            job.part(arenas.into(), move |schedule, comm| {
+                allreduce::ring(&mut plan(schedule, comm), send, recv, count)
             });
         }
         job.reducing = Some(vectors.reducing);

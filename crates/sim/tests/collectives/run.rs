@@ -3,37 +3,77 @@
 use crate::job::Job;
 use std::sync::Arc;
 use verbena_mpi::coll::{Collective, Reduction};
+use verbena_mpi::comm::Remote;
 use verbena_mpi::{Comm, Group};
 use verbena_sim::{Cluster, Faults, Random};
 
-/// Steps per message or so after which a run counts as stuck.
-const STEPS_MAX: u64 = 30_000_000;
+/// Steps without a step of any collective after which a run counts as stuck.
+const STEPS_MAX: u64 = 500_000;
 /// Context of the communicator.
 const CONTEXT: u64 = 8;
 
 /// A rank of the communicator and what it is at.
 struct Runner {
     comm: Comm,
+    /// Its part in a job.
+    part: usize,
     next: usize,
     running: Vec<(usize, Box<Collective>)>,
 }
 
-/// Runs all jobs in order on a communicator whose ranks lie on the cluster's processes in any order, several
-/// at once; then checks every rank's memory.
-pub fn run(random: &mut Random, ranks: usize, faults: Faults, jobs: &mut [Job]) -> Result<(), String> {
-    let mut cluster = Cluster::new(random.word(), ranks as u32, faults);
+/// An intracommunicator whose ranks lie on the cluster's processes in any order: each process's communicator
+/// and the number of its part in a job.
+pub fn intra(random: &mut Random, ranks: usize) -> Vec<(Comm, usize)> {
     let members = shuffled(random, ranks);
-    let mut runners: Vec<Runner> = (0..ranks as u32).map(|me| Runner::new(&members, me)).collect();
+    let comm = |me| Comm::new(CONTEXT, Arc::new(Group::new(members.clone(), me)), None);
+    (0..ranks as u32)
+        .map(comm)
+        .map(|comm| (comm.rank() as usize, comm))
+        .map(|(part, comm)| (comm, part))
+        .collect()
+}
+
+/// As [`intra`], an intercommunicator of `first` ranks and the others. Parts of the first group come first.
+pub fn inter(random: &mut Random, ranks: usize, first: usize) -> Vec<(Comm, usize)> {
+    let members = shuffled(random, ranks);
+    let side = |me: u32| {
+        let (left, right) = members.split_at(first);
+        let is_first = left.contains(&me);
+        let (own, other) = if is_first { (left, right) } else { (right, left) };
+        let (own, other) = (Group::new(own.to_vec(), me), Group::new(other.to_vec(), me));
+        let own = Arc::new(own);
+        let inner = Arc::new(Comm::new(CONTEXT + if is_first { 4 } else { 8 }, own.clone(), None));
+        let comm = Comm::new(CONTEXT, own, Some(Remote::new(Arc::new(other), inner, is_first)));
+        let part = comm.rank() as usize + if is_first { 0 } else { first };
+        (comm, part)
+    };
+    (0..ranks as u32).map(side).collect()
+}
+
+/// Runs all jobs in order, several at once; then checks every rank's memory.
+pub fn run(
+    random: &mut Random,
+    comms: Vec<(Comm, usize)>,
+    faults: Faults,
+    jobs: &mut [Job],
+) -> Result<(), String> {
+    let mut cluster = Cluster::new(random.word(), comms.len() as u32, faults);
+    let mut left = comms.len() * jobs.len();
+    let mut runners: Vec<Runner> = comms.into_iter().map(Runner::new).collect();
     let at_once = random.between(1, 3) as usize;
-    let mut left = ranks * jobs.len();
+    let mut moved_at = 0;
     while left > 0 {
         let process = cluster.step();
         let runner = &mut runners[process as usize];
         while runner.running.len() < at_once && runner.next < jobs.len() && random.percent(60) {
             runner.start(jobs);
         }
+        let begun = runner.begun();
         left -= runner.advance(&mut cluster, process, jobs)?;
-        if cluster.steps() > STEPS_MAX {
+        if runner.begun() != begun {
+            moved_at = cluster.steps();
+        }
+        if cluster.steps() > moved_at + STEPS_MAX {
             return Err(format!("stuck:\n{}", cluster.describe()));
         }
     }
@@ -55,17 +95,21 @@ fn shuffled(random: &mut Random, ranks: usize) -> Vec<u32> {
 }
 
 impl Runner {
-    fn new(members: &[u32], me: u32) -> Runner {
-        let comm = Comm::new(CONTEXT, Arc::new(Group::new(members.to_vec(), me)), None);
-        Runner { comm, next: 0, running: Vec::new() }
+    fn new((comm, part): (Comm, usize)) -> Runner {
+        Runner { comm, part, next: 0, running: Vec::new() }
     }
 
     fn start(&mut self, jobs: &mut [Job]) {
         let mut collective = Collective::on(&self.comm);
-        let fill = jobs[self.next].parts[self.comm.rank() as usize].fill.take().expect("not started yet");
+        let fill = jobs[self.next].parts[self.part].fill.take().expect("not started yet");
         fill(collective.schedule(), &self.comm);
         self.running.push((self.next, collective));
         self.next += 1;
+    }
+
+    /// Tells whether it moved.
+    fn begun(&self) -> (usize, usize) {
+        (self.running.len(), self.running.iter().map(|(_, collective)| collective.begun()).sum())
     }
 
     /// Moves on with what is running. Returns how many ended.
@@ -79,10 +123,11 @@ impl Runner {
             if collective.begun() != begun {
                 cluster.engine(process);
             }
-            match state.map_err(|error| format!("{}: rank {}: {error}", jobs[job].what, self.comm.rank()))? {
+            match state.map_err(|error| format!("{}: part {}: {error}", jobs[job].what, self.part))? {
                 true => {
                     collective.recycle();
                     ended += 1;
+                    jobs[job].check_barrier()?;
                 }
                 false => self.running.push((job, collective)),
             }

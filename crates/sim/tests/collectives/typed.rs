@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::job::{Family, Job, Maker};
+use crate::moving::mirrored;
 use std::sync::{Arc, OnceLock};
 use verbena_channel::elements::Elements;
 use verbena_channel::layout::Layout;
@@ -48,14 +49,9 @@ impl Maker<'_> {
     }
 
     fn pair_families(&mut self, symmetric: bool) -> Vec<Vec<Family>> {
-        let mut families: Vec<Vec<_>> =
+        let families: Vec<Vec<_>> =
             (0..self.ranks).map(|_| (0..self.ranks).map(|_| self.family()).collect()).collect();
-        for i in 0..if symmetric { self.ranks } else { 0 } {
-            for j in 0..i {
-                families[i][j] = families[j][i];
-            }
-        }
-        families
+        if symmetric { mirrored(&families) } else { families }
     }
 
     pub fn alltoallw(&mut self) -> Job {

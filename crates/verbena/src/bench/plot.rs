@@ -90,9 +90,10 @@ where
     let mut chart = ChartBuilder::on(panel)
         .caption(title, ("sans-serif", 18))
         .margin(12)
+        .margin_right(40)
         .x_label_area_size(40)
         .y_label_area_size(70)
-        .build_cartesian_2d((x_min..x_max).log_scale().base(2.0), (y_min..y_max).log_scale())?;
+        .build_cartesian_2d((x_min..x_max).log_scale().base(2.0), (y_min..y_max).log_scale().base(2.0))?;
     chart
         .configure_mesh()
         .x_desc("message size")
@@ -110,7 +111,12 @@ where
             .label(format!("{}, {} ranks", entry.metric.name(), entry.ranks))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2)));
     }
-    chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK.mix(0.3)).draw()?;
+    chart
+        .configure_series_labels()
+        .label_font(("sans-serif", 15))
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
     Ok(())
 }
 

@@ -19,9 +19,24 @@ pub fn render(report: &Report) -> String {
             let _ = write!(out, "\n{}\n", one(&of_family));
         }
     }
-    for entry in report.entries.iter().filter(|entry| entry.failure.is_some()) {
-        let reason = entry.failure.as_deref().unwrap_or_default();
-        let _ = writeln!(out, "{}, {} ranks: {reason}", entry.point(), entry.ranks);
+    out.push_str(&reasons(&report.entries));
+    out
+}
+
+/// Why points failed: each reason once, with the first point that it cost and how many more.
+fn reasons(entries: &[Entry]) -> String {
+    let mut seen: Vec<(&str, &Entry, usize)> = Vec::new();
+    for entry in entries {
+        let Some(reason) = entry.failure.as_deref() else { continue };
+        match seen.iter_mut().find(|(known, ..)| *known == reason) {
+            Some((.., more)) => *more += 1,
+            None => seen.push((reason, entry, 0)),
+        }
+    }
+    let mut out = String::new();
+    for (reason, first, more) in seen {
+        let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let _ = writeln!(out, "{}, {} ranks{others}: {reason}", first.point(), first.ranks);
     }
     out
 }
@@ -89,6 +104,13 @@ mod tests {
         slow.fail("timed out after 30 s\nmore");
         let text = one(&[&fine, &slow]).to_string();
         assert!(text.contains("1.23") && text.contains("timed out") && text.contains("4 ranks"), "{text}");
+    }
+
+    #[test]
+    fn a_reason_is_said_once() {
+        let mut lost = ["barrier", "bcast:8"].map(|point| Entry::new(point.parse().expect("point"), 2));
+        lost.iter_mut().for_each(|entry| entry.fail("no fabric"));
+        assert_eq!(reasons(&lost), "barrier, 2 ranks and 1 more: no fabric\n");
     }
 
     #[test]

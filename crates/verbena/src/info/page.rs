@@ -13,7 +13,11 @@ pub fn render(info: &Info) -> String {
     library(&mut out, info);
     machine(&mut out, info);
     out.push_str("\nchannels (tried between two processes, just now)\n");
-    info.channels.iter().for_each(|finding| channel(&mut out, finding));
+    let mut above = None;
+    for finding in &info.channels {
+        channel(&mut out, finding, above);
+        above = finding.failure.as_deref();
+    }
     launcher(&mut out, info);
     settings(&mut out, info);
     out
@@ -60,13 +64,16 @@ fn machine(out: &mut String, info: &Info) {
     line(out, "cores", &format!("{affinity} by the affinity mask, {cores} with the cgroup's quota"));
 }
 
-fn channel(out: &mut String, finding: &Finding) {
+/// One channel; a reason that stands in the line above is not said again.
+fn channel(out: &mut String, finding: &Finding, above: Option<&str>) {
     let mut words = Vec::new();
     if let Some(found) = &finding.found {
         words.push(found.reach.as_ref().map_or_else(|| "does not reach the other process".into(), reach));
         words.extend(found.findings.iter().cloned());
     }
-    words.extend(finding.failure.clone());
+    words.extend(
+        finding.failure.as_deref().map(|why| if above == Some(why) { "as above" } else { why }.into()),
+    );
     line(out, &finding.channel, &words.join("\n"));
 }
 

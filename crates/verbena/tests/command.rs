@@ -1,0 +1,99 @@
+//! The command `verbena` as a user runs it. What needs no MPI library runs the program just built; the rest
+//! measures the staged installation (`VERBENA_STAGE`, default `target/stage`).
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn verbena(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_verbena"));
+    command.args(arguments).env_remove("VERBENA_CHANNELS").env_remove("VERBENA_CMA");
+    command
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().expect("verbena starts")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn staged(path: &str) -> PathBuf {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let stage = std::env::var_os("VERBENA_STAGE").map_or(top.join("target/stage"), PathBuf::from);
+    let file = stage.join(path);
+    assert!(file.exists(), "{} is missing: run `make stage`", file.display());
+    file
+}
+
+/// `verbena bench` on the staged installation.
+fn bench(arguments: &[&str]) -> Command {
+    let mut command = verbena(&["bench", "--quick", "--json", "-"]);
+    command.arg("--mpiexec").arg(staged("bin/mpiexec"));
+    command.arg("--library").arg(staged("lib/libmpi_abi.so.1")).args(arguments);
+    command
+}
+
+#[test]
+fn info_tries_the_channels_for_real() {
+    let info = json(&run(&mut verbena(&["info", "--json"])));
+    let channels = info["channels"].as_array().expect("channels");
+    let shm = channels.iter().find(|channel| channel["channel"] == "shm").expect("shm");
+    assert!(shm["found"]["reach"]["packet_bytes_max"].as_u64() > Some(0), "{shm}");
+    assert!(info["settings"].as_array().is_some_and(|settings| !settings.is_empty()));
+}
+
+#[test]
+fn info_shows_what_a_setting_does() {
+    let info = json(&run(verbena(&["info", "--json"]).env("VERBENA_CMA", "0")));
+    let cma =
+        info["channels"].as_array().expect("channels").iter().find(|c| c["channel"] == "cma").expect("cma");
+    assert!(cma["found"].is_null() && cma["failure"].is_string(), "{cma}");
+    let setting = info["settings"].as_array().expect("settings").iter().find(|s| s["name"] == "VERBENA_CMA");
+    assert_eq!(setting.expect("setting")["value"], "0");
+}
+
+#[test]
+fn a_missing_library_is_said_in_four_parts() {
+    let output =
+        run(&mut verbena(&["bench", "latency", "--mpiexec", "/bin/true", "--library", "/none/lib.so"]));
+    assert!(!output.status.success());
+    let worker = run(&mut verbena(&["bench-worker", "--library", "/none/lib.so"]));
+    let words = String::from_utf8_lossy(&worker.stderr);
+    assert!(
+        ["/none/lib.so", "likely cause", "what to do"].iter().all(|part| words.contains(part)),
+        "{words}"
+    );
+}
+
+#[test]
+fn the_floor_needs_no_library() {
+    let report = json(&run(&mut verbena(&["bench", "--points", "copy:4096", "--quick", "--json", "-"])));
+    assert!(report["entries"][0]["value"].as_f64() > Some(0.0), "{report}");
+}
+
+#[test]
+fn every_metric_is_measured_on_the_staged_library() {
+    let points = "latency:8,bandwidth:65536,bidirectional:65536,rate:8,barrier,bcast:8,reduce:8,allreduce:8,\
+                  reduce_scatter:8,scan:8,gather:8,scatter:8,allgather:8,alltoall:8,startup";
+    let report = json(&run(&mut bench(&["-n", "2,3", "--points", points])));
+    let entries = report["entries"].as_array().expect("entries");
+    // Four pairs at two ranks; ten collectives and the start-up at two and at three.
+    assert_eq!(entries.len(), 4 + 11 * 2);
+    let unmeasured: Vec<&Value> =
+        entries.iter().filter(|entry| entry["value"].as_f64() <= Some(0.0)).collect();
+    assert!(unmeasured.is_empty(), "{unmeasured:#?}");
+    assert_eq!(report["library"]["abi"], "standard");
+}
+
+#[test]
+fn info_describes_the_staged_library() {
+    let mut command = verbena(&["info", "--json"]);
+    let info = json(&run(command.arg("--library").arg(staged("lib/libmpi_abi.so.1"))));
+    let library = &info["library"]["found"];
+    assert_eq!(library["soname"], "libmpi_abi.so.1", "{info}");
+    assert_eq!(library["identity"]["standard"], serde_json::json!([5, 0]));
+    assert_eq!(library["abi_version"], serde_json::json!([1, 0]));
+}

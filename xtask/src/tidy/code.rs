@@ -1,0 +1,173 @@
+//! What is seen of Rust code by parsing it.
+
+use super::Finding;
+use super::rules::Rules;
+use super::tree::File;
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+/// Runs the checks on one file of Rust.
+pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
+    let parsed = file.text.parse::<TokenStream>().ok().zip(syn::parse_file(&file.text).ok());
+    let Some((tokens, tree)) = parsed else {
+        return vec![finding(file, "parse", 0, "this is no Rust".into())];
+    };
+    let mut findings: Vec<Finding> = header(file).into_iter().collect();
+    if !rules.is_generated(&file.path) {
+        let mut functions = Functions { file, limit: rules.limits.function_lines, findings: Vec::new() };
+        functions.visit_file(&tree);
+        findings.extend(functions.findings);
+    }
+    let safe = rules.sources.safe.iter().any(|folder| file.path.starts_with(&format!("{folder}/")));
+    Tokens { file, rules, safe, findings: &mut findings }.look(tokens);
+    findings
+}
+
+fn finding(file: &File, rule: &'static str, line: usize, what: String) -> Finding {
+    Finding { rule, path: file.path.clone(), line, what }
+}
+
+/// Every file begins by saying what it is.
+fn header(file: &File) -> Option<Finding> {
+    let first =
+        file.text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("#!")).unwrap_or("");
+    let what = "the file does not begin with //! and what it is";
+    (!first.starts_with("//!")).then(|| finding(file, "header", 1, what.into()))
+}
+
+/// Finds long functions.
+struct Functions<'a> {
+    file: &'a File,
+    limit: usize,
+    findings: Vec<Finding>,
+}
+
+impl Functions<'_> {
+    fn measure(&mut self, signature: &syn::Signature, block: &syn::Block) {
+        let (first, last) = (signature.span().start().line, block.span().end().line);
+        let lines = last - first + 1;
+        if lines > self.limit {
+            let what = format!("fn {} has {lines} lines, more than {}", signature.ident, self.limit);
+            self.findings.push(finding(self.file, "function-lines", first, what));
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Functions<'_> {
+    fn visit_item_fn(&mut self, function: &'a syn::ItemFn) {
+        self.measure(&function.sig, &function.block);
+        visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'a syn::ImplItemFn) {
+        self.measure(&function.sig, &function.block);
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'a syn::TraitItemFn) {
+        if let Some(block) = &function.default {
+            self.measure(&function.sig, block);
+        }
+        visit::visit_trait_item_fn(self, function);
+    }
+}
+
+/// Finds words that the rules forbid, in macros too. Comments and texts are no such tokens.
+struct Tokens<'a> {
+    file: &'a File,
+    rules: &'a Rules,
+    safe: bool,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Tokens<'_> {
+    fn look(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                TokenTree::Ident(word) => self.word(word, tokens.get(at + 1)),
+                TokenTree::Group(group) => {
+                    if group.delimiter() == Delimiter::Bracket
+                        && is_punct(at.checked_sub(1).map(|b| &tokens[b]), '#')
+                    {
+                        self.attribute(group.stream());
+                    }
+                    self.look(group.stream());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn word(&mut self, word: &Ident, next: Option<&TokenTree>) {
+        let line = word.span().start().line;
+        if self.safe && word == "unsafe" {
+            let what = "unsafe outside of the edges (abi, channel, boot)";
+            self.findings.push(finding(self.file, "unsafe", line, what.into()));
+        }
+        if is_punct(next, '!') && self.rules.sources.unwritten.iter().any(|name| word == name) {
+            self.findings.push(finding(
+                self.file,
+                "unwritten",
+                line,
+                format!("{word}! stands for missing code"),
+            ));
+        }
+    }
+
+    fn attribute(&mut self, inside: TokenStream) {
+        if let Some(TokenTree::Ident(name)) = inside.into_iter().next()
+            && name == "ignore"
+        {
+            let line = name.span().start().line;
+            self.findings.push(finding(self.file, "ignored-test", line, "a test that does not run".into()));
+        }
+    }
+}
+
+fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: &str = r#"
+        limits = { file_lines = 9, file_lines_hard = 9, function_lines = 3 }
+        sources = { code = [], no_tabs = [], generated = ["gen/"], unwritten = ["todo"], safe = ["safe"] }
+    "#;
+
+    fn rules_of(path: &str, text: &str) -> Vec<(&'static str, usize)> {
+        let file = File { path: path.into(), text: text.into() };
+        check(&file, &Rules::parse(RULES)).into_iter().map(|finding| (finding.rule, finding.line)).collect()
+    }
+
+    #[test]
+    fn tidy_code_passes() {
+        let text =
+            "//! A file.\n// unsafe todo!() #[ignore]\nfn f() -> &'static str {\n    \"unsafe todo!()\"\n}\n";
+        assert_eq!(rules_of("safe/a.rs", text), []);
+    }
+
+    #[test]
+    fn each_breach_is_found_with_its_line() {
+        assert_eq!(rules_of("a.rs", "fn f() {}\n"), [("header", 1)]);
+        assert_eq!(rules_of("a.rs", "//! A.\nfn f() {\n\n\n}\n"), [("function-lines", 2)]);
+        assert_eq!(rules_of("a.rs", "//! A.\nimpl A {\nfn f() {\n\n\n}}\n"), [("function-lines", 3)]);
+        assert_eq!(rules_of("safe/a.rs", "//! A.\nfn f() { unsafe { g() } }\n"), [("unsafe", 2)]);
+        assert_eq!(rules_of("a.rs", "//! A.\nfn f() { unsafe { g() } }\n"), []);
+        assert_eq!(rules_of("a.rs", "//! A.\nmacro_rules! m { () => { todo!() } }\n"), [("unwritten", 2)]);
+        assert_eq!(
+            rules_of("a.rs", "//! A.\n#[test]\n#[ignore = \"slow\"]\nfn f() {}\n"),
+            [("ignored-test", 3)]
+        );
+        assert_eq!(rules_of("a.rs", "//! A.\nfn f( {}\n"), [("parse", 0)]);
+    }
+
+    #[test]
+    fn generated_functions_may_be_long() {
+        assert_eq!(rules_of("gen/a.rs", "//! A.\nfn f() {\n\n\n}\n"), []);
+    }
+}

@@ -1,0 +1,92 @@
+//! The rules' data, from `xtask/tidy.toml`.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// All of the data.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// Numbers of lines.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Which rules hold for which files.
+    #[serde(default)]
+    pub sources: Sources,
+    /// For each package of the workspace those that it may depend on.
+    #[serde(default)]
+    pub layers: BTreeMap<String, Vec<String>>,
+    /// What is excused.
+    #[serde(default, rename = "exception")]
+    pub exceptions: Vec<Exception>,
+}
+
+/// Numbers of lines.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Above this a file needs an exception.
+    pub file_lines: usize,
+    /// Above this no exception helps.
+    pub file_lines_hard: usize,
+    /// A function's lines, from `fn` to the closing brace.
+    pub function_lines: usize,
+}
+
+/// Which rules hold for which files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sources {
+    /// Endings that the limits on lines hold for.
+    pub code: Vec<String>,
+    /// Endings of files that may hold no tab.
+    pub no_tabs: Vec<String>,
+    /// Beginnings of the paths of generated files.
+    pub generated: Vec<String>,
+    /// Macros that stand for missing code.
+    pub unwritten: Vec<String>,
+    /// Folders without `unsafe`.
+    pub safe: Vec<String>,
+}
+
+/// One excused breach.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exception {
+    /// The rule's name.
+    pub rule: String,
+    /// The file.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Rules {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// It is missing, is not of this form, or has an exception without a reason.
+    pub fn read(path: &Path) -> Result<Rules> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let rules: Rules =
+            toml::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?;
+        if let Some(bare) = rules.exceptions.iter().find(|exception| exception.reason.trim().is_empty()) {
+            bail!("the exception of {} from {} has no reason", bare.path, bare.rule);
+        }
+        Ok(rules)
+    }
+
+    /// Whether a generator made the file.
+    pub fn is_generated(&self, path: &str) -> bool {
+        self.sources.generated.iter().any(|beginning| path.starts_with(beginning.as_str()))
+    }
+
+    /// Rules for a test, from TOML.
+    #[cfg(test)]
+    pub fn parse(text: &str) -> Rules {
+        toml::from_str(text).expect("rules")
+    }
+}

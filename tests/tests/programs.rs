@@ -41,6 +41,16 @@ fn wrong_arguments() {
 }
 
 #[test]
+fn objects() {
+    passes("objects", &[1, 2, 3, 4, 7]);
+}
+
+#[test]
+fn sessions() {
+    passes("sessions", &[1, 2, 4]);
+}
+
+#[test]
 fn sixty_four_ranks_on_few_cores_do_not_crawl() {
     let program = program("collectives");
     let ended = job(64, &program).arg("20").run().ok();

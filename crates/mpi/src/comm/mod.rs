@@ -18,7 +18,7 @@ pub mod idup;
 mod inter;
 mod make;
 mod split_type;
-mod words;
+pub(crate) mod words;
 
 pub use exchange::Exchange;
 pub use split_type::{Guide, SHARED_MEMORY, SplitType};

@@ -2,8 +2,8 @@
 
 use crate::args::{InOut, Out};
 use crate::generated::types::*;
-use crate::handles::{ERRHANDLERS, File, Win};
-use crate::report::{Failed, handle_error};
+use crate::handles::{ERRHANDLERS, FILES, File, Win};
+use crate::report::{FILE_DEFAULT, Failed, handle_error};
 use std::ffi::c_int;
 use std::sync::Arc;
 use verbena_mpi::codes::REGISTRY;
@@ -158,6 +158,24 @@ pub fn file_create_errhandler(
 /// `MPI_File_call_errhandler`: there are no files yet, so no call gets here.
 pub fn file_call_errhandler(fh: &Arc<File>, _errorcode: c_int) -> Result<()> {
     match **fh {}
+}
+
+/// `MPI_File_set_errhandler`: on `MPI_FILE_NULL` it sets what files begin with (14.7). There are no files yet.
+pub fn file_set_errhandler(file: MPI_File, errhandler: &Arc<Errhandler>) -> Result<()> {
+    if file != mpi::MPI_FILE_NULL {
+        FILES.get(file)?;
+    }
+    errhandler.check(Kind::File)?;
+    FILE_DEFAULT.set(errhandler.clone());
+    Ok(())
+}
+
+/// `MPI_File_get_errhandler`: as [`file_set_errhandler`].
+pub fn file_get_errhandler(file: MPI_File, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
+    if file != mpi::MPI_FILE_NULL {
+        FILES.get(file)?;
+    }
+    hand_out(&FILE_DEFAULT.get(), errhandler)
 }
 
 #[cold]

@@ -34,7 +34,14 @@ missing! { MPI_File_get_atomicity PMPI_File_get_atomicity(fh: MPI_File, flag: *m
 
 missing! { MPI_File_get_byte_offset PMPI_File_get_byte_offset(fh: MPI_File, offset: MPI_Offset, disp: *mut MPI_Offset) }
 
-missing! { MPI_File_get_errhandler PMPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) }
+entry! {
+    MPI_File_get_errhandler PMPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler)
+    Owner::None => {
+        state::running()?;
+        let errhandler = Out::new(errhandler)?;
+        calls::errhandler::file_get_errhandler(file, errhandler)?
+    }
+}
 
 missing! { MPI_File_get_group PMPI_File_get_group(fh: MPI_File, group: *mut MPI_Group) }
 
@@ -144,7 +151,14 @@ missing! { MPI_File_seek_shared PMPI_File_seek_shared(fh: MPI_File, offset: MPI_
 
 missing! { MPI_File_set_atomicity PMPI_File_set_atomicity(fh: MPI_File, flag: c_int) }
 
-missing! { MPI_File_set_errhandler PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) }
+entry! {
+    MPI_File_set_errhandler PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler)
+    Owner::None => {
+        state::running()?;
+        let errhandler = handles::ERRHANDLERS.get(errhandler)?;
+        calls::errhandler::file_set_errhandler(file, &errhandler)?
+    }
+}
 
 missing! { MPI_File_set_info PMPI_File_set_info(fh: MPI_File, info: MPI_Info) }
 

@@ -63,7 +63,6 @@ impl Tree {
 
     /// Displacement and length, if this is a single run.
     #[inline]
-    #[inline]
     pub fn as_run(&self) -> Option<(isize, usize)> {
         match self.shape {
             Shape::Run { at, len } => Some((at, len)),

@@ -25,7 +25,15 @@ fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
 }
 
 #[inline]
-fn send_mode(b: Address, count: i64, d: &Arc<Datatype>, dest: i32, tag: i32, comm: &Comm, mode: Mode) -> Result<()> {
+fn send_mode(
+    b: Address,
+    count: i64,
+    d: &Arc<Datatype>,
+    dest: i32,
+    tag: i32,
+    comm: &Comm,
+    mode: Mode,
+) -> Result<()> {
     let buffer = args::buffer(b, count, d)?;
     if dest == mpi::MPI_PROC_NULL {
         return Ok(());

@@ -74,7 +74,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let top = top();
     let peers = || {
-        let wanted = |peer: &contender::Peer| args.only.is_empty() || args.only.iter().any(|n| n == peer.name);
+        let wanted =
+            |peer: &contender::Peer| args.only.is_empty() || args.only.iter().any(|n| n == peer.name);
         let peers = contender::peers().into_iter().filter(wanted);
         peers.map(|peer| install::install(&peer, &top.join("target/peers"))).collect::<Vec<_>>()
     };

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use verbena_engine::RequestId;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
-use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, Group, Info, Op, Result, Session};
+use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
 
 const KIND_SHIFT: u32 = 27;
 const INDEX: u64 = (1 << KIND_SHIFT) - 1;
@@ -233,9 +233,6 @@ pub fn to_int(handle: usize) -> c_int {
 
 /// Windows are not made yet: no value of this type exists.
 pub enum Win {}
-
-/// Files are not opened yet: no value of this type exists.
-pub enum File {}
 
 fn none<T>(_: usize) -> Option<Arc<T>> {
     None

@@ -1,7 +1,7 @@
 //! What happens to an error: the error handler of the right object gets it (MPI-5.0, 9.3).
 
 use crate::generated::types::{MPI_Comm, MPI_File, MPI_Session, MPI_Win};
-use crate::handles::{COMMS, SESSIONS};
+use crate::handles::{COMMS, FILES, SESSIONS};
 use crate::{startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
@@ -78,7 +78,9 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
         Owner::Session(handle) => {
             SESSIONS.get(handle).map_or_else(|_| of_self(), |session| (session.errhandler(), handle))
         }
-        Owner::File(handle) => (FILE_DEFAULT.get(), handle),
+        Owner::File(handle) => {
+            (FILES.get(handle).map_or_else(|_| FILE_DEFAULT.get(), |file| file.errhandler()), handle)
+        }
         Owner::Win(_) | Owner::None => of_self(),
     }
 }

@@ -45,6 +45,16 @@ impl Sink for Arrivals<'_> {
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
         self.core.transferred(token, outcome);
     }
+
+    /// Packets may be lost with the channel that carried them, so another one cannot take its place. A peer
+    /// whose packets go another way keeps it: of this channel it only loses the use of memory.
+    #[cold]
+    fn broken(&mut self, peer: Peer, fault: Fault) {
+        let route = self.core.peers.look(peer).and_then(|state| state.route);
+        if route.is_none_or(|route| route.packets == self.channel) {
+            self.core.break_peer(peer, fault);
+        }
+    }
 }
 
 impl Core {

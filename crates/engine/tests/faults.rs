@@ -105,6 +105,27 @@ fn a_cut_wire_fails_everything_with_that_peer() {
 }
 
 #[test]
+fn a_channel_that_reports_a_broken_peer_fails_everything_with_it() {
+    for memory in [Memory::None, Memory::AtOnce, Memory::Later] {
+        let mut pair = Pair::new(Wire::memory(memory, memory));
+        let sends = [
+            pair.send(0, 1, Bytes::zero(50_000).buffer()),
+            pair.send_in_mode(0, 2, Bytes::zero(8).buffer(), Mode::Synchronous),
+        ];
+        pair.settle();
+        assert!(!pair.engines[0].is_quiet());
+        pair.wire.corrupt(0);
+        for send in sends {
+            let Some(Failure::Channel(fault)) = pair.end(0, send).failure else { panic!("{memory:?}") };
+            assert_eq!(fault.what, "the wire is corrupt");
+        }
+        assert!(is_channel_failure(done(&pair.send(0, 3, Bytes::zero(8).buffer()))));
+        assert!(pair.is_quiet());
+        assert_eq!(pair.wire.exposed(), 0);
+    }
+}
+
+#[test]
 fn a_queued_send_fails_when_the_wire_is_cut() {
     let mut pair = Pair::new(Wire::new(Abilities { room: 1, ..Abilities::default() }));
     pair.send(0, 1, Bytes::zero(8).buffer());

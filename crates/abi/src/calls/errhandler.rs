@@ -2,14 +2,14 @@
 
 use crate::args::{InOut, Out};
 use crate::generated::types::*;
-use crate::handles::{ERRHANDLERS, FILES, File, Win};
-use crate::report::{FILE_DEFAULT, Failed, handle_error};
+use crate::handles::{ERRHANDLERS, FILES, Win};
+use crate::report::{FILE_DEFAULT, Failed, Owner, handle_error};
 use std::ffi::c_int;
 use std::sync::Arc;
 use verbena_mpi::codes::REGISTRY;
 use verbena_mpi::errhandler::{Action, Callback, Kind};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Errhandler, Error, Result, Session};
+use verbena_mpi::{Comm, Errhandler, Error, File, Result, Session};
 
 /// The C type of all error handler functions: they differ in names only, handles being pointer-sized.
 type Function = Option<unsafe extern "C" fn(*mut usize, *mut c_int, ...)>;
@@ -155,27 +155,29 @@ pub fn file_create_errhandler(
     create(Kind::File, file_errhandler_fn, errhandler)
 }
 
-/// `MPI_File_call_errhandler`: there are no files yet, so no call gets here.
-pub fn file_call_errhandler(fh: &Arc<File>, _errorcode: c_int) -> Result<()> {
-    match **fh {}
-}
-
-/// `MPI_File_set_errhandler`: on `MPI_FILE_NULL` it sets what files begin with (14.7). There are no files yet.
-pub fn file_set_errhandler(file: MPI_File, errhandler: &Arc<Errhandler>) -> Result<()> {
-    if file != mpi::MPI_FILE_NULL {
-        FILES.get(file)?;
+/// `MPI_File_set_errhandler`. On `MPI_FILE_NULL` it sets what new files begin with (14.7).
+pub fn file_set_errhandler(file: MPI_File, errhandler: &Arc<Errhandler>) -> std::result::Result<(), Failed> {
+    if file == mpi::MPI_FILE_NULL {
+        errhandler.check(Kind::File)?;
+        FILE_DEFAULT.set(errhandler.clone());
+        return Ok(());
     }
-    errhandler.check(Kind::File)?;
-    FILE_DEFAULT.set(errhandler.clone());
-    Ok(())
+    let set = FILES.get(file).and_then(|file| file.set_errhandler(errhandler.clone()));
+    set.map_err(|error| Failed { error, owner: Some(Owner::File(file)) })
 }
 
-/// `MPI_File_get_errhandler`: as [`file_set_errhandler`].
+/// `MPI_File_get_errhandler`. Of `MPI_FILE_NULL` it is what new files begin with (14.7).
 pub fn file_get_errhandler(file: MPI_File, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
-    if file != mpi::MPI_FILE_NULL {
-        FILES.get(file)?;
-    }
-    hand_out(&FILE_DEFAULT.get(), errhandler)
+    let object = match file {
+        mpi::MPI_FILE_NULL => FILE_DEFAULT.get(),
+        _ => FILES.get(file)?.errhandler(),
+    };
+    hand_out(&object, errhandler)
+}
+
+/// `MPI_File_call_errhandler`.
+pub fn file_call_errhandler(fh: &Arc<File>, errorcode: c_int) -> std::result::Result<(), Failed> {
+    call(&fh.errhandler(), fh.handle(), errorcode, "MPI_File_call_errhandler")
 }
 
 #[cold]

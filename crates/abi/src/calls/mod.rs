@@ -39,6 +39,7 @@ pub mod comm;
 pub mod environment;
 pub mod errhandler;
 pub mod error;
+pub mod file;
 pub mod group;
 pub mod info;
 pub mod session;

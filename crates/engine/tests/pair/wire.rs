@@ -56,6 +56,8 @@ struct State {
     gets: usize,
     puts: usize,
     cut: bool,
+    /// A fault with the other side that each side is still to be told.
+    faults: [Option<Fault>; 2],
     /// Kinds of all packets sent, with their sender.
     log: Vec<(Peer, Kind)>,
 }
@@ -76,6 +78,7 @@ impl Wire {
             gets: 0,
             puts: 0,
             cut: false,
+            faults: [None, None],
             log: Vec::new(),
         })))
     }
@@ -92,6 +95,11 @@ impl Wire {
     /// From now on every send finds the peer gone.
     pub fn cut(&self) {
         self.0.lock().unwrap().cut = true;
+    }
+
+    /// The next poll of `side` finds that what connects it to the other side is corrupt.
+    pub fn corrupt(&self, side: usize) {
+        self.0.lock().unwrap().faults[side] = Some(fault("the wire is corrupt"));
     }
 
     pub fn set_room(&self, room: usize) {
@@ -208,13 +216,16 @@ impl Channel for WireEnd {
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         let me = self.me as usize;
-        let (packets, ends) = {
+        let (packets, ends, fault) = {
             let mut state = self.wire.0.lock().unwrap();
-            (std::mem::take(&mut state.packets[me]), std::mem::take(&mut state.ends[me]))
+            let state = &mut *state;
+            let (packets, ends) = (&mut state.packets[me], &mut state.ends[me]);
+            (std::mem::take(packets), std::mem::take(ends), state.faults[me].take())
         };
-        let events = packets.len() + ends.len();
+        let events = packets.len() + ends.len() + fault.iter().count();
         packets.iter().for_each(|(header, bytes)| sink.packet(1 - self.me, header, bytes));
         ends.into_iter().for_each(|(token, outcome)| sink.transferred(token, outcome));
+        fault.into_iter().for_each(|fault| sink.broken(1 - self.me, fault));
         events
     }
 

@@ -104,10 +104,16 @@ impl Collective {
         collective
     }
 
-    /// An empty collective of the communicator, the next one in its order.
+    /// An empty blocking collective of the communicator, the next one in its order.
     #[inline]
     pub fn on(comm: &Comm) -> Box<Collective> {
         Collective::with_tag(comm.context(Traffic::Collective), comm.next_collective_tag())
+    }
+
+    /// As [`Collective::on`], for a nonblocking or persistent one.
+    #[inline]
+    pub fn in_background(comm: &Comm) -> Box<Collective> {
+        Collective::with_tag(comm.context(Traffic::Collective), comm.next_nonblocking_tag())
     }
 
     /// The schedule, to be filled before the first [`Collective::advance`].

@@ -57,7 +57,7 @@ impl Task for Once {
 
 /// Starts the schedule that `fill` writes.
 pub fn nonblocking(process: &Process, comm: &Comm, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Active {
-    let mut collective = Collective::on(comm);
+    let mut collective = Collective::in_background(comm);
     fill(collective.schedule());
     begin(process, Once { collective: Some(collective), kept })
 }
@@ -86,7 +86,7 @@ impl Task for Again {
 /// What starts the schedule that `fill` writes, as often as it is asked. All starts use the same tag: they
 /// cannot overlap, and messages between two ranks keep their order.
 pub fn persistent(comm: &Comm, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Starter {
-    let mut collective = Collective::on(comm);
+    let mut collective = Collective::in_background(comm);
     fill(collective.schedule());
     let collective = Arc::new(Lock::new(collective));
     Box::new(move |process| {

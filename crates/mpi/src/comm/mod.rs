@@ -18,7 +18,7 @@ pub mod idup;
 mod inter;
 mod make;
 mod split_type;
-mod words;
+pub(crate) mod words;
 
 pub use exchange::Exchange;
 pub use split_type::{Guide, SHARED_MEMORY, SplitType};
@@ -66,8 +66,10 @@ pub struct Comm {
     topology: Option<Topology>,
     handle: AtomicUsize,
     buffered: BufferedSends,
-    /// Number of collectives begun on this communicator.
-    collectives: AtomicU32,
+    /// Number of blocking collectives begun on this communicator.
+    blocking: AtomicU32,
+    /// Number of nonblocking and persistent ones.
+    nonblocking: AtomicU32,
 }
 
 /// The other side of an intercommunicator.
@@ -106,7 +108,8 @@ impl Comm {
             topology: None,
             handle: AtomicUsize::new(0),
             buffered: BufferedSends::new(),
-            collectives: AtomicU32::new(0),
+            blocking: AtomicU32::new(0),
+            nonblocking: AtomicU32::new(0),
         }
     }
 
@@ -134,11 +137,19 @@ impl Comm {
         context & !3 == self.context(Traffic::Point)
     }
 
-    /// The tag of the next collective's messages, below 2^30. All members begin the collectives of a
-    /// communicator in the same order (MPI-5.0, 6.14), so they count alike.
+    /// The tag of the next blocking collective's messages, even and below 2^30. All members begin the
+    /// collectives of a communicator in the same order (MPI-5.0, 6.14), so they count alike.
     #[inline]
     pub fn next_collective_tag(&self) -> i32 {
-        (self.collectives.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1)) as i32
+        tag_of(self.blocking.fetch_add(1, Ordering::Relaxed), 0)
+    }
+
+    /// The tag of the next nonblocking or persistent collective's messages, odd and below 2^30. They are
+    /// counted apart: they never match blocking ones (6.12), and so a program that begins the two sorts in
+    /// different order (mpi4py's test of `Iagree` is one) still works.
+    #[inline]
+    pub fn next_nonblocking_tag(&self) -> i32 {
+        tag_of(self.nonblocking.fetch_add(1, Ordering::Relaxed), 1)
     }
 
     /// Its buffer for buffered sends (MPI-5.0, 3.6).
@@ -284,6 +295,12 @@ impl Comm {
     pub fn set_handle(&self, handle: usize) {
         self.handle.store(handle, Ordering::Release);
     }
+}
+
+/// The tag of the `count`-th collective of sort 0 or 1.
+#[inline]
+fn tag_of(count: u32, sort: i32) -> i32 {
+    (count & ((1 << 29) - 1)) as i32 * 2 + sort
 }
 
 #[cold]

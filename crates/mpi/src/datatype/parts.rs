@@ -41,6 +41,12 @@ impl Parts {
         Some(self)
     }
 
+    /// Upper bound.
+    fn ub(&self) -> isize {
+        // Both are bounds of one object, whose span was checked when it was made.
+        self.lb().saturating_add(self.layout.extent())
+    }
+
     fn lb(&self) -> isize {
         self.markers.map_or(self.layout.bounds().0, |markers| markers.0)
     }
@@ -66,6 +72,8 @@ pub(super) struct Assembly {
     layout: Builder,
     signature: Sequence,
     markers: Option<(isize, isize)>,
+    /// The highest upper bound of the elements, their own rounding included.
+    ub: Option<isize>,
     align: usize,
 }
 
@@ -82,8 +90,12 @@ impl Assembly {
             return Some(());
         }
         self.align = self.align.max(parts.align);
-        let Some((lb, ub)) = parts.markers else { return Some(()) };
         let last = stride.checked_mul(isize::try_from(count - 1).ok()?)?;
+        let Some((lb, ub)) = parts.markers else {
+            let ub = parts.ub().checked_add(at)?.checked_add(last.max(0))?;
+            self.ub = (parts.layout.size() > 0).then_some(ub).max(self.ub);
+            return Some(());
+        };
         let low = at.checked_add(lb)?.checked_add(last.min(0))?;
         let high = at.checked_add(ub)?.checked_add(last.max(0))?;
         self.markers = Some(self.markers.map_or((low, high), |(l, h)| (l.min(low), h.max(high))));
@@ -100,17 +112,19 @@ impl Assembly {
         let align = self.align.max(1);
         let extent = match self.markers {
             Some((lb, ub)) => ub.checked_sub(lb)?,
-            None => natural_extent(&layout, align)?,
+            None => natural_extent(&layout, self.ub, align)?,
         };
         let layout = layout.with_extent(extent);
         Some(Parts { layout, signature: self.signature.finish(), markers: self.markers, align })
     }
 }
 
-/// The span of the bytes, rounded up to the alignment (the epsilon of MPI-5.0, 5.1).
-fn natural_extent(layout: &Layout, align: usize) -> Option<isize> {
+/// The span of the elements, rounded up to the alignment (the epsilon of MPI-5.0, 5.1). Where elements that
+/// were rounded themselves lie at odd places, the bare type map would end within the last one's extent;
+/// programs count on a datatype that holds its elements whole.
+fn natural_extent(layout: &Layout, ub: Option<isize>, align: usize) -> Option<isize> {
     let (low, high) = layout.bounds();
-    let span = high.checked_sub(low)? as usize;
+    let span = high.max(ub.unwrap_or(high)).checked_sub(low)? as usize;
     isize::try_from(span.checked_next_multiple_of(align)?).ok()
 }
 

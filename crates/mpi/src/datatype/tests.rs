@@ -17,16 +17,19 @@ impl Dice {
     }
 }
 
-/// A type map after MPI-5.0, 5.1: basic elements with displacements, and bounds set by markers.
+/// A type map after MPI-5.0, 5.1: basic elements with displacements, and bounds set by markers. Other than
+/// there, elements that were rounded up to their alignment count with their whole extent.
 #[derive(Clone)]
 struct Map {
     elements: Vec<(usize, i64)>,
+    /// Upper bounds of the elements that the last constructor put together.
+    ends: Vec<i64>,
     markers: Vec<(i64, i64)>,
 }
 
 impl Map {
     fn of(handle: usize) -> Map {
-        Map { elements: vec![(handle, 0)], markers: vec![] }
+        Map { elements: vec![(handle, 0)], ends: vec![], markers: vec![] }
     }
 
     fn size_of(handle: usize) -> i64 {
@@ -40,7 +43,8 @@ impl Map {
             return (lb, self.markers.iter().map(|m| m.1).max().unwrap() - lb);
         }
         let lb = self.elements.iter().map(|e| e.1).min().unwrap_or(0);
-        let end = self.elements.iter().map(|e| e.1 + Map::size_of(e.0)).max().unwrap_or(0);
+        let ends = self.elements.iter().map(|e| e.1 + Map::size_of(e.0));
+        let end = ends.chain(self.ends.iter().copied()).max().unwrap_or(0);
         let align =
             self.elements.iter().map(|e| predefined::basic_of(e.0).unwrap().align()).max().unwrap_or(1);
         (lb, ((end - lb) as usize).next_multiple_of(align) as i64)
@@ -49,14 +53,16 @@ impl Map {
     fn shifted(&self, by: i64) -> Map {
         Map {
             elements: self.elements.iter().map(|e| (e.0, e.1 + by)).collect(),
+            ends: self.ends.iter().map(|end| end + by).collect(),
             markers: self.markers.iter().map(|m| (m.0 + by, m.1 + by)).collect(),
         }
     }
 
     fn join(maps: impl IntoIterator<Item = Map>) -> Map {
-        let mut all = Map { elements: vec![], markers: vec![] };
+        let mut all = Map { elements: vec![], ends: vec![], markers: vec![] };
         for map in maps {
             all.elements.extend(map.elements);
+            all.ends.extend(map.ends);
             all.markers.extend(map.markers);
         }
         all
@@ -68,6 +74,13 @@ impl Map {
 
     fn block(&self, count: i64) -> Map {
         self.row(count, self.bounds().1)
+    }
+
+    /// One element of what comes next.
+    fn closed(self) -> Map {
+        let (lb, extent) = self.bounds();
+        let ends = if self.elements.is_empty() { vec![] } else { vec![lb + extent] };
+        Map { ends, ..self }
     }
 
     /// The displacement of every packed byte.
@@ -92,7 +105,7 @@ struct Made {
 }
 
 fn made(datatype: Result<Datatype>, map: Map) -> Made {
-    Made { datatype: Arc::new(datatype.unwrap()), map }
+    Made { datatype: Arc::new(datatype.unwrap()), map: map.closed() }
 }
 
 fn random(dice: &mut Dice, depth: usize) -> Made {

@@ -200,3 +200,13 @@ fn handlers_of_other_kinds_are_refused() {
         assert_eq!(world.set_errhandler(handler).unwrap_err().class, mpi::MPI_ERR_ERRHANDLER);
     });
 }
+
+#[test]
+fn blocking_and_nonblocking_collectives_are_counted_apart() {
+    run(1, |world, _| {
+        let blocking = [world.next_collective_tag(), world.next_collective_tag()];
+        assert_eq!(world.next_nonblocking_tag() ^ 1, blocking[0], "not moved on by blocking ones");
+        assert_eq!(world.next_nonblocking_tag() ^ 1, blocking[1]);
+        assert!(world.next_collective_tag() > blocking[1]);
+    });
+}

@@ -1,16 +1,19 @@
 //! Files (MPI-5.0, chapter 14).
 
-use crate::args::{InOut, Out, OutFlag};
-use crate::generated::types::{MPI_File, MPI_Group, MPI_Info, MPI_Offset};
+use crate::args::{self, Address, InOut, Out, OutFlag, OutString, StatusOut};
+use crate::generated::types::{MPI_Datatype, MPI_File, MPI_Group, MPI_Info, MPI_Offset};
 use crate::handles::{FILES, GROUPS};
 use crate::process;
 use crate::report::FILE_DEFAULT;
+use crate::status::Status;
 use std::ffi::{CStr, OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+use verbena_channel::memory::Buffer;
+use verbena_mpi::file::View;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, File, Info, Result, file};
+use verbena_mpi::{Comm, Datatype, File, Info, Result, file};
 
 fn path(name: &CStr) -> &Path {
     Path::new(OsStr::from_bytes(name.to_bytes()))
@@ -99,4 +102,170 @@ pub fn file_get_atomicity(fh: &Arc<File>, flag: OutFlag<'_>) -> Result<()> {
 /// `MPI_File_sync` (14.6.1).
 pub fn file_sync(fh: &Arc<File>) -> Result<()> {
     fh.sync(process())
+}
+
+/// `MPI_File_set_view` (14.3).
+pub fn file_set_view(
+    fh: &Arc<File>,
+    disp: MPI_Offset,
+    etype: &Arc<Datatype>,
+    filetype: &Arc<Datatype>,
+    datarep: &CStr,
+    info: Option<&Arc<Info>>,
+) -> Result<()> {
+    let view = View::new(disp, etype, filetype, datarep.to_bytes(), fh.mode().writes());
+    fh.set_view(view, process())?;
+    info.map_or(Ok(()), |info| fh.hints().merge(info))
+}
+
+/// `MPI_File_get_view` (14.3). The program frees the handles of derived datatypes, so they are new ones.
+pub fn file_get_view(
+    fh: &Arc<File>,
+    disp: Out<'_, MPI_Offset>,
+    etype: Out<'_, MPI_Datatype>,
+    filetype: Out<'_, MPI_Datatype>,
+    datarep: OutString<'_>,
+) -> Result<()> {
+    let view = fh.view();
+    disp.set(view.displacement as MPI_Offset);
+    etype.set(handle_of(&view.etype)?);
+    filetype.set(handle_of(&view.filetype)?);
+    datarep.set(view.representation);
+    Ok(())
+}
+
+fn handle_of(datatype: &Arc<Datatype>) -> Result<MPI_Datatype> {
+    match datatype.is_predefined() {
+        true => Ok(datatype.known_as()),
+        false => Ok(super::datatype::publish(Datatype::duplicate(datatype)?)),
+    }
+}
+
+/// `MPI_File_get_type_extent` (14.5.1): no representation of ours changes sizes.
+pub fn file_get_type_extent(_fh: &Arc<File>, datatype: &Arc<Datatype>, extent: Out<'_, i64>) -> Result<()> {
+    extent.set(datatype.extent() as i64);
+    Ok(())
+}
+
+/// `MPI_File_get_byte_offset` (14.4.3).
+pub fn file_get_byte_offset(fh: &Arc<File>, offset: MPI_Offset, disp: Out<'_, MPI_Offset>) -> Result<()> {
+    let view = fh.view();
+    disp.set(view.place(view.start(offset)?)? as MPI_Offset);
+    Ok(())
+}
+
+/// `MPI_File_seek` (14.4.3).
+pub fn file_seek(fh: &Arc<File>, offset: MPI_Offset, whence: c_int) -> Result<()> {
+    fh.seek(offset, whence)
+}
+
+/// `MPI_File_get_position` (14.4.3).
+pub fn file_get_position(fh: &Arc<File>, offset: Out<'_, MPI_Offset>) -> Result<()> {
+    offset.set(fh.position()?);
+    Ok(())
+}
+
+/// Runs an access to `count` elements and tells in the status how many bytes it moved.
+fn access(
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+    access: impl FnOnce(&Buffer) -> Result<usize>,
+) -> Result<()> {
+    let bytes = access(&args::buffer(buf, count, datatype)?)?;
+    status.set(Status::new(mpi::MPI_ANY_SOURCE, mpi::MPI_ANY_TAG, bytes as u64, false));
+    Ok(())
+}
+
+/// `MPI_File_read_at` (14.4.2).
+pub fn file_read_at(
+    fh: &Arc<File>,
+    offset: MPI_Offset,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    access(buf, count, datatype, status, |into| fh.read_at(offset, into))
+}
+
+/// `MPI_File_read_at_all` (14.4.2).
+pub fn file_read_at_all(
+    fh: &Arc<File>,
+    offset: MPI_Offset,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    file_read_at(fh, offset, buf, count, datatype, status)
+}
+
+/// `MPI_File_write_at` (14.4.2).
+pub fn file_write_at(
+    fh: &Arc<File>,
+    offset: MPI_Offset,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    access(buf, count, datatype, status, |from| fh.write_at(offset, from))
+}
+
+/// `MPI_File_write_at_all` (14.4.2).
+pub fn file_write_at_all(
+    fh: &Arc<File>,
+    offset: MPI_Offset,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    file_write_at(fh, offset, buf, count, datatype, status)
+}
+
+/// `MPI_File_read` (14.4.3).
+pub fn file_read(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    access(buf, count, datatype, status, |into| fh.read(into))
+}
+
+/// `MPI_File_read_all` (14.4.3).
+pub fn file_read_all(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    file_read(fh, buf, count, datatype, status)
+}
+
+/// `MPI_File_write` (14.4.3).
+pub fn file_write(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    access(buf, count, datatype, status, |from| fh.write(from))
+}
+
+/// `MPI_File_write_all` (14.4.3).
+pub fn file_write_all(
+    fh: &Arc<File>,
+    buf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    status: StatusOut<'_>,
+) -> Result<()> {
+    file_write(fh, buf, count, datatype, status)
 }

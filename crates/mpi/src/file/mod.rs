@@ -2,20 +2,25 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
+//! | `access` | reading and writing, individual file pointers |
 //! | `mode` | the access mode |
 //! | `open` | opening, closing, deleting: collective, and agreed on by all processes |
 //! | `fault` | errors of files |
+//! | `view` | which bytes of the file a process sees |
 //!
 //! Every process has a descriptor of its own; the system keeps what they write to one file coherent.
 
+mod access;
 mod fault;
 mod mode;
 mod open;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use mode::Mode;
 pub use open::delete;
+pub use view::View;
 
 use crate::comm::{Comm, Exchange};
 use crate::errhandler::{Errhandler, Handling, Kind};
@@ -25,8 +30,8 @@ use crate::group::Group;
 use crate::info::Info;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// An open file.
 pub struct File {
@@ -36,6 +41,9 @@ pub struct File {
     hints: Info,
     errhandling: Handling,
     system: std::fs::File,
+    pointer: Mutex<access::Pointer>,
+    /// Keeps accesses of this process apart in atomic mode.
+    turn: Mutex<()>,
     is_atomic: AtomicBool,
     /// Whether this process wrote something that it has not synchronised.
     is_written: AtomicBool,

@@ -1,7 +1,8 @@
 //! Opening, closing and deleting (MPI-5.0, 14.2). The processes agree on the outcome: a file is open in all of
 //! them or in none, and nobody waits for a process that failed.
 
-use super::{File, Mode, fault};
+use super::access::Pointer;
+use super::{File, Mode, View, fault};
 use crate::comm::words::{pack, unpack};
 use crate::comm::{Comm, Exchange};
 use crate::errhandler::{Errhandler, Handling};
@@ -9,8 +10,8 @@ use crate::error::{Class, Result};
 use crate::generated::constants as mpi;
 use crate::info::Info;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex};
 
 impl File {
     /// Opens a file in all processes of `comm`. Collective. The first process creates it if need be, then the
@@ -28,9 +29,11 @@ impl File {
         let comm = comm.create(comm.group(), exchange)?.expect("every process is in the group of all");
         let mode = agree_on_mode(&comm, path, amode, exchange)?;
         let first = open_if(comm.rank() == 0, path, mode, true);
-        let (first, _) = agree(&comm, path, first, 0, exchange)?;
+        let bytes = first.as_ref().map_or(0, |file| file.as_ref().map_or(0, size_of));
+        let (first, words) = agree(&comm, path, first, bytes, exchange)?;
         let other = open_if(comm.rank() != 0, path, mode, false);
         let (other, _) = agree(&comm, path, other, 0, exchange)?;
+        let position = if mode.has(mpi::MPI_MODE_APPEND) { words[0] } else { 0 };
         Ok(File {
             comm,
             path: path.to_path_buf(),
@@ -38,6 +41,8 @@ impl File {
             hints: info.cloned().unwrap_or_default(),
             errhandling: Handling::new(errhandler),
             system: first.or(other).expect("every process opened it in its turn"),
+            pointer: Mutex::new(Pointer { view: View::bytes(), position }),
+            turn: Mutex::new(()),
             is_atomic: AtomicBool::new(false),
             is_written: AtomicBool::new(false),
             handle: AtomicUsize::new(0),
@@ -79,6 +84,11 @@ fn open_if(turn: bool, path: &Path, mode: Mode, is_first: bool) -> Result<Option
         return Err(fault::system("open", path, &std::io::ErrorKind::IsADirectory.into()));
     }
     Ok(Some(file))
+}
+
+/// Its size in bytes; 0 for what has none, as a pipe.
+fn size_of(file: &std::fs::File) -> u64 {
+    file.metadata().map_or(0, |metadata| metadata.len())
 }
 
 fn agree_on_mode(comm: &Comm, path: &Path, amode: i32, exchange: &dyn Exchange) -> Result<Mode> {

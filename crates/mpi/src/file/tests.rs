@@ -2,9 +2,13 @@
 
 use super::*;
 use crate::comm::tests::fake::{Fake, run};
+use crate::datatype::construct::Unit;
+use crate::datatype::{Datatype, Form};
 use crate::errhandler::{Action, predefined};
 use mpi::*;
 use std::path::Path;
+use verbena_channel::layout::Layout;
+use verbena_channel::memory::{Buffer, Region};
 
 /// A folder of a test's own, deleted with it.
 struct Folder(PathBuf);
@@ -120,4 +124,120 @@ fn atomicity_is_chosen_by_all_and_handlers_fit() {
         assert_eq!(class(file.set_errhandler(other)), MPI_ERR_ERRHANDLER);
         assert!(Arc::ptr_eq(&file.errhandler(), &predefined::returning()));
     });
+}
+
+/// Memory of the test that buffers may be made of.
+fn memory(bytes: &[u8]) -> (Region, Box<[u8]>) {
+    let (region, owner) = Region::allocate(bytes.len());
+    region.write(0, bytes);
+    (region, owner)
+}
+
+fn read_at(file: &File, offset: i64, len: usize) -> Vec<u8> {
+    let (region, _owner) = Region::allocate(len);
+    let bytes = file.read_at(offset, &Buffer::Contiguous(region)).unwrap();
+    region.bytes()[..bytes].to_vec()
+}
+
+/// Every other byte of `region`.
+fn spread(region: Region, count: usize) -> Buffer {
+    assert!(2 * count <= region.len());
+    let layout = Arc::new(Layout::new(vec![(0, 1)], 2));
+    // SAFETY: elements of two bytes that lie within the region, which the test owns.
+    unsafe { Buffer::strided(region.address() as *mut u8, count, &layout) }
+}
+
+/// Every `of`-th byte, beginning with number `which`.
+fn comb(which: i64, of: i64) -> Arc<Datatype> {
+    let byte = Datatype::predefined(MPI_BYTE).unwrap();
+    let tooth = Datatype::indexed(Form::Int, &[1], &[which], Unit::Byte, byte).unwrap();
+    Arc::new(Datatype::resized(Form::Large, 0, of, &Arc::new(tooth)).unwrap())
+}
+
+#[test]
+fn processes_with_interleaved_views_write_one_file() {
+    let folder = Folder::new("views");
+    run(3, |world, fake| {
+        let byte = Datatype::predefined(MPI_BYTE).unwrap();
+        let file = open(world, &folder.file(), NEW, fake).unwrap();
+        file.set_view(View::new(2, byte, &comb(world.rank().into(), 3), b"native", true), fake).unwrap();
+        let (region, _owner) = memory(&[world.rank() as u8 + 1; 5]);
+        assert_eq!(file.write(&Buffer::Contiguous(region)).unwrap(), 5);
+        assert_eq!(file.position().unwrap(), 5);
+        file.sync(fake).unwrap();
+        assert_eq!(read_at(&file, 1, 3), [world.rank() as u8 + 1; 3]);
+        assert_eq!(read_at(&file, 3, 9).len(), 2, "the file ends");
+        assert_eq!(file.view().place(4).unwrap(), 2 + 12 + world.rank() as u64);
+        file.seek(-1, MPI_SEEK_END).unwrap();
+        assert_eq!(file.position().unwrap(), 4);
+    });
+    let expected: Vec<u8> = [0, 0].into_iter().chain([1, 2, 3].repeat(5)).collect();
+    assert_eq!(std::fs::read(folder.file()).unwrap(), expected);
+}
+
+#[test]
+fn scattered_memory_is_written_and_read_in_pieces() {
+    let folder = Folder::new("scattered");
+    run(1, |world, fake| {
+        let file = open(world, &folder.file(), NEW, fake).unwrap();
+        let count = 1_500_000;
+        let data: Vec<u8> = (0..2 * count).map(|i| (i / 2 % 251) as u8).collect();
+        let (region, _owner) = memory(&data);
+        let from = spread(region, count);
+        assert_eq!(file.write_at(10, &from).unwrap(), count);
+        let (other, _owner) = Region::allocate(2 * count);
+        assert_eq!(file.read_at(10, &spread(other, count)).unwrap(), count);
+        assert!(other.bytes().iter().step_by(2).eq(data.iter().step_by(2)));
+        assert!(other.bytes().iter().skip(1).step_by(2).all(|&byte| byte == 0));
+    });
+}
+
+#[test]
+fn appending_begins_at_the_end_and_modes_forbid() {
+    let folder = Folder::new("append");
+    std::fs::write(folder.file(), b"12345").unwrap();
+    run(2, |world, fake| {
+        let file = open(world, &folder.file(), MPI_MODE_WRONLY | MPI_MODE_APPEND, fake).unwrap();
+        assert_eq!(file.position().unwrap(), 5);
+        assert_eq!(class(file.read_at(0, &Buffer::EMPTY)), MPI_ERR_ACCESS);
+        assert_eq!(class(file.write_at(-1, &Buffer::EMPTY)), MPI_ERR_ARG);
+        assert_eq!(class(file.seek(-6, MPI_SEEK_CUR)), MPI_ERR_ARG);
+        assert_eq!(class(file.seek(0, 7)), MPI_ERR_ARG);
+        let reader = open(world, &folder.file(), MPI_MODE_RDONLY | MPI_MODE_SEQUENTIAL, fake).unwrap();
+        assert_eq!(class(reader.write_at(0, &Buffer::EMPTY)), MPI_ERR_READ_ONLY);
+        assert_eq!(class(reader.read(&Buffer::EMPTY)), MPI_ERR_UNSUPPORTED_OPERATION);
+    });
+}
+
+#[test]
+fn atomic_writes_do_not_mix() {
+    let folder = Folder::new("turns");
+    run(4, |world, fake| {
+        let byte = Datatype::predefined(MPI_BYTE).unwrap();
+        let file = open(world, &folder.file(), NEW, fake).unwrap();
+        file.set_view(View::new(0, byte, &comb(0, 2), b"internal", true), fake).unwrap();
+        file.set_atomic(true, fake).unwrap();
+        let (region, _owner) = memory(&[world.rank() as u8; 300]);
+        for _ in 0..20 {
+            file.write_at(0, &Buffer::Contiguous(region)).unwrap();
+            let seen = read_at(&file, 0, 300);
+            assert!(seen.iter().all(|&byte| byte == seen[0]), "{seen:?}");
+        }
+    });
+}
+
+#[test]
+fn impossible_views_are_refused() {
+    let (byte, int) = (Datatype::predefined(MPI_BYTE).unwrap(), Datatype::predefined(MPI_INT).unwrap());
+    let down = Arc::new(Datatype::indexed(Form::Int, &[1, 1], &[4, 0], Unit::Byte, byte).unwrap());
+    let view =
+        |displacement, filetype, name: &[u8]| class(View::new(displacement, int, filetype, name, true));
+    assert_eq!(view(0, int, b"native"), MPI_SUCCESS);
+    assert_eq!(view(-1, int, b"native"), MPI_ERR_ARG);
+    assert_eq!(view(0, byte, b"native"), MPI_ERR_ARG);
+    assert_eq!(class(View::new(0, byte, &down, b"native", true)), MPI_ERR_ARG);
+    assert_eq!(view(0, int, b"external32"), MPI_ERR_UNSUPPORTED_DATAREP);
+    let huge = View::new(i64::MAX - 2, byte, byte, b"native", true).unwrap();
+    assert_eq!(class(huge.for_each_run(u64::MAX - 1, 1, |_, _| ())), MPI_ERR_ARG);
+    assert_eq!(class(huge.place(5)), MPI_ERR_ARG);
 }

@@ -1,0 +1,139 @@
+//! Views: which bytes of a file a process sees, and in which units it counts them (MPI-5.0, 14.3).
+//!
+//! The visible bytes form a *stream*: those of the filetype's copies, tiled from the displacement on. Offsets
+//! of the program count etypes of the stream; here they are bytes of it.
+
+use super::fault::bad_value;
+use crate::datatype::Datatype;
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use std::sync::Arc;
+
+/// A view.
+#[derive(Clone)]
+pub struct View {
+    /// Where the first filetype begins, in bytes.
+    pub displacement: u64,
+    /// The unit of offsets.
+    pub etype: Arc<Datatype>,
+    /// Which bytes are visible.
+    pub filetype: Arc<Datatype>,
+    /// `native` or `internal`, which are the same here: no byte is converted.
+    pub representation: &'static str,
+}
+
+impl View {
+    /// What every file begins with: all bytes from the first on.
+    pub fn bytes() -> View {
+        let byte = Datatype::predefined(mpi::MPI_BYTE).expect("MPI_BYTE is predefined");
+        View { displacement: 0, etype: byte.clone(), filetype: byte.clone(), representation: "native" }
+    }
+
+    /// Checks a view that the program asks for: `MPI_ERR_ARG` for a negative displacement or types that are
+    /// not allowed there (`writes`: nor ones that overlap), `MPI_ERR_UNSUPPORTED_DATAREP`.
+    pub fn new(
+        displacement: i64,
+        etype: &Arc<Datatype>,
+        filetype: &Arc<Datatype>,
+        representation: &[u8],
+        writes: bool,
+    ) -> Result<View> {
+        let displacement = u64::try_from(displacement)
+            .map_err(|_| bad_value("displacement", displacement, "pass 0 or more bytes"))?;
+        if etype.size() == 0
+            || !filetype.size().is_multiple_of(etype.size())
+            || !is_ascending(filetype, writes)
+        {
+            return Err(bad_types(etype, filetype));
+        }
+        let representation = match representation {
+            b"native" => "native",
+            b"internal" => "internal",
+            _ => return Err(unknown(representation)),
+        };
+        Ok(View { displacement, etype: etype.clone(), filetype: filetype.clone(), representation })
+    }
+
+    /// The first byte in the stream of this offset in etypes; `MPI_ERR_ARG` if it is negative or too large.
+    pub fn start(&self, offset: i64) -> Result<u64> {
+        let start =
+            u64::try_from(offset).ok().and_then(|offset| offset.checked_mul(self.etype.size() as u64));
+        start.ok_or_else(|| bad_value("offset", offset, "pass an offset of 0 or more etypes"))
+    }
+
+    /// Calls `each` with place in the file and length of every run of `len` bytes of the stream from `start`
+    /// on. `MPI_ERR_ARG` if they would lie beyond the largest file.
+    pub fn for_each_run(&self, start: u64, len: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        let (size, extent) = (self.filetype.size() as u64, self.filetype.extent() as u64);
+        let tiles =
+            start.checked_add(len as u64).and_then(|end| Some(end.checked_next_multiple_of(size)? / size));
+        let end = tiles.and_then(|tiles| tiles.checked_mul(extent)?.checked_add(self.displacement));
+        if end.is_none_or(|end| end > i64::MAX as u64) {
+            return Err(bad_value("offset", start as i64, "stay below the largest size of a file"));
+        }
+        // Whole tiles before the first are left out, so that a long stream does not matter.
+        let base = self.displacement + start / size * extent;
+        let (first, count) = ((start % size) as usize, tiles.unwrap_or(0) - start / size);
+        let layout = self.filetype.layout();
+        layout.for_each_run(count as usize, first, len, |at, len| each(base + at as u64, len));
+        Ok(())
+    }
+
+    /// The place in the file of byte `start` of the stream.
+    pub fn place(&self, start: u64) -> Result<u64> {
+        let mut place = self.displacement;
+        self.for_each_run(start, 1, |at, _| place = at)?;
+        Ok(place)
+    }
+
+    /// Where the stream of a file of `bytes` bytes ends, rounded up to whole etypes.
+    pub fn end(&self, bytes: u64) -> u64 {
+        let (size, extent) = (self.filetype.size(), self.filetype.extent() as u64);
+        let visible = bytes.saturating_sub(self.displacement);
+        if size == 0 || extent == 0 {
+            return 0;
+        }
+        let (tiles, rest) = (visible / extent, visible % extent);
+        let mut end = tiles * size as u64;
+        self.filetype.layout().for_each_run(1, 0, size, |at, len| {
+            end += rest.saturating_sub(at as u64).min(len as u64);
+        });
+        end.next_multiple_of(self.etype.size() as u64)
+    }
+}
+
+/// Whether the runs of a filetype go up from 0 on, as the standard asks (14.3), and for files that are
+/// written do not overlap.
+fn is_ascending(filetype: &Datatype, writes: bool) -> bool {
+    let (size, mut last, mut ascending) = (filetype.size(), 0, true);
+    filetype.layout().for_each_run(1, 0, size, |at, len| {
+        ascending &= at >= last;
+        last = if writes { at + len as isize } else { at };
+    });
+    ascending && (size > 0) && filetype.extent() >= last.max(1)
+}
+
+#[cold]
+fn bad_types(etype: &Datatype, filetype: &Datatype) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "these datatypes make no view of a file",
+        format!("an etype of {} bytes, a filetype of {}", etype.size(), filetype.size()),
+        "the filetype is not made of etypes, is empty, or has displacements that are negative or go down",
+        "make the filetype of whole etypes, in ascending order, without overlap",
+    )
+}
+
+#[cold]
+fn unknown(representation: &[u8]) -> Error {
+    Error::new(
+        mpi::MPI_ERR_UNSUPPORTED_DATAREP,
+        "this data representation is not supported",
+        format!("the name \"{}\"", String::from_utf8_lossy(representation)),
+        "Verbena does not convert the data of files",
+        "use \"native\" or \"internal\"",
+    )
+}

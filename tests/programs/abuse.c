@@ -132,7 +132,6 @@ int main(int argc, char **argv) {
     CHECK_CLASS(MPI_Init(&argc, &argv), MPI_ERR_OTHER);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
-    if (rank == 0)
-        printf("abuse: ok with %d ranks\n", size);
+    report("abuse", rank, size);
     return 0;
 }

@@ -31,4 +31,14 @@ static inline int class_of(int code) {
             MPI_Abort(MPI_COMM_WORLD, 3);                                                                              \
         }                                                                                                              \
     } while (0)
+
+/* The last lines of a program that found nothing wrong, from rank 0: its name, and on which library it ran. */
+static inline void report(const char *name, int rank, int size) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    if (rank != 0)
+        return;
+    MPI_Get_library_version(version, &length);
+    printf("%s: ok with %d ranks\nlibrary: %s\n", name, size, version);
+}
 #endif

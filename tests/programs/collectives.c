@@ -40,7 +40,6 @@ int main(int argc, char **argv) {
         free(turned);
     }
     MPI_Finalize();
-    if (rank == 0)
-        printf("collectives: ok with %d ranks\n", size);
+    report("collectives", rank, size);
     return 0;
 }

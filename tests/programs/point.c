@@ -142,7 +142,6 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     free(buffer);
-    if (rank == 0)
-        printf("point: ok with %d ranks\n", size);
+    report("point", rank, size);
     return 0;
 }

@@ -77,7 +77,6 @@ int main(int argc, char **argv) {
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_free(&comms[i]);
     MPI_Finalize();
-    if (rank == 0)
-        printf("threads: ok with %d ranks\n", size);
+    report("threads", rank, size);
     return 0;
 }

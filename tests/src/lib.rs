@@ -4,8 +4,11 @@
 //! virtual environment with mpi4py in `VERBENA_VENV`. The tests use both as a user would: nothing here
 //! reaches into the library.
 
+pub mod peers;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The top of the source tree.
@@ -45,10 +48,12 @@ pub fn build_dir() -> PathBuf {
 /// Compiles `tests/programs/NAME.c` with the staged `mpicc` and returns the program.
 pub fn program(name: &str) -> PathBuf {
     let source = top().join("tests/programs").join(format!("{name}.c"));
-    let out = build_dir().join(format!("{name}.{}", std::process::id()));
+    // Several tests may build the same source at once: each renames its own whole file into place.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let out = build_dir().join(format!("{name}.{}.{count}", std::process::id()));
     compile(&staged("bin/mpicc"), &source, &out, &[]);
     let program = build_dir().join(name);
-    // Several test programs may build the same source at once: each renames its own whole file into place.
     std::fs::rename(&out, &program).expect("rename");
     program
 }
@@ -75,6 +80,8 @@ pub struct Ended {
     pub stderr: String,
     /// How long it took.
     pub took: Duration,
+    /// Whether it had to be ended at its time limit: a hang.
+    pub hung: bool,
 }
 
 impl Ended {
@@ -101,6 +108,7 @@ impl Ended {
 /// A job to run.
 pub struct Job {
     command: Command,
+    seconds_max: u32,
 }
 
 /// A job of `ranks` ranks of `program`, under the staged `mpiexec`, which ends it after `SECONDS_MAX`.
@@ -114,15 +122,26 @@ pub const SECONDS_MAX: u32 = 120;
 impl Job {
     /// A job under this `mpiexec`; the program is the first argument added.
     pub fn under(mpiexec: &Path, ranks: u32) -> Job {
+        Job::limited(mpiexec, ranks, SECONDS_MAX)
+    }
+
+    /// The same with another time limit in seconds.
+    pub fn limited(mpiexec: &Path, ranks: u32, seconds_max: u32) -> Job {
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", &SECONDS_MAX.to_string()]).arg(mpiexec).args(["-n", &ranks.to_string()]);
+        command.args(["-k", "5", &seconds_max.to_string()]).arg(mpiexec).args(["-n", &ranks.to_string()]);
         command.stdin(Stdio::null());
-        Job { command }
+        Job { command, seconds_max }
     }
 
     /// One more argument.
     pub fn arg(mut self, arg: impl AsRef<std::ffi::OsStr>) -> Job {
         self.command.arg(arg);
+        self
+    }
+
+    /// More arguments.
+    pub fn args<A: AsRef<std::ffi::OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Job {
+        self.command.args(args);
         self
     }
 
@@ -141,13 +160,26 @@ impl Job {
     pub fn run(mut self) -> Ended {
         let start = Instant::now();
         let output = self.command.output().expect("mpiexec starts");
-        ended(output, start.elapsed())
+        let mut ended = ended(output, start.elapsed());
+        ended.hung = ended.code == 124 || ended.took.as_secs() >= u64::from(self.seconds_max);
+        ended
     }
+}
+
+/// Runs a command that is no MPI job, and panics unless it succeeds.
+#[track_caller]
+pub fn shell(command: &mut Command) -> Ended {
+    let start = Instant::now();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    let ended = ended(output, start.elapsed());
+    assert_eq!(ended.code, 0, "{command:?}\nstdout:\n{}\nstderr:\n{}", ended.stdout, ended.stderr);
+    ended
 }
 
 fn ended(output: Output, took: Duration) -> Ended {
     use std::os::unix::process::ExitStatusExt;
     let code = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0));
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ended { code, stdout: text(output.stdout), stderr: text(output.stderr), took }
+    Ended { code, stdout: text(output.stdout), stderr: text(output.stderr), took, hung: false }
 }

@@ -21,6 +21,11 @@ fn collectives() {
 }
 
 #[test]
+fn forms_of_collectives() {
+    passes("forms", &[1, 2, 3, 8]);
+}
+
+#[test]
 fn datatypes() {
     passes("datatypes", &[1, 2, 3]);
 }
@@ -33,6 +38,16 @@ fn threads() {
 #[test]
 fn wrong_arguments() {
     passes("abuse", &[2, 3]);
+}
+
+#[test]
+fn objects() {
+    passes("objects", &[1, 2, 3, 4, 7]);
+}
+
+#[test]
+fn sessions() {
+    passes("sessions", &[1, 2, 4]);
 }
 
 #[test]

@@ -47,6 +47,9 @@ pub struct Args {
     /// The longest that one point may take, in seconds
     #[arg(long, default_value_t = 20.0)]
     limit_s: f64,
+    /// Install the peers and measure nothing; fail if one cannot be installed
+    #[arg(long)]
+    install_only: bool,
     /// An installation of Verbena to measure [default: build this tree in release and stage it]
     #[arg(long)]
     stage: Option<PathBuf>,
@@ -70,19 +73,33 @@ pub fn run(args: &Args) -> Result<()> {
         bail!("there must be at least one round, and at least two ranks");
     }
     let top = top();
+    let peers = || {
+        let wanted =
+            |peer: &contender::Peer| args.only.is_empty() || args.only.iter().any(|n| n == peer.name);
+        let peers = contender::peers().into_iter().filter(wanted);
+        peers.map(|peer| install::install(&peer, &top.join("target/peers"))).collect::<Vec<_>>()
+    };
+    if args.install_only {
+        return all_installed(&peers());
+    }
     let stage = args.stage.clone().map_or_else(|| build_stage(&top), Ok)?;
     let worker = args.worker.clone().unwrap_or_else(|| stage.join("bin/verbena"));
     let worker =
         worker.canonicalize().with_context(|| format!("there is no program {}", worker.display()))?;
     let mut contenders = vec![contender::ours(&stage)];
-    for peer in contender::peers() {
-        if args.only.is_empty() || args.only.iter().any(|name| name == peer.name) {
-            contenders.push(install::install(&peer, &top.join("target/peers")));
-        }
-    }
+    contenders.extend(peers());
     let summary = rounds(args, &worker, &contenders)?;
     write(args, &summary)?;
     print!("{}", render::terminal(&summary));
+    Ok(())
+}
+
+fn all_installed(peers: &[Contender]) -> Result<()> {
+    for peer in peers {
+        if let Err(reason) = &peer.setup {
+            bail!("cannot install {}: {reason}", peer.name);
+        }
+    }
     Ok(())
 }
 

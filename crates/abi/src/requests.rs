@@ -9,8 +9,9 @@ use crate::process;
 use crate::report::{Failed, Owner};
 use crate::status::Status;
 use std::sync::Arc;
-use verbena_engine::RequestId;
+use verbena_engine::{Failure, Receive, RequestId, Send};
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::process::failure_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
 use verbena_mpi::{Comm, Error, Process, Result};
 
@@ -39,14 +40,26 @@ pub enum State {
     Ended(Outcome),
 }
 
-/// The handle of a send that was started.
+/// Starts a send of the engine and returns its handle.
 #[inline]
-pub fn handle_of_send(comm: &Arc<Comm>, active: Active) -> MPI_Request {
-    match active {
-        Active::Engine(_, id) => encode_request(Kind::EngineSend, id),
-        Active::Done(Outcome { error: None, .. }) => encode_request(Kind::EngineSend, SENT),
-        other => handle_of_object(Some(comm), other),
+pub fn start_send(process: &Process, comm: &Arc<Comm>, send: Send) -> MPI_Request {
+    match process.start_send(send) {
+        Ok(None) => sent(),
+        Ok(Some(id)) => encode_request(Kind::EngineSend, id),
+        Err(completion) => handle_of_object(Some(comm), Active::Done(Outcome::sent(*completion))),
     }
+}
+
+/// Starts a receive of the engine and returns its handle.
+#[inline]
+pub fn start_receive(process: &Process, receive: Receive) -> MPI_Request {
+    encode_request(Kind::EngineReceive, process.command(|engine| engine.receive_by_request(receive)))
+}
+
+/// The handle of a send that is complete and told nothing.
+#[inline]
+pub fn sent() -> MPI_Request {
+    encode_request(Kind::EngineSend, SENT)
 }
 
 /// The handle of a receive that was started. A completion that came at once is kept for the status.
@@ -147,9 +160,57 @@ pub fn retire(process: &Process, handle: &mut MPI_Request, pending: &Pending) ->
     REQUESTS.remove(old)?.release(process)
 }
 
-/// Waits for one request and retires it. `None` if it was null or inactive.
+/// Waits for one request, retires it, and stores the status of an active one; `MPI_ERR_REQUEST` if there is no
+/// such request. Sends and receives of the engine, by far the most frequent, need no object and no outcome.
 #[inline]
-pub fn finish(process: &Process, handle: &mut MPI_Request) -> std::result::Result<Option<Outcome>, Failed> {
+pub fn finish_into(
+    process: &Process,
+    handle: &mut MPI_Request,
+    store: impl FnOnce(Option<Status>),
+) -> std::result::Result<(), Failed> {
+    if let Some((kind, id)) = decode_request(*handle) {
+        if id == SENT {
+            *handle = mpi::MPI_REQUEST_NULL;
+            store(Some(Status::EMPTY));
+            return Ok(());
+        }
+        if let Some((completion, context)) = process.finish_known(id) {
+            *handle = mpi::MPI_REQUEST_NULL;
+            store(Some(match kind {
+                Kind::EngineSend => Status::EMPTY.with_cancelled(completion.cancelled),
+                _ => Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled),
+            }));
+            return match completion.failure {
+                None => Ok(()),
+                Some(failure) => Err(failed_in(context, failure)),
+            };
+        }
+    }
+    finish_object(process, handle, store)
+}
+
+/// The error of an engine's operation, for the communicator of its context.
+#[cold]
+fn failed_in(context: u64, failure: Failure) -> Failed {
+    let comm = COMMS.find(|comm| comm.has_context(context));
+    Failed { error: failure_error(failure), owner: Some(comm.map_or(Owner::None, Owner::Comm)) }
+}
+
+/// As [`finish_into`], for all that is not the engine's own.
+#[inline(never)]
+fn finish_object(
+    process: &Process,
+    handle: &mut MPI_Request,
+    store: impl FnOnce(Option<Status>),
+) -> std::result::Result<(), Failed> {
+    let pending = resolve(*handle)?;
+    let outcome = finish(process, handle)?;
+    store(outcome.as_ref().map(status_of));
+    outcome.and_then(|outcome| failed(&pending, &outcome)).map_or(Ok(()), Err)
+}
+
+/// Waits for one request and retires it. `None` if it was null or inactive.
+fn finish(process: &Process, handle: &mut MPI_Request) -> std::result::Result<Option<Outcome>, Failed> {
     let pending = resolve(*handle)?;
     let outcome = process.wait(|process| match pending.look(process, true) {
         State::Pending => None,

@@ -53,6 +53,13 @@ impl Status {
         self.put(self.word() & CANCELLED | bytes & !CANCELLED);
     }
 
+    /// This status, cancelled or not.
+    #[inline]
+    pub fn with_cancelled(mut self, cancelled: bool) -> Status {
+        self.set_cancelled(cancelled);
+        self
+    }
+
     /// Whether the operation was cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {

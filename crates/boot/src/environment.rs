@@ -11,7 +11,7 @@
 //! The functions take the environment as a closure, so that a test can make one up.
 
 use crate::error::BootError;
-use crate::report::Report;
+use verbena_fault::Fault;
 
 /// Looks a variable up.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -204,7 +204,7 @@ fn foreign_pmix(get: Lookup<'_>) -> Option<String> {
 }
 
 fn world_of_one(name: &str, value: u32, launcher: &str, advice: &str) -> String {
-    Report::new(
+    Fault::new(
         "Verbena: warning: this process came up as a world of one, though it was started as one of several.",
         format!("{name}={value} in the environment of process {}", std::process::id()),
         format!("it was started by {launcher}, which Verbena cannot talk to"),
@@ -215,7 +215,7 @@ fn world_of_one(name: &str, value: u32, launcher: &str, advice: &str) -> String 
 
 fn closed_descriptor(fd: i32, rank: u32, size: u32) -> Option<String> {
     (size > 1 && rank == 0).then(|| {
-        Report::new(
+        Fault::new(
             "Verbena: warning: this process came up as a world of one, though its environment speaks of more.",
             format!("PMI_SIZE={size}, but PMI_FD={fd} is no open socket, process {}", std::process::id()),
             "it was started by a rank of the job, or through a script that closes inherited descriptors \

@@ -1,14 +1,14 @@
 //! What can go wrong while a process finds its job.
 
-use crate::report::Report;
 use crate::wire::WireError;
+use std::fmt;
 use thiserror::Error;
+use verbena_fault::Fault;
 
 /// An error of the start-up. Its text has four parts: what failed, on what, the likely cause, what to do.
 #[derive(Debug, Error)]
 pub enum BootError {
     /// A variable set by a launcher (or by the user) does not have the form it must have.
-    #[error("{}", bad_variable(.name, .value, .expected))]
     BadVariable {
         /// The variable's name.
         name: &'static str,
@@ -18,9 +18,6 @@ pub enum BootError {
         expected: &'static str,
     },
     /// The launcher's port (`PMI_PORT`) could not be reached.
-    #[error("{}", Report::new("Could not connect to the launcher.", format!("PMI_PORT={address}: {source}"),
-        "the launcher has ended, or this host cannot reach the launcher's host",
-        "check that the launcher still runs and that no firewall lies between"))]
     Connect {
         /// The address, `host:port`.
         address: String,
@@ -28,8 +25,6 @@ pub enum BootError {
         source: std::io::Error,
     },
     /// Reading from or writing to the launcher failed, or it closed the line.
-    #[error("{}", Report::new("Lost the line to the launcher.", format!("PMI command '{command}': {source}"),
-        "the launcher has ended or was killed", "look at what the launcher itself reported and start the job again"))]
     Lost {
         /// The PMI command under way.
         command: String,
@@ -37,9 +32,6 @@ pub enum BootError {
         source: std::io::Error,
     },
     /// The launcher's text could not be read as PMI.
-    #[error("{}", Report::new("The launcher's answer is not PMI.", format!("PMI command '{command}': {source}"),
-        "PMI_FD or PMI_PORT leads to something that is no PMI launcher, or speaks another version",
-        "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec"))]
     Garbled {
         /// The PMI command under way.
         command: String,
@@ -47,10 +39,6 @@ pub enum BootError {
         source: WireError,
     },
     /// The launcher answered, but not what was asked.
-    #[error("{}", Report::new("The launcher gave an unexpected answer.",
-        format!("PMI command '{command}': expected {expected}, got '{got}'"),
-        "the launcher speaks another version of PMI, or another program reads the same descriptor",
-        "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec"))]
     Unexpected {
         /// The PMI command under way.
         command: String,
@@ -60,9 +48,6 @@ pub enum BootError {
         got: String,
     },
     /// The launcher refused a command (`rc` was not 0).
-    #[error("{}", Report::new("The launcher refused a command.", format!("PMI command '{command}': {reason}"),
-        "the launcher's limits are exceeded, or it does not know the command",
-        "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec"))]
     Refused {
         /// The PMI command under way.
         command: String,
@@ -70,9 +55,6 @@ pub enum BootError {
         reason: String,
     },
     /// A business card that came back cannot be decoded.
-    #[error("{}", Report::new("A process's business card arrived damaged.", format!("card of rank {rank}: {why}"),
-        "the launcher cut or changed the value, or ranks run different versions of Verbena",
-        "make sure that every rank loads the same libmpi_abi.so"))]
     BadCard {
         /// Whose card.
         rank: u32,
@@ -81,11 +63,70 @@ pub enum BootError {
     },
 }
 
-fn bad_variable(name: &str, value: &str, expected: &str) -> Report {
-    Report::new(
+impl fmt::Display for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault().fmt(f)
+    }
+}
+
+/// What to do where launcher and process do not speak the same PMI.
+const OTHER_VERSION: &str =
+    "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec";
+
+impl BootError {
+    /// The error in its four parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            BootError::BadVariable { name, value, expected } => bad_variable(name, value, expected),
+            BootError::Connect { address, source } => Fault::new(
+                "Could not connect to the launcher.",
+                format!("PMI_PORT={address}: {source}"),
+                "the launcher has ended, or this host cannot reach the launcher's host",
+                "check that the launcher still runs and that no firewall lies between",
+            ),
+            BootError::Lost { command, source } => Fault::new(
+                "Lost the line to the launcher.",
+                format!("PMI command '{command}': {source}"),
+                "the launcher has ended or was killed",
+                "look at what the launcher itself reported and start the job again",
+            ),
+            BootError::Garbled { command, source } => Fault::new(
+                "The launcher's answer is not PMI.",
+                format!("PMI command '{command}': {source}"),
+                "PMI_FD or PMI_PORT leads to something that is no PMI launcher, or speaks another version",
+                OTHER_VERSION,
+            ),
+            BootError::Unexpected { command, expected, got } => Fault::new(
+                "The launcher gave an unexpected answer.",
+                format!("PMI command '{command}': expected {expected}, got '{got}'"),
+                "the launcher speaks another version of PMI, or another program reads the same descriptor",
+                OTHER_VERSION,
+            ),
+            BootError::Refused { command, reason } => Fault::new(
+                "The launcher refused a command.",
+                format!("PMI command '{command}': {reason}"),
+                "the launcher's limits are exceeded, or it does not know the command",
+                OTHER_VERSION,
+            ),
+            BootError::BadCard { rank, why } => bad_card(*rank, why),
+        }
+    }
+}
+
+fn bad_variable(name: &str, value: &str, expected: &str) -> Fault {
+    Fault::new(
         "Could not understand an environment variable.",
         format!("{name}={value}, expected {expected}"),
         "the variable was set by hand, or left over from another launcher",
         format!("unset {name}, or start the program with mpiexec"),
+    )
+}
+
+fn bad_card(rank: u32, why: &str) -> Fault {
+    Fault::new(
+        "A process's business card arrived damaged.",
+        format!("card of rank {rank}: {why}"),
+        "the launcher cut or changed the value, or ranks run different versions of Verbena",
+        "make sure that every rank loads the same libmpi_abi.so",
     )
 }

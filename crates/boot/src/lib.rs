@@ -12,7 +12,6 @@
 //! | [`card`] | binary cards as text that any launcher carries, in parts |
 //! | [`link`](mod@link) | the descriptor: blocking send and receive of one message |
 //! | [`client`] | the conversations: PMI-1, PMI-2 and our extension |
-//! | [`report`] | the four-part message for people |
 //!
 //! What must never be here: anything about communicators, channels or messages between ranks.
 
@@ -21,7 +20,6 @@ pub mod client;
 pub mod environment;
 mod error;
 pub mod link;
-pub mod report;
 pub mod wire;
 
 pub use error::BootError;

@@ -24,6 +24,9 @@ use memory::{Buffer, Region};
 use packet::Header;
 use std::sync::Arc;
 
+/// A failure of a channel, in the four parts that every message of Verbena has.
+pub use verbena_fault::Fault;
+
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;
 
@@ -71,31 +74,6 @@ pub enum Transfer {
     /// Under way; [`Sink::transferred`] reports the end with the caller's token.
     Pending,
 }
-
-/// A failure of a channel, in the four parts that every message of Verbena has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// What failed.
-    pub what: String,
-    /// On what: both ends, device, path, size.
-    pub on: String,
-    /// The likely cause.
-    pub cause: String,
-    /// What to do about it.
-    pub remedy: String,
-}
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{}\n  on: {}\n  likely cause: {}\n  what to do: {}",
-            self.what, self.on, self.cause, self.remedy
-        )
-    }
-}
-
-impl std::error::Error for Fault {}
 
 /// The bytes of a packet behind its header.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,11 @@ pub struct Opened {
     openings: Vec<(&'static str, Box<dyn Opening>)>,
 }
 
-/// Opens the channels that `wanted` names (all, if it is `None`). An unknown name is an error that lists
-/// the known ones; so is a channel that was asked for by name and has no use here.
+/// Opens the channels that `wanted` names (all, if it is `None`). A channel that has no use here, such as `shm`
+/// for a process alone, is left out even where it is named.
+///
+/// # Errors
+/// An unknown name, with a list of the known ones; or what the channel itself failed at.
 pub fn open(place: &Place, wanted: Option<&str>) -> Result<Opened, Fault> {
     let names: Option<Vec<&str>> =
         wanted.map(|list| list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect());
@@ -63,18 +66,20 @@ impl Opened {
 
     /// Connects every channel, given the cards of all processes in rank order.
     pub fn connect(self, cards: &[Vec<u8>]) -> Result<Vec<Box<dyn Channel>>, Fault> {
-        let parsed: Vec<Vec<(&str, &[u8])>> = cards.iter().map(|card| parse_card(card)).collect();
+        let parsed: Vec<Vec<Entry>> = cards.iter().map(|card| parse_card(card)).collect();
         let of_channel = |name: &str| -> Vec<Option<Vec<u8>>> {
-            let find =
-                |card: &Vec<(&str, &[u8])>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
+            let find = |card: &Vec<Entry>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
             parsed.iter().map(find).collect()
         };
         self.openings.into_iter().map(|(name, opening)| opening.connect(&of_channel(name))).collect()
     }
 }
 
+/// A channel's name and its part of a process's card.
+type Entry<'a> = (&'a str, &'a [u8]);
+
 /// The channels in a card; what cannot be read is left out.
-fn parse_card(mut card: &[u8]) -> Vec<(&str, &[u8])> {
+fn parse_card(mut card: &[u8]) -> Vec<Entry<'_>> {
     let mut out = Vec::new();
     while let Some((entry, rest)) = parse_entry(card) {
         out.push(entry);
@@ -83,7 +88,7 @@ fn parse_card(mut card: &[u8]) -> Vec<(&str, &[u8])> {
     out
 }
 
-fn parse_entry(card: &[u8]) -> Option<((&str, &[u8]), &[u8])> {
+fn parse_entry(card: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (&name_len, rest) = card.split_first()?;
     let (name, rest) = rest.split_at_checked(name_len as usize)?;
     let (len, rest) = rest.split_first_chunk::<4>()?;

@@ -9,7 +9,7 @@ const ALIGN: usize = 64;
 /// Smallest block that is asked of the allocator, in bytes.
 const BLOCK_BYTES_MIN: usize = 4096;
 /// Memory kept between operations, in bytes; what is above goes back to the allocator.
-pub const KEPT_BYTES_MAX: usize = 32 << 20;
+pub const KEPT_BYTES_MAX: usize = 16 << 20;
 
 struct Block {
     start: *mut u8,

@@ -33,6 +33,7 @@ mod wire;
 use arrival::Arrivals;
 use core::Core;
 pub use counters::{ChannelCounters, Counters};
+pub use lookup::Taken;
 pub use message::*;
 use request::State;
 use slab::Id;

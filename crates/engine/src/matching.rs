@@ -4,13 +4,15 @@
 //! message; a queue of *messages* is asked with a pattern; the answer is always the earliest entry that
 //! matches. A short queue is scanned. A deep one is indexed: every pattern lies in one chain, that of its own
 //! key, and a message asks the four chains that could match it; every message lies in the four chains whose
-//! patterns match it, and a pattern asks just its own. Either way a look-up takes a constant number of steps.
+//! patterns match it, and a pattern asks just its own. The index is made when a scan goes far for the first
+//! time, so that a deep queue that is used in order never pays for it. Either way a look-up takes a
+//! bounded number of steps.
 
 use crate::{ANY_SOURCE, ANY_TAG};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A queue longer than this is indexed.
+/// A scan that compared so many entries makes the index instead of going on.
 const SCAN_MAX: usize = 12;
 /// An indexed queue no longer than this drops its index.
 const UNINDEX_MAX: usize = 3;
@@ -159,8 +161,6 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         self.len += 1;
         if self.indexed {
             self.index_entry(node);
-        } else if self.len > SCAN_MAX {
-            self.build_index();
         }
         node
     }
@@ -243,14 +243,21 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
 
     fn scan(&mut self, first: u32, asked: &MatchKey) -> Option<u32> {
         let mut node = self.nodes[first as usize].links[ORDER].next;
-        while node != NONE {
+        for _ in 0..SCAN_MAX {
+            if node == NONE {
+                return None;
+            }
             self.steps += 1;
             if self.matches(node, asked) {
                 return Some(node);
             }
             node = self.nodes[node as usize].links[ORDER].next;
         }
-        None
+        if node == NONE {
+            return None;
+        }
+        self.build_index();
+        self.find_indexed(asked)
     }
 
     fn find_indexed(&mut self, asked: &MatchKey) -> Option<u32> {

@@ -1,3 +1,5 @@
+//! Matching alone: order, wildcards, and that a deep queue costs no quadratic time.
+
 use super::*;
 
 const DEEP: i32 = 100_000;

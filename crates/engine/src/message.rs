@@ -47,7 +47,7 @@ pub struct Receive {
     pub buffer: Buffer,
 }
 
-/// An operation under way. Valid until [`Engine::take`] returned its completion.
+/// An operation under way. Valid until [`crate::Engine::take`] returned its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId {
     /// Place in the engine's table.
@@ -56,7 +56,7 @@ pub struct RequestId {
     pub generation: u32,
 }
 
-/// A message taken out of matching by [`Engine::match_probe`].
+/// A message taken out of matching by [`crate::Engine::match_probe`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId {
     /// Place in the engine's table.

@@ -65,6 +65,21 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// An operation that is over already and only keeps its completion.
+    pub fn ended(context: u64, completion: Completion) -> Request {
+        Request {
+            peer: 0,
+            context,
+            source: completion.source,
+            tag: completion.tag,
+            buffer: Buffer::EMPTY,
+            synchronous: false,
+            cancelling: false,
+            forgotten: false,
+            state: State::Complete(completion),
+        }
+    }
+
     /// Whether this side must still do something, or the peer with this side's memory.
     pub fn is_under_way(&self) -> bool {
         !matches!(self.state, State::Posted(_) | State::Complete(_))

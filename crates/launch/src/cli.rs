@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use verbena_boot::report::Report;
+use verbena_fault::Fault;
 
 /// The most ranks one job may have; more is a typing error or needs several machines.
 const RANKS_MAX: u32 = 65_536;
@@ -52,8 +52,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    fn wrong(report: &Report) -> Stop {
-        Stop { code: 2, text: format!("mpiexec: {report}\n") }
+    fn wrong(fault: &Fault) -> Stop {
+        Stop { code: 2, text: format!("mpiexec: {fault}\n") }
     }
 
     /// Shows the text: help on standard output, the rest on standard error.
@@ -69,7 +69,7 @@ impl From<clap::Error> for Stop {
         }
         let text = error.to_string();
         let first = text.lines().next().unwrap_or("").trim_start_matches("error: ");
-        Stop::wrong(&Report::new(
+        Stop::wrong(&Fault::new(
             "The command line is not understood.",
             first,
             "a mistyped option, or one of another MPI's mpiexec",
@@ -140,7 +140,7 @@ fn check_hosts(matches: &ArgMatches) -> Result<(), Stop> {
         .any(|host| !["", "localhost", "127.0.0.1", "::1"].contains(&host) && host != here);
     match given("hostfile").or(elsewhere.then(|| format!("-host {hosts}"))) {
         None => Ok(()),
-        Some(on) => Err(Stop::wrong(&Report::new(
+        Some(on) => Err(Stop::wrong(&Fault::new(
             "Starting ranks on other hosts is not supported yet.",
             on,
             format!("this mpiexec starts ranks only on the machine it runs on, {here}"),
@@ -157,7 +157,7 @@ pub fn hostname() -> String {
 }
 
 fn no_program() -> Stop {
-    Stop::wrong(&Report::new(
+    Stop::wrong(&Fault::new(
         "There is no program to start.",
         "the command line, or a part of it between two ':'",
         "the program's name is missing",
@@ -166,7 +166,7 @@ fn no_program() -> Stop {
 }
 
 fn too_many(total: u64) -> Stop {
-    Stop::wrong(&Report::new(
+    Stop::wrong(&Fault::new(
         "That many ranks cannot be started.",
         format!("{total} ranks; the limit is {RANKS_MAX}"),
         "a mistyped -n",

@@ -2,7 +2,7 @@
 
 use crate::job::Failure;
 use std::ffi::OsStr;
-use verbena_boot::report::Report;
+use verbena_fault::Fault;
 
 /// What a message says about a rank besides its number.
 #[derive(Debug, Clone)]
@@ -16,39 +16,39 @@ pub struct Place<'a> {
 }
 
 /// The message for a failure. `place` tells where a rank ran.
-pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Report {
+pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault {
     let on = |rank| {
         let place = place(rank);
         format!("rank {rank}: pid {}, host {}, program {}", place.pid, place.host, place.program.display())
     };
     match failure {
         Failure::Killed { rank, signal } => killed(*rank, *signal, on(*rank)),
-        Failure::Aborted { rank, code } => Report::new(
+        Failure::Aborted { rank, code } => Fault::new(
             format!("Rank {rank} called MPI_Abort with code {code}; the job is ended."),
             on(*rank),
             "the program, or an MPI error that its error handler took as fatal",
             "see what the rank wrote before this message",
         ),
-        Failure::Failed { rank, code } => Report::new(
+        Failure::Failed { rank, code } => Fault::new(
             format!("Rank {rank} exited with code {code} before the others were done; the job is ended."),
             on(*rank),
             "an error in the program, which it should have reported itself",
             "see what the rank wrote before this message; -l marks each line with its rank",
         ),
-        Failure::NotFinalised { rank } => Report::new(
+        Failure::NotFinalised { rank } => Fault::new(
             format!("Rank {rank} exited without calling MPI_Finalize; the job is ended."),
             on(*rank),
             "the program left by exit() or by the end of main() between MPI_Init and MPI_Finalize",
             "call MPI_Finalize on every way out, or MPI_Abort where something went wrong",
         ),
         Failure::Absent { rank, fresh } => absent(*rank, *fresh, on(*rank)),
-        Failure::Garbled { rank, error } => Report::new(
+        Failure::Garbled { rank, error } => Fault::new(
             format!("Rank {rank} sent its launcher something that is not PMI; the job is ended."),
             format!("{}: {error}", on(*rank)),
             "the program wrote to the descriptor in PMI_FD",
             "do not write to descriptors that the program has not opened",
         ),
-        Failure::TimedOut { after, running } => Report::new(
+        Failure::TimedOut { after, running } => Fault::new(
             format!("The time given with --timeout is over ({} s); the job is ended.", after.as_secs_f64()),
             format!("{running} ranks still ran"),
             "the program takes longer than that, or its ranks wait for each other",
@@ -57,16 +57,16 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Repor
     }
 }
 
-fn killed(rank: u32, signal: i32, on: String) -> Report {
+fn killed(rank: u32, signal: i32, on: String) -> Fault {
     let (cause, advice) = hint(signal);
     let what =
         format!("Rank {rank} was killed by signal {signal} ({}); the job is ended.", signal_name(signal));
-    Report::new(what, on, cause, advice)
+    Fault::new(what, on, cause, advice)
 }
 
-fn absent(rank: u32, fresh: bool, on: String) -> Report {
+fn absent(rank: u32, fresh: bool, on: String) -> Fault {
     let call = if fresh { "without calling MPI_Init" } else { "while others still start up" };
-    Report::new(
+    Fault::new(
         format!("Rank {rank} exited {call}, but other ranks wait for it; the job is ended."),
         on,
         "some ranks run an MPI program and this one does not, or another MPI library",

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
-use verbena_boot::report::Report;
+use verbena_fault::Fault;
 use verbena_launch::wrapper::{Language, Prefix, Task, task};
 
 fn main() {
@@ -13,7 +13,7 @@ fn main() {
     let name = words.next().unwrap_or_else(|| "mpicc".into());
     let language = Language::of_name(&name);
     let arguments: Vec<OsString> = words.collect();
-    let prefix = find_prefix().unwrap_or_else(|report| stop(&report));
+    let prefix = find_prefix().unwrap_or_else(|fault| stop(&fault));
     match task(language, &prefix, env::var_os(language.variable()), &arguments) {
         Task::Print(line) => println!("{line}"),
         Task::Run(command) => stop(&run(&command, language)),
@@ -21,10 +21,10 @@ fn main() {
 }
 
 /// Becomes the compiler; returns only if that fails.
-fn run(command: &[OsString], language: Language) -> Report {
+fn run(command: &[OsString], language: Language) -> Fault {
     let Some((compiler, arguments)) = command.split_first() else { return no_compiler(language) };
     let error = Command::new(compiler).args(arguments).exec();
-    Report::new(
+    Fault::new(
         "Could not run the compiler.",
         format!("{}: {error}", compiler.display()),
         "it is not installed, or not in PATH",
@@ -32,9 +32,9 @@ fn run(command: &[OsString], language: Language) -> Report {
     )
 }
 
-fn no_compiler(language: Language) -> Report {
+fn no_compiler(language: Language) -> Fault {
     let variable = language.variable();
-    Report::new(
+    Fault::new(
         "No compiler is named.",
         variable,
         "the variable holds only spaces",
@@ -43,14 +43,14 @@ fn no_compiler(language: Language) -> Report {
 }
 
 /// The installation that this very file is a part of: PREFIX/bin/mpicc. `VERBENA_PREFIX` names another.
-fn find_prefix() -> Result<Prefix, Report> {
+fn find_prefix() -> Result<Prefix, Fault> {
     let named = env::var_os("VERBENA_PREFIX").filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = || env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.to_owned()));
     let prefix = Prefix(named.or_else(own).unwrap_or_default());
     if prefix.include().join("mpi.h").is_file() {
         return Ok(prefix);
     }
-    Err(Report::new(
+    Err(Fault::new(
         "Found no mpi.h.",
         prefix.include().display().to_string(),
         "this mpicc is not in the bin directory of an installation",
@@ -58,7 +58,7 @@ fn find_prefix() -> Result<Prefix, Report> {
     ))
 }
 
-fn stop(report: &Report) -> ! {
-    eprintln!("mpicc: {report}");
+fn stop(fault: &Fault) -> ! {
+    eprintln!("mpicc: {fault}");
     std::process::exit(1)
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
-use verbena_boot::report::Report;
+use verbena_fault::Fault;
 
 /// Variables of other launchers around us that would lead a rank astray.
 const FOREIGN: [&str; 8] = [
@@ -53,7 +53,7 @@ pub struct Started {
 ///
 /// # Errors
 /// The message for the user.
-pub fn start(common: &Common, part: &Part, appnum: u32, rank: u32) -> Result<Started, Report> {
+pub fn start(common: &Common, part: &Part, appnum: u32, rank: u32) -> Result<Started, Fault> {
     let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(rank, &error))?;
     sys::set_nonblocking(ours.as_raw_fd());
     let mut command = Command::new(&part.program);
@@ -112,8 +112,8 @@ fn tie(command: &mut Command, common: &Common, keep: RawFd) {
     unsafe { command.pre_exec(in_child) };
 }
 
-fn no_resources(rank: u32, error: &io::Error) -> Report {
-    Report::new(
+fn no_resources(rank: u32, error: &io::Error) -> Fault {
+    Fault::new(
         "mpiexec could not start all ranks.",
         format!("rank {rank}: {error}"),
         "a limit on open files or processes is reached",
@@ -121,26 +121,26 @@ fn no_resources(rank: u32, error: &io::Error) -> Report {
     )
 }
 
-fn cannot_start(part: &Part, error: &io::Error) -> Report {
+fn cannot_start(part: &Part, error: &io::Error) -> Fault {
     let program = part.program.display();
     let what = format!("mpiexec could not start {program}.");
     if let Some(directory) = part.directory.as_ref().filter(|directory| !directory.is_dir()) {
         let on = format!("-wdir {}", directory.display());
-        return Report::new(what, on, "there is no such directory", "correct or create it");
+        return Fault::new(what, on, "there is no such directory", "correct or create it");
     }
     let on = format!("program {program}: {error}");
     match error.kind() {
         io::ErrorKind::NotFound => {
-            Report::new(what, on, not_found_cause(&part.program), not_found_advice(part))
+            Fault::new(what, on, not_found_cause(&part.program), not_found_advice(part))
         }
         io::ErrorKind::PermissionDenied => {
-            Report::new(what, on, "the file is no executable program", "check the name, or use chmod +x")
+            Fault::new(what, on, "the file is no executable program", "check the name, or use chmod +x")
         }
         io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => {
             let cause = "a limit on processes or memory is reached";
-            Report::new(what, on, cause, "raise it (ulimit -u), or start fewer ranks")
+            Fault::new(what, on, cause, "raise it (ulimit -u), or start fewer ranks")
         }
-        _ => Report::new(what, on, "the file cannot run on this machine", "check that it was built for it"),
+        _ => Fault::new(what, on, "the file cannot run on this machine", "check that it was built for it"),
     }
 }
 

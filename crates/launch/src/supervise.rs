@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant, SystemTime};
-use verbena_boot::report::Report;
+use verbena_fault::Fault;
 
 /// The exit code when a program cannot be started, as shells have it.
 const CANNOT_START: i32 = 127;
@@ -34,7 +34,7 @@ pub fn run(order: Order) -> i32 {
             let advice = "raise it (ulimit -n, ulimit -u), or start fewer ranks";
             eprintln!(
                 "mpiexec: {}",
-                Report::new("mpiexec could not set itself up.", on, "a limit is reached", advice)
+                Fault::new("mpiexec could not set itself up.", on, "a limit is reached", advice)
             );
             1
         }
@@ -95,9 +95,9 @@ impl Supervisor {
         sys::adopt_orphans();
         let code = match self.start_all() {
             Ok(()) => self.stay(),
-            Err(report) => {
+            Err(fault) => {
                 self.ranks.iter().for_each(|rank| sys::signal_group(rank.pid, libc::SIGKILL));
-                self.say(&report.to_string());
+                self.say(&fault.to_string());
                 CANNOT_START
             }
         };
@@ -105,7 +105,7 @@ impl Supervisor {
         code
     }
 
-    fn start_all(&mut self) -> Result<(), Report> {
+    fn start_all(&mut self) -> Result<(), Fault> {
         let common = Common {
             job: self.server.job().to_owned(),
             size: self.order.size(),

@@ -1,6 +1,7 @@
 //! Errors: an MPI error class and a text in four parts (what failed, on what, likely cause, what to do).
 
 use crate::generated::constants as mpi;
+use verbena_boot::BootError;
 use verbena_channel::Fault;
 
 /// An error class or code (MPI-5.0, 9.4).
@@ -36,6 +37,12 @@ impl Error {
     #[cold]
     pub fn channel(fault: Fault) -> Error {
         Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(fault) }
+    }
+
+    /// A failure while finding the job, as `MPI_ERR_OTHER`.
+    #[cold]
+    pub fn boot(error: BootError) -> Error {
+        Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(error.fault()) }
     }
 
     /// Something that Verbena does not do yet.

@@ -19,13 +19,14 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 #[derive(Debug, Default)]
 pub struct Info {
     entries: Mutex<Vec<Entry>>,
-    constant: bool,
+    /// Makes the entries of an object that the program may not change.
+    source: Option<fn() -> Vec<Entry>>,
 }
 
 impl Clone for Info {
     /// A copy (`MPI_Info_dup`), which may be changed even if the original may not.
     fn clone(&self) -> Info {
-        Info { entries: Mutex::new(self.entries()), constant: false }
+        Info { entries: Mutex::new(self.entries()), source: None }
     }
 }
 
@@ -35,9 +36,10 @@ impl Info {
         Info::default()
     }
 
-    /// An info object with these entries, which nobody may change (`MPI_INFO_ENV`).
-    pub fn constant(entries: Vec<Entry>) -> Info {
-        Info { entries: Mutex::new(entries), constant: true }
+    /// An info object that nobody may change and that always has the entries that `source` makes
+    /// (`MPI_INFO_ENV`, of which more is known once MPI runs).
+    pub fn constant(source: fn() -> Vec<Entry>) -> Info {
+        Info { entries: Mutex::default(), source: Some(source) }
     }
 
     /// All keys and values, in order.
@@ -101,11 +103,16 @@ impl Info {
     }
 
     fn may_change(&self) -> Result<()> {
-        if self.constant { Err(constant_info()) } else { Ok(()) }
+        if self.source.is_some() { Err(constant_info()) } else { Ok(()) }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Entry>> {
-        self.entries.lock().expect("nothing panics while it holds an info object")
+        let fresh = self.source.map(|source| source());
+        let mut entries = self.entries.lock().expect("nothing panics while it holds an info object");
+        if let Some(fresh) = fresh {
+            *entries = fresh;
+        }
+        entries
     }
 }
 

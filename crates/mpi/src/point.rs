@@ -11,7 +11,7 @@ use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
 #[inline]
-fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Send {
+pub fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Send {
     Send {
         peer: comm.peer(dest),
         context: comm.context(Traffic::Point),
@@ -38,8 +38,14 @@ pub fn receive(process: &Process, comm: &Comm, buffer: Buffer, source: i32, tag:
     if source == MPI_PROC_NULL {
         return Active::Done(Outcome::NO_PROCESS);
     }
-    let receive = Receive { context: comm.context(Traffic::Point), source, tag, buffer };
+    let receive = receipt(comm, buffer, source, tag);
     Active::posted(Direction::Receive, process.command(|engine| engine.receive(receive)))
+}
+
+/// The engine's form of a receive from `source` (not `MPI_PROC_NULL`).
+#[inline]
+pub fn receipt(comm: &Comm, buffer: Buffer, source: i32, tag: i32) -> Receive {
+    Receive { context: comm.context(Traffic::Point), source, tag, buffer }
 }
 
 /// Starts to receive a message that a matching probe took.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use verbena_channel::Peer;
 use verbena_channel::lock::{Lock, is_shared};
 use verbena_channel::wait::{Step, Waiter};
-use verbena_engine::{Completion, Engine, Failure, Posted, RequestId};
+use verbena_engine::{Completion, Engine, Failure, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
 pub struct Process {
@@ -162,6 +162,35 @@ impl Process {
         match posted {
             Posted::Done(completion) => completion,
             Posted::Pending(request) => self.finish_request(request),
+        }
+    }
+
+    /// Starts a send: `Ok(None)` if it is complete already, its request, or the completion of one that failed.
+    #[inline]
+    pub fn start_send(&self, send: Send) -> std::result::Result<Option<RequestId>, Box<Completion>> {
+        self.command(|engine| {
+            if engine.send_at_once(&send) {
+                return Ok(None);
+            }
+            match engine.send(send) {
+                Posted::Pending(id) => Ok(Some(id)),
+                Posted::Done(completion) if completion.failure.is_none() => Ok(None),
+                Posted::Done(completion) => Err(Box::new(completion)),
+            }
+        })
+    }
+
+    /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.
+    #[inline]
+    pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
+        match self.look(|engine| engine.take_known(request)) {
+            Taken::Done(completion, context) => Some((completion, context)),
+            Taken::Unknown => None,
+            Taken::Pending => self.wait(|process| match process.look(|engine| engine.take_known(request)) {
+                Taken::Done(completion, context) => Some(Some((completion, context))),
+                Taken::Unknown => Some(None),
+                Taken::Pending => None,
+            }),
         }
     }
 

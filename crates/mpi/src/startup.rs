@@ -4,7 +4,6 @@
 //! others need to know of them in one round, connect. The launcher's line is kept for the end of the job.
 
 use crate::error::Error;
-use crate::generated::constants::MPI_ERR_OTHER;
 use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use verbena_boot::Boot;
@@ -31,14 +30,14 @@ pub struct Launch {
 
 /// Starts this process. The error's text has all that the user needs.
 pub fn start() -> Result<Started, Error> {
-    let mut boot = Boot::start().map_err(boot_error)?;
+    let mut boot = Boot::start().map_err(Error::boot)?;
     if let Some(warning) = boot.warning() {
         eprintln!("{warning}");
     }
     let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string() };
     let wanted = std::env::var("VERBENA_CHANNELS").ok();
     let opened = registry::open(&place, wanted.as_deref()).map_err(Error::channel)?;
-    let cards = boot.exchange(&opened.card()).map_err(boot_error)?;
+    let cards = boot.exchange(&opened.card()).map_err(Error::boot)?;
     let channels = opened.connect(&cards).map_err(Error::channel)?;
     let waiter = waiter(&channels);
     let engine = Engine::new(place.me, place.size, channels, Settings::default());
@@ -64,7 +63,7 @@ impl Launch {
     /// Tells the launcher that this process is done with MPI.
     pub fn finalize(&self) -> Result<(), Error> {
         let boot = self.boot.lock().ok().and_then(|mut boot| boot.take());
-        boot.map_or(Ok(()), |boot| boot.finalize().map_err(boot_error))
+        boot.map_or(Ok(()), |boot| boot.finalize().map_err(Error::boot))
     }
 }
 
@@ -72,16 +71,4 @@ impl Launch {
 pub fn abort_unlaunched(code: i32, message: &str) -> ! {
     eprintln!("{message}");
     verbena_boot::link::exit_now(verbena_boot::exit_byte(code))
-}
-
-#[cold]
-fn boot_error(error: verbena_boot::BootError) -> Error {
-    // The text of a BootError has the four parts already, one to a line.
-    let text = error.to_string();
-    let part = |label: &str| {
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(label));
-        line.unwrap_or_default().trim().to_string()
-    };
-    let what = text.lines().next().unwrap_or_default();
-    Error::new(MPI_ERR_OTHER, what, part("on:"), part("likely cause:"), part("what to do:"))
 }

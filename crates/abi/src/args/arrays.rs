@@ -113,7 +113,7 @@ pub unsafe fn slice_mut<'a, T>(pointer: *mut T, len: i64) -> Result<&'a mut [T]>
 /// Displacements or other numbers of any sign.
 ///
 /// # Safety
-/// As [`slice`].
+/// As [`fn@slice`].
 #[inline]
 pub unsafe fn numbers<'a, T: Integer + 'a>(pointer: *const T, len: i64) -> Result<Counts<'a>> {
     // SAFETY: the caller's promise is the same.
@@ -123,7 +123,7 @@ pub unsafe fn numbers<'a, T: Integer + 'a>(pointer: *const T, len: i64) -> Resul
 /// Counts: none negative, else `MPI_ERR_COUNT`.
 ///
 /// # Safety
-/// As [`slice`].
+/// As [`fn@slice`].
 #[inline]
 pub unsafe fn counts<'a, T: Integer + 'a>(pointer: *const T, len: i64) -> Result<Counts<'a>> {
     // SAFETY: the caller's promise is the same.
@@ -135,7 +135,7 @@ pub unsafe fn counts<'a, T: Integer + 'a>(pointer: *const T, len: i64) -> Result
 /// The datatypes of an array of handles.
 ///
 /// # Safety
-/// As [`slice`].
+/// As [`fn@slice`].
 pub unsafe fn datatypes(pointer: *const MPI_Datatype, len: i64) -> Result<Vec<Arc<Datatype>>> {
     // SAFETY: the caller's promise is the same.
     let handles = unsafe { slice(pointer, len) }?;
@@ -145,7 +145,7 @@ pub unsafe fn datatypes(pointer: *const MPI_Datatype, len: i64) -> Result<Vec<Ar
 /// The datatypes of an array of handles, each committed.
 ///
 /// # Safety
-/// As [`slice`].
+/// As [`fn@slice`].
 pub unsafe fn transfers(pointer: *const MPI_Datatype, len: i64) -> Result<Vec<Arc<Datatype>>> {
     // SAFETY: the caller's promise is the same.
     let handles = unsafe { slice(pointer, len) }?;

@@ -224,13 +224,9 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Comm_disconnect` (11.10.4): as [`comm_free`], once all that is under way on this side is done.
+/// `MPI_Comm_disconnect` (11.10.4). What is still under way inside the library keeps the object and comes to
+/// its end; waiting for it here would wait for other communicators, too.
 pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
-    let object = COMMS.get(comm.get())?.clone();
-    if !COMMS.is_predefined(comm.get()) {
-        crate::startup::drain(process());
-    }
-    drop(object);
     comm_free(comm)
 }
 

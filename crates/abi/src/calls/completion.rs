@@ -4,7 +4,7 @@ use crate::args::{InOut, Out, OutFlag, StatusOut, StatusesOut};
 use crate::generated::types::MPI_Request;
 use crate::process;
 use crate::report::Failed;
-use crate::requests::{Pending, State, failed, finish, in_status, resolve, retire, status_of};
+use crate::requests::{Pending, State, failed, finish_into, in_status, resolve, retire, status_of};
 use crate::status::Status;
 use std::ffi::c_int;
 use verbena_mpi::Process;
@@ -17,10 +17,12 @@ type Outcomes = std::result::Result<(), Failed>;
 #[inline]
 pub fn wait(request: InOut<MPI_Request>, status: StatusOut) -> Outcomes {
     let mut handle = request.get();
-    let pending = resolve(handle)?;
-    let outcome = finish(process(), &mut handle);
+    let ended = finish_into(process(), &mut handle, |ended| match ended {
+        Some(ended) => status.set(ended),
+        None => status.set_empty(),
+    });
     request.set(handle);
-    conclude(&pending, outcome?, status)
+    ended
 }
 
 /// Sets the status and returns the error of one ended (or inactive) operation.
@@ -91,6 +93,17 @@ impl<'a> Several<'a> {
         }
     }
 
+    /// Notes the error of the operation at `place`. An error of the call itself (a wrong handle) ends it.
+    #[cold]
+    fn failed(&mut self, place: usize, failed: Failed) -> Outcomes {
+        if failed.owner.is_none() {
+            return Err(failed);
+        }
+        self.codes.push((place, failed.error.class));
+        self.first.get_or_insert(failed);
+        Ok(())
+    }
+
     /// `MPI_ERR_IN_STATUS` if any failed; then every one of `count` statuses tells its own code.
     fn conclude(mut self, count: usize) -> Outcomes {
         let Some(first) = self.first else { return Ok(()) };
@@ -104,19 +117,18 @@ impl<'a> Several<'a> {
 
 /// `MPI_Waitall`.
 pub fn waitall(_count: i32, requests: &mut [MPI_Request], statuses: StatusesOut) -> Outcomes {
-    check_all(requests)?;
     let mut several = Several::new(statuses);
     for (place, handle) in requests.iter_mut().enumerate() {
-        let pending = resolve(*handle)?;
-        let outcome = finish(process(), handle)?;
-        several.ended(place, &pending, outcome);
+        let statuses = &mut several.statuses;
+        let ended = finish_into(process(), handle, |ended| match ended {
+            Some(ended) => statuses.set(place, ended),
+            None => statuses.set_empty(place),
+        });
+        if let Err(failed) = ended {
+            several.failed(place, failed)?;
+        }
     }
     several.conclude(requests.len())
-}
-
-/// Refuses a wrong handle before anything is waited for.
-fn check_all(requests: &[MPI_Request]) -> Outcomes {
-    requests.iter().try_for_each(|&handle| resolve(handle).map(drop)).map_err(Failed::from)
 }
 
 /// `MPI_Testall`: all or none.

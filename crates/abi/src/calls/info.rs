@@ -25,7 +25,7 @@ pub fn info_create(info: Out<'_, MPI_Info>) -> Result<()> {
 
 /// `MPI_Info_create_env` (11.2.1): as `MPI_INFO_ENV`, with the command line that the program gives, if any.
 pub fn info_create_env(argc: c_int, argv: *mut *mut c_char, info: Out<'_, MPI_Info>) -> Result<()> {
-    let new = Info::constant(environment()).clone();
+    let new = Info::constant(environment).clone();
     // SAFETY: the program passes its argument vector of `argc` strings (MPI-5.0, 11.2.1), or null.
     let arguments = unsafe { command_line(argc, argv) };
     for (key, value) in describe(&arguments) {

@@ -4,13 +4,14 @@ use crate::args::{self, Address, InOut, Out, OutFlag, StatusOut};
 use crate::generated::types::{MPI_Message, MPI_Request};
 use crate::handles::{Kind, decode, encode};
 use crate::process;
-use crate::requests::{handle_of_object, handle_of_receive, handle_of_send, status_of};
+use crate::requests::{handle_of_object, handle_of_receive, sent, start_receive, start_send, status_of};
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
 use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Envelope, MessageId, Mode};
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::process::checked;
 use verbena_mpi::request::{Active, Outcome};
 use verbena_mpi::{Comm, Datatype, Error, Result, point};
 
@@ -34,7 +35,16 @@ fn send_mode(
     mode: Mode,
 ) -> Result<()> {
     let buffer = args::buffer(b, count, d)?;
-    conclude(point::wait(process(), &point::send(process(), comm, buffer, dest, tag, mode)), None)
+    if dest == mpi::MPI_PROC_NULL {
+        return Ok(());
+    }
+    let process = process();
+    let completion = match process.start_send(point::message(comm, buffer, dest, tag, mode)) {
+        Ok(None) => return Ok(()),
+        Ok(Some(id)) => process.finish_request(id),
+        Err(failed) => *failed,
+    };
+    checked(completion).map(drop)
 }
 
 #[inline]
@@ -44,7 +54,10 @@ fn isend_mode(
     mode: Mode,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    request.set(handle_of_send(comm, point::send(process(), comm, buffer, dest, tag, mode)));
+    request.set(match dest {
+        mpi::MPI_PROC_NULL => sent(),
+        _ => start_send(process(), comm, point::message(comm, buffer, dest, tag, mode)),
+    });
     Ok(())
 }
 
@@ -148,7 +161,7 @@ pub fn ibsend(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)?;
-    request.set(handle_of_send(comm, Active::Done(Outcome::EMPTY)));
+    request.set(sent());
     Ok(())
 }
 
@@ -164,7 +177,15 @@ pub fn recv(
     status: StatusOut,
 ) -> Result<()> {
     let buffer = args::buffer(buf, count, datatype)?;
-    conclude(point::wait(process(), &point::receive(process(), comm, buffer, source, tag)), Some(status))
+    if source == mpi::MPI_PROC_NULL {
+        status.set(Status::PROC_NULL);
+        return Ok(());
+    }
+    let process = process();
+    let posted = process.command(|engine| engine.receive(point::receipt(comm, buffer, source, tag)));
+    let completion = process.finish(posted);
+    status.set(Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled));
+    checked(completion).map(drop)
 }
 
 /// `MPI_Irecv` (3.7.2).
@@ -179,7 +200,10 @@ pub fn irecv(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     let buffer = args::buffer(buf, count, datatype)?;
-    request.set(handle_of_receive(Some(comm), point::receive(process(), comm, buffer, source, tag)));
+    request.set(match source {
+        mpi::MPI_PROC_NULL => handle_of_receive(Some(comm), Active::Done(Outcome::NO_PROCESS)),
+        _ => start_receive(process(), point::receipt(comm, buffer, source, tag)),
+    });
     Ok(())
 }
 

@@ -40,9 +40,12 @@ fn run_symmetric(
 /// `MPI_Reduce` and its forms.
 pub fn reduce(form: Form, vector: Vector, root: i32, comm: &Arc<Comm>) -> Result<()> {
     let (send, recv, count, datatype, op) = vector;
-    op.check(datatype)?;
     let at_root = args::is_root(root, comm);
     let has_operand = args::is_leaf(root, comm);
+    // Beside the root of an intercommunicator no argument but the root is significant.
+    if at_root || has_operand {
+        op.check(datatype)?;
+    }
     let stays = has_operand && in_place(send, at_root && !comm.is_inter())?;
     let send = if has_operand && !stays { Some(elements(send, count, datatype)?) } else { None };
     let recv = if at_root { Some(elements(recv, count, datatype)?) } else { None };

@@ -84,6 +84,14 @@ impl Layout {
         Some(Layout { extent, tree: Tree::repeat(&self.tree, count, stride)? })
     }
 
+    /// Bytes of one element, if elements are solid: all bytes from the origin on, each element right after the
+    /// one before, so that `n` elements are `n` times as many bytes at the first origin.
+    #[inline]
+    pub fn solid(&self) -> Option<usize> {
+        let (at, len) = self.tree.as_run()?;
+        (at == 0 && len as isize == self.extent).then_some(len)
+    }
+
     /// If `count` elements are one run of bytes: its displacement from the origin and its length.
     #[inline]
     pub fn contiguous_span(&self, count: usize) -> Option<(isize, usize)> {

@@ -22,7 +22,7 @@ use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send};
 
 /// Finished collectives that a thread keeps for reuse.
-const KEPT_MAX: usize = 16;
+const KEPT_MAX: usize = 8;
 
 /// How the operands of [`Step::Combine`] are combined.
 #[derive(Clone, Copy)]

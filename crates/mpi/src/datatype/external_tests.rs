@@ -4,36 +4,45 @@ use super::external::{check_name, pack_external, size, unpack_external};
 use super::predefined::BASICS;
 use super::*;
 use verbena_channel::elements::Elements;
-use verbena_channel::memory::Region;
+use verbena_channel::scratch::Scratch;
 
 fn of(handle: usize) -> Arc<Datatype> {
     Datatype::predefined(handle).unwrap().clone()
 }
 
-fn packed(datatype: &Arc<Datatype>, count: usize, memory: &mut [u8]) -> Result<Vec<u8>> {
-    let mut out = vec![0; size(datatype, count)? + 3];
-    // SAFETY: `memory` holds the elements, and both live until the end of this function.
-    let (elements, room) =
-        unsafe { (Elements::new(memory.as_mut_ptr(), datatype.layout()), Region::of(&mut out)) };
-    let end = pack_external(&elements.buffer(0, count), datatype, count, room, 3)?;
-    assert_eq!(end, out.len());
-    Ok(out.split_off(3))
+/// Elements in memory of their own, with these bytes from the first origin on.
+fn load<'a>(scratch: &mut Scratch, datatype: &'a Datatype, count: usize, memory: &[u8]) -> Elements<'a> {
+    let elements = Elements::in_scratch(scratch, datatype.layout(), count);
+    let end = datatype.span(count).unwrap().1 as usize;
+    elements.origins(count).write(0, &memory[..end]);
+    elements
 }
 
-fn unpacked(datatype: &Arc<Datatype>, count: usize, external: &[u8], memory: &mut [u8]) {
-    let mut external = external.to_vec();
-    // SAFETY: as in `packed`.
-    let (elements, room) =
-        unsafe { (Elements::new(memory.as_mut_ptr(), datatype.layout()), Region::of(&mut external)) };
+fn packed(datatype: &Datatype, count: usize, memory: &[u8]) -> Result<Vec<u8>> {
+    let mut scratch = Scratch::default();
+    let elements = load(&mut scratch, datatype, count, memory);
+    let room = scratch.take(size(datatype, count)? + 3);
+    let end = pack_external(&elements.buffer(0, count), datatype, count, room, 3)?;
+    assert_eq!(end, room.len());
+    Ok(room.bytes()[3..].to_vec())
+}
+
+fn unpacked(datatype: &Datatype, count: usize, external: &[u8], memory: &mut [u8]) {
+    let mut scratch = Scratch::default();
+    let elements = load(&mut scratch, datatype, count, memory);
+    let room = scratch.take(external.len());
+    room.write(0, external);
     let end = unpack_external(room, 0, &elements.buffer(0, count), datatype, count).unwrap();
     assert_eq!(end, external.len());
+    let span = datatype.span(count).unwrap().1 as usize;
+    elements.origins(count).read(0, &mut memory[..span]);
 }
 
 #[test]
 fn known_values_have_the_bytes_of_the_standard() {
     let check = |handle, native: &[u8], external: &[u8]| {
         let datatype = of(handle);
-        assert_eq!(packed(&datatype, 1, &mut native.to_vec()).unwrap(), external, "{datatype:?}");
+        assert_eq!(packed(&datatype, 1, native).unwrap(), external, "{datatype:?}");
         let mut back = vec![0; native.len()];
         unpacked(&datatype, 1, external, &mut back);
         assert_eq!(back, native, "{datatype:?}");
@@ -55,7 +64,7 @@ fn known_values_have_the_bytes_of_the_standard() {
 fn long_double_becomes_a_quad() {
     let mut three = [0; 16];
     three[..10].copy_from_slice(&0x4000_c000_0000_0000_0000u128.to_le_bytes()[..10]);
-    let external = packed(&of(mpi::MPI_LONG_DOUBLE), 1, &mut three.clone()).unwrap();
+    let external = packed(&of(mpi::MPI_LONG_DOUBLE), 1, &three).unwrap();
     assert_eq!(external, [0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let mut back = [0; 16];
     unpacked(&of(mpi::MPI_LONG_DOUBLE), 1, &external, &mut back);
@@ -65,10 +74,10 @@ fn long_double_becomes_a_quad() {
 #[test]
 fn values_that_do_not_fit_are_an_error() {
     for value in [1i64 << 31, i64::MIN, -(1 << 31) - 1] {
-        let error = packed(&of(mpi::MPI_LONG), 1, &mut value.to_le_bytes()).unwrap_err();
+        let error = packed(&of(mpi::MPI_LONG), 1, &value.to_le_bytes()).unwrap_err();
         assert_eq!(error.class, mpi::MPI_ERR_CONVERSION, "{value}");
     }
-    let error = packed(&of(mpi::MPI_UNSIGNED_LONG), 1, &mut (1u64 << 32).to_le_bytes()).unwrap_err();
+    let error = packed(&of(mpi::MPI_UNSIGNED_LONG), 1, &(1u64 << 32).to_le_bytes()).unwrap_err();
     assert_eq!(error.class, mpi::MPI_ERR_CONVERSION);
 }
 
@@ -82,7 +91,7 @@ fn every_basic_datatype_comes_back() {
         {
             memory.fill(0);
         }
-        let external = packed(&datatype, 2000, &mut memory).unwrap();
+        let external = packed(&datatype, 2000, &memory).unwrap();
         assert_eq!(external.len(), 2000 * basic.external, "{}", basic.name);
         let mut back = vec![0xee; memory.len()];
         unpacked(&datatype, 2000, &external, &mut back);
@@ -98,7 +107,7 @@ fn derived_datatypes_are_converted_element_by_element() {
     let mut memory = vec![0u8; record.extent() as usize * 2 + 8];
     memory[8..12].copy_from_slice(&[1, 2, 3, 4]);
     memory[..3].copy_from_slice(b"abc");
-    let external = packed(&record, 1, &mut memory).unwrap();
+    let external = packed(&record, 1, &memory).unwrap();
     assert_eq!(external, [2, 1, 4, 3, b'a', b'b', b'c']);
     let mut back = vec![0; memory.len()];
     unpacked(&record, 1, &external, &mut back);
@@ -109,15 +118,11 @@ fn derived_datatypes_are_converted_element_by_element() {
 fn other_names_and_short_buffers_are_refused() {
     assert!(check_name("external32").is_ok());
     assert_eq!(check_name("native").unwrap_err().class, mpi::MPI_ERR_UNSUPPORTED_DATAREP);
-    let mut out = [0; 3];
-    // SAFETY: the array outlives the call.
-    let room = unsafe { Region::of(&mut out) };
+    let mut scratch = Scratch::default();
+    let room = scratch.take(3);
     let int = of(mpi::MPI_INT);
-    let mut value = 1i32.to_le_bytes();
-    // SAFETY: as above.
-    let elements = unsafe { Elements::new(value.as_mut_ptr(), int.layout()) };
-    let error = pack_external(&elements.buffer(0, 1), &int, 1, room, 0).unwrap_err();
-    assert_eq!(error.class, mpi::MPI_ERR_TRUNCATE);
-    assert_eq!(pack::pack(&elements.buffer(0, 1), room, 1).unwrap_err().class, mpi::MPI_ERR_TRUNCATE);
-    assert_eq!(pack::unpack(room, 9, &elements.buffer(0, 1)).unwrap_err().class, mpi::MPI_ERR_TRUNCATE);
+    let one = load(&mut scratch, &int, 1, &1i32.to_le_bytes()).buffer(0, 1);
+    assert_eq!(pack_external(&one, &int, 1, room, 0).unwrap_err().class, mpi::MPI_ERR_TRUNCATE);
+    assert_eq!(pack::pack(&one, room, 1).unwrap_err().class, mpi::MPI_ERR_TRUNCATE);
+    assert_eq!(pack::unpack(room, 9, &one).unwrap_err().class, mpi::MPI_ERR_TRUNCATE);
 }

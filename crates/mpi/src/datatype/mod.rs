@@ -2,7 +2,7 @@
 //!
 //! A [`Datatype`] knows four things apart: where its bytes lie ([`Layout`]), which basic elements they are
 //! ([`Signature`]), its bounds, and how it was made ([`Contents`]). [`predefined`] holds the table of basic
-//! types, [`construct`] and [`array`] the constructors, [`fortran`] the types that are chosen by precision,
+//! types, [`construct`] and [`mod@array`] the constructors, [`fortran`] the types that are chosen by precision,
 //! [`pack`] and [`external`] the packing calls.
 
 pub mod array;

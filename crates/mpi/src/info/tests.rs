@@ -48,7 +48,7 @@ fn what_is_not_there_has_its_error_class() {
 
 #[test]
 fn a_constant_object_can_be_read_and_copied_only() {
-    let info = Info::constant(vec![(b"k".to_vec(), b"v".to_vec())]);
+    let info = Info::constant(|| vec![(b"k".to_vec(), b"v".to_vec())]);
     assert_eq!(info.set(b"k", b"w").unwrap_err().class, mpi::MPI_ERR_INFO);
     assert_eq!(info.delete(b"k").unwrap_err().class, mpi::MPI_ERR_INFO);
     let copy = info.clone();

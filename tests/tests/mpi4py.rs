@@ -1,0 +1,193 @@
+//! mpi4py's own test suite, unmodified, module by module, against `tests/mpi4py-expectations.toml`.
+//!
+//! A module that does not stand in that file must have no failure. One that is expected to fail and passes
+//! is an error too: it comes off the list. A hang is a failure, whatever the file says; a module that cannot
+//! be run yet is skipped there, with the reason.
+
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use verbena_tests::{Ended, Job, staged, top, venv};
+
+/// These never stand in the file, at no number of ranks: what this version promises.
+const PROMISED: [&str; 27] = [
+    "attributes",
+    "buffer",
+    "cco_buf",
+    "cco_obj",
+    "cco_vec",
+    "comm",
+    "datatype",
+    "environ",
+    "errhandler",
+    "errorcode",
+    "exceptions",
+    "grequest",
+    "group",
+    "handle",
+    "info",
+    "msgzero",
+    "objmodel",
+    "op",
+    "p2p_buf",
+    "p2p_buf_matched",
+    "p2p_obj",
+    "p2p_obj_matched",
+    "pack",
+    "request",
+    "status",
+    "threads",
+    "toplevel",
+];
+
+/// A module is a hang after this many seconds: ten times what the longest takes on a quiet machine.
+const MODULE_SECONDS_MAX: u32 = 150;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expectations {
+    module: Vec<Entry>,
+}
+
+/// What is expected of a module, or of some of its tests.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    /// The numbers of ranks that it holds for; all, if not given.
+    ranks: Option<Vec<u32>>,
+    /// The tests that it holds for, as `fnmatch` patterns of `module.Class.test`; all, if not given.
+    tests: Option<Vec<String>>,
+    expect: Expect,
+    reason: String,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum Expect {
+    Fail,
+    Skip,
+}
+
+/// One run of (a part of) a module, and what must come of it.
+struct Run {
+    module: String,
+    arguments: Vec<String>,
+    passes: bool,
+}
+
+fn expectations() -> Vec<Entry> {
+    let text = std::fs::read_to_string(top().join("tests/mpi4py-expectations.toml")).expect("the file");
+    toml::from_str::<Expectations>(&text).expect("well-formed").module
+}
+
+/// The names of the suite's modules, without `test_` and `.py`.
+fn modules() -> BTreeSet<String> {
+    let files = std::fs::read_dir(venv("mpi4py/test")).expect("mpi4py's tests").flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    names.filter_map(|name| Some(name.strip_prefix("test_")?.strip_suffix(".py")?.to_string())).collect()
+}
+
+/// What to run of a module at this number of ranks.
+fn runs(module: &str, ranks: u32, expectations: &[Entry]) -> Vec<Run> {
+    let holds = |e: &&Entry| e.name == module && e.ranks.as_ref().is_none_or(|list| list.contains(&ranks));
+    let run = |arguments, passes| Run { module: module.to_string(), arguments, passes };
+    let Some(entry) = expectations.iter().find(holds) else { return vec![run(vec![], true)] };
+    let patterns = |flag: &str| {
+        let tests = entry.tests.iter().flatten();
+        tests.flat_map(|test| [flag.to_string(), test.clone()]).collect::<Vec<_>>()
+    };
+    let mut runs = Vec::new();
+    if entry.tests.is_some() {
+        runs.push(run(patterns("-x"), true));
+    }
+    if entry.expect == Expect::Fail {
+        runs.push(run(patterns("-k"), false));
+    }
+    runs
+}
+
+/// Runs it; the answer is empty if all is as expected.
+fn check(run: &Run, ranks: u32) -> String {
+    let job = Job::limited(&staged("bin/mpiexec"), ranks, MODULE_SECONDS_MAX).arg(venv("bin/python"));
+    let mut job = job.args(["test/main.py", "-v", "-i", &format!(r"^test_{}\.py$", run.module)]);
+    job.command().args(&run.arguments).current_dir(venv("mpi4py"));
+    let ended = job.run();
+    let title = format!("{} {} at {ranks} ranks", run.module, run.arguments.join(" "));
+    println!("{:6.1} s  {title}: {}", ended.took.as_secs_f64(), summary(&ended));
+    match passed(&ended, ranks) {
+        _ if ended.hung => format!("{title} hung\n{}\n", tail(&ended.stderr)),
+        passed if passed == run.passes => String::new(),
+        true => format!("{title} passes: take it off mpi4py-expectations.toml\n"),
+        false => format!("{title}: {}\n{}\n", summary(&ended), failures(&ended.stderr)),
+    }
+}
+
+/// Whether every rank ran tests and reported no failure.
+fn passed(ended: &Ended, ranks: u32) -> bool {
+    let fine = ended.stderr.lines().filter(|line| *line == "OK" || line.starts_with("OK (")).count();
+    ended.code == 0 && fine == ranks as usize
+}
+
+/// The last word of each rank, each once.
+fn summary(ended: &Ended) -> String {
+    let verdict = |line: &&str| *line == "OK" || line.starts_with("OK (") || line.starts_with("FAILED (");
+    let verdicts: BTreeSet<&str> = ended.stderr.lines().filter(verdict).collect();
+    let words = verdicts.into_iter().collect::<Vec<_>>().join(" | ");
+    if words.is_empty() { format!("no verdict, exit code {}", ended.code) } else { words }
+}
+
+/// The tests that failed with their last lines, or the end of the output if no test is named.
+fn failures(stderr: &str) -> String {
+    let named = |line: &&str| line.starts_with("ERROR: ") || line.starts_with("FAIL: ");
+    let mut lines: Vec<&str> = stderr.lines().filter(named).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    if lines.is_empty() { tail(stderr) } else { lines.join("\n") }
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().rev().take(15).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+fn suite(ranks: u32) {
+    // One suite after the other: together they would have more ranks than any of them says.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let expectations = expectations();
+    let mut wrong = String::new();
+    for run in modules().iter().flat_map(|module| runs(module, ranks, &expectations)) {
+        let _ = write!(wrong, "{}", check(&run, ranks));
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn the_suite_at_1_rank() {
+    suite(1);
+}
+
+#[test]
+fn the_suite_at_2_ranks() {
+    suite(2);
+}
+
+#[test]
+fn the_suite_at_4_ranks() {
+    suite(4);
+}
+
+#[test]
+fn the_expectations_are_about_this_suite_and_give_reasons() {
+    let modules = modules();
+    for entry in expectations() {
+        assert!(modules.contains(&entry.name), "there is no module {}", entry.name);
+        assert!(entry.reason.len() > 10, "{}: no reason", entry.name);
+        assert!(!PROMISED.contains(&entry.name.as_str()), "{} is promised to pass", entry.name);
+    }
+    for name in PROMISED {
+        assert!(modules.contains(name), "there is no module {name}");
+    }
+}

@@ -142,7 +142,11 @@ fn handle_of(datatype: &Arc<Datatype>) -> Result<MPI_Datatype> {
 }
 
 /// `MPI_File_get_type_extent` (14.5.1): no representation of ours changes sizes.
-pub fn file_get_type_extent(_fh: &Arc<File>, datatype: &Arc<Datatype>, extent: Out<'_, MPI_Offset>) -> Result<()> {
+pub fn file_get_type_extent(
+    _fh: &Arc<File>,
+    datatype: &Arc<Datatype>,
+    extent: Out<'_, MPI_Offset>,
+) -> Result<()> {
     extent.set(datatype.extent() as i64);
     Ok(())
 }

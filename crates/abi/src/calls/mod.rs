@@ -40,6 +40,7 @@ pub mod environment;
 pub mod errhandler;
 pub mod error;
 pub mod file;
+pub mod file_nonblocking;
 pub mod group;
 pub mod info;
 pub mod session;

@@ -160,41 +160,217 @@ entry! {
     }
 }
 
-missing! { MPI_File_iread PMPI_File_iread(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread PMPI_File_iread(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iread_c PMPI_File_iread_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread_c PMPI_File_iread_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iread_all PMPI_File_iread_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread_all PMPI_File_iread_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread_all(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iread_all_c PMPI_File_iread_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread_all_c PMPI_File_iread_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread_all(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iread_at PMPI_File_iread_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread_at PMPI_File_iread_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread_at(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iread_at_c PMPI_File_iread_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread_at_c PMPI_File_iread_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread_at(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iread_at_all PMPI_File_iread_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread_at_all PMPI_File_iread_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread_at_all(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iread_at_all_c PMPI_File_iread_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iread_at_all_c PMPI_File_iread_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iread_at_all(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
 missing! { MPI_File_iread_shared PMPI_File_iread_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
 
 missing! { MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
 
-missing! { MPI_File_iwrite PMPI_File_iwrite(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite PMPI_File_iwrite(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iwrite_c PMPI_File_iwrite_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite_c PMPI_File_iwrite_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iwrite_all PMPI_File_iwrite_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite_all PMPI_File_iwrite_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite_all(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iwrite_all_c PMPI_File_iwrite_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite_all_c PMPI_File_iwrite_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite_all(&fh, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iwrite_at PMPI_File_iwrite_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite_at PMPI_File_iwrite_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite_at(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iwrite_at_c PMPI_File_iwrite_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite_at_c PMPI_File_iwrite_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite_at(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(i64::from(count))?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite_at_all(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
-missing! { MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+entry! {
+    MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request)
+    Owner::File(fh) => {
+        state::running()?;
+        let fh = handles::FILES.get(fh)?;
+        let buf = Address::new(buf);
+        let count = args::count(count)?;
+        let datatype = args::transfer(datatype)?;
+        let request = Out::new(request)?;
+        calls::file_nonblocking::file_iwrite_at_all(&fh, offset, buf, count, &datatype, request)?
+    }
+}
 
 missing! { MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
 

@@ -7,6 +7,7 @@ use crate::datatype::{Datatype, Form};
 use crate::errhandler::{Action, predefined};
 use mpi::*;
 use std::path::Path;
+use verbena_channel::elements::Elements;
 use verbena_channel::layout::Layout;
 use verbena_channel::memory::{Buffer, Region};
 
@@ -143,8 +144,7 @@ fn read_at(file: &File, offset: i64, len: usize) -> Vec<u8> {
 fn spread(region: Region, count: usize) -> Buffer {
     assert!(2 * count <= region.len());
     let layout = Arc::new(Layout::new(vec![(0, 1)], 2));
-    // SAFETY: elements of two bytes that lie within the region, which the test owns.
-    unsafe { Buffer::strided(region.address() as *mut u8, count, &layout) }
+    Elements::at_origins(region, &layout).buffer(0, count)
 }
 
 /// Every `of`-th byte, beginning with number `which`.

@@ -56,7 +56,8 @@ fn netpipe_builds_and_measures() {
 #[test]
 fn netpipe_finds_every_byte_intact() {
     let program = npmpi();
-    let ended = job(2, program).args(["-i", "-u", "300000", "-n", "4"]).run().ok();
+    let output = build_dir().join("netpipe-integrity.out");
+    let ended = job(2, program).args(["-i", "-u", "300000", "-n", "4", "-o"]).arg(output).run().ok();
     let text = ended.stdout + &ended.stderr;
     assert!(text.contains("Integrity check passed"), "{text}");
     assert!(!text.contains("Integrity check failed"), "{text}");

@@ -5,6 +5,7 @@
 //! reaches into the library.
 
 pub mod peers;
+pub mod room;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,0 +1,63 @@
+//! What machines deny: shared memory file systems that are full, tiny, read-only or missing, and copying from
+//! one process to another in one step.
+
+use verbena_tests::room::room;
+use verbena_tests::{job, program, staged};
+
+#[test]
+fn dev_shm_may_be_full_tiny_read_only_or_missing() {
+    let (mpiexec, point) = (staged("bin/mpiexec"), program("point"));
+    for (name, prepare) in [
+        ("full", "cat /dev/zero >/dev/shm/full 2>/dev/null; df /dev/shm | grep -q 100% || exit 1"),
+        ("tiny", "mount -t tmpfs -o size=4k tmpfs /dev/shm"),
+        ("read-only", "mount -o remount,ro /dev/shm"),
+        (
+            "missing",
+            "mkdir dev && mount --bind dev /dev/shm && umount /dev/shm && mount -t tmpfs tmpfs /dev && mknod /dev/null c 1 3",
+        ),
+    ] {
+        let limit = "mount -o remount,size=64k /dev/shm";
+        let script = format!("{limit}; {prepare}; {} -n 4 {} || exit 1", mpiexec.display(), point.display());
+        let ended = room(&script);
+        assert!(ended.stdout.contains("point: ok with 4 ranks"), "{name}: {ended:?}");
+    }
+}
+
+/// The same programs must die if the kernel kills whoever copies from process to process: or the tests below
+/// would refuse what nobody asks for.
+#[test]
+fn single_copy_is_used_where_it_may_be() {
+    let ended = job(2, program("refuse")).arg("kill").arg(program("point")).run();
+    assert!(ended.code != 0 && ended.stderr.contains("SIGSYS"), "{ended:?}");
+}
+
+#[test]
+fn single_copy_refused_to_all_ranks() {
+    for way in ["eperm", "enosys", "read", "write"] {
+        let ended = job(3, program("refuse")).arg(way).arg(program("point")).run().ok();
+        assert!(ended.stdout.contains("point: ok with 3 ranks"), "{way}: {ended:?}");
+    }
+}
+
+/// Then one side may and the other may not.
+#[test]
+fn single_copy_refused_to_some_ranks() {
+    let (refuse, point) = (program("refuse"), program("point"));
+    for way in ["eperm", "read", "write"] {
+        let first = job(1, &refuse).arg(way).arg(&point).arg(":").args(["-n", "2"]).arg(&point);
+        let last = job(2, &point).arg(":").args(["-n", "1"]).arg(&refuse).arg(way).arg(&point);
+        for job in [first, last] {
+            let ended = job.run().ok();
+            assert!(ended.stdout.contains("point: ok with 3 ranks"), "{way}: {ended:?}");
+        }
+    }
+}
+
+/// As when a container's policy changes, or a program gives up its rights after `MPI_Init`.
+#[test]
+fn single_copy_refused_after_it_worked() {
+    for (ranks, who) in [(2, None), (3, None), (2, Some("0")), (2, Some("1")), (4, Some("2"))] {
+        let ended = job(ranks, program("late")).args(who).run().ok();
+        assert!(ended.stdout.contains(&format!("late: ok with {ranks} ranks")), "{ended:?}");
+    }
+}

@@ -5,7 +5,7 @@
 //! be run yet is skipped there, with the reason.
 
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use verbena_tests::{Ended, Job, staged, top, venv};
@@ -138,12 +138,15 @@ fn summary(ended: &Ended) -> String {
     if words.is_empty() { format!("no verdict, exit code {}", ended.code) } else { words }
 }
 
-/// The tests that failed with their last lines, or the end of the output if no test is named.
+/// The tests that failed, each once with how often (ranks and subtests), or the output's end if none is named.
 fn failures(stderr: &str) -> String {
     let named = |line: &&str| line.starts_with("ERROR: ") || line.starts_with("FAIL: ");
-    let mut lines: Vec<&str> = stderr.lines().filter(named).collect();
-    lines.sort_unstable();
-    lines.dedup();
+    let mut counts = BTreeMap::new();
+    for line in stderr.lines().filter(named) {
+        let test = line.split_inclusive(')').next().unwrap_or(line);
+        *counts.entry(test).or_insert(0) += 1;
+    }
+    let lines: Vec<String> = counts.iter().map(|(test, count)| format!("  {count} times {test}")).collect();
     if lines.is_empty() { tail(stderr) } else { lines.join("\n") }
 }
 

@@ -1,6 +1,7 @@
 //! Runs `mpiexec`, bounded in time, and finds the processes of a run.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -59,6 +60,16 @@ pub fn begin(command: &mut Command) -> Run {
     // What a surrounding job or a developer may have set must not change a test.
     for name in ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_LAUNCHER"] {
         command.env_remove(name);
+    }
+    // Nor must signals that whoever started the tests ignores, as shells do for jobs in the background.
+    // SAFETY: between fork and exec only `signal` is called, which is safe there.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
     }
     Run { child: command.spawn().unwrap(), mark, started: Instant::now() }
 }

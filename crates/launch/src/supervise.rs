@@ -3,6 +3,7 @@
 
 use crate::cli::{Order, hostname};
 use crate::explain::{Place, explain, signal_name};
+use crate::job::Exit;
 use crate::job::{Action, Failure, Job};
 use crate::keyboard::Keyboard;
 use crate::leftovers::{self, Watcher};
@@ -17,6 +18,9 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant, SystemTime};
 use verbena_fault::Fault;
+
+/// How long the kernel may take from closing a dead rank's sockets to telling of its death.
+const DEATH_NEWS_DELAY: Duration = Duration::from_millis(10);
 
 /// The exit code when a program cannot be started, as shells have it.
 const CANNOT_START: i32 = 127;
@@ -234,12 +238,24 @@ impl Supervisor {
         self.ranks[rank as usize].send_mail();
         while let Some(event) = self.server.poll_event() {
             match event {
-                Event::Abort { rank, code } => self.job.handle_abort(rank, code),
+                Event::Abort { rank, code } => {
+                    self.job.handle_abort(rank, code);
+                    self.look_for_deaths();
+                }
                 Event::Garbled { rank, error } => {
                     self.ranks[rank as usize].pmi = None;
                     self.job.handle_garbled(rank, error.to_string());
                 }
             }
+        }
+    }
+
+    /// A rank that aborts or fails may do so because another was killed, whose sockets the kernel closes a moment
+    /// before it tells of the death. Waits that moment, so that the death is known when the cause is looked for.
+    fn look_for_deaths(&mut self) {
+        if self.job.cause().is_none() {
+            std::thread::sleep(DEATH_NEWS_DELAY);
+            self.reap_ranks();
         }
     }
 
@@ -249,14 +265,24 @@ impl Supervisor {
                 self.job.handle_signal(signal);
             }
         }
+        if self.reap_ranks() {
+            self.look_for_deaths();
+        }
+    }
+
+    /// Takes note of the ranks that have ended; returns whether one failed by itself.
+    fn reap_ranks(&mut self) -> bool {
+        let mut failed = false;
         while let Some(reaped) = sys::reap() {
             let Some(rank) = self.rank_of_pid.remove(&reaped.pid) else { continue };
             self.talk(rank);
             self.watcher.remove(reaped.pid);
             self.ranks[rank as usize].running = false;
             self.ranks[rank as usize].pmi = None;
+            failed |= matches!(reaped.exit, Exit::Code(code) if code != 0);
             self.job.handle_exit(rank, reaped.exit, self.server.stage(rank));
         }
+        failed
     }
 
     fn act(&mut self, action: Action) {

@@ -138,12 +138,7 @@ impl Pending {
 /// Looks at an engine's request and leaves its completion there.
 fn look_engine(process: &Process, direction: Direction, id: RequestId) -> State {
     let completion = process.look(|engine| engine.peek(id));
-    completion.map_or(State::Pending, |completion| {
-        State::Ended(match direction {
-            Direction::Send => Outcome::sent(completion),
-            Direction::Receive => Outcome::received(completion),
-        })
-    })
+    completion.map_or(State::Pending, |completion| State::Ended(Outcome::of(direction, completion)))
 }
 
 /// After a request ended: persistent ones live on, all others become `MPI_REQUEST_NULL`.

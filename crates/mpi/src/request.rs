@@ -51,6 +51,14 @@ impl Outcome {
         context: 0,
     };
 
+    /// What the completion of an operation of this direction tells.
+    pub fn of(direction: Direction, completion: Completion) -> Outcome {
+        match direction {
+            Direction::Send => Outcome::sent(completion),
+            Direction::Receive => Outcome::received(completion),
+        }
+    }
+
     /// What a receive's completion tells.
     pub fn received(completion: Completion) -> Outcome {
         Outcome {
@@ -96,10 +104,9 @@ impl Active {
     /// An operation that the engine was asked for.
     #[inline]
     pub fn posted(direction: Direction, posted: Posted) -> Active {
-        match (posted, direction) {
-            (Posted::Pending(id), _) => Active::Engine(direction, id),
-            (Posted::Done(completion), Direction::Send) => Active::Done(Outcome::sent(completion)),
-            (Posted::Done(completion), Direction::Receive) => Active::Done(Outcome::received(completion)),
+        match posted {
+            Posted::Pending(id) => Active::Engine(direction, id),
+            Posted::Done(completion) => Active::Done(Outcome::of(direction, completion)),
         }
     }
 
@@ -145,11 +152,7 @@ fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
 #[inline]
 pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Option<Outcome> {
     let (context, completion) = process.look(|engine| Some((engine.context(id)?, engine.take(id)?)))?;
-    let outcome = match direction {
-        Direction::Send => Outcome::sent(completion),
-        Direction::Receive => Outcome::received(completion),
-    };
-    Some(Outcome { context, ..outcome })
+    Some(Outcome { context, ..Outcome::of(direction, completion) })
 }
 
 /// What a persistent request does when started.

@@ -47,6 +47,9 @@ pub struct Args {
     /// The longest that one point may take, in seconds
     #[arg(long, default_value_t = 20.0)]
     limit_s: f64,
+    /// Spinning processes beside each library while it is measured
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    busy: usize,
     /// Install the peers and measure nothing; fail if one cannot be installed
     #[arg(long)]
     install_only: bool,
@@ -108,7 +111,7 @@ fn rounds(args: &Args, worker: &Path, contenders: &[Contender]) -> Result<Summar
     let mut summary = Summary::new(contenders, rounds);
     let point_ms = if args.quick { 10 } else { 60 };
     for round in 0..rounds {
-        let turn = Turn { worker, point_ms, limit_s: args.limit_s };
+        let turn = Turn { worker, point_ms, limit_s: args.limit_s, busy: args.busy };
         summary.machine = turn.floor(&mut summary.floor)?;
         for step in 0..contenders.len() {
             let contender = &contenders[(round + step) % contenders.len()];

@@ -112,3 +112,21 @@ fn info_describes_the_staged_library() {
     assert_eq!(library["identity"]["standard"], serde_json::json!([5, 0]));
     assert_eq!(library["abi_version"], serde_json::json!([1, 0]));
 }
+
+#[test]
+fn busy_processes_spin_during_the_run_and_end_with_it() {
+    let before = std::time::Instant::now();
+    let mut command = verbena(&["bench", "--points", "copy:4096", "--point-ms", "300", "--busy", "2"]);
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().expect("verbena starts");
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let spinning = |list: &str| list.split_whitespace().count() == 2;
+    let mut pids = String::new();
+    while !spinning(&pids) && before.elapsed().as_secs() < 20 {
+        pids = std::fs::read_to_string(&children).unwrap_or_default();
+    }
+    assert!(spinning(&pids), "two spinning children, not \"{pids}\"");
+    assert!(child.wait().expect("verbena ends").success());
+    for pid in pids.split_whitespace() {
+        assert!(!Path::new("/proc").join(pid).exists(), "process {pid} still spins");
+    }
+}

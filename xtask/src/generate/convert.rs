@@ -41,6 +41,8 @@ pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conve
     let condition = condition(function, parameter);
     let (value, argument) = match (&condition, parameter.kind.base.as_str()) {
         (Some(_), "transfer") => (format!("Some({value})"), format!("{name}.as_deref()")),
+        // Hints for a persistent collective: checked, but not used.
+        (_, "info") if function.collective.is_some() => (value, String::new()),
         (_, "info") if parameter.kind.optional => (value, format!("{name}.as_deref()")),
         (_, "transfer" | "transfers" | "datatypes") if parameter.kind.direction == In => {
             (value, format!("&{name}"))
@@ -54,6 +56,7 @@ pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conve
         _ => (value, name.clone()),
     };
     let statement = match condition {
+        None if argument.is_empty() => format!("{value};"),
         Some(condition) => {
             format!("let {name} = if {condition} {{ {value} }} else {{ {} }};", insignificant(parameter))
         }

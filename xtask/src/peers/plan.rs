@@ -21,7 +21,15 @@ const AT_TWO: &[&str] = &[
 ];
 
 /// With more ranks: those that show what sharing cores costs.
-const AT_MORE: &[&str] = &["barrier", "bcast:8", "allreduce:8", "allreduce:1048576", "alltoall:1024"];
+const AT_MORE: &[&str] = &[
+    "barrier",
+    "bcast:8",
+    "bcast:1048576",
+    "allreduce:8",
+    "allreduce:65536",
+    "allreduce:1048576",
+    "alltoall:1024",
+];
 
 /// Start-up is measured up to this many ranks.
 const STARTUP_RANKS_MAX: usize = 4;

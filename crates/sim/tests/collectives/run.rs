@@ -100,7 +100,7 @@ impl Runner {
     }
 
     fn start(&mut self, jobs: &mut [Job]) {
-        let mut collective = Collective::on(&self.comm);
+        let mut collective = Collective::of(&self.comm, self.comm.next_collective_tag());
         let fill = jobs[self.next].parts[self.part].fill.take().expect("not started yet");
         fill(collective.schedule(), &self.comm);
         self.running.push((self.next, collective));

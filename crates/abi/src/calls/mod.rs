@@ -28,6 +28,7 @@ pub mod init;
 pub mod nonblocking;
 pub mod op;
 pub mod pack;
+pub mod partitioned;
 pub mod persistent;
 pub mod point;
 pub mod removed;

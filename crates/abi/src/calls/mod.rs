@@ -26,6 +26,8 @@ pub mod init;
 pub mod neighbor;
 pub mod op;
 pub mod pack;
+pub mod partitioned;
+pub mod persistent;
 pub mod point;
 pub mod reduction;
 pub mod removed;

@@ -93,7 +93,7 @@ impl Opening for CmaOpening {
 
 /// Under Yama's `ptrace_scope` 1 a process may touch only its descendants' memory; ranks are siblings. A process may
 /// lift that for itself, and a rank does: its peers are the same user, whom the usual checks still bind.
-fn allow_tracers() {
+pub fn allow_tracers() {
     if ptrace_scope().is_some() {
         // SAFETY: sets an attribute of this process; it touches no memory.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };

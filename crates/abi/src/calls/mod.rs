@@ -27,7 +27,6 @@ pub mod neighbor;
 pub mod op;
 pub mod pack;
 pub mod partitioned;
-pub mod persistent;
 pub mod point;
 pub mod reduction;
 pub mod removed;

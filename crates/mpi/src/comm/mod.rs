@@ -58,6 +58,8 @@ pub struct Comm {
     context: AtomicU64,
     local: Arc<Group>,
     remote: Option<Remote>,
+    /// The remote group of an intercommunicator, else the local one.
+    targets: Arc<Group>,
     rank: i32,
     name: Mutex<Vec<u8>>,
     hints: Info,
@@ -96,10 +98,12 @@ impl Comm {
     pub fn new(context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
         debug_assert!(context.is_multiple_of(4));
         let rank = local.rank().expect("the caller is a member of its communicator");
+        let targets = remote.as_ref().map_or(&local, |remote| &remote.group).clone();
         Comm {
             context: AtomicU64::new(context),
             local,
             remote,
+            targets,
             rank,
             name: Mutex::default(),
             hints: Info::new(),
@@ -189,7 +193,7 @@ impl Comm {
     /// The group that ranks in point-to-point calls mean: the remote one of an intercommunicator.
     #[inline]
     pub fn targets(&self) -> &Arc<Group> {
-        self.remote.as_ref().map_or(&self.local, |remote| &remote.group)
+        &self.targets
     }
 
     /// The process that `rank` means in a point-to-point call. Panics if out of range.

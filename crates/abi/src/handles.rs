@@ -41,6 +41,8 @@ pub enum Kind {
     EngineSend = 12,
     /// A receive that the engine knows by its own id.
     EngineReceive = 13,
+    /// Anything of the tool information interface.
+    Tool = 14,
 }
 
 /// The handle of the object at `place`.

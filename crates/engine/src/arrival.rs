@@ -124,6 +124,7 @@ impl Core {
 
     /// All kinds but the most frequent; `None` if the packet makes no sense.
     fn dispatch_rest(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        self.counts.protocol_received += u64::from(header.kind != Kind::EagerSync);
         match header.kind {
             Kind::Eager => self.eager(peer, header, payload),
             Kind::EagerSync => self.eager_synchronous(peer, header, payload),

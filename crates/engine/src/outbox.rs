@@ -102,7 +102,10 @@ impl Engine {
                 Some(Waiting::Control(control)) => {
                     let control = *control;
                     let payload = Payload::Bytes(control.payload());
-                    give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload)
+                    let given =
+                        give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload);
+                    self.core.counts.protocol_sent += u64::from(matches!(given, Given::Taken));
+                    given
                 }
             };
             match given {

@@ -151,6 +151,8 @@ impl Engine {
         let payload = Payload::Bytes(control.payload());
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         if matches!(given, Given::Taken) {
+            self.core.counts.announced += 1;
+            self.core.counts.protocol_sent += 1;
             let outgoing = self.core.outgoing.insert(Outgoing::new(exposed));
             self.core.set_state(id, State::Offered(outgoing));
         } else if let Some((channel, key)) = exposed {

@@ -24,6 +24,7 @@ pub struct Process {
     waiter: Arc<dyn Waiter>,
     tasks: TaskList,
     sleepers: AtomicUsize,
+    slept: AtomicU64,
     contexts: AtomicU64,
 }
 
@@ -64,6 +65,7 @@ impl Process {
             waiter,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
+            slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
     }
@@ -248,6 +250,7 @@ impl Process {
         if moved || value.is_some() {
             self.waiter.disarm();
         } else {
+            self.slept.fetch_add(1, Ordering::Relaxed);
             self.waiter.sleep();
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -255,6 +258,11 @@ impl Process {
             Some(value) => ControlFlow::Break(value),
             None => ControlFlow::Continue(if moved { 0 } else { round.saturating_add(1) }),
         }
+    }
+
+    /// How often a wait slept.
+    pub fn slept(&self) -> u64 {
+        self.slept.load(Ordering::Relaxed)
     }
 
     /// Tells threads of this process that sleep in [`Process::wait`] that something happened.

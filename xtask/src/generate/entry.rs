@@ -68,6 +68,7 @@ fn imports(entries: &str) -> String {
             "OutString",
             "StatusOut",
             "StatusesOut",
+            "TextOut",
         ]),
     );
     line("crate::collectives", pick(&["Run"]));
@@ -120,7 +121,8 @@ fn checked(function: &Function, name: &str, large: bool, signature: &str, body: 
     arguments.splice(0..0, form(function));
     let mut text = format!("\nentry! {{\n    {name} P{name}({signature})\n    {} => {{\n", owner(function));
     if !function.before_init {
-        text += "        state::running()?;\n";
+        let running = if function.is_of_tool() { "calls::tool::running" } else { "state::running" };
+        writeln!(text, "        {running}()?;").expect("writing to a string");
     }
     for rank in 0..=3 {
         for conversion in conversions.iter().filter(|c| c.rank == rank && !c.statement.is_empty()) {
@@ -171,6 +173,9 @@ fn valued(function: &Function, name: &str, signature: &str, module: &str, kind: 
 
 /// Whose error handler gets an error: that of the first parameter that can have one.
 fn owner(function: &Function) -> String {
+    if function.is_of_tool() {
+        return "Owner::Tool".into();
+    }
     if function.owner.is_some() {
         return "Owner::File(mpi::MPI_FILE_NULL)".into();
     }

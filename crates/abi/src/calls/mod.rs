@@ -43,4 +43,8 @@ pub mod file_nonblocking;
 pub mod group;
 pub mod info;
 pub mod session;
+pub mod tool;
+pub mod tool_cvar;
+pub mod tool_event;
+pub mod tool_pvar;
 pub mod topology;

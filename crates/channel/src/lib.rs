@@ -10,6 +10,7 @@
 
 pub mod cma;
 pub mod elements;
+pub mod hardware;
 pub mod layout;
 pub mod lock;
 pub mod loopback;

@@ -64,7 +64,7 @@ pub fn drain(process: &Process) {
 pub fn meet_world(process: &Process) -> Result<()> {
     drain(process);
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
-    let mut barrier = coll::Collective::on(&world);
+    let mut barrier = coll::Collective::of(&world, world.next_collective_tag());
     coll::operations::barrier(barrier.schedule(), &world);
     barrier.run(process, None)?;
     barrier.recycle();

@@ -6,7 +6,7 @@ use crate::process::Process;
 use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::Buffer;
+use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
@@ -19,6 +19,16 @@ pub fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> 
         tag,
         buffer,
         mode,
+    }
+}
+
+/// Sends `region` to `dest` in standard mode if it can leave at once: then the send is complete. `false` says that
+/// nothing happened (`dest` may be `MPI_PROC_NULL`, for one).
+#[inline]
+pub fn send_at_once(process: &Process, comm: &Comm, region: Region, dest: i32, tag: i32) -> bool {
+    match comm.targets().members().get(dest as usize) {
+        Some(&peer) => process.send_at_once(peer, comm.context(Traffic::Point), (comm.rank(), tag), region),
+        None => false,
     }
 }
 

@@ -27,7 +27,7 @@ struct Duplication {
 /// Starts the exchange that gives `new`, made by [`Comm::dup_begin`] of `parent`, its contexts. All members
 /// of `parent` start it, in the order of its collectives, also one whose `dup_begin` failed (without `new`).
 pub fn start(process: &Process, parent: Arc<Comm>, new: Option<Arc<Comm>>) -> Active {
-    let mut collective = Collective::in_background(&parent);
+    let mut collective = Collective::of(&parent, parent.next_nonblocking_tag());
     let mut plan = Plan::new(collective.schedule(), Team::local(&parent));
     let offers = plan.temporary(2 * OFFER_BYTES);
     if parent.rank() == 0 {

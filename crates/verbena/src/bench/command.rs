@@ -1,5 +1,6 @@
 //! The command line of `verbena bench`.
 
+use super::busy::Busy;
 use super::campaign::Campaign;
 use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
@@ -56,6 +57,9 @@ pub struct BenchArgs {
     /// Repetitions of one point in a round
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
+    /// Processes that spin during the whole run, as other users' programs would
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    busy: usize,
     /// Few sizes, 10 ms a point: a first impression
     #[arg(long)]
     quick: bool,
@@ -98,7 +102,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         library: None,
         entries: campaign.entries(),
     };
+    let busy = Busy::start(args.busy)?;
     let outcome = campaign.run(&mut report, &mut progress());
+    drop(busy);
     show(args, &report)?;
     outcome?;
     match report.entries.iter().filter(|entry| entry.failure.is_some()).count() {
@@ -184,7 +190,8 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if !metric.has_size() => vec![0],
         _ if !args.sizes.is_empty() => args.sizes.clone(),
         Metric::Rate => vec![8, 1024],
-        Metric::Copy => vec![64 << 10, 1 << 20, 4 << 20],
+        _ if metric.family() == Family::Floor && args.quick => vec![64 << 10],
+        _ if metric.family() == Family::Floor => powers(12, 22, 2),
         _ if args.quick => vec![8, 1 << 10, 64 << 10, 1 << 20],
         Metric::Latency => powers(0, 20, 1),
         Metric::Bandwidth | Metric::Bidirectional => powers(10, 22, 1),

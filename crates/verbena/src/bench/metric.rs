@@ -43,6 +43,14 @@ pub enum Metric {
     CacheLine,
     /// `memcpy` by one thread, without MPI.
     Copy,
+    /// `memcpy` by two threads, a half each, without MPI.
+    CopyBoth,
+    /// `process_vm_readv` of another process's memory, without MPI.
+    Read,
+    /// The same for one half, while the other process writes the other half.
+    ReadBoth,
+    /// One way of a byte through a pipe to another process, without MPI.
+    Pipe,
 }
 
 /// How a metric is measured.
@@ -60,7 +68,7 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 17] = [
+    pub const ALL: [Metric; 21] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
@@ -78,6 +86,10 @@ impl Metric {
         Metric::Startup,
         Metric::CacheLine,
         Metric::Copy,
+        Metric::CopyBoth,
+        Metric::Read,
+        Metric::ReadBoth,
+        Metric::Pipe,
     ];
 
     /// The name in reports and on the command line.
@@ -100,13 +112,18 @@ impl Metric {
             Metric::Startup => "startup",
             Metric::CacheLine => "cache_line",
             Metric::Copy => "copy",
+            Metric::CopyBoth => "copy_both",
+            Metric::Read => "read",
+            Metric::ReadBoth => "read_both",
+            Metric::Pipe => "pipe",
         }
     }
 
     /// The unit of its values.
     pub fn unit(self) -> &'static str {
         match self {
-            Metric::Bandwidth | Metric::Bidirectional | Metric::Copy => "GB/s",
+            Metric::Bandwidth | Metric::Bidirectional => "GB/s",
+            Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
             Metric::Rate => "Mmsg/s",
             Metric::Startup => "ms",
             _ => "us",
@@ -118,14 +135,15 @@ impl Metric {
         match self {
             Metric::Latency | Metric::Bandwidth | Metric::Bidirectional | Metric::Rate => Family::Pair,
             Metric::Startup => Family::Startup,
-            Metric::CacheLine | Metric::Copy => Family::Floor,
+            Metric::CacheLine | Metric::Pipe => Family::Floor,
+            Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => Family::Floor,
             _ => Family::Collective,
         }
     }
 
     /// Whether a message size belongs to it.
     pub fn has_size(self) -> bool {
-        !matches!(self, Metric::Barrier | Metric::Startup | Metric::CacheLine)
+        !matches!(self, Metric::Barrier | Metric::Startup | Metric::CacheLine | Metric::Pipe)
     }
 
     /// Whether it adds doubles, so that its size must be a multiple of eight bytes.

@@ -7,11 +7,13 @@
 //! | [`timing`] | warm-up, calibration, repetition, median |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`job`] | one job of workers under a time limit |
+//! | [`busy`] | other work on the machine meanwhile |
 //! | [`campaign`] | all points, all numbers of ranks, all rounds |
 //! | [`report`] | the result, as JSON |
 //! | [`command`] | the command line |
 //! | [`table`], [`chart`], [`plot`] | showing it |
 
+pub mod busy;
 mod campaign;
 mod chart;
 mod collective;

@@ -11,6 +11,7 @@
 pub mod cma;
 pub mod copy;
 pub mod elements;
+pub mod hardware;
 pub mod layout;
 pub mod lock;
 pub mod loopback;

@@ -22,6 +22,7 @@ pub mod elements;
 pub mod envelope;
 pub mod extent;
 pub mod handle;
+pub mod hardware;
 pub mod init;
 pub mod neighbor;
 pub mod op;

@@ -4,13 +4,15 @@
 //! | --- | --- |
 //! | `exchange` | what making communicators asks of the collectives |
 //! | `words` | numbers and lists as bytes, for those exchanges |
+//! | `agree` | exchanges in which a failure of one process reaches all |
 //! | `dup` | duplication |
 //! | `idup` | the nonblocking form as a task |
 //! | `make` | communicators from groups and by splitting |
-//! | `inter` | intercommunicators: making, merging, exchanges between the two sides |
+//! | `inter` | intercommunicators: making and merging |
 //! | `from_group` | communicators without a parent (sessions) |
 //! | `split_type` | splitting by hardware and resources |
 
+mod agree;
 pub mod dup;
 pub mod exchange;
 pub mod from_group;
@@ -21,7 +23,7 @@ mod split_type;
 pub(crate) mod words;
 
 pub use exchange::Exchange;
-pub use split_type::{Guide, SHARED_MEMORY, SplitType};
+pub use split_type::{HARDWARE, Places, SplitType};
 
 use crate::attribute::Attributes;
 use crate::bsend::BufferedSends;

@@ -1,10 +1,12 @@
-//! What the machine itself can do, measured in one process without MPI: the yardstick for a run.
+//! What the machine itself can do, measured without MPI: the yardstick for a run.
 //!
 //! - *Cache line*: two threads, pinned to the first two processors that this process may use, pass a counter
 //!   to and fro through two cache lines; half the mean round trip. No message can be faster.
 //! - *Copy*: one thread copies between two buffers with `memcpy`; bytes copied over time.
+//! - *Pipe fan-out*: see [`pipes`].
 
 use super::metric::{Metric, Point};
+use super::pipes;
 use super::timing::Effort;
 use anyhow::{Context, Result, ensure};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -16,11 +18,12 @@ use std::time::{Duration, Instant};
 /// Measures one point of the floor: samples in the metric's unit, iterations.
 ///
 /// # Errors
-/// There is only one processor, or the threads cannot be pinned.
-pub fn run(point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+/// There is only one processor, the threads cannot be pinned, or a process cannot be started.
+pub fn run(point: Point, processes: usize, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let share = effort.point / effort.repetitions as u32;
     match point.metric {
         Metric::CacheLine => cache_line(share, effort.repetitions),
+        Metric::PipeFanOut => pipes::fan_out(processes, share, effort.repetitions),
         _ => Ok(copy(point.bytes, share, effort.repetitions)),
     }
 }

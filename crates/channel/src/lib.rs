@@ -9,6 +9,7 @@
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
 pub mod cma;
+pub mod copy;
 pub mod elements;
 pub mod layout;
 pub mod lock;

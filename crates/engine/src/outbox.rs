@@ -53,7 +53,8 @@ impl Engine {
         if state.route.is_some() || state.broken.is_some() {
             return state.route.filter(|_| state.broken.is_none());
         }
-        let Some(route) = choose_route(&mut self.channels, peer) else {
+        let eager_bytes_max = self.core.settings.eager_bytes_max;
+        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max) else {
             let fault = fault::unreachable(self.core.me, peer, &self.channels);
             self.core.break_peer(peer, fault);
             return None;

@@ -56,6 +56,21 @@ fn info_shows_what_a_setting_does() {
 }
 
 #[test]
+fn the_table_of_settings_is_shown_whole() {
+    let mut command = verbena(&["info", "--settings", "--json"]);
+    let output = run(command.env("VERBENA_CLAIM_BYTES", "x").env("VERBENA_CHANELS", "shm"));
+    let table = json(&output);
+    let claim = table.as_array().expect("settings").iter().find(|s| s["name"] == "VERBENA_CLAIM_BYTES");
+    let claim = claim.expect("VERBENA_CLAIM_BYTES");
+    assert_eq!((&claim["value"], &claim["unit"]), (&"131072".into(), &"bytes".into()));
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("from 4096 to") && words.contains("did you mean VERBENA_CHANNELS?"), "{words}");
+    let page = run(&mut verbena(&["info", "--settings"]));
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(page.contains("VERBENA_CLAIM_BYTES = 131072 bytes\n"), "{page}");
+}
+
+#[test]
 fn a_missing_library_is_said_in_four_parts() {
     let output =
         run(&mut verbena(&["bench", "latency", "--mpiexec", "/bin/true", "--library", "/none/lib.so"]));
@@ -114,4 +129,18 @@ fn busy_processes_spin_during_the_run_and_end_with_it() {
     for pid in pids.split_whitespace() {
         assert!(!Path::new("/proc").join(pid).exists(), "process {pid} still spins");
     }
+}
+
+#[test]
+fn the_floors_of_two_processes_are_measured() {
+    let points = "pipe,read:65536,read_both:65536,copy_both:65536";
+    let report = json(&run(&mut verbena(&["bench", "--quick", "--json", "-", "--points", points])));
+    let entries = report["entries"].as_array().expect("entries");
+    assert_eq!(entries.len(), 4);
+    for entry in entries {
+        let refused =
+            entry["failure"].as_str().is_some_and(|why| why.contains("memory") || why.contains("processors"));
+        assert!(entry["value"].as_f64() > Some(0.0) || refused, "{entry}");
+    }
+    assert!(entries[0]["value"].as_f64() > Some(0.0), "a pipe needs no permission: {}", entries[0]);
 }

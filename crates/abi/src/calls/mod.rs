@@ -26,6 +26,7 @@ pub mod init;
 pub mod neighbor;
 pub mod op;
 pub mod pack;
+pub mod partitioned;
 pub mod point;
 pub mod reduction;
 pub mod removed;

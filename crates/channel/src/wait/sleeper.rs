@@ -24,11 +24,19 @@ impl Patience {
     ///
     /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
     /// yield to a rank that has work costs a microsecond, a sleep and a wake several.
+    ///
+    /// Each number counts as it is set by `VERBENA_WAIT_...`, if it is.
     pub(crate) fn for_load(load: &Load) -> Patience {
-        if load.oversubscribed() {
+        let found = if load.oversubscribed() {
             Patience { spins: 0, yields: 200, yield_every: 1 }
         } else {
             Patience { spins: 100, yields: 60_000, yield_every: 32 }
+        };
+        let set = |setting: &verbena_settings::Automatic, found| setting.get().map_or(found, |n| n as u32);
+        Patience {
+            spins: set(&verbena_settings::WAIT_SPINS, found.spins),
+            yields: set(&verbena_settings::WAIT_YIELDS, found.yields),
+            yield_every: set(&verbena_settings::WAIT_YIELD_EVERY, found.yield_every),
         }
     }
 }

@@ -41,11 +41,11 @@ impl Campaign {
     /// Runs all rounds; `told` hears what is being measured.
     ///
     /// # Errors
-    /// A launcher or the floor's threads cannot be started. A point that fails is noted in its entry.
+    /// A launcher cannot be started. A point that fails is noted in its entry.
     pub fn run(&self, report: &mut Report, told: &mut dyn FnMut(&str)) -> Result<()> {
         for round in 1..=self.rounds {
             told(&format!("round {round} of {}", self.rounds));
-            self.floor(report)?;
+            self.floor(report);
             if let Some(launch) = &self.launch {
                 self.startup(launch, report, told)?;
                 let jobs: BTreeSet<Job> = report.entries.iter().filter_map(Job::of).collect();
@@ -57,12 +57,14 @@ impl Campaign {
         Ok(())
     }
 
-    fn floor(&self, report: &mut Report) -> Result<()> {
-        for entry in report.entries.iter_mut().filter(|e| e.metric.family() == Family::Floor) {
-            let (samples, iterations) = floor::run(entry.point(), entry.ranks, self.effort)?;
-            entry.add(&samples, iterations);
+    fn floor(&self, report: &mut Report) {
+        let floor = |entry: &&mut Entry| entry.metric.family() == Family::Floor && entry.failure.is_none();
+        for entry in report.entries.iter_mut().filter(floor) {
+            match floor::run(entry.point(), entry.ranks, self.effort) {
+                Ok((samples, iterations)) => entry.add(&samples, iterations),
+                Err(error) => entry.fail(&format!("{error:#}")),
+            }
         }
-        Ok(())
     }
 
     /// Times the launcher around workers that only initialise, meet in a barrier and end.

@@ -56,6 +56,14 @@ pub enum Metric {
     Copy,
     /// As the fan-out, between as many processes over pipes, without MPI.
     PipeFanOut,
+    /// `memcpy` by two threads, a half each, without MPI.
+    CopyBoth,
+    /// `process_vm_readv` of another process's memory, without MPI.
+    Read,
+    /// The same for one half, while the other process writes the other half.
+    ReadBoth,
+    /// One way of a byte through a pipe to another process, without MPI.
+    Pipe,
 }
 
 /// How a metric is measured.
@@ -75,7 +83,7 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 22] = [
+    pub const ALL: [Metric; 26] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
@@ -98,6 +106,10 @@ impl Metric {
         Metric::CacheLine,
         Metric::Copy,
         Metric::PipeFanOut,
+        Metric::CopyBoth,
+        Metric::Read,
+        Metric::ReadBoth,
+        Metric::Pipe,
     ];
 
     /// The name in reports and on the command line.
@@ -125,14 +137,19 @@ impl Metric {
             Metric::CacheLine => "cache_line",
             Metric::Copy => "copy",
             Metric::PipeFanOut => "pipe_fan_out",
+            Metric::CopyBoth => "copy_both",
+            Metric::Read => "read",
+            Metric::ReadBoth => "read_both",
+            Metric::Pipe => "pipe",
         }
     }
 
     /// The unit of its values.
     pub fn unit(self) -> &'static str {
         match self {
-            Metric::Bandwidth | Metric::Bidirectional | Metric::Copy => "GB/s",
             Metric::Rate | Metric::Rate1Thread | Metric::Rate2Threads | Metric::Rate4Threads => "Mmsg/s",
+            Metric::Bandwidth | Metric::Bidirectional => "GB/s",
+            Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
             Metric::Startup => "ms",
             _ => "us",
         }
@@ -144,7 +161,8 @@ impl Metric {
             Metric::Latency | Metric::Bandwidth | Metric::Bidirectional | Metric::Rate => Family::Pair,
             _ if self.threads().is_some() => Family::Threads,
             Metric::Startup => Family::Startup,
-            Metric::CacheLine | Metric::Copy | Metric::PipeFanOut => Family::Floor,
+            Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut => Family::Floor,
+            Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => Family::Floor,
             _ => Family::Collective,
         }
     }
@@ -152,7 +170,7 @@ impl Metric {
     /// Whether a message size belongs to it.
     pub fn has_size(self) -> bool {
         use Metric::*;
-        !matches!(self, Barrier | FanOut | Startup | CacheLine | PipeFanOut)
+        !matches!(self, Barrier | FanOut | Startup | CacheLine | Pipe | PipeFanOut)
     }
 
     /// The threads of each rank, for the metrics of threads.

@@ -3,7 +3,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`metric`] | what can be measured, units, points |
-//! | [`pair`], [`threads`], [`collective`], [`floor`], [`pipes`] | the loops and the methods |
+//! | [`pair`], [`threads`], [`collective`], [`floor`] | the loops and the methods |
 //! | [`timing`] | warm-up, calibration, repetition, median |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`job`] | one job of workers under a time limit |
@@ -22,7 +22,6 @@ pub mod floor;
 mod job;
 mod metric;
 mod pair;
-pub mod pipes;
 mod plot;
 mod report;
 mod table;

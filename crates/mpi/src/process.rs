@@ -140,6 +140,13 @@ impl Process {
         moved
     }
 
+    /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
+    /// ranks share cores one that finds nothing lets another rank run before it looks again.
+    #[inline]
+    pub fn poll(&self) -> bool {
+        self.progress() || (self.waiter.step_aside() && self.progress())
+    }
+
     /// Makes progress until `done` gives a value.
     #[inline]
     pub fn wait<T>(&self, mut done: impl FnMut(&Process) -> Option<T>) -> T {

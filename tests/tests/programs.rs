@@ -36,6 +36,11 @@ fn threads() {
 }
 
 #[test]
+fn partitioned_messages() {
+    passes("partitioned", &[1, 2, 4]);
+}
+
+#[test]
 fn wrong_arguments() {
     passes("abuse", &[2, 3]);
 }

@@ -11,11 +11,13 @@
 //! | [`contender`] | the libraries: where they come from, their launchers and environments |
 //! | [`install`] | wheels into virtual environments |
 //! | [`plan`] | which points at which numbers of ranks |
+//! | [`distance`] | how far Verbena is from what the machine can do |
 //! | [`measure`] | one contender's turn |
 //! | [`summary`] | medians and ratios |
 //! | [`render`] | tables for the terminal and for `BENCHMARKS.md` |
 
 mod contender;
+mod distance;
 mod install;
 mod measure;
 mod plan;

@@ -47,8 +47,8 @@ impl Sink for Counter {
 }
 
 struct End {
-    shm: Box<dyn Channel>,
-    cma: Option<Box<dyn Channel>>,
+    shm: Wire,
+    cma: Option<Wire>,
     waiter: Arc<dyn Waiter>,
     peer: Peer,
     packet_bytes_max: usize,

@@ -14,7 +14,7 @@ mod copy;
 use crate::memory::Region;
 use crate::packet::Header;
 use crate::shm::node;
-use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire};
 use card::Card;
 use copy::Verb;
 use std::io::Error;
@@ -86,14 +86,14 @@ impl Opening for CmaOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
-        Ok(Box::new(self.connect_cma(cards)))
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        Ok(Wire::Memory(Box::new(self.connect_cma(cards))))
     }
 }
 
 /// Under Yama's `ptrace_scope` 1 a process may touch only its descendants' memory; ranks are siblings. A process may
 /// lift that for itself, and a rank does: its peers are the same user, whom the usual checks still bind.
-fn allow_tracers() {
+pub fn allow_tracers() {
     if ptrace_scope().is_some() {
         // SAFETY: sets an attribute of this process; it touches no memory.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };

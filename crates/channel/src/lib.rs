@@ -9,7 +9,9 @@
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
 pub mod cma;
+pub mod copy;
 pub mod elements;
+pub mod hardware;
 pub mod layout;
 pub mod lock;
 pub mod loopback;
@@ -19,6 +21,9 @@ pub mod registry;
 pub mod scratch;
 pub mod shm;
 pub mod wait;
+mod wire;
+
+pub use wire::Wire;
 
 use memory::{Buffer, Region};
 use packet::Header;
@@ -215,5 +220,5 @@ pub trait Opening {
     fn card(&self) -> Vec<u8>;
     /// All cards in rank order (`None` where that process did not open this channel). Every process of
     /// the job is inside this call at about the same time, so a bounded handshake is allowed.
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault>;
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault>;
 }

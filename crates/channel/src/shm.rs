@@ -21,6 +21,7 @@ mod segment;
 
 pub use connect::open;
 
+use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::sleeper::{Patience, Sleeper};
 use crate::wait::{Load, Waiter, bell};
@@ -109,8 +110,32 @@ impl Shm {
         }
     }
 
+    /// Sends a whole message that lies in one piece; false if that cannot be done now.
+    #[inline]
+    pub(crate) fn send_region(&mut self, peer: Peer, header: &Header, region: Region) -> bool {
+        match self.links.get_mut(peer as usize) {
+            Some(Link::Open(outgoing)) if region.len() <= self.packet_bytes_max => {
+                outgoing.send_region(header, region)
+            }
+            _ => self.send(peer, header, Payload::Bytes(region.bytes())).is_ok(),
+        }
+    }
+
+    /// As [`Channel::poll`], for a sink whose type is known.
+    #[inline]
+    pub(crate) fn poll_into<S: Sink + ?Sized>(&mut self, sink: &mut S) -> usize {
+        if self.inbox.is_behind() {
+            self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
+        }
+        let packets = self.inbox.poll(sink, &mut self.faults);
+        if !self.faults.is_empty() {
+            self.report(sink);
+        }
+        packets
+    }
+
     #[cold]
-    fn report(&mut self, sink: &mut dyn Sink) {
+    fn report<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         for (peer, fault) in std::mem::take(&mut self.faults) {
             self.links[peer as usize] = Link::Broken(Box::new(fault.clone()));
             sink.broken(peer, fault);
@@ -147,16 +172,8 @@ impl Channel for Shm {
         }
     }
 
-    #[inline]
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
-        if self.inbox.is_behind() {
-            self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
-        }
-        let packets = self.inbox.poll(sink, &mut self.faults);
-        if !self.faults.is_empty() {
-            self.report(sink);
-        }
-        packets
+        self.poll_into(sink)
     }
 
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {

@@ -19,14 +19,24 @@ pub(crate) struct Arrivals<'a> {
     pub core: &'a mut Core,
     /// The channel that is polled.
     pub channel: usize,
+    /// Packets that came in this poll.
+    pub packets: u64,
+    /// Bytes of their payloads.
+    pub bytes: u64,
 }
 
-impl Sink for Arrivals<'_> {
+impl Arrivals<'_> {
+    /// Adds what came to the channel's counters.
     #[inline]
-    fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+    pub fn count(&mut self) {
         let tally = &mut self.core.tally[self.channel];
-        tally.packets_received += 1;
-        tally.bytes_received += payload.len() as u64;
+        tally.packets_received += self.packets;
+        tally.bytes_received += self.bytes;
+    }
+
+    /// A packet of a peer that is new or broken, or one that is not next in turn.
+    #[cold]
+    fn unusual(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let Some(state) = self.core.peers.open(peer) else { return };
         if state.broken.is_some() {
             return;
@@ -35,10 +45,22 @@ impl Sink for Arrivals<'_> {
             return self.core.keep_early(peer, header, payload, self.channel);
         }
         state.expected = state.expected.wrapping_add(1);
-        let followed = !state.early.is_empty();
         self.core.dispatch(peer, header, payload);
-        if followed {
-            self.core.catch_up(peer);
+        self.core.catch_up(peer);
+    }
+}
+
+impl Sink for Arrivals<'_> {
+    #[inline]
+    fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        self.packets += 1;
+        self.bytes += payload.len() as u64;
+        match self.core.peers.get(peer) {
+            Some(state) if state.is_next(header.sequence) => {
+                state.expected = state.expected.wrapping_add(1);
+                self.core.dispatch(peer, header, payload);
+            }
+            _ => self.unusual(peer, header, payload),
         }
     }
 

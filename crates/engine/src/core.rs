@@ -92,6 +92,18 @@ impl Core {
         }
     }
 
+    /// The counters of each channel; what was sent is counted by peer.
+    pub fn channel_counters(&self) -> Vec<ChannelCounters> {
+        let mut tally = self.tally.clone();
+        for state in self.peers.iter() {
+            if let Some(route) = &state.route {
+                tally[route.packets].packets_sent += state.next;
+                tally[route.packets].bytes_sent += state.bytes_sent;
+            }
+        }
+        tally
+    }
+
     /// Adds a request.
     #[inline]
     pub fn add(&mut self, request: Request) -> Id {
@@ -132,6 +144,7 @@ impl Core {
             return;
         }
         state.outbox.push_back(item);
+        state.update_at_once();
         if !state.listed {
             state.listed = true;
             self.work.outboxes.push_back(peer);

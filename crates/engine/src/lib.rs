@@ -35,25 +35,30 @@ use arrival::Arrivals;
 use core::Core;
 pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
-pub use lookup::Taken;
+pub use lookup::{Plain, Taken};
 pub use message::*;
 use request::State;
 use slab::Id;
 use verbena_channel::memory::Buffer;
-use verbena_channel::{Channel, Fault, Peer};
+use verbena_channel::{Channel, Fault, Peer, Wire};
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
 
 /// The protocol engine of one process.
 pub struct Engine {
-    channels: Vec<Box<dyn Channel>>,
+    channels: Vec<Wire>,
     core: Core,
 }
 
 impl Engine {
     /// An engine for process `me` of `size`, over these channels (in order of preference).
     pub fn new(me: Peer, size: u32, channels: Vec<Box<dyn Channel>>, settings: Settings) -> Engine {
+        Engine::over(me, size, channels.into_iter().map(Wire::Other).collect(), settings)
+    }
+
+    /// As [`Engine::new`], over channels as [`verbena_channel::registry`] opens them.
+    pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
         let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         Engine { channels, core }
     }
@@ -78,7 +83,12 @@ impl Engine {
     pub fn progress(&mut self) -> bool {
         let mut events = 0;
         for (index, channel) in self.channels.iter_mut().enumerate() {
-            events += channel.poll(&mut Arrivals { core: &mut self.core, channel: index });
+            let mut sink = Arrivals { core: &mut self.core, channel: index, packets: 0, bytes: 0 };
+            let found = channel.poll(&mut sink);
+            if found > 0 {
+                events += found;
+                sink.count();
+            }
         }
         let moved = !self.core.work.is_empty() && self.work();
         events > 0 || moved
@@ -157,7 +167,7 @@ impl Engine {
     pub fn counters(&self) -> Counters {
         let core = &self.core;
         Counters {
-            channels: core.tally.clone(),
+            channels: core.channel_counters(),
             posted: core.posted.len(),
             unexpected: core.unexpected.len(),
             requests: core.requests.len(),

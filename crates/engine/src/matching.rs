@@ -130,6 +130,12 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         }
     }
 
+    /// Whether there are no entries.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.order.first == NONE
+    }
+
     /// The number of entries.
     #[inline]
     pub fn len(&self) -> usize {

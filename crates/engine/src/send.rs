@@ -9,6 +9,7 @@ use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
 use crate::wire::{Control, Memory, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
+use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Payload, Peer};
 
@@ -16,9 +17,48 @@ impl Engine {
     /// The hot path: a short message that the channel takes needs no request.
     #[inline]
     pub(crate) fn send_now(&mut self, send: &Send) -> bool {
+        if send.mode != Mode::Standard {
+            return false;
+        }
+        match &send.buffer {
+            Buffer::Contiguous(region) => {
+                self.send_region(send.peer, send.context, (send.source, send.tag), *region)
+            }
+            Buffer::Strided(_) => self.send_strided(send),
+        }
+    }
+
+    /// The very way of a small message: nothing is allocated, and nothing asked twice.
+    #[inline]
+    pub(crate) fn send_region(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        (source, tag): (i32, i32),
+        region: Region,
+    ) -> bool {
+        let bytes = region.len();
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        if bytes as i64 > state.at_once {
+            return false;
+        }
+        let Some(channel) = self.channels.get_mut(state.channel) else { return false };
+        let length = bytes as u64;
+        let header =
+            Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
+        let taken = channel.send_region(peer, &header, region);
+        if taken {
+            state.next += 1;
+            state.bytes_sent += length;
+        }
+        taken
+    }
+
+    #[inline(never)]
+    fn send_strided(&mut self, send: &Send) -> bool {
         let bytes = send.buffer.len();
         let Some(state) = self.core.peers.get(send.peer) else { return false };
-        if bytes as i64 > state.eager_now || send.mode != Mode::Standard || !state.outbox.is_empty() {
+        if bytes as i64 > state.at_once {
             return false;
         }
         let header = Header {

@@ -14,6 +14,7 @@ pub mod generated;
 pub mod group;
 pub mod info;
 pub mod op;
+pub mod partitioned;
 pub mod point;
 pub mod process;
 pub mod request;

@@ -6,7 +6,7 @@ use crate::process::Process;
 use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::Buffer;
+use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
@@ -19,6 +19,16 @@ pub fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> 
         tag,
         buffer,
         mode,
+    }
+}
+
+/// Sends `region` to `dest` in standard mode if it can leave at once: then the send is complete. `false` says that
+/// nothing happened (`dest` may be `MPI_PROC_NULL`, for one).
+#[inline]
+pub fn send_at_once(process: &Process, comm: &Comm, region: Region, dest: i32, tag: i32) -> bool {
+    match comm.targets().members().get(dest as usize) {
+        Some(&peer) => process.send_at_once(peer, comm.context(Traffic::Point), (comm.rank(), tag), region),
+        None => false,
     }
 }
 
@@ -91,16 +101,16 @@ pub fn cancel(process: &Process, id: RequestId) {
 /// A question and its answer through the loopback channel take two rounds.
 const CANCEL_ROUNDS_MAX: usize = 8;
 
-/// The first message that such a receive would match, or none, after one round of progress.
+/// The first message that such a receive would match, or none, after a poll.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
     let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.progress() { look() } else { None })
+    look().or_else(|| if process.poll() { look() } else { None })
 }
 
 /// As [`probe`], and takes the message out of matching.
 pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
     let look = || process.look(|engine| engine.match_probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.progress() { look() } else { None })
+    look().or_else(|| if process.poll() { look() } else { None })
 }
 
 impl From<Envelope> for Outcome {

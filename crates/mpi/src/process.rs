@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use verbena_channel::Peer;
 use verbena_channel::lock::{Lock, is_shared};
+use verbena_channel::memory::Region;
 use verbena_channel::wait::{Step, Waiter};
-use verbena_engine::{Completion, Engine, Failure, Posted, RequestId, Send, Taken};
+use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
 pub struct Process {
@@ -139,6 +140,13 @@ impl Process {
         moved
     }
 
+    /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
+    /// ranks share cores one that finds nothing lets another rank run before it looks again.
+    #[inline]
+    pub fn poll(&self) -> bool {
+        self.progress() || (self.waiter.step_aside() && self.progress())
+    }
+
     /// Makes progress until `done` gives a value.
     #[inline]
     pub fn wait<T>(&self, mut done: impl FnMut(&Process) -> Option<T>) -> T {
@@ -180,6 +188,41 @@ impl Process {
                 Posted::Done(completion) => Err(Box::new(completion)),
             }
         })
+    }
+
+    /// Sends a message at once, as [`Engine::send_region_at_once`].
+    #[inline]
+    pub fn send_at_once(&self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
+        self.command(|engine| engine.send_region_at_once(peer, context, ends, region))
+    }
+
+    /// Waits for a request that ends as requests usually do; `None` if this one does not, or does not exist:
+    /// [`Process::finish_known`] tells.
+    #[inline]
+    pub fn finish_plain(&self, request: RequestId) -> Option<(i32, i32, u64)> {
+        match self.look(|engine| engine.take_plain(request)) {
+            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
+            Plain::Pending => self.wait_plain(request),
+            Plain::Unusual => None,
+        }
+    }
+
+    #[inline(never)]
+    fn wait_plain(&self, request: RequestId) -> Option<(i32, i32, u64)> {
+        let (moved, mut found) = self.look(|engine| (engine.progress(), engine.take_plain(request)));
+        if moved {
+            self.wake_other_threads();
+        }
+        if matches!(found, Plain::Pending) {
+            found = self.wait(|process| match process.look(|engine| engine.take_plain(request)) {
+                Plain::Pending => None,
+                other => Some(other),
+            });
+        }
+        match found {
+            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
+            Plain::Unusual | Plain::Pending => None,
+        }
     }
 
     /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.

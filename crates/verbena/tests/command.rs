@@ -130,3 +130,17 @@ fn busy_processes_spin_during_the_run_and_end_with_it() {
         assert!(!Path::new("/proc").join(pid).exists(), "process {pid} still spins");
     }
 }
+
+#[test]
+fn the_floors_of_two_processes_are_measured() {
+    let points = "pipe,read:65536,read_both:65536,copy_both:65536";
+    let report = json(&run(&mut verbena(&["bench", "--quick", "--json", "-", "--points", points])));
+    let entries = report["entries"].as_array().expect("entries");
+    assert_eq!(entries.len(), 4);
+    for entry in entries {
+        let refused =
+            entry["failure"].as_str().is_some_and(|why| why.contains("memory") || why.contains("processors"));
+        assert!(entry["value"].as_f64() > Some(0.0) || refused, "{entry}");
+    }
+    assert!(entries[0]["value"].as_f64() > Some(0.0), "a pipe needs no permission: {}", entries[0]);
+}

@@ -40,7 +40,7 @@ pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conve
     };
     let condition = condition(function, parameter);
     let (value, argument) = match (&condition, parameter.kind.base.as_str()) {
-        (Some(_), "transfer") => (format!("Some({value})"), format!("{name}.as_deref()")),
+        (Some(_), "transfer" | "op") => (format!("Some({value})"), format!("{name}.as_deref()")),
         // Hints for a persistent collective: checked, but not used.
         (_, "info") if function.collective.is_some() => (value, String::new()),
         (_, "info") if parameter.kind.optional && parameter.kind.direction == In => {
@@ -78,7 +78,7 @@ fn absent(parameter: &Parameter) -> &'static str {
 
 fn insignificant(parameter: &Parameter) -> &'static str {
     match parameter.kind.base.as_str() {
-        "transfer" => "None",
+        "transfer" | "op" => "None",
         "transfers" => "Vec::new()",
         "counts" | "displs" => "Counts::NONE",
         _ => "0",
@@ -101,6 +101,7 @@ fn condition(function: &Function, parameter: &Parameter) -> Option<String> {
         .iter()
         .map(|condition| match condition {
             Condition::Root => format!("args::is_root(root, &{comm})"),
+            Condition::Party => format!("args::is_party(root, &{comm})"),
             Condition::Leaf => format!("args::is_leaf(root, &{comm})"),
             Condition::Given(buffer) => format!("!{buffer}.is_in_place()"),
         })

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Before the semicolon: parameters in C order, `name: kind`, each perhaps with conditions: `@root` (significant at
-//! the root only), `@leaf` (not at the root of an intercommunicator), `@given(x)` (not if `x` is `MPI_IN_PLACE`).
+//! the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not beside it), `@given(x)` (not if
+//! `x` is `MPI_IN_PLACE`).
 //! A kind may begin with `large` (only in the `_c` form). After it: `large` (there is a `_c` form), `before_init`
 //! (allowed while MPI is not initialised), `returns kind`, `owner kind`, `deprecated version`.
 //!
@@ -76,6 +77,8 @@ pub enum Condition {
     Root,
     /// Anywhere but at the root of an intercommunicator.
     Leaf,
+    /// Anywhere but beside the root of an intercommunicator.
+    Party,
     /// If this buffer is not `MPI_IN_PLACE`.
     Given(String),
 }
@@ -186,6 +189,7 @@ impl Condition {
         Ok(match (text, given) {
             ("root", _) => Condition::Root,
             ("leaf", _) => Condition::Leaf,
+            ("party", _) => Condition::Party,
             (_, Some(buffer)) => Condition::Given(buffer.into()),
             _ => bail!("unknown condition `@{text}`"),
         })

@@ -35,7 +35,26 @@ const AT_MORE: &[&str] = &[
 const STARTUP_RANKS_MAX: usize = 4;
 
 /// What the machine can do without MPI.
-pub const FLOOR: &[&str] = &["cache_line", "copy:65536", "copy:1048576", "copy:4194304"];
+pub const FLOOR: &[&str] = &[
+    "cache_line",
+    "pipe",
+    "copy:1024",
+    "copy:4096",
+    "copy:65536",
+    "copy:1048576",
+    "copy:4194304",
+    "copy_both:65536",
+    "copy_both:1048576",
+    "copy_both:4194304",
+    "read:4096",
+    "read:65536",
+    "read:1048576",
+    "read:4194304",
+    "read_both:4096",
+    "read_both:65536",
+    "read_both:1048576",
+    "read_both:4194304",
+];
 
 /// The points at a number of ranks.
 pub fn points(ranks: usize) -> Vec<&'static str> {

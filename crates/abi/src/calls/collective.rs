@@ -49,11 +49,11 @@ pub fn bcast(
     run: Run,
     buffer: Address,
     count: i64,
-    datatype: &Arc<Datatype>,
+    datatype: Type,
     root: i32,
     comm: &Arc<Comm>,
 ) -> Result<()> {
-    let buffer = args::buffer(buffer, count, datatype)?;
+    let buffer = datatype.map_or(Ok(Buffer::EMPTY), |datatype| args::buffer(buffer, count, datatype))?;
     run.moving(comm, |schedule| operations::bcast(schedule, comm, buffer, root))
 }
 

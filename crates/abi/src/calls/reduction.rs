@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use crate::args::{self, Address, Counts};
-use crate::collectives::{Run, elements, in_place};
+use crate::collectives::{Run, Type, elements, in_place};
 use std::sync::Arc;
 use verbena_mpi::coll::algorithms::reduce_scatter::Division;
 use verbena_mpi::coll::operations::{self, Operands};
@@ -46,22 +46,23 @@ pub fn reduce(
     sendbuf: Address,
     recvbuf: Address,
     count: i64,
-    datatype: &Arc<Datatype>,
-    op: &Arc<Op>,
+    datatype: Type,
+    op: Option<&Arc<Op>>,
     root: i32,
     comm: &Arc<Comm>,
 ) -> Result<()> {
-    let at_root = args::is_root(root, comm);
-    let has_operand = args::is_leaf(root, comm);
-    // Beside the root of an intercommunicator no argument but the root is significant.
-    if at_root || has_operand {
-        op.check(datatype)?;
-    }
+    let reducing = op.zip(datatype);
+    reducing.map_or(Ok(()), |(op, datatype)| op.check(datatype))?;
+    let (at_root, has_operand) = (args::is_root(root, comm), args::is_leaf(root, comm));
     let stays = has_operand && in_place(sendbuf, at_root && !comm.is_inter())?;
-    let send = if has_operand && !stays { Some(elements(sendbuf, count, datatype)?) } else { None };
-    let recv = if at_root { Some(elements(recvbuf, count, datatype)?) } else { None };
-    let operands = Operands { send, recv, count: count as usize, commutative: op.is_commutative() };
-    run.run(comm, Some((op, datatype)), |schedule| operations::reduce(schedule, comm, operands, root))
+    let vector = |wanted: bool, address| match datatype {
+        Some(datatype) if wanted => elements(address, count, datatype).map(Some),
+        _ => Ok(None),
+    };
+    let (send, recv) = (vector(has_operand && !stays, sendbuf)?, vector(at_root, recvbuf)?);
+    let commutative = op.is_some_and(|op| op.is_commutative());
+    let operands = Operands { send, recv, count: count as usize, commutative };
+    run.run(comm, reducing, |schedule| operations::reduce(schedule, comm, operands, root))
 }
 
 /// `MPI_Allreduce` (6.9.6).

@@ -7,7 +7,7 @@ use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{Shm, headroom, node};
 use crate::wait::cores::{self, Load};
-use crate::{Channel, Fault, Opening, Peer, Place};
+use crate::{Fault, Opening, Peer, Place, Wire};
 use std::io::{Error, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -100,8 +100,8 @@ impl Opening for ShmOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
-        Ok(Box::new(self.connect_shm(cards)?))
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        Ok(Wire::Shm(Box::new(self.connect_shm(cards)?)))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
-use super::ring::{Producer, lines_for, payload_bytes_max};
+use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
+use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
 use crate::{Fault, Payload, Peer};
@@ -37,6 +38,42 @@ impl Outgoing {
         self.producer.commit(&self.ring, claim, payload_bytes);
         // SAFETY: see the field.
         unsafe { self.bell.as_ref() }.notify(self.fence_always);
+        true
+    }
+
+    /// Writes one whole message; false if the ring is full.
+    #[inline]
+    pub(super) fn send_region(&mut self, header: &Header, region: Region) -> bool {
+        if region.len() > LINE_PAYLOAD_BYTES_MAX {
+            return self.send_lines(header, region);
+        }
+        let Some(claim) = self.producer.claim_line(&self.ring) else { return false };
+        // SAFETY: the line was claimed just now, and the payload fits.
+        unsafe { self.ring.fill_line(claim.line, header, region) };
+        self.producer.commit(&self.ring, claim, region.len());
+        // SAFETY: see the field.
+        unsafe { self.bell.as_ref() }.notify(self.fence_always);
+        true
+    }
+
+    /// As `send_region`, for a message of several lines. The line that the receiver looks at is written last, so that it
+    /// stays with the sender until all is there; and the lines of a next message like this one are fetched
+    /// while nobody waits for them.
+    #[inline(never)]
+    fn send_lines(&mut self, header: &Header, region: Region) -> bool {
+        let (bytes, count) = (region.len(), lines_for(region.len()));
+        let Some(claim) = self.producer.claim(&self.ring, count) else { return false };
+        // SAFETY: these lines were claimed just now.
+        let record = unsafe { self.ring.record_mut(claim.line, bytes) };
+        let (head, body) = record.split_at_mut(HEADER_BYTES);
+        let (first, rest) = body.split_at_mut(LINE_PAYLOAD_BYTES_MAX);
+        region.read(LINE_PAYLOAD_BYTES_MAX, rest);
+        region.read(0, first);
+        head.copy_from_slice(&header.emit());
+        self.producer.commit(&self.ring, claim, bytes);
+        // SAFETY: see the field.
+        unsafe { self.bell.as_ref() }.notify(self.fence_always);
+        self.producer.fetch_ahead(&self.ring, count);
         true
     }
 

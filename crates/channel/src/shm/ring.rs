@@ -20,6 +20,12 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// Bytes of a record before its payload: flag word and packet header.
 pub(crate) const RECORD_HEAD_BYTES: usize = 8 + crate::packet::HEADER_BYTES;
 
+/// The longest payload of a record of one line.
+pub(crate) const LINE_PAYLOAD_BYTES_MAX: usize = LINE_BYTES - RECORD_HEAD_BYTES;
+
+/// Most lines that a producer fetches ahead: a longer record takes so long to copy that fetching overlaps with it.
+const FETCH_LINES_MAX: u64 = 40;
+
 const SKIP: u64 = 2;
 
 /// The words through which the two ends of a ring speak.
@@ -36,6 +42,8 @@ pub(crate) trait Lines {
     fn consumed(&self) -> u64;
     /// Tells the consumer's position (release).
     fn tell_consumed(&self, position: u64);
+    /// Asks for a line to be brought into this processor's cache, to be written. Changes nothing.
+    fn fetch(&self, _line: u64) {}
 }
 
 /// Lines that a record with this payload takes.
@@ -85,6 +93,15 @@ impl Producer {
         self.claim_again(ring, count)
     }
 
+    /// As `claim` for one line, which always fits before the end.
+    #[inline]
+    pub(crate) fn claim_line(&mut self, ring: &impl Lines) -> Option<Claim> {
+        if self.head + 1 < self.limit {
+            return Some(Claim { line: self.head & (ring.count() - 1), lines: 1, skip: 0 });
+        }
+        self.claim_again(ring, 1)
+    }
+
     #[cold]
     fn claim_again(&mut self, ring: &impl Lines, count: u64) -> Option<Claim> {
         let line = self.head & (ring.count() - 1);
@@ -124,6 +141,17 @@ impl Producer {
         if self.clean == next + 1 && next + 1 < self.limit {
             ring.clear((next + 1) & mask);
             self.clean = next + 2;
+        }
+    }
+}
+
+impl Producer {
+    /// Fetches the next `count` lines and the one behind, if they may be written: the consumer has read them, so they
+    /// lie in its processor's cache, and the next record would wait for each.
+    #[inline]
+    pub(crate) fn fetch_ahead(&self, ring: &impl Lines, count: u64) {
+        if count <= FETCH_LINES_MAX && self.head + count < self.limit {
+            (self.head..=self.head + count).for_each(|position| ring.fetch(position & (ring.count() - 1)));
         }
     }
 }

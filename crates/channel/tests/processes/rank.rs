@@ -14,8 +14,8 @@ use verbena_channel::{
 struct Rank {
     me: Peer,
     size: u32,
-    shm: Box<dyn Channel>,
-    cma: Box<dyn Channel>,
+    shm: Wire,
+    cma: Wire,
     waiter: Arc<dyn Waiter>,
     inbox: Inbox,
     round: u32,

@@ -10,6 +10,7 @@ use crate::table::{Place, Table};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock};
+use verbena_channel::lock::Alone;
 use verbena_engine::RequestId;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
@@ -110,6 +111,19 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         match self.predefined.get(handle.wrapping_sub(NULL)).and_then(OnceLock::get) {
             Some(object) => Ok(Ref::fixed(object)),
             None => self.get_made(handle),
+        }
+    }
+
+    /// As [`Registry::get`], without holding the object: for calls that are alone in MPI.
+    ///
+    /// # Safety
+    /// While the object is used, no code of the program runs: nothing else could free it.
+    #[inline(always)]
+    pub unsafe fn peek(&self, alone: Alone, handle: usize) -> Option<&T> {
+        match self.predefined.get(handle.wrapping_sub(NULL)) {
+            Some(slot) => slot.get().map(Arc::as_ref),
+            // SAFETY: the caller's promise.
+            None => unsafe { self.table.peek(alone, decode(self.kind, handle)?) },
         }
     }
 

@@ -157,6 +157,7 @@ impl Core {
         }
         state.broken = Some(Box::new(fault));
         state.outbox.clear();
+        state.lane = None;
         state.early.clear();
         state.update_eager();
         let concerned: Vec<Id> = self

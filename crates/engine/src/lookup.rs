@@ -72,7 +72,7 @@ impl Engine {
     }
 
     /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`.
-    #[inline]
+    #[inline(always)]
     pub fn send_region_at_once(
         &mut self,
         peer: Peer,
@@ -85,7 +85,7 @@ impl Engine {
 
     /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of
     /// what may be in a completion, and its caller needs no code for it.
-    #[inline]
+    #[inline(always)]
     pub fn take_plain(&mut self, request: RequestId) -> Plain {
         let id = request.into();
         let Some(known) = self.core.requests.get(id) else { return Plain::Unusual };

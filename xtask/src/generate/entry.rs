@@ -2,7 +2,7 @@
 
 use super::bodies::Bodies;
 use super::convert::{Conversion, convert};
-use super::function::Function;
+use super::function::{Function, Parameter};
 use super::kind::{Direction, Kind};
 use super::table::{Family, Table};
 use anyhow::{Result, bail};
@@ -92,7 +92,11 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
     let body = body_of(function, large, bodies);
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
-        (Some(module), None) => Ok(checked(function, name, large, &signature, &format!("{module}::{body}"))),
+        (Some(module), None) => {
+            let quick = if bodies.is_quick(&body) { quick(function, large, &body) } else { String::new() };
+            let entry = checked(function, name, large, &signature, &format!("{module}::{body}"));
+            Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))
+        }
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
         (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) }}\n")),
         (None, Some(_)) => bail!("MPI_{} returns no error code, so it must have a body", function.name),
@@ -127,6 +131,16 @@ fn checked(function: &Function, name: &str, large: bool, signature: &str, body: 
     let call = format!("calls::{body}({})?", arguments.join(", "));
     write!(text, "        {call}\n    }}\n}}\n").expect("writing to a string");
     text
+}
+
+/// The call of the quick way, whose counts are large in both forms.
+fn quick(function: &Function, large: bool, body: &str) -> String {
+    let argument = |p: &Parameter| match p.kind.ctype(false) == p.kind.ctype(true) {
+        true => p.name.clone(),
+        false => format!("i64::from({})", p.name),
+    };
+    let arguments: Vec<String> = function.parameters(large).map(argument).collect();
+    format!("    quick calls::quick::{body}({});\n", arguments.join(", "))
 }
 
 /// An entry point that returns a value of its own and cannot fail.

@@ -30,6 +30,7 @@ pub mod op;
 pub mod pack;
 pub mod persistent;
 pub mod point;
+pub mod quick;
 pub mod removed;
 pub mod request;
 pub mod status;

@@ -12,7 +12,11 @@ macro_rules! entry {
                 checked! { $mpi $owner => { $($body)* } }
             }
             // SAFETY: the program passes what the MPI standard says.
-            unsafe { $quick.unwrap_or_else(|| general($($name),*)) }
+            match unsafe { $quick } {
+                Some(code) => code,
+                // SAFETY: as above.
+                None => unsafe { general($($name),*) },
+            }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }

@@ -48,7 +48,7 @@ impl Engine {
     }
 
     /// As [`Engine::receive`], but a receive that completes at once keeps its completion under a request too.
-    #[inline]
+    #[inline(always)]
     pub fn receive_by_request(&mut self, receive: Receive) -> RequestId {
         if self.core.unexpected.is_empty() {
             return self.post_receive(receive).into();
@@ -56,6 +56,7 @@ impl Engine {
         self.receive_or_keep(receive)
     }
 
+    #[inline(never)]
     fn receive_or_keep(&mut self, receive: Receive) -> RequestId {
         let context = receive.context;
         match self.receive(receive) {

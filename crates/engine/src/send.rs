@@ -46,7 +46,7 @@ impl Engine {
         let header =
             Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
         let Some(lane) = &mut state.lane else { return self.send_without_lane(peer, header, region) };
-        let taken = lane.send_region(&header, region);
+        let taken = lane.send_region(header, region);
         if taken {
             state.next += 1;
             state.bytes_sent += length;

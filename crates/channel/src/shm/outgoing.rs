@@ -47,13 +47,13 @@ impl Lane {
 
     /// As `send`, for a whole message that lies in one piece.
     #[inline(always)]
-    pub fn send_region(&mut self, header: &Header, region: Region) -> bool {
+    pub fn send_region(&mut self, header: Header, region: Region) -> bool {
         if region.len() > LINE_PAYLOAD_BYTES_MAX {
             return self.send_lines(header, region);
         }
         let Some(line) = self.producer.quick_line(&self.ring) else { return self.send_slowly(header, region) };
         // SAFETY: the line is free, and the payload fits.
-        unsafe { self.ring.fill_line(line, header, region) };
+        unsafe { self.ring.fill_line(line, header.words(), region) };
         self.producer.commit_quick_line(&self.ring, line, region.len());
         self.notify();
         true
@@ -61,15 +61,15 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    fn send_slowly(&mut self, header: &Header, region: Region) -> bool {
-        self.send(header, Payload::Bytes(region.bytes()))
+    fn send_slowly(&mut self, header: Header, region: Region) -> bool {
+        self.send(&header, Payload::Bytes(region.bytes()))
     }
 
     /// As `send_region`, for a message of several lines. The line that the receiver looks at is written last, so that it
     /// stays with the sender until all is there; and the lines of a next message like this one are fetched
     /// while nobody waits for them.
     #[inline(never)]
-    fn send_lines(&mut self, header: &Header, region: Region) -> bool {
+    fn send_lines(&mut self, header: Header, region: Region) -> bool {
         let (bytes, count) = (region.len(), lines_for(region.len()));
         let Some(claim) = self.producer.claim(&self.ring, count) else { return false };
         // SAFETY: these lines were claimed just now.

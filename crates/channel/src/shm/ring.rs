@@ -205,7 +205,7 @@ impl Consumer {
     }
 
     /// Looks at the next position.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look(&mut self, ring: &impl Lines) -> Found {
         let mut line = self.line(ring);
         let mut flag = ring.flag(line);

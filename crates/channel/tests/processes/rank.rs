@@ -7,7 +7,7 @@ use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::wait::{Step, Waiter};
 use verbena_channel::{
-    Channel, Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, cma, shm,
+    Channel, Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm,
 };
 
 /// A connected rank.

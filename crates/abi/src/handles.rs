@@ -10,6 +10,7 @@ use crate::table::{Place, Table};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock};
+use verbena_channel::lock::Alone;
 use verbena_engine::RequestId;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
@@ -112,6 +113,19 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         match self.predefined.get(handle.wrapping_sub(NULL)).and_then(OnceLock::get) {
             Some(object) => Ok(Ref::fixed(object)),
             None => self.get_made(handle),
+        }
+    }
+
+    /// As [`Registry::get`], without holding the object: for calls that are alone in MPI.
+    ///
+    /// # Safety
+    /// While the object is used, no code of the program runs: nothing else could free it.
+    #[inline(always)]
+    pub unsafe fn peek(&self, alone: Alone, handle: usize) -> Option<&T> {
+        match self.predefined.get(handle.wrapping_sub(NULL)) {
+            Some(slot) => slot.get().map(Arc::as_ref),
+            // SAFETY: the caller's promise.
+            None => unsafe { self.table.peek(alone, decode(self.kind, handle)?) },
         }
     }
 
@@ -224,22 +238,14 @@ pub static COMMS: Registry<Comm, { mpi::MPI_COMM_NULL }, 3> =
 pub static GROUPS: Registry<Group, { mpi::MPI_GROUP_NULL }, 2> =
     Registry::new(Kind::Group, "group", mpi::MPI_ERR_GROUP, crate::predefined::group);
 /// Datatypes.
-pub static DATATYPES: Registry<Datatype, { mpi::MPI_DATATYPE_NULL }, 256> = Registry::new(
-    Kind::Datatype,
-    "datatype",
-    mpi::MPI_ERR_TYPE,
-    crate::predefined::datatype,
-);
+pub static DATATYPES: Registry<Datatype, { mpi::MPI_DATATYPE_NULL }, 256> =
+    Registry::new(Kind::Datatype, "datatype", mpi::MPI_ERR_TYPE, crate::predefined::datatype);
 /// Reduction operations.
 pub static OPS: Registry<Op, { mpi::MPI_OP_NULL }, 32> =
     Registry::new(Kind::Op, "operation", mpi::MPI_ERR_OP, crate::predefined::op);
 /// Error handlers.
-pub static ERRHANDLERS: Registry<Errhandler, { mpi::MPI_ERRHANDLER_NULL }, 4> = Registry::new(
-    Kind::Errhandler,
-    "error handler",
-    mpi::MPI_ERR_ERRHANDLER,
-    crate::predefined::errhandler,
-);
+pub static ERRHANDLERS: Registry<Errhandler, { mpi::MPI_ERRHANDLER_NULL }, 4> =
+    Registry::new(Kind::Errhandler, "error handler", mpi::MPI_ERR_ERRHANDLER, crate::predefined::errhandler);
 /// Info objects.
 pub static INFOS: Registry<Info, { mpi::MPI_INFO_NULL }, 2> =
     Registry::new(Kind::Info, "info object", mpi::MPI_ERR_INFO, crate::predefined::info);

@@ -144,6 +144,12 @@ pub trait Channel: Send {
     /// Sends one packet. On `Full` nothing happened.
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
 
+    /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
+    /// then go through it and no longer through [`Channel::send`].
+    fn lend(&mut self, _peer: Peer) -> Option<shm::Lane> {
+        None
+    }
+
     /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns how
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;

@@ -94,7 +94,7 @@ impl Header {
     }
 
     /// The encoded form as four words in memory order.
-    #[inline]
+    #[inline(always)]
     pub fn words(&self) -> [u64; 4] {
         let kind = self.kind as u64 | u64::from(self.flags) << 8 | u64::from(self.credits) << 16;
         let ends = u64::from(self.source as u32) | u64::from(self.tag as u32) << 32;

@@ -160,6 +160,7 @@ impl Core {
         }
         state.broken = Some(Box::new(fault));
         state.outbox.clear();
+        state.lane = None;
         state.early.clear();
         state.update_eager();
         self.tell(Event { kind: EventKind::Broken, peer, source: 0, tag: 0, bytes: 0 });

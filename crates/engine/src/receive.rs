@@ -23,7 +23,7 @@ impl Engine {
     }
 
     /// Puts a receive that nothing here matches into the posted queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn post_receive(&mut self, receive: Receive) -> Id {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
         let id = self.core.requests.next_id();

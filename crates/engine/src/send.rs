@@ -29,7 +29,7 @@ impl Engine {
     }
 
     /// The very way of a small message: nothing is allocated, and nothing asked twice.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_region(
         &mut self,
         peer: Peer,
@@ -42,16 +42,24 @@ impl Engine {
         if bytes as i64 > state.at_once {
             return false;
         }
-        let Some(channel) = self.channels.get_mut(state.channel) else { return false };
         let length = bytes as u64;
         let header =
             Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
-        let taken = channel.send_region(peer, &header, region);
+        let Some(lane) = &mut state.lane else { return self.send_without_lane(peer, header, region) };
+        let taken = lane.send_region(header, region);
         if taken {
             state.next += 1;
             state.bytes_sent += length;
         }
         taken
+    }
+
+    #[inline(never)]
+    fn send_without_lane(&mut self, peer: Peer, header: Header, region: Region) -> bool {
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        let payload = Payload::Bytes(region.bytes());
+        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+        matches!(given, Given::Taken)
     }
 
     #[inline(never)]

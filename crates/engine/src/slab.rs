@@ -98,7 +98,7 @@ impl<T> Slab<T> {
     }
 
     /// As `remove`, for a value that nobody wants back.
-    #[inline]
+    #[inline(always)]
     pub fn vacate(&mut self, id: Id) {
         let Some(place) = self.places.get_mut(id.index as usize) else { return };
         if place.generation != id.generation || place.value.is_none() {

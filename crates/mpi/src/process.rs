@@ -11,8 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use verbena_channel::Peer;
-use verbena_channel::lock::{Lock, is_shared};
-use verbena_channel::memory::Region;
+use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::wait::{Step, Waiter};
 use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
 
@@ -190,17 +189,18 @@ impl Process {
         })
     }
 
-    /// Sends a message at once, as [`Engine::send_region_at_once`].
-    #[inline]
-    pub fn send_at_once(&self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
-        self.command(|engine| engine.send_region_at_once(peer, context, ends, region))
+    /// The engine, for a call that is alone in MPI: nobody sleeps who would have to be woken.
+    #[inline(always)]
+    pub fn engine_alone(&self, alone: Alone) -> AloneGuard<'_, Engine> {
+        self.engine.lock_alone(alone)
     }
 
     /// Waits for a request that ends as requests usually do; `None` if this one does not, or does not exist:
     /// [`Process::finish_known`] tells.
-    #[inline]
-    pub fn finish_plain(&self, request: RequestId) -> Option<(i32, i32, u64)> {
-        match self.look(|engine| engine.take_plain(request)) {
+    #[inline(always)]
+    pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        let found = self.engine_alone(alone).take_plain(request);
+        match found {
             Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
             Plain::Pending => self.wait_plain(request),
             Plain::Unusual => None,

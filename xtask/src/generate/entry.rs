@@ -94,7 +94,11 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
     let body = body_of(function, large, bodies);
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
-        (Some(module), None) => Ok(checked(function, name, large, &signature, &format!("{module}::{body}"))),
+        (Some(module), None) => {
+            let quick = if bodies.is_quick(&body) { quick(function, large, &body) } else { String::new() };
+            let entry = checked(function, name, large, &signature, &format!("{module}::{body}"));
+            Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))
+        }
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
         (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) }}\n")),
         (None, Some(_)) => bail!("MPI_{} returns no error code, so it must have a body", function.name),
@@ -159,6 +163,16 @@ fn form(function: &Function) -> Option<&'static str> {
 /// Whether the parameter belongs to a collective's form, so that the body need not know of it.
 fn is_of_form(function: &Function, parameter: &Parameter) -> bool {
     function.collective.is_some() && matches!(parameter.name.as_str(), "info" | "request")
+}
+
+/// The call of the quick way, whose counts are large in both forms.
+fn quick(function: &Function, large: bool, body: &str) -> String {
+    let argument = |p: &Parameter| match p.kind.ctype(false) == p.kind.ctype(true) {
+        true => p.name.clone(),
+        false => format!("i64::from({})", p.name),
+    };
+    let arguments: Vec<String> = function.parameters(large).map(argument).collect();
+    format!("    quick calls::quick::{body}({});\n", arguments.join(", "))
 }
 
 /// An entry point that returns a value of its own and cannot fail.

@@ -122,7 +122,7 @@ impl Inbox {
 }
 
 impl Incoming {
-    #[inline]
+    #[inline(always)]
     fn drain<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Result<usize, Box<Fault>> {
         for taken in 0..PACKETS_PER_POLL_MAX {
             let (line, payload_bytes) = match self.consumer.look(&self.ring) {

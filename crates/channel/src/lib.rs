@@ -9,7 +9,9 @@
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
 pub mod cma;
+pub mod copy;
 pub mod elements;
+pub mod hardware;
 pub mod layout;
 pub mod lock;
 pub mod loopback;

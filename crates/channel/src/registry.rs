@@ -109,6 +109,12 @@ mod tests {
     }
 
     #[test]
+    fn the_setting_knows_every_channel() {
+        let verbena_settings::Kind::Names(known, _) = verbena_settings::CHANNELS.kind else { panic!() };
+        assert_eq!(CHANNELS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), known);
+    }
+
+    #[test]
     fn an_unknown_channel_is_refused_by_name() {
         let place = Place { me: 0, size: 1, job: "j".into() };
         let fault = open(&place, Some(" warp,")).err().expect("refused");

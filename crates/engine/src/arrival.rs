@@ -131,6 +131,7 @@ impl Core {
 
     /// All kinds but the most frequent; `None` if the packet makes no sense.
     fn dispatch_rest(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        self.counts.protocol_received += u64::from(header.kind != Kind::EagerSync);
         match header.kind {
             Kind::Eager => unreachable!("dispatched already"),
             Kind::EagerSync => self.eager_synchronous(peer, header, payload),

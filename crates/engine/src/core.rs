@@ -4,6 +4,7 @@
 
 use crate::arrival::Gap;
 use crate::counters::{ChannelCounters, Counters};
+use crate::event::{Event, EventKind, Listener};
 use crate::matching::{MatchKey, Queue};
 use crate::peer::{Peers, Waiting};
 use crate::pool::Pool;
@@ -36,6 +37,7 @@ pub(crate) struct Core {
     pub under_way: usize,
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
+    pub listener: Option<Box<dyn Listener>>,
 }
 
 /// What is to be done when the channels are at hand again.
@@ -82,6 +84,7 @@ impl Core {
             under_way: 0,
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
+            listener: None,
         }
     }
 
@@ -156,6 +159,7 @@ impl Core {
         state.lane = None;
         state.early.clear();
         state.update_eager();
+        self.tell(Event { kind: EventKind::Broken, peer, source: 0, tag: 0, bytes: 0 });
         let concerned: Vec<Id> = self
             .requests
             .iter()

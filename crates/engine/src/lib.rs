@@ -15,6 +15,7 @@ mod cancel;
 mod core;
 mod counters;
 mod describe;
+mod event;
 mod fault;
 mod lookup;
 mod matching;
@@ -33,6 +34,7 @@ mod wire;
 use arrival::Arrivals;
 use core::Core;
 pub use counters::{ChannelCounters, Counters};
+pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
 pub use message::*;
 use request::State;
@@ -57,9 +59,7 @@ impl Engine {
 
     /// As [`Engine::new`], over channels as [`verbena_channel::registry`] opens them.
     pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
-        // A piece of no bytes would never end.
-        let settings = Settings { claim_bytes: settings.claim_bytes.max(1), ..settings };
-        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings);
+        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         Engine { channels, core }
     }
 
@@ -180,6 +180,23 @@ impl Engine {
             matching_steps: core.posted.steps() + core.unexpected.steps(),
             ..core.counts.clone()
         }
+        .derived()
+    }
+
+    /// The highest marks of the unexpected messages, in messages and bytes; they begin anew from what is held
+    /// now.
+    pub fn take_peaks(&mut self) -> (usize, usize) {
+        let counts = &mut self.core.counts;
+        let peaks = (counts.unexpected_high, counts.unexpected_bytes_high);
+        (counts.unexpected_high, counts.unexpected_bytes_high) =
+            (self.core.unexpected.len(), counts.unexpected_bytes);
+        peaks
+    }
+
+    /// Takes other settings, for what begins from now on. Those that decide over the way to a peer count for
+    /// peers that were not met yet.
+    pub fn configure(&mut self, settings: Settings) {
+        self.core.settings = settings.sound();
     }
 
     /// A line of text for each operation that is not complete and each message that nobody asked for.

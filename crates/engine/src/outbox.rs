@@ -56,7 +56,8 @@ impl Engine {
         if state.route.is_some() || state.broken.is_some() {
             return state.route.filter(|_| state.broken.is_none());
         }
-        let Some(route) = choose_route(&mut self.channels, peer) else {
+        let eager_bytes_max = self.core.settings.eager_bytes_max;
+        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max) else {
             let fault = fault::unreachable(self.core.me, peer, &self.channels);
             self.core.break_peer(peer, fault);
             return None;
@@ -106,7 +107,10 @@ impl Engine {
                 Some(Waiting::Control(control)) => {
                     let control = *control;
                     let payload = Payload::Bytes(control.payload());
-                    give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload)
+                    let given =
+                        give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload);
+                    self.core.counts.protocol_sent += u64::from(matches!(given, Given::Taken));
+                    given
                 }
             };
             match given {

@@ -169,7 +169,7 @@ impl Peers {
 
 /// Chooses the channels for `peer` by what they can do: packets over the quickest that moves packets,
 /// memory over the quickest that moves memory. `None` if no channel takes packets to it.
-pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer) -> Option<Route> {
+pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: usize) -> Option<Route> {
     let reaches: Vec<(usize, Reach)> =
         channels.iter_mut().enumerate().filter_map(|(i, c)| Some((i, c.reach(peer)?))).collect();
     // `min_by_key` takes the first of equals, which keeps the order of preference.
@@ -182,7 +182,7 @@ pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer) -> Option<Route> {
     Some(Route {
         packets,
         packet_bytes_max: reach.packet_bytes_max,
-        eager_bytes_max: reach.eager_bytes_max.min(reach.packet_bytes_max),
+        eager_bytes_max: reach.eager_bytes_max.min(reach.packet_bytes_max).min(eager_bytes_max),
         memory: memory.map(|(channel, _)| channel),
         get: memory.is_some_and(|(_, reach)| reach.get),
         put: memory.is_some_and(|(_, reach)| reach.put),

@@ -67,8 +67,7 @@ impl Engine {
         (source, tag): (i32, i32),
         region: Region,
     ) -> bool {
-        let header =
-            Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
+        let header = Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
         let Some(state) = self.core.peers.get(peer) else { return false };
         let payload = Payload::Bytes(region.bytes());
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
@@ -172,6 +171,8 @@ impl Engine {
         let payload = Payload::Bytes(control.payload());
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         if matches!(given, Given::Taken) {
+            self.core.counts.announced += 1;
+            self.core.counts.protocol_sent += 1;
             let outgoing = self.core.outgoing.insert(Outgoing::new(exposed));
             self.core.set_state(id, State::Offered(outgoing));
         } else if let Some((channel, key)) = exposed {

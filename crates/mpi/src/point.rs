@@ -106,16 +106,16 @@ pub fn cancel(process: &Process, id: RequestId) {
 /// A question and its answer through the loopback channel take two rounds.
 const CANCEL_ROUNDS_MAX: usize = 8;
 
-/// The first message that such a receive would match, or none, after one round of progress.
+/// The first message that such a receive would match, or none, after a poll.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
     let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.progress() { look() } else { None })
+    look().or_else(|| if process.poll() { look() } else { None })
 }
 
 /// As [`probe`], and takes the message out of matching.
 pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
     let look = || process.look(|engine| engine.match_probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.progress() { look() } else { None })
+    look().or_else(|| if process.poll() { look() } else { None })
 }
 
 impl From<Envelope> for Outcome {

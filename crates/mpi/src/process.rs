@@ -23,6 +23,7 @@ pub struct Process {
     waiter: Arc<dyn Waiter>,
     tasks: TaskList,
     sleepers: AtomicUsize,
+    slept: AtomicU64,
     contexts: AtomicU64,
 }
 
@@ -63,6 +64,7 @@ impl Process {
             waiter,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
+            slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
     }
@@ -135,6 +137,13 @@ impl Process {
             self.wake_other_threads();
         }
         moved
+    }
+
+    /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
+    /// ranks share cores one that finds nothing lets another rank run before it looks again.
+    #[inline]
+    pub fn poll(&self) -> bool {
+        self.progress() || (self.waiter.step_aside() && self.progress())
     }
 
     /// Makes progress until `done` gives a value.
@@ -253,6 +262,7 @@ impl Process {
         if moved || value.is_some() {
             self.waiter.disarm();
         } else {
+            self.slept.fetch_add(1, Ordering::Relaxed);
             self.waiter.sleep();
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -260,6 +270,11 @@ impl Process {
             Some(value) => ControlFlow::Break(value),
             None => ControlFlow::Continue(if moved { 0 } else { round.saturating_add(1) }),
         }
+    }
+
+    /// How often a wait slept.
+    pub fn slept(&self) -> u64 {
+        self.slept.load(Ordering::Relaxed)
     }
 
     /// Tells threads of this process that sleep in [`Process::wait`] that something happened.

@@ -112,7 +112,13 @@ impl Lane {
         control.ring_word(to, me).store(offset as u64 | u64::from(log2), Release);
         let desk = control.desk(to);
         desk.announced.fetch_add(1, Release);
-        Ok(Lane { producer: Producer::new(&ring, !fence_always), ring, bell: NonNull::from(&desk.bell), fence_always, _control: control.clone() })
+        Ok(Lane {
+            producer: Producer::new(&ring, !fence_always),
+            ring,
+            bell: NonNull::from(&desk.bell),
+            fence_always,
+            _control: control.clone(),
+        })
     }
 }
 

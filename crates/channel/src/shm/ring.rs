@@ -156,7 +156,8 @@ impl Producer {
             self.clean = next + 2;
         }
         // At `head` the words at `head` and `head + 1` are zero, and each quick line clears one more.
-        self.quick = if self.may_be_quick && self.clean >= next + 2 { self.limit.saturating_sub(2) } else { 0 };
+        self.quick =
+            if self.may_be_quick && self.clean >= next + 2 { self.limit.saturating_sub(2) } else { 0 };
     }
 }
 

@@ -115,7 +115,13 @@ fn check(lines: u64, position: u64, records: &'static [u64]) {
     model.preemption_bound = Some(3);
     model.check(move || {
         let ring = Model::new(lines, position);
-        let producer = Producer { head: position, clean: position + lines, limit: position + lines, quick: 0, may_be_quick: true };
+        let producer = Producer {
+            head: position,
+            clean: position + lines,
+            limit: position + lines,
+            quick: 0,
+            may_be_quick: true,
+        };
         let consumer = Consumer { tail: position, told: position };
         let sender = {
             let ring = ring.clone();

@@ -4,10 +4,11 @@
 //! allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
 
 use crate::generated::types::MPI_Request;
-use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode_request};
+use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode, encode_request};
 use crate::process;
 use crate::report::{Failed, Owner};
 use crate::status::Status;
+use crate::table::Place;
 use std::sync::Arc;
 use verbena_engine::{Failure, Receive, RequestId, Send};
 use verbena_mpi::generated::constants as mpi;
@@ -58,8 +59,8 @@ pub fn start_receive(process: &Process, receive: Receive) -> MPI_Request {
 
 /// The handle of a send that is complete and told nothing.
 #[inline]
-pub fn sent() -> MPI_Request {
-    encode_request(Kind::EngineSend, SENT)
+pub const fn sent() -> MPI_Request {
+    encode(Kind::EngineSend, Place { index: SENT.index, generation: SENT.generation })
 }
 
 /// The handle of a receive that was started. A completion that came at once is kept for the status.

@@ -1,4 +1,5 @@
-//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`.
+//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`, `pub unsafe fn name(` in those of
+//! `crates/mpich`.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -8,8 +9,8 @@ use std::path::Path;
 pub struct Bodies(BTreeMap<String, String>);
 
 impl Bodies {
-    /// Reads the modules of a folder. Two bodies of one name are an error.
-    pub fn scan(folder: &Path) -> Result<Bodies> {
+    /// Reads the modules of a folder, where bodies begin like one of these. Two bodies of one name are an error.
+    pub fn scan(folder: &Path, beginnings: &[&str]) -> Result<Bodies> {
         let mut bodies = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
@@ -17,7 +18,7 @@ impl Bodies {
                 continue;
             }
             let module = path.file_stem().context("no name")?.to_string_lossy().into_owned();
-            for name in names(&std::fs::read_to_string(&path)?) {
+            for name in names(&std::fs::read_to_string(&path)?, beginnings) {
                 if let Some(other) = bodies.insert(name.clone(), module.clone()) {
                     bail!("`pub fn {name}` stands in calls/{other}.rs and in calls/{module}.rs");
                 }
@@ -32,7 +33,8 @@ impl Bodies {
     }
 }
 
-fn names(text: &str) -> impl Iterator<Item = String> {
-    let rests = text.lines().filter_map(|line| line.strip_prefix("pub fn "));
+fn names(text: &str, beginnings: &[&str]) -> impl Iterator<Item = String> {
+    let rest = |line| beginnings.iter().find_map(|beginning| str::strip_prefix(line, beginning));
+    let rests = text.lines().filter_map(rest);
     rests.filter_map(|rest| rest.split_once(['(', '<']).map(|(name, _)| name.to_string()))
 }

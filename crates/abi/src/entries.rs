@@ -35,7 +35,7 @@ unsafe impl Sync for Entries {}
 pub static verbena_entries: Entries = Entries {
     fingerprint: FINGERPRINT,
     kind_shift: KIND_SHIFT as usize,
-    sent: requests::sent(),
+    sent: requests::SENT_HANDLE,
     length,
     create_op,
     create_errhandler,

@@ -24,6 +24,7 @@ pub mod startup;
 pub mod state;
 pub mod status;
 pub mod table;
+pub mod tool;
 
 pub use generated::types::*;
 pub use state::process;

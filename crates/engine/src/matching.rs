@@ -104,7 +104,8 @@ type Index = HashMap<MatchKey, Chain, BuildHasherDefault<Mix>>;
 /// A queue of patterns (`PATTERNS`) or of messages.
 pub(crate) struct Queue<T, const PATTERNS: bool> {
     nodes: Vec<Node<T>>,
-    free: Vec<u32>,
+    /// The first vacant place; each names the next one as its successor in the order.
+    free: u32,
     order: Chain,
     index: Index,
     indexed: bool,
@@ -119,7 +120,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     pub fn new() -> Self {
         Queue {
             nodes: Vec::new(),
-            free: Vec::new(),
+            free: NONE,
             order: Chain::EMPTY,
             index: Index::default(),
             indexed: false,
@@ -128,6 +129,12 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
             serial: 0,
             steps: 0,
         }
+    }
+
+    /// Whether there are no entries.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.order.first == NONE
     }
 
     /// The number of entries.
@@ -154,7 +161,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     }
 
     /// Appends an entry and returns its place, which [`Queue::remove`] takes.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, key: MatchKey, value: T) -> u32 {
         let node = self.place(key, value);
         self.order = self.append(self.order, ORDER, node);
@@ -166,7 +173,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     }
 
     /// The earliest entry that matches.
-    #[inline]
+    #[inline(always)]
     pub fn find(&mut self, asked: &MatchKey) -> Option<u32> {
         let first = self.order.first;
         if first == NONE {
@@ -176,6 +183,11 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         if self.matches(first, asked) {
             return Some(first);
         }
+        self.find_behind(first, asked)
+    }
+
+    #[inline(never)]
+    fn find_behind(&mut self, first: u32, asked: &MatchKey) -> Option<u32> {
         if self.indexed { self.find_indexed(asked) } else { self.scan(first, asked) }
     }
 
@@ -197,18 +209,16 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     }
 
     /// Takes the entry out.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, node: u32) -> T {
         self.order = self.unlink(self.order, ORDER, node);
         self.len -= 1;
         if self.indexed {
-            self.unindex_entry(node);
-            if self.len <= UNINDEX_MAX {
-                self.drop_index();
-            }
+            self.unindex(node);
         }
-        self.free.push(node);
-        self.nodes[node as usize].value.take().expect("an entry of the queue")
+        let entry = &mut self.nodes[node as usize];
+        entry.links[ORDER].next = std::mem::replace(&mut self.free, node);
+        entry.value.take().expect("an entry of the queue")
     }
 
     /// Every value in order.
@@ -227,15 +237,21 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         if PATTERNS { key.accepts(asked) } else { asked.accepts(key) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, key: MatchKey, value: T) -> u32 {
         self.serial += 1;
-        if let Some(node) = self.free.pop() {
+        let node = self.free;
+        if let Some(entry) = self.nodes.get_mut(node as usize) {
+            self.free = entry.links[ORDER].next;
             // The links are written when the entry is chained.
-            let entry = &mut self.nodes[node as usize];
             (entry.key, entry.serial, entry.value) = (key, self.serial, Some(value));
             return node;
         }
+        self.grow(key, value)
+    }
+
+    #[cold]
+    fn grow(&mut self, key: MatchKey, value: T) -> u32 {
         let links = [Link { previous: NONE, next: NONE }; 5];
         self.nodes.push(Node { key, serial: self.serial, links, value: Some(value) });
         (self.nodes.len() - 1) as u32
@@ -298,6 +314,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         self.classes = [0; 4];
     }
 
+    #[inline(never)]
     fn index_entry(&mut self, node: u32) {
         let key = self.nodes[node as usize].key;
         if PATTERNS {
@@ -306,6 +323,14 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         }
         for class in 0..4 {
             self.append_indexed(key.masked(class), class, node);
+        }
+    }
+
+    #[inline(never)]
+    fn unindex(&mut self, node: u32) {
+        self.unindex_entry(node);
+        if self.len <= UNINDEX_MAX {
+            self.drop_index();
         }
     }
 

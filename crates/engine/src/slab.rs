@@ -53,7 +53,7 @@ impl<T> Slab<T> {
     pub fn insert(&mut self, value: T) -> Id {
         self.len += 1;
         if self.free == NONE {
-            return self.grow(value);
+            self.grow();
         }
         let index = self.free;
         let place = &mut self.places[index as usize];
@@ -62,12 +62,13 @@ impl<T> Slab<T> {
         Id { index, generation: place.generation }
     }
 
+    /// Adds a free place where there is none.
     #[cold]
-    fn grow(&mut self, value: T) -> Id {
+    fn grow(&mut self) {
         let index = u32::try_from(self.places.len()).ok().filter(|i| *i != NONE).expect("too many requests");
         // Generations begin at 1, so that the number 0 is never a valid id.
-        self.places.push(Place { generation: 1, next_free: NONE, value: Some(value) });
-        Id { index, generation: 1 }
+        self.places.push(Place { generation: 1, next_free: NONE, value: None });
+        self.free = index;
     }
 
     #[inline]
@@ -94,6 +95,29 @@ impl<T> Slab<T> {
         self.free = id.index;
         self.len -= 1;
         Some(value)
+    }
+
+    /// As `remove`, for a value that nobody wants back.
+    #[inline(always)]
+    pub fn vacate(&mut self, id: Id) {
+        let Some(place) = self.places.get_mut(id.index as usize) else { return };
+        if place.generation != id.generation || place.value.is_none() {
+            return;
+        }
+        place.value = None;
+        place.generation = place.generation.wrapping_add(1).max(1);
+        place.next_free = self.free;
+        self.free = id.index;
+        self.len -= 1;
+    }
+
+    /// The id that the next value will have.
+    #[inline]
+    pub fn next_id(&mut self) -> Id {
+        if self.free == NONE {
+            self.grow();
+        }
+        Id { index: self.free, generation: self.places[self.free as usize].generation }
     }
 
     /// Every value with its id, in order of place.

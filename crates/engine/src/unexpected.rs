@@ -1,6 +1,7 @@
 //! Messages that came before their receive, and the bound on the memory that they take.
 
 use crate::core::Core;
+use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::wire::{Control, Memory};
 use verbena_channel::Peer;
@@ -52,7 +53,15 @@ impl Core {
         if let Body::Whole(data) | Body::Synchronous(data, _) = &arrived.body {
             self.add_held(arrived.peer, data.len());
         }
+        self.tell(Event {
+            kind: EventKind::Unexpected,
+            peer: arrived.peer,
+            source: key.source,
+            tag: key.tag,
+            bytes: arrived.bytes,
+        });
         self.unexpected.push(key, arrived);
+        self.counts.unexpected_high = self.counts.unexpected_high.max(self.unexpected.len());
     }
 
     fn add_held(&mut self, peer: Peer, bytes: usize) {

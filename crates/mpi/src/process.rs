@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use verbena_channel::Peer;
-use verbena_channel::lock::{Lock, is_shared};
+use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::wait::{Step, Waiter};
-use verbena_engine::{Completion, Engine, Failure, Posted, RequestId, Send, Taken};
+use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
 pub struct Process {
@@ -23,6 +23,7 @@ pub struct Process {
     waiter: Arc<dyn Waiter>,
     tasks: TaskList,
     sleepers: AtomicUsize,
+    slept: AtomicU64,
     contexts: AtomicU64,
 }
 
@@ -63,6 +64,7 @@ impl Process {
             waiter,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
+            slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
     }
@@ -137,6 +139,13 @@ impl Process {
         moved
     }
 
+    /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
+    /// ranks share cores one that finds nothing lets another rank run before it looks again.
+    #[inline]
+    pub fn poll(&self) -> bool {
+        self.progress() || (self.waiter.step_aside() && self.progress())
+    }
+
     /// Makes progress until `done` gives a value.
     #[inline]
     pub fn wait<T>(&self, mut done: impl FnMut(&Process) -> Option<T>) -> T {
@@ -180,6 +189,42 @@ impl Process {
         })
     }
 
+    /// The engine, for a call that is alone in MPI: nobody sleeps who would have to be woken.
+    #[inline(always)]
+    pub fn engine_alone(&self, alone: Alone) -> AloneGuard<'_, Engine> {
+        self.engine.lock_alone(alone)
+    }
+
+    /// Waits for a request that ends as requests usually do; `None` if this one does not, or does not exist:
+    /// [`Process::finish_known`] tells.
+    #[inline(always)]
+    pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        let found = self.engine_alone(alone).take_plain(request);
+        match found {
+            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
+            Plain::Pending => self.wait_plain(request),
+            Plain::Unusual => None,
+        }
+    }
+
+    #[inline(never)]
+    fn wait_plain(&self, request: RequestId) -> Option<(i32, i32, u64)> {
+        let (moved, mut found) = self.look(|engine| (engine.progress(), engine.take_plain(request)));
+        if moved {
+            self.wake_other_threads();
+        }
+        if matches!(found, Plain::Pending) {
+            found = self.wait(|process| match process.look(|engine| engine.take_plain(request)) {
+                Plain::Pending => None,
+                other => Some(other),
+            });
+        }
+        match found {
+            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
+            Plain::Unusual | Plain::Pending => None,
+        }
+    }
+
     /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.
     #[inline]
     pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
@@ -212,6 +257,7 @@ impl Process {
         if moved || value.is_some() {
             self.waiter.disarm();
         } else {
+            self.slept.fetch_add(1, Ordering::Relaxed);
             self.waiter.sleep();
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -219,6 +265,11 @@ impl Process {
             Some(value) => ControlFlow::Break(value),
             None => ControlFlow::Continue(if moved { 0 } else { round.saturating_add(1) }),
         }
+    }
+
+    /// How often a wait slept.
+    pub fn slept(&self) -> u64 {
+        self.slept.load(Ordering::Relaxed)
     }
 
     /// Tells threads of this process that sleep in [`Process::wait`] that something happened.

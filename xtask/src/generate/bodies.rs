@@ -1,12 +1,15 @@
-//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`, `pub unsafe fn name(` in those of
-//! `crates/mpich`.
+//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`, and the quick ways of some calls:
+//! `pub unsafe fn name(` in `quick.rs` there. In `crates/mpich` all bodies begin so.
 
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Which module holds which body.
-pub struct Bodies(BTreeMap<String, String>);
+/// Which module holds which body, and which bodies have a quick way.
+pub struct Bodies {
+    modules: BTreeMap<String, String>,
+    quick: BTreeSet<String>,
+}
 
 impl Bodies {
     /// Reads the modules of a folder, where bodies begin like one of these. Two bodies of one name are an error.
@@ -24,12 +27,18 @@ impl Bodies {
                 }
             }
         }
-        Ok(Bodies(bodies))
+        let quick = std::fs::read_to_string(folder.join("quick.rs")).unwrap_or_default();
+        Ok(Bodies { modules: bodies, quick: names(&quick, &["pub unsafe fn "]).collect() })
     }
 
     /// The module that holds this body.
     pub fn module(&self, body: &str) -> Option<&str> {
-        self.0.get(body).map(String::as_str)
+        self.modules.get(body).map(String::as_str)
+    }
+
+    /// Whether the call with this body has a quick way.
+    pub fn is_quick(&self, body: &str) -> bool {
+        self.quick.contains(body)
     }
 }
 

@@ -126,14 +126,17 @@ fn families(folder: &Path) -> Result<Vec<Family>> {
 
 fn family(path: &Path) -> Result<Family> {
     let toml = read(path)?;
-    let functions = pairs(&toml, "functions")?;
-    let functions =
-        functions.iter().map(|(name, text)| Function::parse(name, text).with_context(|| name.clone()));
+    let collective = toml.get("collective").and_then(Value::as_bool).unwrap_or(false);
+    let line = |(name, text): &(String, String)| match collective {
+        true => Function::collective(name, text).with_context(|| name.clone()),
+        false => Ok(vec![Function::parse(name, text).with_context(|| name.clone())?]),
+    };
+    let functions: Vec<_> = pairs(&toml, "functions")?.iter().map(line).collect::<Result<_>>()?;
     Ok(Family {
         name: path.file_stem().context("no name")?.to_string_lossy().into_owned(),
         chapter: string(toml.get("chapter").context("no `chapter`")?)?,
         removed: toml.get("removed").and_then(Value::as_bool).unwrap_or(false),
-        functions: functions.collect::<Result<_>>()?,
+        functions: functions.into_iter().flatten().collect(),
     })
 }
 

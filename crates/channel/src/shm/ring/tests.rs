@@ -77,6 +77,11 @@ fn payload_bytes(lines: u64) -> usize {
 
 fn produce(ring: &Model, mut producer: Producer, records: &[u64]) {
     for (number, &lines) in (1..).zip(records) {
+        if let Some(line) = producer.quick_line(ring).filter(|_| lines == 1) {
+            ring.write(line, lines, number);
+            producer.commit_quick_line(ring, line, payload_bytes(lines));
+            continue;
+        }
         let claim = loop {
             match producer.claim(ring, lines) {
                 Some(claim) => break claim,
@@ -110,7 +115,8 @@ fn check(lines: u64, position: u64, records: &'static [u64]) {
     model.preemption_bound = Some(3);
     model.check(move || {
         let ring = Model::new(lines, position);
-        let producer = Producer { head: position, clean: position + lines, limit: position + lines };
+        let producer =
+            Producer { head: position, clean: position + lines, limit: position + lines, quick: 0 };
         let consumer = Consumer { tail: position, told: position };
         let sender = {
             let ring = ring.clone();
@@ -124,6 +130,11 @@ fn check(lines: u64, position: u64, records: &'static [u64]) {
 #[test]
 fn loom_records_of_one_line_pass_a_ring_that_fills() {
     check(4, 0, &[1, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn loom_quick_lines_pass_a_ring_that_wraps() {
+    check(8, 6, &[1, 1, 1, 1, 2, 1, 1]);
 }
 
 #[test]
@@ -168,7 +179,7 @@ fn an_empty_ring_always_has_room_for_the_largest_record() {
             for untold in 0..4 {
                 let at = told + untold;
                 ring.consumed.store(told, Relaxed);
-                let mut producer = Producer { head: at, clean: at, limit: 0 };
+                let mut producer = Producer { head: at, clean: at, limit: 0, quick: 0 };
                 assert!(producer.claim(ring, 4).is_some(), "told {told}, at {at}");
             }
         }

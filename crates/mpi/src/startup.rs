@@ -40,10 +40,12 @@ pub fn start() -> Result<Started, Error> {
     let cards = boot.exchange(&opened.card()).map_err(Error::boot)?;
     let channels = opened.connect(&cards).map_err(Error::channel)?;
     let waiter = waiter(&channels);
+    let boards = channels.iter().find_map(|channel| channel.boards());
     let engine = Engine::new(place.me, place.size, channels, Settings::default());
     let launch =
         Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
-    Ok(Started { process: Process::new(place.me, place.size, engine, waiter), launch })
+    let process = Process::new(place.me, place.size, engine, waiter).with_boards(boards);
+    Ok(Started { process, launch })
 }
 
 /// The waiter of the first channel that has one: it can be rung by the others.

@@ -17,6 +17,7 @@ use crate::process;
 use crate::requests::handle_of_object;
 use std::sync::Arc;
 use verbena_channel::elements::Elements;
+pub use verbena_mpi::coll::board::blocking as over_board;
 use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::coll::{Blocks, Reduction, forms};
 use verbena_mpi::generated::constants as mpi;
@@ -36,6 +37,18 @@ pub enum Form<'a> {
 
 /// The operation and datatype of a reduction.
 type Reducing<'a> = Option<(&'a Arc<Op>, &'a Arc<Datatype>)>;
+
+/// Returns what a blocking call does over a board, if it goes that way.
+macro_rules! try_board {
+    ($form:expr, $call:ident($($argument:expr),*)) => {
+        if let Form::Blocking = $form
+            && let Some(outcome) = $crate::collectives::over_board::$call($crate::process(), $($argument),*)
+        {
+            return outcome;
+        }
+    };
+}
+pub(crate) use try_board;
 
 /// Runs the schedule that `fill` writes in the given form.
 #[inline]

@@ -1,6 +1,6 @@
 //! Collectives that move data.
 
-use super::{Form, elements, even, in_place, run, significant, varied};
+use super::{Form, elements, even, in_place, run, significant, try_board, varied};
 use crate::args::{self, Address, Counts};
 use std::sync::Arc;
 use verbena_channel::layout::Layout;
@@ -19,6 +19,7 @@ pub type TypedSide<'a> = (Address, Counts<'a>, Counts<'a>, &'a [Arc<Datatype>]);
 /// `MPI_Barrier` and its forms.
 #[inline]
 pub fn barrier(form: Form, comm: &Arc<Comm>) -> Result<()> {
+    try_board!(form, barrier(comm));
     run(form, comm, None, |schedule| operations::barrier(schedule, comm))
 }
 
@@ -31,6 +32,7 @@ pub fn bcast(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let buffer = args::buffer(address, count, datatype)?;
+    try_board!(form, bcast(comm, &buffer, root));
     run(form, comm, None, |schedule| operations::bcast(schedule, comm, buffer, root))
 }
 
@@ -70,6 +72,7 @@ fn root_vector<'a>(
 /// `MPI_Gather` and its forms.
 pub fn gather(form: Form, send: Side, recv: Side, root: i32, comm: &Arc<Comm>) -> Result<()> {
     let (mine, blocks) = (own_block(send, root, comm)?, root_blocks(recv, root, comm)?);
+    try_board!(form, gather(comm, mine.as_ref(), blocks, root));
     run(form, comm, None, |schedule| operations::gather(schedule, comm, mine, blocks, root))
 }
 
@@ -82,6 +85,7 @@ pub fn gatherv(form: Form, send: Side, recv: VectorSide, root: i32, comm: &Arc<C
 /// `MPI_Scatter` and its forms.
 pub fn scatter(form: Form, send: Side, recv: Side, root: i32, comm: &Arc<Comm>) -> Result<()> {
     let (blocks, mine) = (root_blocks(send, root, comm)?, own_block(recv, root, comm)?);
+    try_board!(form, scatter(comm, blocks, mine.as_ref(), root));
     run(form, comm, None, |schedule| operations::scatter(schedule, comm, blocks, mine, root))
 }
 
@@ -108,6 +112,7 @@ pub fn allgather(
 ) -> Result<()> {
     let mine = given_block(send, comm)?;
     let blocks = even(address, count, datatype, comm.targets().size())?;
+    try_board!(form, allgather(comm, mine.as_ref(), blocks));
     run(form, comm, None, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
@@ -120,6 +125,7 @@ pub fn allgatherv(
 ) -> Result<()> {
     let mine = given_block(send, comm)?;
     let blocks = varied(address, counts, displacements, datatype)?;
+    try_board!(form, allgather(comm, mine.as_ref(), blocks));
     run(form, comm, None, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
@@ -134,6 +140,7 @@ pub fn alltoall(
     let stays = in_place(address, !comm.is_inter())?;
     let send = if stays { None } else { Some(even(address, count, significant(datatype)?, ranks)?) };
     let recv = even(recv.0, recv.1, recv.2, ranks)?;
+    try_board!(form, alltoall(comm, send, recv));
     run(form, comm, None, |schedule| operations::alltoall(schedule, comm, send, recv))
 }
 

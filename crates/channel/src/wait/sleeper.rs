@@ -94,6 +94,10 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         }
     }
 
+    fn may_spin(&self) -> bool {
+        self.patience.spins > 0
+    }
+
     fn ring_self(&self) {
         self.bell.as_ref().notify(true);
     }

@@ -105,6 +105,10 @@ pub struct Table {
     pub alltoall_narrow_window: usize,
     /// Largest total operand for the halving reduce-scatter.
     pub reduce_scatter_halving_max: usize,
+    /// Largest record of a short collective over a board, for up to [`Table::FEW`] ranks.
+    pub short_few_max: usize,
+    /// As above, for more ranks.
+    pub short_many_max: usize,
 }
 
 /// The table in use.
@@ -123,9 +127,20 @@ pub static TABLE: Table = Table {
     alltoall_wide_window: 32,
     alltoall_narrow_window: 2,
     reduce_scatter_halving_max: 64 << 10,
+    short_few_max: 8 << 10,
+    short_many_max: 2 << 10,
 };
 
 impl Table {
+    /// How many ranks are few.
+    pub const FEW: usize = 16;
+
+    /// Largest record of a short collective over a board.
+    #[inline]
+    pub fn short_bytes_max(&self, ranks: usize) -> usize {
+        if ranks <= Self::FEW { self.short_few_max } else { self.short_many_max }
+    }
+
     /// For a message of `bytes`.
     #[inline]
     pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {

@@ -286,7 +286,7 @@ impl Drop for Collective {
 }
 
 /// Copies packed bytes; what does not fit is an error, as for a message.
-fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
+pub(crate) fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
     let len = from.len().min(to.len());
     match (from.region(), to.region()) {
         (Some(from), Some(to)) => to.part(0, len).copy_from(from.part(0, len)),
@@ -313,7 +313,7 @@ fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
 fn too_long(sent: usize, room: usize) -> Error {
     Error::new(
         MPI_ERR_TRUNCATE,
-        "a rank's contribution to itself in a collective was longer than its receive buffer and was cut",
+        "a contribution to a collective was longer than its receive buffer and was cut",
         format!("{sent} bytes were sent, the receive has room for {room}"),
         "the receive count or datatype is smaller than the send count or datatype",
         "give counts and datatypes of the same total size on both sides",

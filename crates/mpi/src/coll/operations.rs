@@ -35,7 +35,7 @@ pub struct Operands<'a> {
 
 impl<'a> Operands<'a> {
     /// Where this rank's operand is.
-    fn input(&self) -> Elements<'a> {
+    pub(crate) fn input(&self) -> Elements<'a> {
         self.send.or(self.recv).expect("a rank has an operand")
     }
 
@@ -44,7 +44,7 @@ impl<'a> Operands<'a> {
         self.recv.expect("a receive buffer is significant on every rank")
     }
 
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.input().bytes(self.count)
     }
 

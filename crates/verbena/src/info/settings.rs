@@ -37,6 +37,11 @@ const SETTINGS: &[Setting] = &[
         help: "0 leaves out the channel cma (process_vm_readv and process_vm_writev)",
     },
     Setting {
+        name: "VERBENA_BOARDS",
+        default: "1",
+        help: "0 makes collectives between processes of one node go by messages; what rank 0 of a communicator has counts",
+    },
+    Setting {
         name: "VERBENA_SHM_RING_BYTES",
         default: "by the number of ranks on the node",
         help: "bytes of each ring in shared memory; what the lowest rank of a node has counts for all of it",

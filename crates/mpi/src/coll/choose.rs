@@ -32,6 +32,10 @@ pub enum Allreduce {
     HalvingDoubling,
     /// [`super::algorithms::allreduce::ring`]
     Ring,
+    /// [`super::algorithms::over_board::exchange`] in pieces of so many bytes.
+    BoardExchange(usize),
+    /// [`super::algorithms::over_board::reduce_and_gather`] in pieces of so many bytes.
+    BoardParts(usize),
 }
 
 /// How to gather at or scatter from one rank.
@@ -109,6 +113,10 @@ pub struct Table {
     pub short_few_max: usize,
     /// As above, for more ranks.
     pub short_many_max: usize,
+    /// Bytes of the pieces in which two ranks exchange long vectors over a board.
+    pub board_exchange_piece: usize,
+    /// Bytes of the pieces of a long vector of which each rank reduces a part over a board.
+    pub board_parts_piece: usize,
 }
 
 /// The table in use.
@@ -129,6 +137,8 @@ pub static TABLE: Table = Table {
     reduce_scatter_halving_max: 64 << 10,
     short_few_max: 8 << 10,
     short_many_max: 2 << 10,
+    board_exchange_piece: 16 << 10,
+    board_parts_piece: 64 << 10,
 };
 
 impl Table {
@@ -167,6 +177,15 @@ impl Table {
             }
             _ if ranks.is_power_of_two() || bytes <= self.allreduce_halving_max => Allreduce::HalvingDoubling,
             _ => Allreduce::Ring,
+        }
+    }
+
+    /// For a vector that does not go in one record of the board that the ranks have.
+    #[inline]
+    pub fn allreduce_over_board(&self, ranks: usize) -> Allreduce {
+        match ranks {
+            2 => Allreduce::BoardExchange(self.board_exchange_piece),
+            _ => Allreduce::BoardParts(self.board_parts_piece),
         }
     }
 

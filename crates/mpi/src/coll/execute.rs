@@ -187,12 +187,15 @@ impl Collective {
         while let Some(step) = self.schedule.steps().get(self.next) {
             match step {
                 Step::Send { .. } | Step::Receive { .. } => self.begin(engine),
-                Step::Copy { .. } | Step::Combine { .. } => return Pause::Local,
+                Step::Copy { .. } | Step::Combine { .. } | Step::Post => return Pause::Local,
+                Step::Expect { rank, posts } if !self.schedule.has_posted(*rank, *posts) => {
+                    return Pause::Waiting;
+                }
                 Step::Fence if !self.is_idle() => return Pause::Waiting,
                 Step::Await(awaited) if self.under_way.iter().any(|u| u.step == *awaited) => {
                     return Pause::Waiting;
                 }
-                Step::Fence | Step::Await(_) => self.next += 1,
+                Step::Fence | Step::Await(_) | Step::Expect { .. } => self.next += 1,
             }
         }
         if self.is_idle() { Pause::Ended } else { Pause::Waiting }
@@ -267,6 +270,11 @@ impl Collective {
                     let reduction = reduction.expect("a reduction's schedule runs with its operation");
                     reduction.combine(*left, *right, *out, *count)
                 }
+                Step::Post => {
+                    self.schedule.make_post();
+                    Ok(())
+                }
+                Step::Expect { rank, posts } if self.schedule.has_posted(*rank, *posts) => Ok(()),
                 _ => break,
             };
             if let Err(error) = outcome {

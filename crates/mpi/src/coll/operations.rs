@@ -9,7 +9,7 @@ use super::algorithms::reduce_scatter::Division;
 use super::algorithms::{
     allgather as gathering_all, allreduce as reducing_all, alltoall as exchanging, barrier as meeting,
 };
-use super::algorithms::{bcast as broadcasting, gather as gathering, reduce as reducing};
+use super::algorithms::{bcast as broadcasting, gather as gathering, over_board, reduce as reducing};
 use super::algorithms::{reduce_scatter as reducing_parts, scan as scanning, scatter as scattering};
 use super::blocks::Blocks;
 use super::choose::{Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, TABLE};
@@ -40,7 +40,7 @@ impl<'a> Operands<'a> {
     }
 
     /// Where the result goes, on a rank that has one.
-    fn output(&self) -> Elements<'a> {
+    pub(crate) fn output(&self) -> Elements<'a> {
         self.recv.expect("a receive buffer is significant on every rank")
     }
 
@@ -213,7 +213,13 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
         return operands.copy_alone(plan);
     }
     let (send, recv) = (operands.input(), operands.output());
-    match TABLE.allreduce(plan.size(), count, operands.bytes(), commutative) {
+    let chosen = match plan.has_board() && over_board::takes(send) {
+        true => TABLE.allreduce_over_board(plan.size()),
+        false => TABLE.allreduce(plan.size(), count, operands.bytes(), commutative),
+    };
+    match chosen {
+        Allreduce::BoardExchange(piece) => over_board::exchange(plan, send, recv, count, piece),
+        Allreduce::BoardParts(piece) => over_board::reduce_and_gather(plan, operands, piece),
         Allreduce::RecursiveDoubling => reducing_all::recursive_doubling(plan, send, recv, count),
         Allreduce::HalvingDoubling => reducing_all::halving_doubling(plan, send, recv, count),
         Allreduce::Ring => reducing_all::ring(plan, send, recv, count),

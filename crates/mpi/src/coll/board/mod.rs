@@ -17,3 +17,4 @@ mod seat;
 pub mod short;
 
 pub(crate) use seat::Seat;
+pub use seat::SharedBoard;

@@ -116,6 +116,12 @@ impl Shm {
         }
     }
 
+    /// Whether no ring has anything.
+    #[inline(always)]
+    pub(crate) fn is_silent(&self) -> bool {
+        self.inbox.is_silent() && self.faults.is_empty()
+    }
+
     /// As [`Channel::poll`], for a sink whose type is known.
     #[inline]
     pub(crate) fn poll_into<S: Sink + ?Sized>(&mut self, sink: &mut S) -> usize {

@@ -199,30 +199,35 @@ impl Process {
     /// [`Process::finish_known`] tells.
     #[inline(always)]
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        // The guard must be gone before anything else is asked of the engine.
         let found = self.engine_alone(alone).take_plain(request);
         match found {
             Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
-            Plain::Pending => self.wait_plain(request),
+            Plain::Pending => self.wait_plain(alone, request),
             Plain::Unusual => None,
         }
     }
 
     #[inline(never)]
-    fn wait_plain(&self, request: RequestId) -> Option<(i32, i32, u64)> {
-        let (moved, mut found) = self.look(|engine| (engine.progress(), engine.take_plain(request)));
-        if moved {
-            self.wake_other_threads();
-        }
-        if matches!(found, Plain::Pending) {
-            found = self.wait(|process| match process.look(|engine| engine.take_plain(request)) {
-                Plain::Pending => None,
-                other => Some(other),
-            });
-        }
+    fn wait_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        let mut engine = self.engine_alone(alone);
+        engine.progress();
+        let found = engine.take_plain(request);
+        drop(engine);
         match found {
             Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
-            Plain::Unusual | Plain::Pending => None,
+            Plain::Pending => self.wait_longer(request),
+            Plain::Unusual => None,
         }
+    }
+
+    #[inline(never)]
+    fn wait_longer(&self, request: RequestId) -> Option<(i32, i32, u64)> {
+        self.wait(|process| match process.look(|engine| engine.take_plain(request)) {
+            Plain::Ended { source, tag, bytes } => Some(Some((source, tag, bytes))),
+            Plain::Unusual => Some(None),
+            Plain::Pending => None,
+        })
     }
 
     /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.

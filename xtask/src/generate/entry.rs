@@ -18,7 +18,7 @@ pub fn write_module(table: &Table) -> String {
          #![allow(clippy::wildcard_imports, clippy::unnecessary_cast)]\n\n",
     );
     let mut modules: Vec<&str> = table.families.iter().map(|f| f.name.as_str()).collect();
-    modules.push("types");
+    modules.extend(["entries", "types"]);
     modules.sort_unstable();
     for module in modules {
         writeln!(text, "pub mod {module};").expect("writing to a string");

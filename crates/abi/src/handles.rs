@@ -222,22 +222,14 @@ pub static COMMS: Registry<Comm, { mpi::MPI_COMM_NULL }, 3> =
 pub static GROUPS: Registry<Group, { mpi::MPI_GROUP_NULL }, 2> =
     Registry::new(Kind::Group, "group", mpi::MPI_ERR_GROUP, crate::predefined::group);
 /// Datatypes.
-pub static DATATYPES: Registry<Datatype, { mpi::MPI_DATATYPE_NULL }, 256> = Registry::new(
-    Kind::Datatype,
-    "datatype",
-    mpi::MPI_ERR_TYPE,
-    crate::predefined::datatype,
-);
+pub static DATATYPES: Registry<Datatype, { mpi::MPI_DATATYPE_NULL }, 256> =
+    Registry::new(Kind::Datatype, "datatype", mpi::MPI_ERR_TYPE, crate::predefined::datatype);
 /// Reduction operations.
 pub static OPS: Registry<Op, { mpi::MPI_OP_NULL }, 32> =
     Registry::new(Kind::Op, "operation", mpi::MPI_ERR_OP, crate::predefined::op);
 /// Error handlers.
-pub static ERRHANDLERS: Registry<Errhandler, { mpi::MPI_ERRHANDLER_NULL }, 4> = Registry::new(
-    Kind::Errhandler,
-    "error handler",
-    mpi::MPI_ERR_ERRHANDLER,
-    crate::predefined::errhandler,
-);
+pub static ERRHANDLERS: Registry<Errhandler, { mpi::MPI_ERRHANDLER_NULL }, 4> =
+    Registry::new(Kind::Errhandler, "error handler", mpi::MPI_ERR_ERRHANDLER, crate::predefined::errhandler);
 /// Info objects.
 pub static INFOS: Registry<Info, { mpi::MPI_INFO_NULL }, 2> =
     Registry::new(Kind::Info, "info object", mpi::MPI_ERR_INFO, crate::predefined::info);

@@ -172,8 +172,7 @@ impl<T> Table<T> {
 
     fn slot_or_grow(&self, index: u32) -> &Slot<T> {
         let (chunk, offset) = locate(index);
-        let slots =
-            self.chunks[chunk].get_or_init(|| slots_of(chunk).map(Slot::new).collect());
+        let slots = self.chunks[chunk].get_or_init(|| slots_of(chunk).map(Slot::new).collect());
         &slots[offset]
     }
 

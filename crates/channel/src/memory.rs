@@ -156,7 +156,8 @@ unsafe fn copy_short(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: every access lies within `len` bytes by the comparison around it; all are read before any is written.
     unsafe {
         if len > 16 {
-            let (first, second, last) = (word::<u64>(from, 0), word::<u64>(from, 8), word::<u64>(from, len - 8));
+            let (first, second, last) =
+                (word::<u64>(from, 0), word::<u64>(from, 8), word::<u64>(from, len - 8));
             to.cast::<u64>().write_unaligned(first);
             to.add(8).cast::<u64>().write_unaligned(second);
             to.add(len - 8).cast::<u64>().write_unaligned(last);

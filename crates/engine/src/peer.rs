@@ -169,11 +169,7 @@ impl Peers {
 
 /// Chooses the channels for `peer` by what they can do: packets over the quickest that moves packets,
 /// memory over the quickest that moves memory. `None` if no channel takes packets to it.
-pub(crate) fn choose_route(
-    channels: &mut [Wire],
-    peer: Peer,
-    eager_bytes_max: usize,
-) -> Option<Route> {
+pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: usize) -> Option<Route> {
     let reaches: Vec<(usize, Reach)> =
         channels.iter_mut().enumerate().filter_map(|(i, c)| Some((i, c.reach(peer)?))).collect();
     // `min_by_key` takes the first of equals, which keeps the order of preference.

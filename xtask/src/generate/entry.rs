@@ -171,8 +171,10 @@ fn valued(function: &Function, name: &str, signature: &str, module: &str, kind: 
 
 /// Whose error handler gets an error: that of the first parameter that can have one.
 fn owner(function: &Function) -> String {
-    if function.owner.is_some() {
-        return "Owner::File(mpi::MPI_FILE_NULL)".into();
+    match function.owner.as_deref() {
+        Some("errhandler") => return "Owner::Handler(errhandler)".into(),
+        Some(_) => return "Owner::File(mpi::MPI_FILE_NULL)".into(),
+        None => {}
     }
     for parameter in &function.parameters {
         let variant = match parameter.kind.base.as_str() {

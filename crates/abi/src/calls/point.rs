@@ -4,7 +4,9 @@ use crate::args::{self, Address, InOut, Out, OutFlag, StatusOut};
 use crate::generated::types::{MPI_Message, MPI_Request};
 use crate::handles::{Kind, decode, encode};
 use crate::process;
-use crate::requests::{SENT_HANDLE, handle_of_object, handle_of_receive, sent, start_receive, start_send, status_of};
+use crate::requests::{
+    SENT_HANDLE, handle_of_object, handle_of_receive, sent, start_receive, start_send, status_of,
+};
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;

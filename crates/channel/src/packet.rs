@@ -101,6 +101,19 @@ impl Header {
         [kind | u64::from(self.sequence) << 32, self.context, ends, self.length].map(u64::to_le)
     }
 
+    /// The header with these words, which [`Header::words`] gave.
+    ///
+    /// # Panics
+    /// If it did not.
+    #[inline]
+    pub fn of_words(words: [u64; 4]) -> Header {
+        let mut bytes = [0; HEADER_BYTES];
+        for (part, word) in bytes.chunks_exact_mut(8).zip(words) {
+            part.copy_from_slice(&word.to_ne_bytes());
+        }
+        Header::parse(&bytes).expect("the words of a header")
+    }
+
     /// The encoded form.
     #[inline]
     pub fn emit(&self) -> [u8; HEADER_BYTES] {
@@ -146,6 +159,7 @@ mod tests {
             length: 1 << 40,
         };
         assert_eq!(Header::parse(&header.emit()), Some(header));
+        assert_eq!(Header::of_words(header.words()), header);
     }
 
     #[test]

@@ -60,12 +60,8 @@ pub(crate) struct Work {
 impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.outboxes.is_empty()
-            && self.begin.is_empty()
-            && self.pull.is_empty()
-            && self.push.is_empty()
-            && self.conceal.is_empty()
-            && self.gaps.is_empty()
+        let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
+        waiting | self.conceal.len() | self.gaps.len() == 0
     }
 }
 

@@ -4,6 +4,7 @@ use super::bell::Bell;
 use super::cores::Load;
 use super::{Step, Waiter};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How many idle rounds pass before the next, deeper way of waiting.
@@ -42,6 +43,12 @@ impl Patience {
 }
 
 impl Patience {
+    /// Whether this idle round yields the core (if it does not sleep).
+    #[inline]
+    fn yields_at(&self, round: u32) -> bool {
+        round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
+    }
+
     /// Yields the core where nobody may spin; else does nothing and returns false.
     #[inline]
     pub(super) fn step_aside(&self) -> bool {
@@ -56,11 +63,13 @@ impl Patience {
 /// One idle round of spinning or yielding; `None` when it is time to sleep.
 #[inline]
 pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
-    let Some(round) = round.checked_sub(patience.spins) else { return Some(Step::Again) };
-    if round >= patience.yields {
+    if round < patience.spins {
+        return Some(Step::Again);
+    }
+    if round - patience.spins >= patience.yields {
         return None;
     }
-    if round.is_multiple_of(patience.yield_every) {
+    if patience.yields_at(round) {
         std::thread::yield_now();
     } else {
         std::hint::spin_loop();
@@ -78,12 +87,47 @@ pub(crate) struct Sleeper<B> {
     patience: Patience,
     /// Threads of this process between arming and waking: the last one takes the bell's word down.
     armed: Mutex<u32>,
+    company: Company,
+}
+
+/// Notices that this process shares its core with the one that it waits for, though there would be a core for each.
+///
+/// Then wait after wait ends when the core was yielded, and each message costs two switches of the core (two
+/// microseconds, measured, against two tenths). The scheduler may leave it so for seconds, since neither process is ever
+/// away for long. But it gives a process that is *woken* a core of its own if one is idle: so one real sleep ends it.
+#[derive(Debug, Default)]
+struct Company {
+    /// The last idle round yielded the core.
+    yielded: AtomicBool,
+    /// How many waits in a row ended so.
+    waits: AtomicU32,
+}
+
+/// So many waits in a row do not end with a yield by chance.
+const COMPANY_WAITS: u32 = 32;
+
+impl Company {
+    /// Notes an idle round; true if it had better be a sleep.
+    #[inline]
+    fn is_met(&self, round: u32, yields: bool) -> bool {
+        let after_yield = self.yielded.load(Relaxed);
+        self.yielded.store(yields, Relaxed);
+        if round == 0 {
+            let waits = if after_yield { self.waits.load(Relaxed) + 1 } else { 0 };
+            self.waits.store(waits, Relaxed);
+        }
+        let met = yields && self.waits.load(Relaxed) >= COMPANY_WAITS;
+        if met {
+            self.waits.store(0, Relaxed);
+        }
+        met
+    }
 }
 
 impl<B: AsRef<Bell>> Sleeper<B> {
     /// The waiter of the process that owns `bell`.
     pub(crate) fn new(bell: B, patience: Patience) -> Sleeper<B> {
-        Sleeper { bell, patience, armed: Mutex::new(0) }
+        Sleeper { bell, patience, armed: Mutex::new(0), company: Company::default() }
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -93,7 +137,9 @@ impl<B: AsRef<Bell>> Sleeper<B> {
 
 impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
-        if let Some(step) = pass_time(self.patience, round) {
+        let in_company =
+            self.patience.spins > 0 && self.company.is_met(round, self.patience.yields_at(round));
+        if !in_company && let Some(step) = pass_time(self.patience, round) {
             return step;
         }
         *self.armed() += 1;
@@ -153,6 +199,31 @@ mod tests {
         let steps: Vec<Step> = (0..8).map(|round| sleeper.idle(round)).collect();
         assert_eq!(steps[..7], [Step::Again; 7]);
         assert_eq!((steps[7], sleeper.idle(u32::MAX)), (Step::Armed, Step::Armed));
+    }
+
+    /// A wait that ends in this round.
+    fn wait_until(sleeper: &Sleeper<Own>, round: u32) -> Step {
+        (0..=round).map(|round| sleeper.idle(round)).last().expect("at least one round")
+    }
+
+    #[test]
+    fn waits_that_keep_ending_with_a_yield_lead_to_a_sleep() {
+        let sleeper = sleeper();
+        for _ in 0..COMPANY_WAITS {
+            assert_eq!(wait_until(&sleeper, 3), Step::Again);
+        }
+        assert_eq!((wait_until(&sleeper, 2), sleeper.idle(3)), (Step::Again, Step::Armed));
+        sleeper.disarm();
+        assert_eq!(wait_until(&sleeper, 3), Step::Again);
+    }
+
+    #[test]
+    fn a_wait_that_ends_while_spinning_shows_a_core_of_its_own() {
+        let sleeper = sleeper();
+        for wait in 0..4 * COMPANY_WAITS {
+            let round = if wait % COMPANY_WAITS == 0 { 2 } else { 3 };
+            assert_eq!(wait_until(&sleeper, round), Step::Again, "wait {wait}");
+        }
     }
 
     #[test]

@@ -4,7 +4,11 @@ use super::bell::Bell;
 use super::cores::Load;
 use super::{Step, Waiter};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Yields of all ranks that share a core, before they sleep.
+const YIELDS_SHARED: f64 = 200.0;
 
 /// How many idle rounds pass before the next, deeper way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +27,14 @@ impl Patience {
     /// pure spinning would cost a whole spin for each message (35 microseconds, measured).
     ///
     /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
-    /// yield to a rank that has work costs a microsecond, a sleep and a wake several.
+    /// yield to a rank that has work costs a microsecond, a sleep and a wake several. The more ranks share a core, the more
+    /// of them run at each yield: fewer yields are enough, and ranks that only yield to each other must soon sleep.
     ///
     /// Each number counts as it is set by `VERBENA_WAIT_...`, if it is.
     pub(crate) fn for_load(load: &Load) -> Patience {
         let found = if load.oversubscribed() {
-            Patience { spins: 0, yields: 200, yield_every: 1 }
+            let yields = YIELDS_SHARED / load.ranks_per_core();
+            Patience { spins: 0, yields: (yields as u32).max(Learnt::YIELDS_MIN), yield_every: 1 }
         } else {
             Patience { spins: 100, yields: 60_000, yield_every: 32 }
         };
@@ -71,11 +77,32 @@ pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
 /// The longest sleep, so that nothing that rings no bell (a signal handler, another channel) waits longer.
 pub(crate) const SLEEP_MAX: Duration = Duration::from_millis(100);
 
+/// How many times a rank without a core of its own yields before it sleeps, learnt from its sleeps.
+///
+/// Where ranks talk all the time a yield gets the answer at a third of what a sleep and a wake cost, and a few yields
+/// are enough: each lets all the others run. Where they wait for long, their yields only take time from those that work.
+#[derive(Debug)]
+struct Learnt(AtomicU32);
+
+impl Learnt {
+    const YIELDS_MIN: u32 = 4;
+    /// A sleep from this length on was a long one: the wake that ended it does not matter.
+    const LONG: Duration = Duration::from_micros(500);
+
+    /// The limit after a sleep of this length, given the most that it may be.
+    fn after(&self, slept: Duration, max: u32) {
+        let now = self.0.load(Relaxed);
+        let next = if slept < Self::LONG { now.saturating_mul(2) } else { now / 2 };
+        self.0.store(next.clamp(Self::YIELDS_MIN.min(max), max), Relaxed);
+    }
+}
+
 /// Waits at the doorbell `B`.
 #[derive(Debug)]
 pub(crate) struct Sleeper<B> {
     bell: B,
     patience: Patience,
+    yields: Learnt,
     /// Threads of this process between arming and waking: the last one takes the bell's word down.
     armed: Mutex<u32>,
 }
@@ -83,7 +110,7 @@ pub(crate) struct Sleeper<B> {
 impl<B: AsRef<Bell>> Sleeper<B> {
     /// The waiter of the process that owns `bell`.
     pub(crate) fn new(bell: B, patience: Patience) -> Sleeper<B> {
-        Sleeper { bell, patience, armed: Mutex::new(0) }
+        Sleeper { bell, patience, yields: Learnt(AtomicU32::new(patience.yields)), armed: Mutex::new(0) }
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -93,7 +120,8 @@ impl<B: AsRef<Bell>> Sleeper<B> {
 
 impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
-        if let Some(step) = pass_time(self.patience, round) {
+        let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
+        if let Some(step) = pass_time(patience, round) {
             return step;
         }
         *self.armed() += 1;
@@ -102,7 +130,12 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     }
 
     fn sleep(&self) {
+        let start = Instant::now();
         self.bell.as_ref().wait(SLEEP_MAX);
+        // With a core each a rank has yielded for milliseconds already: nothing to learn.
+        if self.patience.spins == 0 {
+            self.yields.after(start.elapsed(), self.patience.yields);
+        }
         self.disarm();
     }
 
@@ -127,8 +160,7 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU32, Ordering::*};
-    use std::time::Instant;
+    use std::sync::atomic::Ordering::SeqCst;
 
     #[derive(Default)]
     struct Own(Bell);
@@ -158,6 +190,15 @@ mod tests {
         assert!(Patience::for_load(&load).step_aside());
         let with_cores = Patience::for_load(&Load { cores: 4, ..load });
         assert!(with_cores.spins > 0 && !with_cores.step_aside());
+    }
+
+    #[test]
+    fn long_sleeps_teach_to_sleep_sooner_and_short_ones_to_yield_again() {
+        let (yields, max) = (Learnt(AtomicU32::new(200)), 200);
+        (0..20).for_each(|_| yields.after(Duration::from_millis(1), max));
+        assert_eq!(yields.0.load(Relaxed), Learnt::YIELDS_MIN);
+        (0..20).for_each(|_| yields.after(Duration::from_micros(100), max));
+        assert_eq!(yields.0.load(Relaxed), max);
     }
 
     #[test]

@@ -54,7 +54,7 @@ settings! {
     /// rounds of pure spinning before a wait begins to yield
     WAIT_SPINS: Automatic("100 with a core for each rank of the node, else 0", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// rounds of yielding before a wait sleeps
-    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else 200", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
+    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else at most 200 by the ranks for a core", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// of the rounds of yielding, every how many-th gives up the core; the others only pause it
     WAIT_YIELD_EVERY: Automatic("32 with a core for each rank of the node, else 1", 1..=1_000_000_000), Wait, Rounds, Process, Start, "";
 

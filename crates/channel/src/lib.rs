@@ -8,6 +8,7 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
+pub mod board;
 pub mod cma;
 pub mod copy;
 pub mod elements;
@@ -190,6 +191,11 @@ pub trait Channel: Send {
 
     /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
     fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
+        None
+    }
+
+    /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
+    fn boards(&self) -> Option<Arc<dyn board::Boards>> {
         None
     }
 

@@ -7,6 +7,7 @@
 //!
 //! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`crate::wait`]).
 
+mod boards;
 mod card;
 mod connect;
 mod control;
@@ -21,10 +22,12 @@ mod segment;
 
 pub use connect::open;
 
+use crate::board::Boards;
 use crate::packet::Header;
 use crate::wait::sleeper::{Patience, Sleeper};
 use crate::wait::{Load, Waiter, bell};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
 pub use outgoing::Lane;
@@ -190,6 +193,11 @@ impl Channel for Shm {
 
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {
         Some(self.waiter.clone())
+    }
+
+    fn boards(&self) -> Option<Arc<dyn Boards>> {
+        let (control, peers) = (self.control.clone(), self.peers.clone());
+        Some(Arc::new(NodeBoards { control, peers, fence_always: self.fence_always }))
     }
 
     fn findings(&self) -> Vec<String> {

@@ -26,7 +26,8 @@ impl MappedRing {
     pub(crate) fn at(control: &Control, offset: usize, log2: u32) -> Option<MappedRing> {
         let sound = (RING_LOG2_MIN..=control.measures().ring_log2).contains(&log2)
             && offset.is_multiple_of(PAGE_BYTES)
-            && offset >= control.measures().control_bytes();
+            && offset >= control.measures().control_bytes()
+            && offset.checked_add(RING_EXTRA_BYTES + (1 << log2))? <= control.measures().boards_at();
         let at = control.segment().at(offset, RING_EXTRA_BYTES + (1 << log2)).filter(|_| sound)?.as_ptr();
         let lines = at.wrapping_add(RING_EXTRA_BYTES);
         Some(MappedRing { lines, consumed: at.cast(), count: (1 << log2) / LINE_BYTES as u64 })

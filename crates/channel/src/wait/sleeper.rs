@@ -119,6 +119,10 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         self.patience.step_aside()
     }
 
+    fn may_spin(&self) -> bool {
+        self.patience.spins > 0
+    }
+
     fn ring_self(&self) {
         self.bell.as_ref().notify(true);
     }

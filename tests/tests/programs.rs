@@ -76,6 +76,12 @@ fn sessions() {
 }
 
 #[test]
+fn tool_interface() {
+    passes("tool", &[1, 2, 3]);
+    passes("tool_values", &[1, 2, 3, 4, 7]);
+}
+
+#[test]
 fn sixty_four_ranks_on_few_cores_do_not_crawl() {
     let program = program("collectives");
     let ended = job(64, &program).arg("20").run().ok();

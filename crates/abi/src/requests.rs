@@ -10,6 +10,7 @@ use crate::report::{Failed, Owner};
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
+use verbena_channel::lock::Alone;
 use verbena_engine::{Failure, Receive, RequestId, Send};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::failure_error;
@@ -173,9 +174,10 @@ pub fn finish_into(
         store(Some(Status::EMPTY));
         return Ok(());
     }
-    if let Some(place) = decode(Kind::EngineReceive, *handle)
+    if let Some(alone) = Alone::now()
+        && let Some(place) = decode(Kind::EngineReceive, *handle)
         && let Some((source, tag, bytes)) =
-            process.finish_plain(RequestId { index: place.index, generation: place.generation })
+            process.finish_plain(alone, RequestId { index: place.index, generation: place.generation })
     {
         *handle = mpi::MPI_REQUEST_NULL;
         store(Some(Status::new(source, tag, bytes, false)));

@@ -8,6 +8,7 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
+pub mod board;
 pub mod cma;
 pub mod copy;
 pub mod elements;
@@ -144,6 +145,12 @@ pub trait Channel: Send {
     /// Sends one packet. On `Full` nothing happened.
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
 
+    /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
+    /// then go through it and no longer through [`Channel::send`].
+    fn lend(&mut self, _peer: Peer) -> Option<shm::Lane> {
+        None
+    }
+
     /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns how
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
@@ -184,6 +191,11 @@ pub trait Channel: Send {
 
     /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
     fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
+        None
+    }
+
+    /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
+    fn boards(&self) -> Option<Arc<dyn board::Boards>> {
         None
     }
 

@@ -100,7 +100,7 @@ impl Region {
     ///
     /// # Safety
     /// `out` leads to that many writable bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn read_short(&self, out: *mut u8) {
         // SAFETY: this region is valid by its creator's promise, `out` by the caller's.
         unsafe { copy_short(self.address, out, self.len) }

@@ -94,11 +94,24 @@ impl Header {
     }
 
     /// The encoded form as four words in memory order.
-    #[inline]
+    #[inline(always)]
     pub fn words(&self) -> [u64; 4] {
         let kind = self.kind as u64 | u64::from(self.flags) << 8 | u64::from(self.credits) << 16;
         let ends = u64::from(self.source as u32) | u64::from(self.tag as u32) << 32;
         [kind | u64::from(self.sequence) << 32, self.context, ends, self.length].map(u64::to_le)
+    }
+
+    /// The header with these words, which [`Header::words`] gave.
+    ///
+    /// # Panics
+    /// If it did not.
+    #[inline]
+    pub fn of_words(words: [u64; 4]) -> Header {
+        let mut bytes = [0; HEADER_BYTES];
+        for (part, word) in bytes.chunks_exact_mut(8).zip(words) {
+            part.copy_from_slice(&word.to_ne_bytes());
+        }
+        Header::parse(&bytes).expect("the words of a header")
     }
 
     /// The encoded form.
@@ -146,6 +159,7 @@ mod tests {
             length: 1 << 40,
         };
         assert_eq!(Header::parse(&header.emit()), Some(header));
+        assert_eq!(Header::of_words(header.words()), header);
     }
 
     #[test]

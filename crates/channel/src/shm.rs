@@ -7,6 +7,7 @@
 //!
 //! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`crate::wait`]).
 
+mod boards;
 mod card;
 mod connect;
 mod control;
@@ -21,14 +22,15 @@ mod segment;
 
 pub use connect::open;
 
-use crate::memory::Region;
+use crate::board::Boards;
 use crate::packet::Header;
 use crate::wait::sleeper::{Patience, Sleeper};
 use crate::wait::{Load, Waiter, bell};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
-use outgoing::Outgoing;
+pub use outgoing::Lane;
 use std::sync::Arc;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
@@ -62,7 +64,9 @@ enum Link {
     None,
     /// On this node; no packet was sent yet.
     Idle(u32),
-    Open(Outgoing),
+    Open(Lane),
+    /// Open, and the engine has the end.
+    Lent,
     Broken(Box<Fault>),
 }
 
@@ -90,12 +94,17 @@ impl Shm {
         let Some(&Link::Idle(to)) = self.links.get(peer as usize) else {
             return Err(SendError::Broken(self.why_not(peer)));
         };
-        let made = Outgoing::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
+        self.open(peer, to);
+        self.send(peer, header, payload)
+    }
+
+    /// Makes the ring to a peer; afterwards its link is open or broken.
+    fn open(&mut self, peer: Peer, to: u32) {
+        let made = Lane::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
         self.links[peer as usize] = match made {
-            Ok(outgoing) => Link::Open(outgoing),
+            Ok(lane) => Link::Open(lane),
             Err(e) => Link::Broken(Box::new(outgoing::no_ring(&self.control, peer, &e))),
         };
-        self.send(peer, header, payload)
     }
 
     fn why_not(&self, peer: Peer) -> Fault {
@@ -110,15 +119,10 @@ impl Shm {
         }
     }
 
-    /// Sends a whole message that lies in one piece; false if that cannot be done now.
-    #[inline]
-    pub(crate) fn send_region(&mut self, peer: Peer, header: &Header, region: Region) -> bool {
-        match self.links.get_mut(peer as usize) {
-            Some(Link::Open(outgoing)) if region.len() <= self.packet_bytes_max => {
-                outgoing.send_region(header, region)
-            }
-            _ => self.send(peer, header, Payload::Bytes(region.bytes())).is_ok(),
-        }
+    /// Whether no ring has anything.
+    #[inline(always)]
+    pub(crate) fn is_silent(&self) -> bool {
+        self.inbox.is_silent() && self.faults.is_empty()
     }
 
     /// As [`Channel::poll`], for a sink whose type is known.
@@ -151,7 +155,7 @@ impl Channel for Shm {
     fn reach(&mut self, peer: Peer) -> Option<Reach> {
         match self.links.get(peer as usize)? {
             Link::None | Link::Broken(_) => None,
-            Link::Idle(_) | Link::Open(_) => Some(Reach {
+            Link::Idle(_) | Link::Open(_) | Link::Lent => Some(Reach {
                 packet_bytes_max: self.packet_bytes_max,
                 eager_bytes_max: self.packet_bytes_max,
                 ordered: true,
@@ -167,7 +171,7 @@ impl Channel for Shm {
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         assert!(payload.len() <= self.packet_bytes_max, "a packet of {} bytes", payload.len());
         match self.links.get_mut(peer as usize) {
-            Some(Link::Open(outgoing)) => outgoing.send(header, payload).then_some(()).ok_or(SendError::Full),
+            Some(Link::Open(lane)) => lane.send(header, payload).then_some(()).ok_or(SendError::Full),
             _ => self.send_first(peer, header, payload),
         }
     }
@@ -176,8 +180,24 @@ impl Channel for Shm {
         self.poll_into(sink)
     }
 
+    fn lend(&mut self, peer: Peer) -> Option<Lane> {
+        if let Some(&Link::Idle(to)) = self.links.get(peer as usize) {
+            self.open(peer, to);
+        }
+        let link = self.links.get_mut(peer as usize).filter(|link| matches!(link, Link::Open(_)))?;
+        match std::mem::replace(link, Link::Lent) {
+            Link::Open(lane) => Some(lane),
+            _ => None,
+        }
+    }
+
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {
         Some(self.waiter.clone())
+    }
+
+    fn boards(&self) -> Option<Arc<dyn Boards>> {
+        let (control, peers) = (self.control.clone(), self.peers.clone());
+        Some(Arc::new(NodeBoards { control, peers, fence_always: self.fence_always }))
     }
 
     fn findings(&self) -> Vec<String> {

@@ -1,15 +1,13 @@
 //! An open channel as the engine holds it.
 //!
 //! Everything that a channel can do goes through the trait [`Channel`], and nobody above asks which one it is. But a
-//! small message takes little more time than calls through a table of functions do, so the two methods on its way,
-//! sending and polling, are called directly where the channel is known here, and the compiler can join them with the
-//! engine's own code.
+//! small message takes little more time than calls through a table of functions do, so polling, which is on its way, is
+//! called directly where the channel is known here, and the compiler can join it with the engine's own code. (The
+//! other method on its way, sending, goes through the end that a channel lends: [`Channel::lend`].)
 
 use crate::loopback::Loopback;
-use crate::memory::Region;
-use crate::packet::Header;
 use crate::shm::Shm;
-use crate::{Channel, Payload, Peer, SendError, Sink};
+use crate::{Channel, Sink};
 use std::ops::{Deref, DerefMut};
 
 /// An open channel.
@@ -25,22 +23,14 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// As [`Channel::send`].
-    #[inline]
-    pub fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+    /// Whether there is nothing to poll, as far as a glance tells.
+    #[inline(always)]
+    pub fn is_silent(&self) -> bool {
         match self {
-            Wire::Shm(shm) => shm.send(peer, header, payload),
-            _ => self.deref_mut().send(peer, header, payload),
-        }
-    }
-
-    /// Sends a whole message that lies in one piece, if the channel takes it now. `false` says that nothing
-    /// happened: [`Wire::send`] tells why.
-    #[inline]
-    pub fn send_region(&mut self, peer: Peer, header: &Header, region: Region) -> bool {
-        match self {
-            Wire::Shm(shm) => shm.send_region(peer, header, region),
-            _ => self.deref_mut().send(peer, header, Payload::Bytes(region.bytes())).is_ok(),
+            Wire::Shm(shm) => shm.is_silent(),
+            Wire::Loopback(loopback) => loopback.is_empty(),
+            Wire::Memory(_) => true,
+            Wire::Other(_) => false,
         }
     }
 
@@ -49,7 +39,6 @@ impl Wire {
     pub fn poll<S: Sink>(&mut self, sink: &mut S) -> usize {
         match self {
             Wire::Shm(shm) => shm.poll_into(sink),
-            Wire::Loopback(loopback) if loopback.is_empty() => 0,
             Wire::Loopback(loopback) => loopback.poll(sink),
             Wire::Other(channel) => channel.poll(sink),
             Wire::Memory(_) => 0,

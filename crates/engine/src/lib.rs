@@ -15,6 +15,7 @@ mod cancel;
 mod core;
 mod counters;
 mod describe;
+mod event;
 mod fault;
 mod lookup;
 mod matching;
@@ -33,6 +34,7 @@ mod wire;
 use arrival::Arrivals;
 use core::Core;
 pub use counters::{ChannelCounters, Counters};
+pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
 pub use message::*;
 use request::State;
@@ -57,9 +59,7 @@ impl Engine {
 
     /// As [`Engine::new`], over channels as [`verbena_channel::registry`] opens them.
     pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
-        // A piece of no bytes would never end.
-        let settings = Settings { claim_bytes: settings.claim_bytes.max(1), ..settings };
-        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings);
+        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         Engine { channels, core }
     }
 
@@ -79,19 +79,25 @@ impl Engine {
     }
 
     /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.
-    #[inline]
+    #[inline(always)]
     pub fn progress(&mut self) -> bool {
         let mut events = 0;
-        for (index, channel) in self.channels.iter_mut().enumerate() {
-            let mut sink = Arrivals { core: &mut self.core, channel: index, packets: 0, bytes: 0 };
-            let found = channel.poll(&mut sink);
-            if found > 0 {
-                events += found;
-                sink.count();
+        for index in 0..self.channels.len() {
+            if !self.channels[index].is_silent() {
+                events += self.poll(index);
             }
         }
         let moved = !self.core.work.is_empty() && self.work();
         events > 0 || moved
+    }
+
+    /// Takes in what a channel has.
+    #[inline(never)]
+    fn poll(&mut self, index: usize) -> usize {
+        let mut sink = Arrivals { core: &mut self.core, channel: index, packets: 0, bytes: 0 };
+        let events = self.channels[index].poll(&mut sink);
+        sink.count();
+        events
     }
 
     /// Whether the request is complete (without taking it).
@@ -174,6 +180,23 @@ impl Engine {
             matching_steps: core.posted.steps() + core.unexpected.steps(),
             ..core.counts.clone()
         }
+        .derived()
+    }
+
+    /// The highest marks of the unexpected messages, in messages and bytes; they begin anew from what is held
+    /// now.
+    pub fn take_peaks(&mut self) -> (usize, usize) {
+        let counts = &mut self.core.counts;
+        let peaks = (counts.unexpected_high, counts.unexpected_bytes_high);
+        (counts.unexpected_high, counts.unexpected_bytes_high) =
+            (self.core.unexpected.len(), counts.unexpected_bytes);
+        peaks
+    }
+
+    /// Takes other settings, for what begins from now on. Those that decide over the way to a peer count for
+    /// peers that were not met yet.
+    pub fn configure(&mut self, settings: Settings) {
+        self.core.settings = settings.sound();
     }
 
     /// A line of text for each operation that is not complete and each message that nobody asked for.

@@ -48,7 +48,7 @@ impl Engine {
     }
 
     /// As [`Engine::receive`], but a receive that completes at once keeps its completion under a request too.
-    #[inline]
+    #[inline(always)]
     pub fn receive_by_request(&mut self, receive: Receive) -> RequestId {
         if self.core.unexpected.is_empty() {
             return self.post_receive(receive).into();
@@ -56,6 +56,7 @@ impl Engine {
         self.receive_or_keep(receive)
     }
 
+    #[inline(never)]
     fn receive_or_keep(&mut self, receive: Receive) -> RequestId {
         let context = receive.context;
         match self.receive(receive) {
@@ -72,7 +73,7 @@ impl Engine {
     }
 
     /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`.
-    #[inline]
+    #[inline(always)]
     pub fn send_region_at_once(
         &mut self,
         peer: Peer,
@@ -85,7 +86,7 @@ impl Engine {
 
     /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of
     /// what may be in a completion, and its caller needs no code for it.
-    #[inline]
+    #[inline(always)]
     pub fn take_plain(&mut self, request: RequestId) -> Plain {
         let id = request.into();
         let Some(known) = self.core.requests.get(id) else { return Plain::Unusual };

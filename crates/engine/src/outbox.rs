@@ -30,7 +30,11 @@ pub(crate) fn give(
     let channel = state.route.as_ref().expect("a route").packets;
     header.sequence = state.next as u32;
     let bytes = payload.len() as u64;
-    match channels[channel].send(peer, &header, payload) {
+    let answer = match &mut state.lane {
+        Some(lane) => lane.send(&header, payload).then_some(()).ok_or(SendError::Full),
+        None => channels[channel].send(peer, &header, payload),
+    };
+    match answer {
         Ok(()) => {
             state.next += 1;
             state.bytes_sent += bytes;
@@ -59,6 +63,7 @@ impl Engine {
             return None;
         };
         state.route = Some(route);
+        state.lane = self.channels[route.packets].lend(peer);
         state.update_eager();
         Some(route)
     }
@@ -102,7 +107,10 @@ impl Engine {
                 Some(Waiting::Control(control)) => {
                     let control = *control;
                     let payload = Payload::Bytes(control.payload());
-                    give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload)
+                    let given =
+                        give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload);
+                    self.core.counts.protocol_sent += u64::from(matches!(given, Given::Taken));
+                    given
                 }
             };
             match given {

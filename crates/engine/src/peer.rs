@@ -4,6 +4,7 @@ use crate::slab::Id;
 use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
 use verbena_channel::packet::Header;
+use verbena_channel::shm::Lane;
 use verbena_channel::{Fault, Peer, Reach, Wire};
 
 /// The ways to a peer.
@@ -47,8 +48,8 @@ pub(crate) struct PeerState {
     pub eager_now: i64,
     /// As `eager_now`, but also -1 while anything waits for room, so that the hot path needs one comparison.
     pub at_once: i64,
-    /// The channel of packets to it (index in the engine's list); only while `at_once` is not -1.
-    pub channel: usize,
+    /// The sending end towards it, if its channel lends that.
+    pub lane: Option<Lane>,
     pub route: Option<Route>,
     /// Packets given to its channel; the low half is the sequence number of the next one.
     pub next: u64,
@@ -77,7 +78,7 @@ impl PeerState {
         PeerState {
             eager_now: -1,
             at_once: -1,
-            channel: 0,
+            lane: None,
             route: None,
             next: 0,
             bytes_sent: 0,
@@ -106,7 +107,6 @@ impl PeerState {
             (Some(route), None) => route.eager_bytes_max as i64,
             _ => -1,
         };
-        self.channel = self.route.map_or(0, |route| route.packets);
         self.update_at_once();
     }
 

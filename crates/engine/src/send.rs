@@ -29,7 +29,7 @@ impl Engine {
     }
 
     /// The very way of a small message: nothing is allocated, and nothing asked twice.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_region(
         &mut self,
         peer: Peer,
@@ -42,16 +42,36 @@ impl Engine {
         if bytes as i64 > state.at_once {
             return false;
         }
-        let Some(channel) = self.channels.get_mut(state.channel) else { return false };
+        let Some(lane) = &mut state.lane else {
+            return self.send_without_lane(peer, context, (source, tag), region);
+        };
         let length = bytes as u64;
         let header =
             Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
-        let taken = channel.send_region(peer, &header, region);
+        // Counted before, and apart from the packets: together the compiler makes worse code of them.
+        state.bytes_sent += length;
+        let taken = lane.send_region(header, region);
         if taken {
             state.next += 1;
-            state.bytes_sent += length;
+        } else {
+            state.bytes_sent -= length;
         }
         taken
+    }
+
+    #[inline(never)]
+    fn send_without_lane(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        (source, tag): (i32, i32),
+        region: Region,
+    ) -> bool {
+        let header = Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        let payload = Payload::Bytes(region.bytes());
+        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+        matches!(given, Given::Taken)
     }
 
     #[inline(never)]
@@ -151,6 +171,8 @@ impl Engine {
         let payload = Payload::Bytes(control.payload());
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         if matches!(given, Given::Taken) {
+            self.core.counts.announced += 1;
+            self.core.counts.protocol_sent += 1;
             let outgoing = self.core.outgoing.insert(Outgoing::new(exposed));
             self.core.set_state(id, State::Offered(outgoing));
         } else if let Some((channel, key)) = exposed {

@@ -53,7 +53,7 @@ pub struct Function {
     pub before_init: bool,
     /// The kind that it returns; `None` for an error code.
     pub returns: Option<Kind>,
-    /// Whose error handler gets errors, if no parameter says so: only `file` (that of `MPI_FILE_NULL`).
+    /// Whose error handler gets errors, if no parameter says so: `file` (that of `MPI_FILE_NULL`) or `tool` (nobody's).
     pub owner: Option<String>,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,
@@ -154,6 +154,11 @@ impl Function {
     /// The parameters of one form.
     pub fn parameters(&self, large: bool) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(move |p| large || !p.large_only)
+    }
+
+    /// Whether it belongs to the tool information interface, whose errors go to no handler.
+    pub fn is_of_tool(&self) -> bool {
+        self.owner.as_deref() == Some("tool")
     }
 
     /// The name of its hand-written body. The forms of a collective have one in common.

@@ -4,9 +4,7 @@ use crate::args::{self, Address, InOut, Out, OutFlag, StatusOut};
 use crate::generated::types::{MPI_Message, MPI_Request};
 use crate::handles::{Kind, decode, encode};
 use crate::process;
-use crate::requests::{
-    SENT_HANDLE, handle_of_object, handle_of_receive, sent, start_receive, start_send, status_of,
-};
+use crate::requests::{handle_of_object, handle_of_receive, sent, start_receive, start_send, status_of};
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
@@ -26,7 +24,7 @@ fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
     outcome.error.map_or(Ok(()), Err)
 }
 
-#[inline(never)]
+#[inline]
 fn send_mode(
     b: Address,
     count: i64,
@@ -49,7 +47,7 @@ fn send_mode(
     checked(completion).map(drop)
 }
 
-#[inline(never)]
+#[inline]
 fn isend_mode(
     (buffer, dest, tag): (Buffer, i32, i32),
     comm: &Arc<Comm>,
@@ -63,14 +61,6 @@ fn isend_mode(
     Ok(())
 }
 
-/// Sends a plain buffer if its message can leave at once, which is then all there is to do. `false` says that nothing
-/// happened.
-#[inline]
-fn sent_at_once(buf: Address, count: i64, datatype: &Datatype, dest: i32, tag: i32, comm: &Comm) -> bool {
-    args::solid(buf, count, datatype)
-        .is_some_and(|region| point::send_at_once(process(), comm, region, dest, tag))
-}
-
 /// `MPI_Send` (3.2.1).
 #[inline]
 pub fn send(
@@ -81,9 +71,6 @@ pub fn send(
     tag: i32,
     comm: &Arc<Comm>,
 ) -> Result<()> {
-    if sent_at_once(buf, count, datatype, dest, tag, comm) {
-        return Ok(());
-    }
     send_mode(buf, count, datatype, dest, tag, comm, Mode::Standard)
 }
 
@@ -134,10 +121,6 @@ pub fn isend(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    if sent_at_once(buf, count, datatype, dest, tag, comm) {
-        request.set(SENT_HANDLE);
-        return Ok(());
-    }
     isend_mode((args::buffer(buf, count, datatype)?, dest, tag), comm, Mode::Standard, request)
 }
 

@@ -79,6 +79,14 @@ impl Inbox {
         packets
     }
 
+    /// Whether no ring has anything and none is new: one load for each ring.
+    #[inline(always)]
+    pub(super) fn is_silent(&self) -> bool {
+        // SAFETY: see FlagWord.
+        let empty = |word: &FlagWord| unsafe { &*word.0 }.load(Relaxed) == 0;
+        self.next.iter().all(empty) && !self.is_behind()
+    }
+
     fn remove(&mut self, index: usize) -> Peer {
         self.next.swap_remove(index);
         self.rings.swap_remove(index).peer
@@ -122,7 +130,7 @@ impl Inbox {
 }
 
 impl Incoming {
-    #[inline]
+    #[inline(always)]
     fn drain<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Result<usize, Box<Fault>> {
         for taken in 0..PACKETS_PER_POLL_MAX {
             let (line, payload_bytes) = match self.consumer.look(&self.ring) {

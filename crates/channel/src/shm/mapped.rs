@@ -4,7 +4,7 @@ use super::control::{Control, RING_EXTRA_BYTES};
 use super::ring::{LINE_BYTES, LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
 use super::segment::PAGE_BYTES;
 use crate::memory::Region;
-use crate::packet::{HEADER_BYTES, Header};
+use crate::packet::HEADER_BYTES;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 /// Log2 of the smallest ring's bytes.
@@ -26,7 +26,8 @@ impl MappedRing {
     pub(crate) fn at(control: &Control, offset: usize, log2: u32) -> Option<MappedRing> {
         let sound = (RING_LOG2_MIN..=control.measures().ring_log2).contains(&log2)
             && offset.is_multiple_of(PAGE_BYTES)
-            && offset >= control.measures().control_bytes();
+            && offset >= control.measures().control_bytes()
+            && offset.checked_add(RING_EXTRA_BYTES + (1 << log2))? <= control.measures().boards_at();
         let at = control.segment().at(offset, RING_EXTRA_BYTES + (1 << log2)).filter(|_| sound)?.as_ptr();
         let lines = at.wrapping_add(RING_EXTRA_BYTES);
         Some(MappedRing { lines, consumed: at.cast(), count: (1 << log2) / LINE_BYTES as u64 })
@@ -77,13 +78,17 @@ impl MappedRing {
     ///
     /// # Safety
     /// The line was claimed and not committed yet, and `region` has at most [`LINE_PAYLOAD_BYTES_MAX`] bytes.
-    #[inline]
-    pub(crate) unsafe fn fill_line(&self, line: u64, header: &Header, region: Region) {
+    #[inline(always)]
+    pub(crate) unsafe fn fill_line(&self, line: u64, header: [u64; 4], region: Region) {
         debug_assert!(region.len() <= LINE_PAYLOAD_BYTES_MAX);
         let at = self.body(line);
         // SAFETY: the line is the caller's, and aligned; header and payload end before it does.
         unsafe {
-            at.cast::<[u64; 4]>().write(header.words());
+            let words = at.cast::<u64>();
+            words.write(header[0]);
+            words.add(1).write(header[1]);
+            words.add(2).write(header[2]);
+            words.add(3).write(header[3]);
             region.read_short(at.add(HEADER_BYTES));
         }
     }

@@ -62,10 +62,15 @@ pub(crate) fn payload_bytes_max(ring_bytes: usize) -> usize {
 pub(crate) struct Producer {
     /// Where the next record begins.
     head: u64,
-    /// Flag words from `head` to here (exclusive) are zero.
+    /// Flag words from `head` to here (exclusive) are zero. While `quick` is not 0 those up to `head + 2` are too.
     clean: u64,
     /// Positions below this may be written.
     limit: u64,
+    /// Below this a record of one line needs no look at anything else: there is room for it and for the two flag words
+    /// behind, and the first of these is zero.
+    quick: u64,
+    /// Whether there may be quick lines at all.
+    may_be_quick: bool,
 }
 
 /// Lines that the producer may fill now.
@@ -79,8 +84,22 @@ pub(crate) struct Claim {
 
 impl Producer {
     /// The end of a new ring, whose memory is zero.
-    pub(crate) fn new(lines: &impl Lines) -> Producer {
-        Producer { head: 0, clean: lines.count(), limit: lines.count() }
+    pub(crate) fn new(lines: &impl Lines, may_be_quick: bool) -> Producer {
+        Producer { head: 0, clean: lines.count(), limit: lines.count(), quick: 0, may_be_quick }
+    }
+
+    /// A free line, to be filled and then given to `commit_quick_line`; `None` if `claim` must be asked.
+    #[inline(always)]
+    pub(crate) fn quick_line(&mut self, ring: &impl Lines) -> Option<u64> {
+        (self.head < self.quick).then(|| self.head & (ring.count() - 1))
+    }
+
+    /// As `commit`, for the record of one line that was written to a quick line.
+    #[inline(always)]
+    pub(crate) fn commit_quick_line(&mut self, ring: &impl Lines, line: u64, payload_bytes: usize) {
+        ring.publish(line, (payload_bytes as u64) << 2 | 1);
+        ring.clear((self.head + 2) & (ring.count() - 1));
+        self.head += 1;
     }
 
     /// Room for a record of `count` lines; `None` if there is none now.
@@ -91,15 +110,6 @@ impl Producer {
             return Some(Claim { line, lines: count, skip: 0 });
         }
         self.claim_again(ring, count)
-    }
-
-    /// As `claim` for one line, which always fits before the end.
-    #[inline]
-    pub(crate) fn claim_line(&mut self, ring: &impl Lines) -> Option<Claim> {
-        if self.head + 1 < self.limit {
-            return Some(Claim { line: self.head & (ring.count() - 1), lines: 1, skip: 0 });
-        }
-        self.claim_again(ring, 1)
     }
 
     #[cold]
@@ -128,6 +138,9 @@ impl Producer {
     #[inline]
     pub(crate) fn commit(&mut self, ring: &impl Lines, claim: Claim, payload_bytes: usize) {
         let mask = ring.count() - 1;
+        if self.quick != 0 {
+            self.clean = self.clean.max(self.head + 2);
+        }
         let next = self.head + claim.skip + claim.lines;
         if self.clean <= next {
             ring.clear(next & mask);
@@ -142,6 +155,9 @@ impl Producer {
             ring.clear((next + 1) & mask);
             self.clean = next + 2;
         }
+        // At `head` the words at `head` and `head + 1` are zero, and each quick line clears one more.
+        self.quick =
+            if self.may_be_quick && self.clean >= next + 2 { self.limit.saturating_sub(2) } else { 0 };
     }
 }
 
@@ -194,7 +210,7 @@ impl Consumer {
     }
 
     /// Looks at the next position.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look(&mut self, ring: &impl Lines) -> Found {
         let mut line = self.line(ring);
         let mut flag = ring.flag(line);

@@ -48,14 +48,9 @@ impl Patience {
 }
 
 impl Patience {
-    /// Yields the core where nobody may spin; else does nothing and returns false.
-    #[inline]
-    pub(super) fn step_aside(&self) -> bool {
-        if self.spins > 0 {
-            return false;
-        }
-        std::thread::yield_now();
-        true
+    /// Whether nobody may spin.
+    pub(super) fn shares_cores(&self) -> bool {
+        self.spins == 0
     }
 }
 
@@ -133,7 +128,7 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         let start = Instant::now();
         self.bell.as_ref().wait(SLEEP_MAX);
         // With a core each a rank has yielded for milliseconds already: nothing to learn.
-        if self.patience.spins == 0 {
+        if self.patience.shares_cores() {
             self.yields.after(start.elapsed(), self.patience.yields);
         }
         self.disarm();
@@ -147,9 +142,8 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         }
     }
 
-    #[inline]
-    fn step_aside(&self) -> bool {
-        self.patience.step_aside()
+    fn shares_cores(&self) -> bool {
+        self.patience.shares_cores()
     }
 
     fn may_spin(&self) -> bool {
@@ -191,9 +185,9 @@ mod tests {
     fn ranks_without_a_core_each_do_not_spin() {
         let load = Load { local_ranks: 4, cores: 2, quota: None };
         assert_eq!(Patience::for_load(&load).spins, 0);
-        assert!(Patience::for_load(&load).step_aside());
+        assert!(Patience::for_load(&load).shares_cores());
         let with_cores = Patience::for_load(&Load { cores: 4, ..load });
-        assert!(with_cores.spins > 0 && !with_cores.step_aside());
+        assert!(with_cores.spins > 0 && !with_cores.shares_cores());
     }
 
     #[test]

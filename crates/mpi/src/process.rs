@@ -22,6 +22,7 @@ pub struct Process {
     size: u32,
     engine: Lock<Engine>,
     waiter: Arc<dyn Waiter>,
+    shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
     may_spin: bool,
     tasks: TaskList,
@@ -65,6 +66,7 @@ impl Process {
             size,
             engine: Lock::new(engine),
             may_spin: waiter.may_spin(),
+            shares_cores: waiter.shares_cores(),
             waiter,
             boards: None,
             tasks: TaskList::default(),
@@ -164,7 +166,13 @@ impl Process {
     /// ranks share cores one that finds nothing lets another rank run before it looks again.
     #[inline]
     pub fn poll(&self) -> bool {
-        self.progress() || (self.waiter.step_aside() && self.progress())
+        self.progress() || (self.shares_cores && self.poll_again())
+    }
+
+    #[cold]
+    fn poll_again(&self) -> bool {
+        self.waiter.step_aside();
+        self.progress()
     }
 
     /// Makes progress until `done` gives a value.

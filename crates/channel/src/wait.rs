@@ -39,10 +39,6 @@ pub trait Waiter: Send + Sync {
     fn step_aside(&self) {
         std::thread::yield_now();
     }
-    /// Whether a process that looks again at once, without an idle round, holds up nobody: it has a core to itself.
-    fn may_spin(&self) -> bool {
-        true
-    }
     /// Wakes the other threads of this process that sleep here (one of them made progress for another).
     fn ring_self(&self);
 }

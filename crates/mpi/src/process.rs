@@ -24,7 +24,6 @@ pub struct Process {
     waiter: Arc<dyn Waiter>,
     shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
-    may_spin: bool,
     tasks: TaskList,
     sleepers: AtomicUsize,
     slept: AtomicU64,
@@ -65,7 +64,6 @@ impl Process {
             me,
             size,
             engine: Lock::new(engine),
-            may_spin: waiter.may_spin(),
             shares_cores: waiter.shares_cores(),
             waiter,
             boards: None,
@@ -89,7 +87,7 @@ impl Process {
     /// Whether looking again at once, without yielding, holds up no rank that is waited for.
     #[inline]
     pub(crate) fn may_spin(&self) -> bool {
-        self.may_spin
+        !self.shares_cores
     }
 
     /// This process's number in the job.

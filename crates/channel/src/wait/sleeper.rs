@@ -48,6 +48,12 @@ impl Patience {
 }
 
 impl Patience {
+    /// Whether this idle round yields the core (if it does not sleep).
+    #[inline]
+    fn yields_at(&self, round: u32) -> bool {
+        round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
+    }
+
     /// Whether nobody may spin.
     pub(super) fn shares_cores(&self) -> bool {
         self.spins == 0
@@ -152,7 +158,7 @@ impl<B: AsRef<Bell>> Sleeper<B> {
 impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
         let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
-        let in_company = patience.spins > 0 && self.company.is_met(round, patience.yields_at(round));
+        let in_company = !patience.shares_cores() && self.company.is_met(round, patience.yields_at(round));
         if !in_company && let Some(step) = pass_time(patience, round) {
             return step;
         }
@@ -181,10 +187,6 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
 
     fn shares_cores(&self) -> bool {
         self.patience.shares_cores()
-    }
-
-    fn may_spin(&self) -> bool {
-        self.patience.spins > 0
     }
 
     fn ring_self(&self) {

@@ -3,13 +3,15 @@
 //! One segment serves all ranks of a job on a node ([`control`] says what is where). The lowest rank makes it and
 //! hands its descriptor to the others ([`handover`]); it has no name, so nothing is left behind when a job is
 //! killed, and `/dev/shm` may be small or full. The ring from one rank to another is made by the sender at
-//! its first packet, without help from the receiver ([`outgoing`], [`incoming`]); [`ring`] is the protocol.
+//! its first packet, without help from the receiver ([`outgoing`], [`incoming`]); [`ring`] is the protocol. Beside
+//! each ring stand words by which both ends divide the copying of long messages ([`division`]).
 //!
 //! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`crate::wait`]).
 
 mod card;
 mod connect;
 mod control;
+mod division;
 mod handover;
 mod headroom;
 mod incoming;
@@ -24,7 +26,7 @@ pub use connect::open;
 use crate::packet::Header;
 use crate::wait::sleeper::{Patience, Sleeper};
 use crate::wait::{Load, Waiter, bell};
-use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use crate::{Channel, Division, End, Fault, Payload, Peer, Reach, SendError, Sink};
 use control::{Control, DeskOf};
 use incoming::Inbox;
 use outgoing::Outgoing;
@@ -157,6 +159,27 @@ impl Channel for Shm {
             self.report(sink);
         }
         packets
+    }
+
+    /// With fewer cores than ranks, the sender's core has other work than to help.
+    fn divide(&mut self, peer: Peer, parts: u32) -> Option<Division> {
+        if self.load.oversubscribed() { None } else { self.inbox.divide(peer, parts) }
+    }
+
+    fn take_part(&mut self, peer: Peer, division: Division, from: End) -> Option<u32> {
+        match (from, self.links.get(peer as usize)?) {
+            (End::Front, _) => self.inbox.take_part(peer, division),
+            (End::Back, Link::Open(outgoing)) => outgoing.take_part(division),
+            (End::Back, _) => None,
+        }
+    }
+
+    fn end_division(&mut self, peer: Peer, division: Division) -> u32 {
+        self.inbox.end_division(peer, division)
+    }
+
+    fn forget_division(&mut self, peer: Peer, division: Division) {
+        self.inbox.forget_division(peer, division);
     }
 
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {

@@ -14,7 +14,7 @@ use crate::unexpected::Arrived;
 use crate::wire::Control;
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
-use verbena_channel::{Fault, Key, Peer};
+use verbena_channel::{Division, Fault, Key, Peer};
 
 /// The state.
 pub(crate) struct Core {
@@ -51,6 +51,8 @@ pub(crate) struct Work {
     pub push: VecDeque<Id>,
     /// Exposures to end.
     pub conceal: Vec<(usize, Peer, Key)>,
+    /// Divisions to end, and whether all their parts are known to be taken.
+    pub divided: Vec<(usize, Peer, Division, bool)>,
     /// Packets that came out of order.
     pub gaps: Vec<Gap>,
 }
@@ -63,6 +65,7 @@ impl Work {
             && self.pull.is_empty()
             && self.push.is_empty()
             && self.conceal.is_empty()
+            && self.divided.is_empty()
             && self.gaps.is_empty()
     }
 }

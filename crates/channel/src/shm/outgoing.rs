@@ -1,11 +1,12 @@
 //! The sending end towards one peer: its ring, made at the first packet.
 
 use super::control::{Control, RING_EXTRA_BYTES};
+use super::division;
 use super::mapped::{MappedRing, RING_LOG2_MIN};
 use super::ring::{Producer, lines_for, payload_bytes_max};
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
-use crate::{Fault, Payload, Peer};
+use crate::{Division, End, Fault, Payload, Peer};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::*;
 
@@ -38,6 +39,11 @@ impl Outgoing {
         // SAFETY: see the field.
         unsafe { self.bell.as_ref() }.notify(self.fence_always);
         true
+    }
+
+    /// Takes a part of a message that the peer has divided, from the back.
+    pub(super) fn take_part(&self, division: Division) -> Option<u32> {
+        division::take_part(&self.ring, division, End::Back)
     }
 
     /// Makes the ring from `me` to `to` (ranks on the node): room from the pool, pages reserved, offset

@@ -126,8 +126,9 @@ static void freed(void) {
     MPI_Start(&send);
     MPI_Start(&receive);
     MPI_Pready(0, send);
-    MPI_Request_free(&send); /* what is under way ends by itself */
     MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Request_free(&send);
     CHECK(in == left);
     MPI_Request_free(&receive);
 }
@@ -153,7 +154,7 @@ static void threads(int length) {
     pthread_t thread[THREADS];
     double *in = malloc(ALL * length * sizeof *in);
     shared_length = length;
-    shared_buffer = malloc(ALL * length * sizeof *in);
+    shared_buffer = calloc(ALL * length, sizeof *in);
     MPI_Psend_init(shared_buffer, ALL, length, MPI_DOUBLE, right, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &shared);
     MPI_Precv_init(in, ALL / 2, 2 * length, MPI_DOUBLE, left, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
     for (int round = 0; round < ROUNDS; round++) {
@@ -196,6 +197,7 @@ static void wrong(void) {
     MPI_Comm_dup(MPI_COMM_SELF, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     CHECK_CLASS(MPI_Psend_init(out, -1, 1, MPI_INT, 0, 0, comm, MPI_INFO_NULL, &send), MPI_ERR_ARG);
+    CHECK_CLASS(MPI_Psend_init(out, 0, 1, MPI_INT, 0, 0, comm, MPI_INFO_NULL, &send), MPI_ERR_ARG);
     CHECK_CLASS(MPI_Psend_init(out, 4, -1, MPI_INT, 0, 0, comm, MPI_INFO_NULL, &send), MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Psend_init(out, 4, 1LL << 62, MPI_INT, 0, 0, comm, MPI_INFO_NULL, &send), MPI_ERR_COUNT);
     CHECK_CLASS(MPI_Psend_init(out, 4, 1, MPI_INT, 1, 0, comm, MPI_INFO_NULL, &send), MPI_ERR_RANK);
@@ -219,6 +221,8 @@ static void wrong(void) {
     CHECK_CLASS(MPI_Parrived(receive, 2, &flag), MPI_ERR_ARG);
     CHECK_CLASS(MPI_Cancel(&send), MPI_ERR_REQUEST);
     CHECK_CLASS(MPI_Cancel(&receive), MPI_ERR_REQUEST);
+    CHECK_CLASS(MPI_Request_free(&send), MPI_ERR_REQUEST);
+    CHECK_CLASS(MPI_Request_free(&receive), MPI_ERR_REQUEST);
     CHECK(MPI_Pready_range(0, 3, send) == MPI_SUCCESS); /* what was refused marked none */
     CHECK_CLASS(MPI_Pready(3, send), MPI_ERR_ARG);
     CHECK_CLASS(MPI_Wait(&receive, MPI_STATUS_IGNORE), MPI_ERR_COUNT); /* 4 ints sent, 6 expected */

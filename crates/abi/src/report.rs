@@ -1,11 +1,11 @@
 //! What happens to an error: the error handler of the right object gets it (MPI-5.0, 9.3).
 
-use crate::generated::types::{MPI_Comm, MPI_File, MPI_Session, MPI_Win};
-use crate::handles::{COMMS, FILES, SESSIONS};
+use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
+use crate::handles::{COMMS, ERRHANDLERS, FILES, SESSIONS};
 use crate::{startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
-use verbena_mpi::errhandler::{Action, Handling, predefined};
+use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Errhandler, Error};
 
@@ -23,6 +23,10 @@ pub enum Owner {
     File(MPI_File),
     /// A session.
     Session(MPI_Session),
+    /// The tool information interface: its errors are return codes only (MPI-5.0, 15.3.10).
+    Tool,
+    /// None yet: the error handler that the call is given for the object that it makes (MPI-5.0, 11.3.1).
+    Handler(MPI_Errhandler),
 }
 
 /// An error, and the object that it belongs to if that is not the one that the API table names.
@@ -48,9 +52,19 @@ pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(pre
 #[cold]
 pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     let Failed { error, owner: own } = failed;
+    if owner == Owner::Tool {
+        return tool_code(error.class);
+    }
     let (errhandler, handle) = find(own.unwrap_or(owner));
     handle_error(&errhandler, handle, error.class, || format!("{call} failed: {error}"));
     error.class
+}
+
+/// The tool interface has return codes of its own: what another part of the library found wrong with an
+/// argument is one of them.
+fn tool_code(class: c_int) -> c_int {
+    let own = mpi::MPI_T_ERR_CANNOT_INIT..=mpi::MPI_T_ERR_PVAR_NO_ATOMIC;
+    if own.contains(&class) { class } else { mpi::MPI_T_ERR_INVALID }
 }
 
 /// Lets an error handler act on a code; `message` is what a fatal one says.
@@ -81,7 +95,17 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
         Owner::File(handle) => {
             (FILES.get(handle).map_or_else(|_| FILE_DEFAULT.get(), |file| file.errhandler()), handle)
         }
-        Owner::Win(_) | Owner::None => of_self(),
+        Owner::Handler(handle) => ERRHANDLERS.get(handle).map_or_else(
+            |_| of_self(),
+            |given| {
+                let no_object = match given.action() {
+                    Action::Call(Kind::Session, _) => mpi::MPI_SESSION_NULL,
+                    _ => mpi::MPI_COMM_NULL,
+                };
+                (given.clone(), no_object)
+            },
+        ),
+        Owner::Win(_) | Owner::None | Owner::Tool => of_self(),
     }
 }
 

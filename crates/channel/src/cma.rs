@@ -14,7 +14,7 @@ mod copy;
 use crate::memory::Region;
 use crate::packet::Header;
 use crate::shm::node;
-use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire};
 use card::Card;
 use copy::Verb;
 use std::io::Error;
@@ -86,8 +86,8 @@ impl Opening for CmaOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
-        Ok(Box::new(self.connect_cma(cards)))
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        Ok(Wire::Memory(Box::new(self.connect_cma(cards))))
     }
 }
 

@@ -96,12 +96,27 @@ impl Region {
         unsafe { std::ptr::copy(part.address, out.as_mut_ptr(), out.len()) }
     }
 
+    /// Copies all bytes, of which there must be at most 24, to `out`, without a call.
+    ///
+    /// # Safety
+    /// `out` leads to that many writable bytes.
+    #[inline(always)]
+    pub(crate) unsafe fn read_short(&self, out: *mut u8) {
+        // SAFETY: this region is valid by its creator's promise, `out` by the caller's.
+        unsafe { copy_short(self.address, out, self.len) }
+    }
+
     /// Copies `data` to `offset`. Panics if out of range.
     #[inline]
     pub fn write(&self, offset: usize, data: &[u8]) {
         let part = self.part(offset, data.len());
         // SAFETY: as in `read`.
-        unsafe { std::ptr::copy(data.as_ptr(), part.address, data.len()) }
+        unsafe {
+            match data.len() {
+                0..=SHORT_BYTES_MAX => copy_short(data.as_ptr(), part.address, data.len()),
+                _ => std::ptr::copy(data.as_ptr(), part.address, data.len()),
+            }
+        }
     }
 
     /// Copies `other`, of the same length, into this region (overlap allowed).
@@ -126,6 +141,49 @@ impl Region {
         // SAFETY: valid and exclusive by the creator's promise and the rule above.
         unsafe { std::slice::from_raw_parts_mut(self.address, self.len) }
     }
+}
+
+/// Up to so many bytes [`copy_short`] copies.
+const SHORT_BYTES_MAX: usize = 24;
+
+/// Copies at most [`SHORT_BYTES_MAX`] bytes (overlap allowed): a call of `memcpy` costs more than such a copy.
+///
+/// # Safety
+/// `from` leads to `len` readable and `to` to `len` writable bytes.
+#[inline(always)]
+unsafe fn copy_short(from: *const u8, to: *mut u8, len: usize) {
+    debug_assert!(len <= SHORT_BYTES_MAX);
+    // SAFETY: every access lies within `len` bytes by the comparison around it; all are read before any is written.
+    unsafe {
+        if len > 16 {
+            let (first, second, last) =
+                (word::<u64>(from, 0), word::<u64>(from, 8), word::<u64>(from, len - 8));
+            to.cast::<u64>().write_unaligned(first);
+            to.add(8).cast::<u64>().write_unaligned(second);
+            to.add(len - 8).cast::<u64>().write_unaligned(last);
+        } else if len >= 8 {
+            let (first, last) = (word::<u64>(from, 0), word::<u64>(from, len - 8));
+            to.cast::<u64>().write_unaligned(first);
+            to.add(len - 8).cast::<u64>().write_unaligned(last);
+        } else if len >= 4 {
+            let (first, last) = (word::<u32>(from, 0), word::<u32>(from, len - 4));
+            to.cast::<u32>().write_unaligned(first);
+            to.add(len - 4).cast::<u32>().write_unaligned(last);
+        } else if len > 0 {
+            let bytes = [*from, *from.add(len / 2), *from.add(len - 1)];
+            *to = bytes[0];
+            *to.add(len / 2) = bytes[1];
+            *to.add(len - 1) = bytes[2];
+        }
+    }
+}
+
+/// # Safety
+/// A `T` can be read at `from + offset`, aligned or not.
+#[inline(always)]
+unsafe fn word<T: Copy>(from: *const u8, offset: usize) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { from.add(offset).cast::<T>().read_unaligned() }
 }
 
 /// The memory of one message: `count` elements of a datatype, seen as packed bytes.

@@ -8,6 +8,7 @@
 //!
 //! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`crate::wait`]).
 
+mod boards;
 mod card;
 mod connect;
 mod control;
@@ -23,13 +24,16 @@ mod segment;
 
 pub use connect::open;
 
+use crate::board::Boards;
 use crate::packet::Header;
 use crate::wait::sleeper::{Patience, Sleeper};
 use crate::wait::{Load, Waiter, bell};
 use crate::{Channel, Division, End, Fault, Payload, Peer, Reach, SendError, Sink};
+use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
-use outgoing::Outgoing;
+use mapped::MappedRing;
+pub use outgoing::Lane;
 use std::sync::Arc;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
@@ -63,7 +67,9 @@ enum Link {
     None,
     /// On this node; no packet was sent yet.
     Idle(u32),
-    Open(Outgoing),
+    Open(Lane),
+    /// Open, and the engine has the end.
+    Lent(MappedRing),
     Broken(Box<Fault>),
 }
 
@@ -91,12 +97,17 @@ impl Shm {
         let Some(&Link::Idle(to)) = self.links.get(peer as usize) else {
             return Err(SendError::Broken(self.why_not(peer)));
         };
-        let made = Outgoing::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
+        self.open(peer, to);
+        self.send(peer, header, payload)
+    }
+
+    /// Makes the ring to a peer; afterwards its link is open or broken.
+    fn open(&mut self, peer: Peer, to: u32) {
+        let made = Lane::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
         self.links[peer as usize] = match made {
-            Ok(outgoing) => Link::Open(outgoing),
+            Ok(lane) => Link::Open(lane),
             Err(e) => Link::Broken(Box::new(outgoing::no_ring(&self.control, peer, &e))),
         };
-        self.send(peer, header, payload)
     }
 
     fn why_not(&self, peer: Peer) -> Fault {
@@ -111,8 +122,27 @@ impl Shm {
         }
     }
 
+    /// Whether no ring has anything.
+    #[inline(always)]
+    pub(crate) fn is_silent(&self) -> bool {
+        self.inbox.is_silent() && self.faults.is_empty()
+    }
+
+    /// As [`Channel::poll`], for a sink whose type is known.
+    #[inline]
+    pub(crate) fn poll_into<S: Sink + ?Sized>(&mut self, sink: &mut S) -> usize {
+        if self.inbox.is_behind() {
+            self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
+        }
+        let packets = self.inbox.poll(sink, &mut self.faults);
+        if !self.faults.is_empty() {
+            self.report(sink);
+        }
+        packets
+    }
+
     #[cold]
-    fn report(&mut self, sink: &mut dyn Sink) {
+    fn report<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         for (peer, fault) in std::mem::take(&mut self.faults) {
             self.links[peer as usize] = Link::Broken(Box::new(fault.clone()));
             sink.broken(peer, fault);
@@ -128,7 +158,7 @@ impl Channel for Shm {
     fn reach(&mut self, peer: Peer) -> Option<Reach> {
         match self.links.get(peer as usize)? {
             Link::None | Link::Broken(_) => None,
-            Link::Idle(_) | Link::Open(_) => Some(Reach {
+            Link::Idle(_) | Link::Open(_) | Link::Lent(_) => Some(Reach {
                 packet_bytes_max: self.packet_bytes_max,
                 eager_bytes_max: self.packet_bytes_max,
                 ordered: true,
@@ -144,21 +174,26 @@ impl Channel for Shm {
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         assert!(payload.len() <= self.packet_bytes_max, "a packet of {} bytes", payload.len());
         match self.links.get_mut(peer as usize) {
-            Some(Link::Open(outgoing)) => outgoing.send(header, payload).then_some(()).ok_or(SendError::Full),
+            Some(Link::Open(lane)) => lane.send(header, payload).then_some(()).ok_or(SendError::Full),
             _ => self.send_first(peer, header, payload),
         }
     }
 
-    #[inline]
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
-        if self.inbox.is_behind() {
-            self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
+        self.poll_into(sink)
+    }
+
+    fn lend(&mut self, peer: Peer) -> Option<Lane> {
+        if let Some(&Link::Idle(to)) = self.links.get(peer as usize) {
+            self.open(peer, to);
         }
-        let packets = self.inbox.poll(sink, &mut self.faults);
-        if !self.faults.is_empty() {
-            self.report(sink);
+        let link = self.links.get_mut(peer as usize).filter(|link| matches!(link, Link::Open(_)))?;
+        let Link::Open(lane) = link else { return None };
+        let ring = lane.ring();
+        match std::mem::replace(link, Link::Lent(ring)) {
+            Link::Open(lane) => Some(lane),
+            _ => None,
         }
-        packets
     }
 
     /// With fewer cores than ranks, the sender's core has other work than to help.
@@ -169,7 +204,8 @@ impl Channel for Shm {
     fn take_part(&mut self, peer: Peer, division: Division, from: End) -> Option<u32> {
         match (from, self.links.get(peer as usize)?) {
             (End::Front, _) => self.inbox.take_part(peer, division),
-            (End::Back, Link::Open(outgoing)) => outgoing.take_part(division),
+            (End::Back, Link::Open(lane)) => division::take_part(&lane.ring(), division, from),
+            (End::Back, Link::Lent(ring)) => division::take_part(ring, division, from),
             (End::Back, _) => None,
         }
     }
@@ -184,6 +220,11 @@ impl Channel for Shm {
 
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {
         Some(self.waiter.clone())
+    }
+
+    fn boards(&self) -> Option<Arc<dyn Boards>> {
+        let (control, peers) = (self.control.clone(), self.peers.clone());
+        Some(Arc::new(NodeBoards { control, peers, fence_always: self.fence_always }))
     }
 
     fn findings(&self) -> Vec<String> {

@@ -131,6 +131,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// As they can be used: a piece of no bytes would never end.
+    pub(crate) fn sound(self) -> Settings {
+        Settings { claim_bytes: self.claim_bytes.max(1), ..self }
+    }
+
     /// As the settings of this process are now.
     pub fn current() -> Settings {
         Settings {

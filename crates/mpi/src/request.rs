@@ -319,6 +319,17 @@ impl Request {
         }
     }
 
+    /// `MPI_ERR_REQUEST` if it may not be freed now: a partitioned operation under way (MPI-5.0, 4.2.1).
+    pub fn check_free(&self, process: &Process) -> Result<()> {
+        match self.kind {
+            Kind::Partitioned(_) if !self.is_ready(process) => Err(request_error(
+                "a partitioned request cannot be freed while it is under way",
+                "it was started and not completed",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The program gave the request up: what is active ends by itself.
     pub fn release(&self, process: &Process) -> Result<()> {
         match &self.kind {

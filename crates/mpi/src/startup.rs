@@ -8,7 +8,7 @@ use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use verbena_boot::Boot;
 use verbena_channel::wait::{Plain, Waiter};
-use verbena_channel::{Channel, Place, registry};
+use verbena_channel::{Place, Wire, registry};
 use verbena_engine::{Engine, Settings};
 
 /// A started process and its line to the launcher.
@@ -44,10 +44,12 @@ pub fn start() -> Result<Started, Error> {
     let cards = boot.exchange(&card::join(&verbena_settings::card(), &opened.card())).map_err(Error::boot)?;
     let channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
     let waiter = waiter(&channels);
-    let engine = Engine::new(place.me, place.size, channels, Settings::current());
+    let boards = channels.iter().find_map(|channel| channel.boards());
+    let engine = Engine::over(place.me, place.size, channels, Settings::current());
     let launch =
         Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
-    Ok(Started { process: Process::new(place.me, place.size, engine, waiter), launch })
+    let process = Process::new(place.me, place.size, engine, waiter).with_boards(boards);
+    Ok(Started { process, launch })
 }
 
 /// Reads the settings and fixes those that decide how the library starts. `MPI_ERR_OTHER` for the first that
@@ -88,7 +90,7 @@ mod card {
 }
 
 /// The waiter of the first channel that has one: it can be rung by the others.
-fn waiter(channels: &[Box<dyn Channel>]) -> Arc<dyn Waiter> {
+fn waiter(channels: &[Wire]) -> Arc<dyn Waiter> {
     channels.iter().find_map(|channel| channel.waiter()).unwrap_or_else(|| Arc::new(Plain::default()))
 }
 

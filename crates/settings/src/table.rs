@@ -60,6 +60,16 @@ settings! {
     /// of the rounds of yielding, every how many-th gives up the core; the others only pause it
     WAIT_YIELD_EVERY: Automatic("32 with a core for each rank of the node, else 1", 1..=1_000_000_000), Wait, Rounds, Process, Start, "";
 
+    /// 0 makes collectives between processes of one node go by messages; what rank 0 of a communicator has counts
+    BOARDS: Flag(true), Collective, None, Job, Start, "";
+    /// largest record of a short collective over a board, for up to 16 ranks
+    COLL_SHORT_FEW_BYTES_MAX: Number(8 << 10, 0..=8 << 10), Collective, Bytes, Job, Anytime, "";
+    /// largest record of a short collective over a board, for more than 16 ranks
+    COLL_SHORT_MANY_BYTES_MAX: Number(2 << 10, 0..=4 << 10), Collective, Bytes, Job, Anytime, "";
+    /// pieces in which two ranks exchange long vectors over a board
+    COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
+    /// pieces of a long vector of which each rank reduces a part over a board
+    COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// largest message that a broadcast sends whole down a tree
     COLL_BCAST_WHOLE_BYTES_MAX: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// largest number of ranks for which a long broadcast is a chain

@@ -18,7 +18,7 @@ pub fn write_module(table: &Table) -> String {
          #![allow(clippy::wildcard_imports, clippy::unnecessary_cast)]\n\n",
     );
     let mut modules: Vec<&str> = table.families.iter().map(|f| f.name.as_str()).collect();
-    modules.push("types");
+    modules.extend(["entries", "types"]);
     modules.sort_unstable();
     for module in modules {
         writeln!(text, "pub mod {module};").expect("writing to a string");
@@ -68,6 +68,7 @@ fn imports(entries: &str) -> String {
             "OutString",
             "StatusOut",
             "StatusesOut",
+            "TextOut",
         ]),
     );
     line("crate::collectives", pick(&["Run"]));
@@ -93,7 +94,11 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
     let body = body_of(function, large, bodies);
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
-        (Some(module), None) => Ok(checked(function, name, large, &signature, &format!("{module}::{body}"))),
+        (Some(module), None) => {
+            let quick = if bodies.is_quick(&body) { quick(function, large, &body) } else { String::new() };
+            let entry = checked(function, name, large, &signature, &format!("{module}::{body}"));
+            Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))
+        }
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
         (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) }}\n")),
         (None, Some(_)) => bail!("MPI_{} returns no error code, so it must have a body", function.name),
@@ -120,7 +125,8 @@ fn checked(function: &Function, name: &str, large: bool, signature: &str, body: 
     arguments.splice(0..0, form(function));
     let mut text = format!("\nentry! {{\n    {name} P{name}({signature})\n    {} => {{\n", owner(function));
     if !function.before_init {
-        text += "        state::running()?;\n";
+        let running = if function.is_of_tool() { "calls::tool::running" } else { "state::running" };
+        writeln!(text, "        {running}()?;").expect("writing to a string");
     }
     for rank in 0..=3 {
         for conversion in conversions.iter().filter(|c| c.rank == rank && !c.statement.is_empty()) {
@@ -159,6 +165,16 @@ fn is_of_form(function: &Function, parameter: &Parameter) -> bool {
     function.collective.is_some() && matches!(parameter.name.as_str(), "info" | "request")
 }
 
+/// The call of the quick way, whose counts are large in both forms.
+fn quick(function: &Function, large: bool, body: &str) -> String {
+    let argument = |p: &Parameter| match p.kind.ctype(false) == p.kind.ctype(true) {
+        true => p.name.clone(),
+        false => format!("i64::from({})", p.name),
+    };
+    let arguments: Vec<String> = function.parameters(large).map(argument).collect();
+    format!("    quick calls::quick::{body}({});\n", arguments.join(", "))
+}
+
 /// An entry point that returns a value of its own and cannot fail.
 fn valued(function: &Function, name: &str, signature: &str, module: &str, kind: &Kind) -> String {
     let arguments: Vec<&str> = function.parameters.iter().map(|p| p.name.as_str()).collect();
@@ -171,8 +187,13 @@ fn valued(function: &Function, name: &str, signature: &str, module: &str, kind: 
 
 /// Whose error handler gets an error: that of the first parameter that can have one.
 fn owner(function: &Function) -> String {
-    if function.owner.is_some() {
-        return "Owner::File(mpi::MPI_FILE_NULL)".into();
+    if function.is_of_tool() {
+        return "Owner::Tool".into();
+    }
+    match function.owner.as_deref() {
+        Some("errhandler") => return "Owner::Handler(errhandler)".into(),
+        Some(_) => return "Owner::File(mpi::MPI_FILE_NULL)".into(),
+        None => {}
     }
     for parameter in &function.parameters {
         let variant = match parameter.kind.base.as_str() {

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Before the semicolon: parameters in C order, `name: kind`, each perhaps with conditions: `@root` (significant at
-//! the root only), `@leaf` (not at the root of an intercommunicator), `@given(x)` (not if `x` is `MPI_IN_PLACE`).
+//! the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not beside it), `@given(x)` (not if
+//! `x` is `MPI_IN_PLACE`).
 //! A kind may begin with `large` (only in the `_c` form). After it: `large` (there is a `_c` form), `before_init`
 //! (allowed while MPI is not initialised), `returns kind`, `owner kind`, `deprecated version`.
 //!
@@ -52,7 +53,7 @@ pub struct Function {
     pub before_init: bool,
     /// The kind that it returns; `None` for an error code.
     pub returns: Option<Kind>,
-    /// Whose error handler gets errors, if no parameter says so: only `file` (that of `MPI_FILE_NULL`).
+    /// Whose error handler gets errors, if no parameter says so: `file` (that of `MPI_FILE_NULL`) or `tool` (nobody's).
     pub owner: Option<String>,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,
@@ -76,6 +77,8 @@ pub enum Condition {
     Root,
     /// Anywhere but at the root of an intercommunicator.
     Leaf,
+    /// Anywhere but beside the root of an intercommunicator.
+    Party,
     /// If this buffer is not `MPI_IN_PLACE`.
     Given(String),
 }
@@ -153,6 +156,11 @@ impl Function {
         self.parameters.iter().filter(move |p| large || !p.large_only)
     }
 
+    /// Whether it belongs to the tool information interface, whose errors go to no handler.
+    pub fn is_of_tool(&self) -> bool {
+        self.owner.as_deref() == Some("tool")
+    }
+
     /// The name of its hand-written body. The forms of a collective have one in common.
     pub fn body(&self) -> String {
         self.collective.as_ref().map_or(&self.name, |(_, collective)| collective).to_lowercase()
@@ -181,6 +189,7 @@ impl Condition {
         Ok(match (text, given) {
             ("root", _) => Condition::Root,
             ("leaf", _) => Condition::Leaf,
+            ("party", _) => Condition::Party,
             (_, Some(buffer)) => Condition::Given(buffer.into()),
             _ => bail!("unknown condition `@{text}`"),
         })

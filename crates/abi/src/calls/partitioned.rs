@@ -12,8 +12,12 @@ use verbena_mpi::partitioned::{Handshake, Partitioned, Partitions, Receiving, Se
 use verbena_mpi::request::Request;
 use verbena_mpi::{Comm, Datatype, Error, Info, Result};
 
-/// The buffer of `count` partitions of `elements` elements each. `MPI_ERR_COUNT` if that is too many.
+/// The buffer of `count` partitions of `elements` elements each. `MPI_ERR_ARG` if there is no partition,
+/// `MPI_ERR_COUNT` if there are too many elements.
 fn partitions(address: Address, count: c_int, elements: i64, datatype: &Arc<Datatype>) -> Result<Partitions> {
+    if count == 0 {
+        return Err(no_partitions());
+    }
     let total = elements.checked_mul(count.into()).ok_or_else(|| too_many(count, elements))?;
     Ok(Partitions { buffer: args::buffer(address, total, datatype)?, count: count as usize })
 }
@@ -125,6 +129,17 @@ pub fn parrived(request: MPI_Request, partition: c_int, flag: OutFlag) -> Outcom
     };
     flag.set(look().map_err(|error| Failed { error, owner })?);
     Ok(())
+}
+
+#[cold]
+fn no_partitions() -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "a partitioned message needs at least one partition",
+        "0 partitions",
+        "the number was not set, or the arguments partitions and count were mixed up",
+        "give one partition or more; the number of elements may be 0",
+    )
 }
 
 #[cold]

@@ -685,9 +685,9 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        calls::collective::bcast(Run::Blocking(tag), buffer, count, &datatype, root, &comm)?
+        let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        calls::collective::bcast(Run::Blocking(tag), buffer, count, datatype.as_deref(), root, &comm)?
     }
 }
 
@@ -699,9 +699,9 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        calls::collective::bcast(Run::Blocking(tag), buffer, count, &datatype, root, &comm)?
+        let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        calls::collective::bcast(Run::Blocking(tag), buffer, count, datatype.as_deref(), root, &comm)?
     }
 }
 
@@ -713,10 +713,10 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
         let request = Out::new(request)?;
-        calls::collective::bcast(Run::Nonblocking(tag, request), buffer, count, &datatype, root, &comm)?
+        calls::collective::bcast(Run::Nonblocking(tag, request), buffer, count, datatype.as_deref(), root, &comm)?
     }
 }
 
@@ -728,10 +728,10 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
         let request = Out::new(request)?;
-        calls::collective::bcast(Run::Nonblocking(tag, request), buffer, count, &datatype, root, &comm)?
+        calls::collective::bcast(Run::Nonblocking(tag, request), buffer, count, datatype.as_deref(), root, &comm)?
     }
 }
 
@@ -743,11 +743,11 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
         args::optional_info(info)?;
         let request = Out::new(request)?;
-        calls::collective::bcast(Run::Persistent(tag, request), buffer, count, &datatype, root, &comm)?
+        calls::collective::bcast(Run::Persistent(tag, request), buffer, count, datatype.as_deref(), root, &comm)?
     }
 }
 
@@ -759,11 +759,11 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
         args::optional_info(info)?;
         let request = Out::new(request)?;
-        calls::collective::bcast(Run::Persistent(tag, request), buffer, count, &datatype, root, &comm)?
+        calls::collective::bcast(Run::Persistent(tag, request), buffer, count, datatype.as_deref(), root, &comm)?
     }
 }
 
@@ -1094,10 +1094,10 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        let op = handles::OPS.get(op)?;
-        calls::reduction::reduce(Run::Blocking(tag), sendbuf, recvbuf, count, &datatype, &op, root, &comm)?
+        let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        let op = if args::is_party(root, &comm) { Some(handles::OPS.get(op)?) } else { None };
+        calls::reduction::reduce(Run::Blocking(tag), sendbuf, recvbuf, count, datatype.as_deref(), op.as_deref(), root, &comm)?
     }
 }
 
@@ -1110,10 +1110,10 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_collective_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        let op = handles::OPS.get(op)?;
-        calls::reduction::reduce(Run::Blocking(tag), sendbuf, recvbuf, count, &datatype, &op, root, &comm)?
+        let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        let op = if args::is_party(root, &comm) { Some(handles::OPS.get(op)?) } else { None };
+        calls::reduction::reduce(Run::Blocking(tag), sendbuf, recvbuf, count, datatype.as_deref(), op.as_deref(), root, &comm)?
     }
 }
 
@@ -1126,11 +1126,11 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        let op = handles::OPS.get(op)?;
+        let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        let op = if args::is_party(root, &comm) { Some(handles::OPS.get(op)?) } else { None };
         let request = Out::new(request)?;
-        calls::reduction::reduce(Run::Nonblocking(tag, request), sendbuf, recvbuf, count, &datatype, &op, root, &comm)?
+        calls::reduction::reduce(Run::Nonblocking(tag, request), sendbuf, recvbuf, count, datatype.as_deref(), op.as_deref(), root, &comm)?
     }
 }
 
@@ -1143,11 +1143,11 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        let op = handles::OPS.get(op)?;
+        let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        let op = if args::is_party(root, &comm) { Some(handles::OPS.get(op)?) } else { None };
         let request = Out::new(request)?;
-        calls::reduction::reduce(Run::Nonblocking(tag, request), sendbuf, recvbuf, count, &datatype, &op, root, &comm)?
+        calls::reduction::reduce(Run::Nonblocking(tag, request), sendbuf, recvbuf, count, datatype.as_deref(), op.as_deref(), root, &comm)?
     }
 }
 
@@ -1160,12 +1160,12 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
-        let op = handles::OPS.get(op)?;
+        let count = if args::is_party(root, &comm) { args::count(i64::from(count))? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        let op = if args::is_party(root, &comm) { Some(handles::OPS.get(op)?) } else { None };
         args::optional_info(info)?;
         let request = Out::new(request)?;
-        calls::reduction::reduce(Run::Persistent(tag, request), sendbuf, recvbuf, count, &datatype, &op, root, &comm)?
+        calls::reduction::reduce(Run::Persistent(tag, request), sendbuf, recvbuf, count, datatype.as_deref(), op.as_deref(), root, &comm)?
     }
 }
 
@@ -1178,12 +1178,12 @@ entry! {
         let comm = handles::COMMS.get(comm)?;
         let tag = comm.next_nonblocking_tag();
         let root = args::root(root, &comm)?;
-        let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
-        let op = handles::OPS.get(op)?;
+        let count = if args::is_party(root, &comm) { args::count(count)? } else { 0 };
+        let datatype = if args::is_party(root, &comm) { Some(args::transfer(datatype)?) } else { None };
+        let op = if args::is_party(root, &comm) { Some(handles::OPS.get(op)?) } else { None };
         args::optional_info(info)?;
         let request = Out::new(request)?;
-        calls::reduction::reduce(Run::Persistent(tag, request), sendbuf, recvbuf, count, &datatype, &op, root, &comm)?
+        calls::reduction::reduce(Run::Persistent(tag, request), sendbuf, recvbuf, count, datatype.as_deref(), op.as_deref(), root, &comm)?
     }
 }
 

@@ -1,13 +1,13 @@
 //! Opening the channel and finding the others of the node.
 
 use super::card::Card;
-use super::control::{Control, Measures};
+use super::control::{BOARDS_MAX, Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{Shm, headroom, node};
 use crate::wait::cores::{self, Load};
-use crate::{Channel, Fault, Opening, Peer, Place};
+use crate::{Fault, Opening, Peer, Place, Wire};
 use std::io::{Error, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -100,18 +100,19 @@ impl Opening for ShmOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
-        Ok(Box::new(self.connect_shm(cards)?))
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        Ok(Wire::Shm(Box::new(self.connect_shm(cards)?)))
     }
 }
 
-/// The segment with rings as large as wanted, or as the limits of this process allow.
+/// The segment with rings as large as wanted, or as the limits of this process allow; boards are given up first.
 fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<Arc<Control>, Fault> {
-    let mut measures = Measures { ranks, ring_log2 };
+    let mut measures = Measures { ranks, ring_log2, boards: BOARDS_MAX };
     loop {
         let made = Segment::create(measures.total_bytes()).and_then(|s| Control::create(s, measures, secret));
         match made {
             Ok(control) => return Ok(control),
+            Err(_) if measures.boards > 0 => measures.boards /= 8,
             Err(_) if measures.ring_log2 > RING_LOG2_MIN => measures.ring_log2 -= 1,
             Err(e) => return Err(no_segment(measures.total_bytes(), &e)),
         }

@@ -41,6 +41,18 @@ impl Patience {
     }
 }
 
+impl Patience {
+    /// Yields the core where nobody may spin; else does nothing and returns false.
+    #[inline]
+    pub(super) fn step_aside(&self) -> bool {
+        if self.spins > 0 {
+            return false;
+        }
+        std::thread::yield_now();
+        true
+    }
+}
+
 /// One idle round of spinning or yielding; `None` when it is time to sleep.
 #[inline]
 pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
@@ -102,6 +114,15 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         }
     }
 
+    #[inline]
+    fn step_aside(&self) -> bool {
+        self.patience.step_aside()
+    }
+
+    fn may_spin(&self) -> bool {
+        self.patience.spins > 0
+    }
+
     fn ring_self(&self) {
         self.bell.as_ref().notify(true);
     }
@@ -138,7 +159,9 @@ mod tests {
     fn ranks_without_a_core_each_do_not_spin() {
         let load = Load { local_ranks: 4, cores: 2, quota: None };
         assert_eq!(Patience::for_load(&load).spins, 0);
-        assert!(Patience::for_load(&Load { cores: 4, ..load }).spins > 0);
+        assert!(Patience::for_load(&load).step_aside());
+        let with_cores = Patience::for_load(&Load { cores: 4, ..load });
+        assert!(with_cores.spins > 0 && !with_cores.step_aside());
     }
 
     #[test]

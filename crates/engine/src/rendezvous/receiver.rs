@@ -4,6 +4,7 @@ use super::parts::{Cut, Parts};
 use super::{Piece, TRANSFERS_MAX, TransferNote};
 use crate::Engine;
 use crate::core::Core;
+use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::peer::Route;
 use crate::request::{State, received};
@@ -88,6 +89,13 @@ impl Core {
         let bytes = total.min(request.buffer.len() as u64);
         let incoming = self.incoming.insert(Incoming::new(offer, total, bytes));
         self.counts.rendezvous += 1;
+        self.tell(Event {
+            kind: EventKind::Rendezvous,
+            peer,
+            source: key.source,
+            tag: key.tag,
+            bytes: total,
+        });
         self.set_state(id, State::Incoming(incoming));
     }
 
@@ -242,10 +250,16 @@ impl Engine {
         };
         match region.zip(memory).filter(|(_, memory)| self.can_pull(&route, memory, bytes)) {
             Some((region, _)) => {
-                self.invite(id, peer, &route, region.part(0, bytes as usize));
+                match self.invite(id, peer, &route, region.part(0, bytes as usize)) {
+                    true => self.core.counts.shared += 1,
+                    false => self.core.counts.pulled += 1,
+                }
                 self.core.advance(id);
             }
-            None => self.core.ask_for_data(id, Piece { offset: 0, len: bytes }),
+            None => {
+                self.core.counts.streamed += 1;
+                self.core.ask_for_data(id, Piece { offset: 0, len: bytes });
+            }
         }
     }
 
@@ -254,16 +268,14 @@ impl Engine {
         known && route.get && bytes >= route.memory_bytes_min as u64
     }
 
-    /// Cuts the message, and if it is worth two copiers shows the sender where it may write.
-    fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) {
+    /// Cuts the message, and if it is worth two copiers shows the sender where it may write. Returns whether it did.
+    fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> bool {
         let piece_bytes = self.core.settings.claim_bytes as u64;
         let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
         incoming.parts = Parts::alone(Cut::for_one(incoming.bytes, piece_bytes));
         let settings = &self.core.settings;
-        if settings.copy_by_both && route.put && region.len() >= settings.copy_by_both_bytes_min {
-            // Else this side reads alone.
-            let _ = self.divide(id, peer, route, region);
-        }
+        let worth_it = settings.copy_by_both && region.len() >= settings.copy_by_both_bytes_min;
+        worth_it && route.put && self.divide(id, peer, route, region).is_some()
     }
 
     fn divide(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> Option<()> {

@@ -4,13 +4,15 @@
 //! | --- | --- |
 //! | `exchange` | what making communicators asks of the collectives |
 //! | `words` | numbers and lists as bytes, for those exchanges |
+//! | `agree` | exchanges in which a failure of one process reaches all |
 //! | `dup` | duplication |
 //! | `idup` | the nonblocking form as a task |
 //! | `make` | communicators from groups and by splitting |
-//! | `inter` | intercommunicators: making, merging, exchanges between the two sides |
+//! | `inter` | intercommunicators: making and merging |
 //! | `from_group` | communicators without a parent (sessions) |
 //! | `split_type` | splitting by hardware and resources |
 
+mod agree;
 pub mod dup;
 pub mod exchange;
 pub mod from_group;
@@ -21,10 +23,11 @@ mod split_type;
 pub(crate) mod words;
 
 pub use exchange::Exchange;
-pub use split_type::{Guide, SHARED_MEMORY, SplitType};
+pub use split_type::{HARDWARE, Places, SplitType};
 
 use crate::attribute::Attributes;
 use crate::bsend::BufferedSends;
+use crate::coll::board::Seat;
 use crate::errhandler::{Errhandler, Handling, predefined};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -58,6 +61,8 @@ pub struct Comm {
     context: AtomicU64,
     local: Arc<Group>,
     remote: Option<Remote>,
+    /// The remote group of an intercommunicator, else the local one.
+    targets: Arc<Group>,
     rank: i32,
     name: Mutex<Vec<u8>>,
     hints: Info,
@@ -70,6 +75,9 @@ pub struct Comm {
     blocking: AtomicU32,
     /// Number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
+    /// Number of short ones over the board.
+    short: AtomicU32,
+    seat: Seat,
 }
 
 /// The other side of an intercommunicator.
@@ -96,10 +104,12 @@ impl Comm {
     pub fn new(context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
         debug_assert!(context.is_multiple_of(4));
         let rank = local.rank().expect("the caller is a member of its communicator");
+        let targets = remote.as_ref().map_or(&local, |remote| &remote.group).clone();
         Comm {
             context: AtomicU64::new(context),
             local,
             remote,
+            targets,
             rank,
             name: Mutex::default(),
             hints: Info::new(),
@@ -110,6 +120,8 @@ impl Comm {
             buffered: BufferedSends::new(),
             blocking: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
+            short: AtomicU32::new(0),
+            seat: Seat::default(),
         }
     }
 
@@ -152,6 +164,25 @@ impl Comm {
         tag_of(self.nonblocking.fetch_add(1, Ordering::Relaxed), 1)
     }
 
+    /// Where it keeps its board.
+    #[inline]
+    pub(crate) fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// Number of blocking collectives by messages so far; the same on all members.
+    pub(crate) fn collectives_begun(&self) -> u32 {
+        self.blocking.load(Ordering::Relaxed)
+    }
+
+    /// Counts one more short collective over the board; returns how many there were.
+    #[inline]
+    pub(crate) fn count_short(&self) -> u32 {
+        let count = self.short.load(Ordering::Relaxed);
+        self.short.store(count.wrapping_add(1), Ordering::Relaxed);
+        count
+    }
+
     /// Its buffer for buffered sends (MPI-5.0, 3.6).
     #[inline]
     pub fn buffered_sends(&self) -> &BufferedSends {
@@ -189,7 +220,7 @@ impl Comm {
     /// The group that ranks in point-to-point calls mean: the remote one of an intercommunicator.
     #[inline]
     pub fn targets(&self) -> &Arc<Group> {
-        self.remote.as_ref().map_or(&self.local, |remote| &remote.group)
+        &self.targets
     }
 
     /// The process that `rank` means in a point-to-point call. Panics if out of range.

@@ -8,8 +8,8 @@ pub mod dims;
 mod graph;
 
 pub use cart::Cart;
-pub use create::Edge;
-pub use graph::{DistGraph, Graph};
+pub use create::{Edge, Edges};
+pub use graph::{DistGraph, Graph, check_weights};
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};

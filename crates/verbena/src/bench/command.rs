@@ -25,6 +25,8 @@ pub enum What {
     Rate,
     /// Barrier, bcast, reduce, allreduce, ... on all ranks
     Collectives,
+    /// Small messages a second between threads of two ranks
+    Threads,
     /// mpiexec of a program that does nothing
     Startup,
     /// What the machine can do without MPI
@@ -177,6 +179,7 @@ fn asked(what: What, metric: Metric) -> bool {
         What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional),
         What::Rate => metric == Metric::Rate,
         What::Collectives => metric.family() == Family::Collective,
+        What::Threads => metric.family() == Family::Threads,
         What::Startup => metric == Metric::Startup,
         What::Floor => metric.family() == Family::Floor,
     }
@@ -190,6 +193,7 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if !metric.has_size() => vec![0],
         _ if !args.sizes.is_empty() => args.sizes.clone(),
         Metric::Rate => vec![8, 1024],
+        _ if metric.threads().is_some() => vec![8],
         _ if metric.family() == Family::Floor && args.quick => vec![64 << 10],
         _ if metric.family() == Family::Floor => powers(12, 22, 2),
         _ if args.quick => vec![8, 1 << 10, 64 << 10, 1 << 20],

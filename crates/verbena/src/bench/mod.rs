@@ -3,7 +3,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`metric`] | what can be measured, units, points |
-//! | [`pair`], [`collective`], [`floor`] | the loops and the methods |
+//! | [`pair`], [`threads`], [`collective`], [`floor`] | the loops and the methods |
 //! | [`timing`] | warm-up, calibration, repetition, median |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`job`] | one job of workers under a time limit |
@@ -25,5 +25,6 @@ mod pair;
 mod plot;
 mod report;
 mod table;
+mod threads;
 mod timing;
 pub mod worker;

@@ -61,7 +61,7 @@ pub fn run(args: &ProbeArgs) -> Result<()> {
     say(&encode(&opened.card()))?;
     let cards = (0..args.size).map(|_| decode(&hear()?)).collect::<Result<Vec<_>>>()?;
     let mut channels = opened.connect(&cards)?;
-    let found: Vec<Found> = channels.iter_mut().map(|channel| ask(channel.as_mut(), args)).collect();
+    let found: Vec<Found> = channels.iter_mut().map(|channel| ask(&mut **channel, args)).collect();
     say(&serde_json::to_string(&found)?)?;
     std::io::stdin().read_to_end(&mut Vec::new()).context("waiting for the parent")?;
     Ok(())

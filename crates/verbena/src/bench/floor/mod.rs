@@ -6,10 +6,12 @@
 //! - *Read*: one process reads another's memory with `process_vm_readv`, or reads one half while the other
 //!   writes the other half with `process_vm_writev`.
 //! - *Pipe*: a byte from one process to another through a pipe; half the mean round trip. Each way wakes a process.
+//! - *Pipe fan-out*: a byte to each of many processes and back ([`fan_out`]).
 
 mod across;
 mod cache_line;
 mod copy;
+mod fan_out;
 pub mod partner;
 mod pipe;
 
@@ -23,7 +25,7 @@ use nix::unistd::Pid;
 ///
 /// # Errors
 /// There is only one processor, a thread cannot be pinned, or another process's memory cannot be read.
-pub fn run(point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub fn run(point: Point, processes: usize, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let (share, repetitions) = (effort.point / effort.repetitions as u32, effort.repetitions);
     match point.metric {
         Metric::CacheLine => cache_line::cache_line(share, repetitions),
@@ -31,6 +33,7 @@ pub fn run(point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
         Metric::Read => across::read(point.bytes, false, share, repetitions),
         Metric::ReadBoth => across::read(point.bytes, true, share, repetitions),
         Metric::Pipe => pipe::pipe(share, repetitions),
+        Metric::PipeFanOut => fan_out::fan_out(processes, share, repetitions),
         _ => Ok(copy::by_one(point.bytes, share, repetitions)),
     }
 }

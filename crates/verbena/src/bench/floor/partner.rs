@@ -66,9 +66,18 @@ impl Partner {
 
     /// One byte there and back.
     pub(super) fn round_trip(&mut self) -> Result<()> {
-        let mut byte = [1];
-        self.into.write_all(&byte)?;
-        Ok(self.from.read_exact(&mut byte)?)
+        self.give()?;
+        self.take()
+    }
+
+    /// One byte there.
+    pub(super) fn give(&mut self) -> Result<()> {
+        Ok(self.into.write_all(&[1])?)
+    }
+
+    /// One byte back.
+    pub(super) fn take(&mut self) -> Result<()> {
+        Ok(self.from.read_exact(&mut [0])?)
     }
 
     /// Sends one number.

@@ -30,6 +30,7 @@ pub struct Launch {
 
 /// Starts this process. The error's text has all that the user needs.
 pub fn start() -> Result<Started, Error> {
+    crate::coll::choose::load()?;
     let mut boot = Boot::start().map_err(Error::boot)?;
     if let Some(warning) = boot.warning() {
         eprintln!("{warning}");

@@ -1,7 +1,16 @@
-//! Which algorithm: a table of thresholds by ranks and bytes. The one place that a measurement rewrites.
+//! Which algorithm: a table of thresholds by ranks and bytes. The one place that a measurement rewrites: in a file
+//! ([`load`]), or here as the defaults.
 //!
 //! Every function here depends only on what all ranks of the communicator know alike, since all must choose
 //! the same algorithm. Sizes are packed bytes.
+
+mod file;
+
+pub use file::load;
+
+use serde::{Deserialize, Serialize};
+use std::ops::Deref;
+use std::sync::OnceLock;
 
 /// How to broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +88,8 @@ pub enum ReduceScatter {
 }
 
 /// The thresholds, in bytes unless named otherwise.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Table {
     /// Largest message that a broadcast sends whole down a tree.
     pub bcast_whole_max: usize,
@@ -119,8 +129,28 @@ pub struct Table {
     pub board_parts_piece: usize,
 }
 
-/// The table in use.
-pub static TABLE: Table = Table {
+/// The table in use: the one that was loaded, else the built-in one.
+pub static TABLE: InUse = InUse(OnceLock::new());
+
+/// See [`TABLE`].
+pub struct InUse(OnceLock<Table>);
+
+impl Deref for InUse {
+    type Target = Table;
+    #[inline]
+    fn deref(&self) -> &Table {
+        self.0.get().unwrap_or(&BUILT_IN)
+    }
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        BUILT_IN
+    }
+}
+
+/// As measured on a machine of two cores, where one was found to matter.
+const BUILT_IN: Table = Table {
     bcast_whole_max: 128 << 10,
     bcast_chain_ranks_max: 8,
     bcast_piece_min: 64 << 10,

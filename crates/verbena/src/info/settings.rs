@@ -37,6 +37,11 @@ const SETTINGS: &[Setting] = &[
         help: "0 leaves out the channel cma (process_vm_readv and process_vm_writev)",
     },
     Setting {
+        name: "VERBENA_COLL_TABLE",
+        default: "the built-in table",
+        help: "a TOML file with thresholds for the choice of collective algorithms; the same on all ranks",
+    },
+    Setting {
         name: "VERBENA_BOARDS",
         default: "1",
         help: "0 makes collectives between processes of one node go by messages; what rank 0 of a communicator has counts",

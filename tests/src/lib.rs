@@ -6,6 +6,7 @@
 
 pub mod peers;
 pub mod room;
+pub mod sources;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,25 +1,19 @@
 //! NetPIPE, as Debian ships its source, built by our `mpicc` and run.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
-use verbena_tests::{build_dir, job, shell, staged, top};
+use verbena_tests::sources::{built, make};
+use verbena_tests::{build_dir, job, shell, staged};
 
 /// NetPIPE's MPI program, built from the unmodified upstream archive.
 fn npmpi() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(build)
-}
-
-fn build() -> PathBuf {
-    let home = top().join("target/sources/netpipe-3.7.2");
-    if !home.exists() {
-        std::fs::create_dir_all(home.parent().expect("a folder")).expect("writable");
-        shell(Command::new(top().join("packaging/debian-source")).arg("netpipe").arg(&home));
-    }
-    let mpicc = format!("MPICC={}", staged("bin/mpicc").display());
-    shell(Command::new("make").arg("-C").arg(&home).args(["--always-make", "mpi", &mpicc]));
-    home.join("NPmpi")
+    BUILT.get_or_init(|| {
+        let home = built("netpipe", "1", |home| {
+            shell(make(home).arg("mpi").arg(format!("MPICC={}", staged("bin/mpicc").display())));
+        });
+        home.join("NPmpi")
+    })
 }
 
 /// The lines of NetPIPE's result file: bytes, Mbit/s, seconds.

@@ -36,6 +36,11 @@ fn threads() {
 }
 
 #[test]
+fn partitioned_messages() {
+    passes("partitioned", &[1, 2, 4]);
+}
+
+#[test]
 fn wrong_arguments() {
     passes("abuse", &[2, 3]);
 }
@@ -48,6 +53,12 @@ fn objects() {
 #[test]
 fn sessions() {
     passes("sessions", &[1, 2, 4]);
+}
+
+#[test]
+fn tool_interface() {
+    passes("tool", &[1, 2, 3]);
+    passes("tool_values", &[1, 2, 3, 4, 7]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask <task>`.
 
 mod generate;
+mod instructions;
 mod peers;
 mod tidy;
 
@@ -21,6 +22,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Count the instructions of calls with small messages, and compare with those agreed on.
+    Instructions(instructions::Args),
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
     /// Check what a machine can check of the house rules (`xtask/tidy.toml`).
@@ -30,6 +33,7 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Generate { check } => generate::run(check),
+        Task::Instructions(args) => instructions::run(&args),
         Task::Peers(args) => peers::run(&args),
         Task::Tidy => tidy::run(),
     }

@@ -11,11 +11,13 @@
 //! | [`contender`] | the libraries: where they come from, their launchers and environments |
 //! | [`install`] | wheels into virtual environments |
 //! | [`plan`] | which points at which numbers of ranks |
+//! | [`distance`] | how far Verbena is from what the machine can do |
 //! | [`measure`] | one contender's turn |
 //! | [`summary`] | medians and ratios |
 //! | [`render`] | tables for the terminal and for `BENCHMARKS.md` |
 
 mod contender;
+mod distance;
 mod install;
 mod measure;
 mod plan;
@@ -47,6 +49,9 @@ pub struct Args {
     /// The longest that one point may take, in seconds
     #[arg(long, default_value_t = 20.0)]
     limit_s: f64,
+    /// Spinning processes beside each library while it is measured
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    busy: usize,
     /// Install the peers and measure nothing; fail if one cannot be installed
     #[arg(long)]
     install_only: bool,
@@ -108,7 +113,7 @@ fn rounds(args: &Args, worker: &Path, contenders: &[Contender]) -> Result<Summar
     let mut summary = Summary::new(contenders, rounds);
     let point_ms = if args.quick { 10 } else { 60 };
     for round in 0..rounds {
-        let turn = Turn { worker, point_ms, limit_s: args.limit_s };
+        let turn = Turn { worker, point_ms, limit_s: args.limit_s, busy: args.busy };
         summary.machine = turn.floor(&mut summary.floor)?;
         for step in 0..contenders.len() {
             let contender = &contenders[(round + step) % contenders.len()];

@@ -83,17 +83,23 @@ impl Address {
 /// zero page (a null pointer) or leave the address space. `MPI_BOTTOM` with absolute displacements is fine.
 #[inline]
 pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
-    // By far the most messages are of solid elements: one multiplication and two comparisons.
-    let bytes = datatype.layout().solid().and_then(|size| size.checked_mul(count as usize));
-    if let Some(bytes) = bytes
-        && (address.0 as usize) >= LOWEST_ADDRESS as usize
-        && bytes <= SOLID_BYTES_MAX
-    {
-        // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory until
-        // the operation completes; they do not touch the zero page and do not wrap around.
-        return Ok(Buffer::Contiguous(unsafe { Region::new(address.0.cast(), bytes) }));
+    match solid(address, count, datatype) {
+        Some(region) => Ok(Buffer::Contiguous(region)),
+        None => scattered_buffer(address, count, datatype),
     }
-    scattered_buffer(address, count, datatype)
+}
+
+/// The bytes of a plain buffer: solid elements at an address that can be. By far the most messages are that, and
+/// it takes one multiplication and three comparisons. `None` says nothing yet: [`buffer`] tells.
+#[inline]
+pub fn solid(address: Address, count: i64, datatype: &Datatype) -> Option<Region> {
+    let bytes = datatype.layout().solid().checked_mul(count as usize)?;
+    if bytes == 0 || bytes > SOLID_BYTES_MAX || (address.0 as usize) < LOWEST_ADDRESS as usize {
+        return None;
+    }
+    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory until
+    // the operation completes; they do not touch the zero page and do not wrap around.
+    Some(unsafe { Region::new(address.0.cast(), bytes) })
 }
 
 /// As [`buffer`], for all that is not plain.

@@ -1,26 +1,52 @@
 //! The shapes of C entry points. Each is exported twice: as `PMPI_X`, and as `MPI_X` for tools to replace.
 
-/// An entry point that checks its arguments, calls a body and returns an error code.
+/// An entry point that checks its arguments, calls a body and returns an error code. If there is a quick way
+/// ([`crate::calls::quick`]), that comes first and the rest stands apart, so that it costs the quick way no register.
 macro_rules! entry {
-    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
+    (quick $quick:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            let call = move || -> Result<(), $crate::report::Failed> {
-                // SAFETY: the program passes what the MPI standard says: pointers are null where that is
-                // allowed, or lead to memory of the right size that is the call's until it returns.
-                #[allow(unused_unsafe)]
-                unsafe { $($body)* };
-                Ok(())
-            };
-            match call() {
-                Ok(()) => verbena_mpi::generated::constants::MPI_SUCCESS,
-                // SAFETY: as above, if the owner's handle lies behind a pointer.
-                Err(failed) => $crate::report::raise(stringify!($mpi), #[allow(unused_unsafe)] unsafe { $owner }, failed),
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
+                checked! { $mpi $owner => { $($body)* } }
+            }
+            // SAFETY: the program passes what the MPI standard says.
+            match unsafe { $quick } {
+                Some(code) => code,
+                // SAFETY: as above.
+                None => unsafe { general($($name),*) },
             }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
     };
+    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
+            checked! { $mpi $owner => { $($body)* } }
+        }
+
+        twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
+    };
+}
+
+/// What an entry point does: the body, and what its failure leads to.
+macro_rules! checked {
+    ($mpi:ident $owner:expr => { $($body:tt)* }) => {{
+        let call = move || -> Result<(), $crate::report::Failed> {
+            // SAFETY: the program passes what the MPI standard says: pointers are null where that is
+            // allowed, or lead to memory of the right size that is the call's until it returns.
+            #[allow(unused_unsafe)]
+            unsafe { $($body)* };
+            Ok(())
+        };
+        match call() {
+            Ok(()) => verbena_mpi::generated::constants::MPI_SUCCESS,
+            // SAFETY: as above, if the owner's handle lies behind a pointer.
+            Err(failed) => $crate::report::raise(stringify!($mpi), #[allow(unused_unsafe)] unsafe { $owner }, failed),
+        }
+    }};
 }
 
 /// An entry point that returns a value of its own.

@@ -5,17 +5,20 @@
 //! garbage are told from a valid one, and give the standard's error class. The low 31 bits are the integer
 //! of `MPI_Comm_toint` and its like (MPI-5.0, 20.3.4).
 
-use crate::table::{Pinned, Place, Table};
+pub use crate::table::Ref;
+use crate::table::{Place, Table};
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::ops::Deref;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use verbena_channel::lock::Alone;
 use verbena_engine::RequestId;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
 
-const KIND_SHIFT: u32 = 27;
+/// Where the kind lies in a handle.
+pub const KIND_SHIFT: u32 = 27;
 const INDEX: u64 = (1 << KIND_SHIFT) - 1;
 /// Every predefined handle of the ABI lies below.
 const PREDEFINED_END: usize = 0x1000;
@@ -41,6 +44,8 @@ pub enum Kind {
     EngineSend = 12,
     /// A receive that the engine knows by its own id.
     EngineReceive = 13,
+    /// Anything of the tool information interface.
+    Tool = 14,
 }
 
 /// The handle of the object at `place`.
@@ -81,65 +86,59 @@ pub fn decode_request(handle: usize) -> Option<(Kind, RequestId)> {
     Some((kind, RequestId { index: place.index, generation: place.generation }))
 }
 
-/// An object found by its handle, held for the length of a call.
-pub enum Ref<'a, T> {
-    /// A predefined object: never freed.
-    Predefined(&'a Arc<T>),
-    /// An object that the program made.
-    Pinned(Pinned<'a, T>),
-}
-
-impl<T> Deref for Ref<'_, T> {
-    type Target = Arc<T>;
-
-    #[inline]
-    fn deref(&self) -> &Arc<T> {
-        match self {
-            Ref::Predefined(object) => object,
-            Ref::Pinned(object) => object,
-        }
-    }
-}
-
-/// The handles of one kind: `N` predefined ones from `null` on, and those that the program made.
-pub struct Registry<T, const N: usize> {
+/// The handles of one kind: `N` predefined ones from the null handle `NULL` on, and those that the program made.
+pub struct Registry<T, const NULL: usize, const N: usize> {
     kind: Kind,
-    null: usize,
     class: Class,
     name: &'static str,
     predefine: fn(usize) -> Option<Arc<T>>,
     predefined: [OnceLock<Arc<T>>; N],
+    /// The same objects as bare pointers, null until they are made: one load for a quick look.
+    ready: [AtomicPtr<T>; N],
     table: Table<T>,
 }
 
-impl<T, const N: usize> Registry<T, N> {
-    /// An empty registry. `null` is the null handle, whose successors may be predefined; `class` the error of
-    /// a wrong handle; `predefine` makes a predefined object when it is first asked for.
+impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
+    /// An empty registry. `class` is the error of a wrong handle; `predefine` makes a predefined object when it is first asked for.
     pub const fn new(
         kind: Kind,
         name: &'static str,
-        null: usize,
         class: Class,
         predefine: fn(usize) -> Option<Arc<T>>,
-    ) -> Registry<T, N> {
+    ) -> Registry<T, NULL, N> {
         let predefined = [const { OnceLock::new() }; N];
-        Registry { kind, null, class, name, predefine, predefined, table: Table::new() }
+        let ready = [const { AtomicPtr::new(std::ptr::null_mut()) }; N];
+        Registry { kind, class, name, predefine, predefined, ready, table: Table::new() }
     }
 
     /// The object behind `handle`; else this kind's error class.
     // Always inlined: for a predefined handle it is one load and one test.
     #[inline(always)]
     pub fn get(&self, handle: usize) -> Result<Ref<'_, T>> {
-        match self.predefined.get(handle.wrapping_sub(self.null)).and_then(OnceLock::get) {
-            Some(object) => Ok(Ref::Predefined(object)),
+        match self.predefined.get(handle.wrapping_sub(NULL)).and_then(OnceLock::get) {
+            Some(object) => Ok(Ref::fixed(object)),
             None => self.get_made(handle),
+        }
+    }
+
+    /// As [`Registry::get`], without holding the object: for calls that are alone in MPI.
+    ///
+    /// # Safety
+    /// While the object is used, no code of the program runs: nothing else could free it.
+    #[inline(always)]
+    pub unsafe fn peek(&self, alone: Alone, handle: usize) -> Option<&T> {
+        match self.ready.get(handle.wrapping_sub(NULL)) {
+            // SAFETY: null, or the object of the slot, which is never emptied.
+            Some(slot) => unsafe { slot.load(Ordering::Acquire).as_ref() },
+            // SAFETY: the caller's promise.
+            None => unsafe { self.table.peek(alone, decode(self.kind, handle)?) },
         }
     }
 
     #[inline(never)]
     fn get_made(&self, handle: usize) -> Result<Ref<'_, T>> {
         match decode(self.kind, handle).and_then(|place| self.table.get(place)) {
-            Some(object) => Ok(Ref::Pinned(object)),
+            Some(object) => Ok(object),
             None => self.find_late(handle),
         }
     }
@@ -157,13 +156,21 @@ impl<T, const N: usize> Registry<T, N> {
 
     /// Sets the object of a predefined handle, once.
     pub fn define(&self, handle: usize, object: Arc<T>) {
-        let slot = &self.predefined[handle - self.null];
+        let slot = &self.predefined[handle - NULL];
         assert!(slot.set(object).is_ok(), "the predefined {} {handle:#x} is defined twice", self.name);
+        self.set_ready(handle);
+    }
+
+    /// Notes that the predefined object of this handle is made.
+    fn set_ready(&self, handle: usize) {
+        if let Some(object) = self.predefined[handle - NULL].get() {
+            self.ready[handle - NULL].store(Arc::as_ptr(object).cast_mut(), Ordering::Release);
+        }
     }
 
     /// Whether the ABI predefines this handle (the null handle included).
     pub fn is_predefined(&self, handle: usize) -> bool {
-        handle.wrapping_sub(self.null) < N
+        handle.wrapping_sub(NULL) < N
     }
 
     /// The handle of a live object with this property, the predefined ones first.
@@ -171,7 +178,7 @@ impl<T, const N: usize> Registry<T, N> {
         let predefined =
             self.predefined.iter().position(|slot| slot.get().is_some_and(|object| wanted(object)));
         match predefined {
-            Some(index) => Some(self.null + index),
+            Some(index) => Some(NULL + index),
             None => self.table.find(wanted).map(|place| encode(self.kind, place)),
         }
     }
@@ -187,26 +194,30 @@ impl<T, const N: usize> Registry<T, N> {
         if low < PREDEFINED_END {
             return low;
         }
-        let Some(place) = decode(self.kind, low) else { return self.null };
+        let Some(place) = decode(self.kind, low) else { return NULL };
         match self.table.generation(place.index) {
             Some(generation) => encode(self.kind, Place { generation, ..place }),
-            None => self.null,
+            None => NULL,
         }
     }
 
     #[cold]
     fn find_late(&self, handle: usize) -> Result<Ref<'_, T>> {
-        let slot = self.predefined.get(handle.wrapping_sub(self.null)).filter(|_| handle != self.null);
+        let slot = self.predefined.get(handle.wrapping_sub(NULL)).filter(|_| handle != NULL);
         let Some(slot) = slot else { return Err(self.wrong(handle)) };
         match (self.predefine)(handle) {
-            Some(object) => Ok(Ref::Predefined(slot.get_or_init(|| object))),
+            Some(object) => {
+                slot.get_or_init(|| object);
+                self.set_ready(handle);
+                self.get(handle)
+            }
             None => Err(self.wrong(handle)),
         }
     }
 
     #[cold]
     fn wrong(&self, handle: usize) -> Error {
-        let cause = if handle == self.null {
+        let cause = if handle == NULL {
             "the null handle was passed, or the object was freed"
         } else if self.is_predefined(handle) {
             "a predefined object cannot be used here, or not at this time"
@@ -239,45 +250,35 @@ fn none<T>(_: usize) -> Option<Arc<T>> {
 }
 
 /// Communicators. `MPI_COMM_WORLD` and `MPI_COMM_SELF` are defined by initialisation.
-pub static COMMS: Registry<Comm, 3> =
-    Registry::new(Kind::Comm, "communicator", mpi::MPI_COMM_NULL, mpi::MPI_ERR_COMM, none);
+pub static COMMS: Registry<Comm, { mpi::MPI_COMM_NULL }, 3> =
+    Registry::new(Kind::Comm, "communicator", mpi::MPI_ERR_COMM, none);
 /// Groups.
-pub static GROUPS: Registry<Group, 2> =
-    Registry::new(Kind::Group, "group", mpi::MPI_GROUP_NULL, mpi::MPI_ERR_GROUP, crate::predefined::group);
+pub static GROUPS: Registry<Group, { mpi::MPI_GROUP_NULL }, 2> =
+    Registry::new(Kind::Group, "group", mpi::MPI_ERR_GROUP, crate::predefined::group);
 /// Datatypes.
-pub static DATATYPES: Registry<Datatype, 256> = Registry::new(
-    Kind::Datatype,
-    "datatype",
-    mpi::MPI_DATATYPE_NULL,
-    mpi::MPI_ERR_TYPE,
-    crate::predefined::datatype,
-);
+pub static DATATYPES: Registry<Datatype, { mpi::MPI_DATATYPE_NULL }, 256> =
+    Registry::new(Kind::Datatype, "datatype", mpi::MPI_ERR_TYPE, crate::predefined::datatype);
 /// Reduction operations.
-pub static OPS: Registry<Op, 32> =
-    Registry::new(Kind::Op, "operation", mpi::MPI_OP_NULL, mpi::MPI_ERR_OP, crate::predefined::op);
+pub static OPS: Registry<Op, { mpi::MPI_OP_NULL }, 32> =
+    Registry::new(Kind::Op, "operation", mpi::MPI_ERR_OP, crate::predefined::op);
 /// Error handlers.
-pub static ERRHANDLERS: Registry<Errhandler, 4> = Registry::new(
-    Kind::Errhandler,
-    "error handler",
-    mpi::MPI_ERRHANDLER_NULL,
-    mpi::MPI_ERR_ERRHANDLER,
-    crate::predefined::errhandler,
-);
+pub static ERRHANDLERS: Registry<Errhandler, { mpi::MPI_ERRHANDLER_NULL }, 4> =
+    Registry::new(Kind::Errhandler, "error handler", mpi::MPI_ERR_ERRHANDLER, crate::predefined::errhandler);
 /// Info objects.
-pub static INFOS: Registry<Info, 2> =
-    Registry::new(Kind::Info, "info object", mpi::MPI_INFO_NULL, mpi::MPI_ERR_INFO, crate::predefined::info);
+pub static INFOS: Registry<Info, { mpi::MPI_INFO_NULL }, 2> =
+    Registry::new(Kind::Info, "info object", mpi::MPI_ERR_INFO, crate::predefined::info);
 /// Requests that have an object.
-pub static REQUESTS: Registry<Request, 1> =
-    Registry::new(Kind::Request, "request", mpi::MPI_REQUEST_NULL, mpi::MPI_ERR_REQUEST, none);
+pub static REQUESTS: Registry<Request, { mpi::MPI_REQUEST_NULL }, 1> =
+    Registry::new(Kind::Request, "request", mpi::MPI_ERR_REQUEST, none);
 /// Sessions.
-pub static SESSIONS: Registry<Session, 1> =
-    Registry::new(Kind::Session, "session", mpi::MPI_SESSION_NULL, mpi::MPI_ERR_SESSION, none);
+pub static SESSIONS: Registry<Session, { mpi::MPI_SESSION_NULL }, 1> =
+    Registry::new(Kind::Session, "session", mpi::MPI_ERR_SESSION, none);
 /// Windows.
-pub static WINS: Registry<Win, 1> =
-    Registry::new(Kind::Win, "window", mpi::MPI_WIN_NULL, mpi::MPI_ERR_WIN, none);
+pub static WINS: Registry<Win, { mpi::MPI_WIN_NULL }, 1> =
+    Registry::new(Kind::Win, "window", mpi::MPI_ERR_WIN, none);
 /// Files.
-pub static FILES: Registry<File, 1> =
-    Registry::new(Kind::File, "file", mpi::MPI_FILE_NULL, mpi::MPI_ERR_FILE, none);
+pub static FILES: Registry<File, { mpi::MPI_FILE_NULL }, 1> =
+    Registry::new(Kind::File, "file", mpi::MPI_ERR_FILE, none);
 
 /// Handles whose generation no table of ours can restore (requests, messages), by their integer.
 static REMEMBERED: Mutex<Option<HashMap<c_int, usize>>> = Mutex::new(None);
@@ -304,8 +305,8 @@ pub fn recall(number: c_int, null: usize) -> usize {
 mod tests {
     use super::*;
 
-    static NUMBERS: Registry<u32, 4> =
-        Registry::new(Kind::Op, "number", 0x20, mpi::MPI_ERR_OP, |h| (h == 0x21).then(|| Arc::new(21)));
+    static NUMBERS: Registry<u32, 0x20, 4> =
+        Registry::new(Kind::Op, "number", mpi::MPI_ERR_OP, |h| (h == 0x21).then(|| Arc::new(21)));
 
     #[test]
     fn every_sort_of_wrong_handle_gives_the_class() {

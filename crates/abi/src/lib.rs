@@ -13,6 +13,7 @@ mod entry;
 pub mod args;
 pub mod calls;
 pub mod collectives;
+pub mod entries;
 #[rustfmt::skip]
 pub mod generated;
 pub mod handles;
@@ -23,6 +24,7 @@ pub mod startup;
 pub mod state;
 pub mod status;
 pub mod table;
+pub mod tool;
 
 pub use generated::types::*;
 pub use state::process;

@@ -23,6 +23,8 @@ pub enum Owner {
     File(MPI_File),
     /// A session.
     Session(MPI_Session),
+    /// The tool information interface: its errors are return codes only (MPI-5.0, 15.3.10).
+    Tool,
 }
 
 /// An error, and the object that it belongs to if that is not the one that the API table names.
@@ -48,9 +50,19 @@ pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(pre
 #[cold]
 pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     let Failed { error, owner: own } = failed;
+    if owner == Owner::Tool {
+        return tool_code(error.class);
+    }
     let (errhandler, handle) = find(own.unwrap_or(owner));
     handle_error(&errhandler, handle, error.class, || format!("{call} failed: {error}"));
     error.class
+}
+
+/// The tool interface has return codes of its own: what another part of the library found wrong with an
+/// argument is one of them.
+fn tool_code(class: c_int) -> c_int {
+    let own = mpi::MPI_T_ERR_CANNOT_INIT..=mpi::MPI_T_ERR_PVAR_NO_ATOMIC;
+    if own.contains(&class) { class } else { mpi::MPI_T_ERR_INVALID }
 }
 
 /// Lets an error handler act on a code; `message` is what a fatal one says.
@@ -81,7 +93,7 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
         Owner::File(handle) => {
             (FILES.get(handle).map_or_else(|_| FILE_DEFAULT.get(), |file| file.errhandler()), handle)
         }
-        Owner::Win(_) | Owner::None => of_self(),
+        Owner::Win(_) | Owner::None | Owner::Tool => of_self(),
     }
 }
 

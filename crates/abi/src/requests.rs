@@ -4,11 +4,13 @@
 //! allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
 
 use crate::generated::types::MPI_Request;
-use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode_request};
+use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode, decode_request, encode, encode_request};
 use crate::process;
 use crate::report::{Failed, Owner};
 use crate::status::Status;
+use crate::table::Place;
 use std::sync::Arc;
+use verbena_channel::lock::Alone;
 use verbena_engine::{Failure, Receive, RequestId, Send};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::failure_error;
@@ -17,6 +19,10 @@ use verbena_mpi::{Comm, Error, Process, Result};
 
 /// Stands for every send that was complete at once: it has nothing to remember.
 const SENT: RequestId = RequestId { index: (1 << 27) - 1, generation: 0 };
+
+/// The handle of such a send.
+pub const SENT_HANDLE: MPI_Request =
+    encode(Kind::EngineSend, Place { index: SENT.index, generation: SENT.generation });
 
 /// What a handle stands for.
 pub enum Pending {
@@ -59,7 +65,7 @@ pub fn start_receive(process: &Process, receive: Receive) -> MPI_Request {
 /// The handle of a send that is complete and told nothing.
 #[inline]
 pub fn sent() -> MPI_Request {
-    encode_request(Kind::EngineSend, SENT)
+    SENT_HANDLE
 }
 
 /// The handle of a receive that was started. A completion that came at once is kept for the status.
@@ -163,12 +169,31 @@ pub fn finish_into(
     handle: &mut MPI_Request,
     store: impl FnOnce(Option<Status>),
 ) -> std::result::Result<(), Failed> {
+    if *handle == SENT_HANDLE {
+        *handle = mpi::MPI_REQUEST_NULL;
+        store(Some(Status::EMPTY));
+        return Ok(());
+    }
+    if let Some(alone) = Alone::now()
+        && let Some(place) = decode(Kind::EngineReceive, *handle)
+        && let Some((source, tag, bytes)) =
+            process.finish_plain(alone, RequestId { index: place.index, generation: place.generation })
+    {
+        *handle = mpi::MPI_REQUEST_NULL;
+        store(Some(Status::new(source, tag, bytes, false)));
+        return Ok(());
+    }
+    finish_any(process, handle, store)
+}
+
+/// As [`finish_into`], for all but the most frequent.
+#[inline(never)]
+fn finish_any(
+    process: &Process,
+    handle: &mut MPI_Request,
+    store: impl FnOnce(Option<Status>),
+) -> std::result::Result<(), Failed> {
     if let Some((kind, id)) = decode_request(*handle) {
-        if id == SENT {
-            *handle = mpi::MPI_REQUEST_NULL;
-            store(Some(Status::EMPTY));
-            return Ok(());
-        }
         if let Some((completion, context)) = process.finish_known(id) {
             *handle = mpi::MPI_REQUEST_NULL;
             store(Some(match kind {

@@ -7,11 +7,12 @@
 
 use crate::handles::COMMS;
 use crate::state;
+use crate::tool::clock_ns;
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::lock;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
-use verbena_mpi::{Process, Result, coll};
+use verbena_mpi::{Process, Result, coll, tool};
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
 /// How many hold the library open: the world model and each session.
@@ -36,6 +37,7 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(process.world()));
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(process.own()));
     state::set_process(process);
+    tool::event::attach(state::process(), clock_ns);
     // Set only here, under the lock of `USERS`.
     let _ = LAUNCH.set(launch);
     // SAFETY: the function has C's calling convention and lives as long as the library.
@@ -64,7 +66,7 @@ pub fn drain(process: &Process) {
 pub fn meet_world(process: &Process) -> Result<()> {
     drain(process);
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
-    let mut barrier = coll::Collective::on(&world);
+    let mut barrier = coll::Collective::of(&world, world.next_collective_tag());
     coll::operations::barrier(barrier.schedule(), &world);
     barrier.run(process, None)?;
     barrier.recycle();

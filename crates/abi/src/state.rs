@@ -5,7 +5,7 @@
 
 use std::ffi::c_int;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::thread::ThreadId;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Process, Result};
@@ -23,7 +23,8 @@ pub enum World {
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-static OPEN: AtomicBool = AtomicBool::new(false);
+/// The process while calls that communicate are allowed, else null.
+static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
 static MAIN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
@@ -56,13 +57,21 @@ pub fn process() -> &'static Process {
 /// Opens (or closes) the library to calls that communicate: done by the first initialisation and the last
 /// finalisation of the world model and sessions.
 pub fn set_open(open: bool) {
-    OPEN.store(open, Ordering::Release);
+    let process = if open { PROCESS.load(Ordering::Acquire) } else { std::ptr::null_mut() };
+    OPEN.store(process, Ordering::Release);
 }
 
 /// `Ok` between initialisation and finalisation, else `MPI_ERR_OTHER`.
 #[inline]
 pub fn running() -> Result<()> {
-    if OPEN.load(Ordering::Acquire) { Ok(()) } else { Err(not_running()) }
+    if OPEN.load(Ordering::Acquire).is_null() { Err(not_running()) } else { Ok(()) }
+}
+
+/// The process, between initialisation and finalisation.
+#[inline(always)]
+pub fn running_process() -> Option<&'static Process> {
+    // SAFETY: null, or what `PROCESS` holds: see `try_process`.
+    unsafe { OPEN.load(Ordering::Acquire).as_ref() }
 }
 
 /// Where the world model stands.

@@ -10,6 +10,7 @@ use std::cell::UnsafeCell;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use verbena_channel::lock::Alone;
 
 const LIVE: u64 = 1 << 31;
 const FILLED: u64 = 1 << 30;
@@ -23,6 +24,8 @@ const CHUNKS: usize = 22;
 pub const SLOTS_MAX: usize = 1 << 27;
 
 struct Slot<T> {
+    /// Where in the table it is.
+    index: u32,
     state: AtomicU64,
     value: UnsafeCell<Option<Arc<T>>>,
 }
@@ -52,11 +55,34 @@ struct Free {
 // list, or having won the exchange in `unpin`), and read only under a pin; see the module text.
 unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
-/// An object held fast by a pin; the object may be freed meanwhile but lives until the pin goes.
-pub struct Pinned<'a, T> {
+/// An object found by its handle, held for the length of a call: it may be freed meanwhile but lives as long as this.
+pub struct Ref<'a, T> {
+    object: &'a Arc<T>,
+    /// What holds an object in a table; one that lives anyway needs nothing.
+    _pin: Option<Pin<'a, T>>,
+}
+
+impl<'a, T> Ref<'a, T> {
+    /// An object that is never freed.
+    #[inline]
+    pub fn fixed(object: &'a Arc<T>) -> Ref<'a, T> {
+        Ref { object, _pin: None }
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = Arc<T>;
+
+    #[inline]
+    fn deref(&self) -> &Arc<T> {
+        self.object
+    }
+}
+
+/// Counts as one user of a slot.
+struct Pin<'a, T> {
     table: &'a Table<T>,
     slot: &'a Slot<T>,
-    index: u32,
 }
 
 impl<T> Table<T> {
@@ -83,23 +109,44 @@ impl<T> Table<T> {
 
     /// The object at `place`; `None` if there is none or it was freed.
     #[inline]
-    pub fn get(&self, place: Place) -> Option<Pinned<'_, T>> {
+    pub fn get(&self, place: Place) -> Option<Ref<'_, T>> {
         let slot = self.slot(place.index)?;
         let state = slot.state.fetch_add(1, Ordering::Acquire);
-        let pinned = Pinned { table: self, slot, index: place.index };
+        let pin = Pin { table: self, slot };
         let wanted = (place.generation as u64) << 32 | LIVE;
-        if state & !(PINS | FILLED) == wanted { Some(pinned) } else { None }
+        if state & !(PINS | FILLED) != wanted {
+            return None;
+        }
+        // SAFETY: the slot was live when the pin was added, and a slot is not emptied while it has pins; `Ref` lends
+        // the object no longer than it keeps the pin.
+        let object = unsafe { (*slot.value.get()).as_ref().unwrap_unchecked() };
+        Some(Ref { object, _pin: Some(pin) })
+    }
+
+    /// As [`Table::get`], without holding the object.
+    ///
+    /// # Safety
+    /// Nobody frees the object while it is used: this thread is alone in MPI, and runs no code of the program meanwhile.
+    #[inline(always)]
+    pub unsafe fn peek(&self, _alone: Alone, place: Place) -> Option<&T> {
+        let slot = self.slot(place.index)?;
+        let wanted = (place.generation as u64) << 32 | LIVE;
+        if slot.state.load(Ordering::Acquire) & !(PINS | FILLED) != wanted {
+            return None;
+        }
+        // SAFETY: the slot is live, and stays so by the caller's promise.
+        unsafe { (*slot.value.get()).as_deref() }
     }
 
     /// Frees the handle at `place` and hands back the object; `None` if there is none.
     pub fn remove(&self, place: Place) -> Option<Arc<T>> {
-        let pinned = self.get(place)?;
-        let before = pinned.slot.state.fetch_and(!LIVE, Ordering::AcqRel);
+        let held = self.get(place)?;
+        let before = self.slot(place.index)?.state.fetch_and(!LIVE, Ordering::AcqRel);
         if before & LIVE == 0 {
             return None;
         }
         self.live.fetch_sub(1, Ordering::Relaxed);
-        Some(Arc::clone(&pinned))
+        Some(Arc::clone(&held))
     }
 
     /// The generation of the slot as it is now, to complete a handle of which only the index is known;
@@ -141,14 +188,13 @@ impl<T> Table<T> {
 
     fn slot_or_grow(&self, index: u32) -> &Slot<T> {
         let (chunk, offset) = locate(index);
-        let slots =
-            self.chunks[chunk].get_or_init(|| (0..CHUNK_SLOTS_MIN << chunk).map(|_| Slot::new()).collect());
+        let slots = self.chunks[chunk].get_or_init(|| slots_of(chunk).map(Slot::new).collect());
         &slots[offset]
     }
 
     /// Empties a slot without pins that is filled and not live; harmless in every other case.
     #[cold]
-    fn reclaim(&self, slot: &Slot<T>, index: u32, state: u64) {
+    fn reclaim(&self, slot: &Slot<T>, state: u64) {
         let next = ((state >> 32) as u32).wrapping_add(1);
         // While reclaiming, the state says neither live nor filled, so no one else comes here.
         let emptied = (next as u64) << 32;
@@ -157,7 +203,7 @@ impl<T> Table<T> {
         }
         // SAFETY: this thread won the exchange, the slot has no valid handle and is not on the free list yet.
         let value = unsafe { (*slot.value.get()).take() };
-        self.free.lock().unwrap().indices.push(index);
+        self.free.lock().unwrap().indices.push(slot.index);
         drop(value);
     }
 }
@@ -169,30 +215,25 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Slot<T> {
-    fn new() -> Slot<T> {
-        Slot { state: AtomicU64::new(0), value: UnsafeCell::new(None) }
+    fn new(index: usize) -> Slot<T> {
+        Slot { index: index as u32, state: AtomicU64::new(0), value: UnsafeCell::new(None) }
     }
 }
 
-impl<T> Deref for Pinned<'_, T> {
-    type Target = Arc<T>;
-
-    #[inline]
-    fn deref(&self) -> &Arc<T> {
-        // SAFETY: `get` hands out a `Pinned` only if the slot was live when the pin was added, and a slot
-        // is not emptied while it has pins.
-        unsafe { (*self.slot.value.get()).as_ref().unwrap_unchecked() }
-    }
-}
-
-impl<T> Drop for Pinned<'_, T> {
-    #[inline]
+impl<T> Drop for Pin<'_, T> {
+    #[inline(never)]
     fn drop(&mut self) {
         let state = self.slot.state.fetch_sub(1, Ordering::Release) - 1;
         if state & (LIVE | FILLED | PINS) == FILLED {
-            self.table.reclaim(self.slot, self.index, state);
+            self.table.reclaim(self.slot, state);
         }
     }
+}
+
+/// The indices of the slots in chunk `k`.
+fn slots_of(chunk: usize) -> std::ops::Range<usize> {
+    let first = (CHUNK_SLOTS_MIN << chunk) - CHUNK_SLOTS_MIN;
+    first..first + (CHUNK_SLOTS_MIN << chunk)
 }
 
 /// Chunk and offset of a slot: chunk `k` holds `CHUNK_SLOTS_MIN << k` slots.
@@ -240,6 +281,8 @@ mod tests {
         let places: Vec<Place> = (0..1000).map(|i| table.insert(Arc::new(i))).collect();
         assert!(places.iter().enumerate().all(|(i, &p)| **table.get(p).unwrap() == i));
         assert_eq!(locate(SLOTS_MAX as u32 - 1).0, CHUNKS - 1);
+        let last = slots_of(3).end - 1;
+        assert_eq!((locate(last as u32).0, locate(last as u32 + 1).0), (3, 4));
     }
 
     #[test]

@@ -16,6 +16,15 @@ use verbena_fault::Fault;
 /// Looks a variable up.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// The environment as this process has it, with the settings of Verbena also from their file.
+pub fn variable(name: &str) -> Option<String> {
+    if name == verbena_settings::PMI.about.name {
+        let speech = &verbena_settings::PMI;
+        return (speech.get() != 0).then(|| speech.value_text());
+    }
+    std::env::var(name).ok()
+}
+
 /// How to start.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Plan {

@@ -43,7 +43,7 @@ impl Boot {
     /// # Errors
     /// A launcher's variable that makes no sense, or a launcher that does not answer as PMI demands.
     pub fn start() -> Result<Boot, BootError> {
-        let plan = environment::plan(&|name| std::env::var(name).ok(), &link::is_socket)?;
+        let plan = environment::plan(&environment::variable, &link::is_socket)?;
         match plan {
             Plan::Singleton { warning } => Ok(Boot::singleton(warning)),
             Plan::Launched(launched) => {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::wait::{Step, Waiter};
-use verbena_channel::{Channel, Fault, Key, Payload, Peer, Place, SendError, Sink, Transfer, cma, shm};
+use verbena_channel::{Fault, Key, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
 
 const SIZES: [usize; 12] = [0, 8, 24, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1 << 20, 4 << 20];
 const SINGLE_COPY_FROM: usize = 4096;
@@ -47,8 +47,8 @@ impl Sink for Counter {
 }
 
 struct End {
-    shm: Box<dyn Channel>,
-    cma: Option<Box<dyn Channel>>,
+    shm: Wire,
+    cma: Option<Wire>,
     waiter: Arc<dyn Waiter>,
     peer: Peer,
     packet_bytes_max: usize,

@@ -14,24 +14,18 @@ mod copy;
 use crate::memory::Region;
 use crate::packet::Header;
 use crate::shm::node;
-use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire};
 use card::Card;
 use copy::Verb;
 use std::io::Error;
 use std::sync::atomic::AtomicU64;
 
-/// The setting that turns the channel off.
+/// The setting that turns the channel off, as messages name it.
 const SETTING: &str = "VERBENA_CMA";
-
-/// From this many bytes on one copy by system call beats two copies through a ring. Measured with
-/// `examples/channel_bench` (2 cores, best of 15 runs): 64 KiB take 4.3 us through the ring and 2.8 us by a read, which
-/// needs a handshake of a microsecond besides; 256 KiB 16.8 and 9.5 us.
-const MEMORY_BYTES_MIN: usize = 64 << 10;
 
 /// Opens the channel on this side; not for a job of one, and not if `VERBENA_CMA=0`.
 pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
-    let off = std::env::var(SETTING).is_ok_and(|v| v.trim() == "0");
-    if place.size < 2 || off {
+    if place.size < 2 || !verbena_settings::CMA.get() {
         return Ok(None);
     }
     let opening = CmaOpening::new(place.me).map_err(|e| no_random(place.me, &e))?;
@@ -92,14 +86,14 @@ impl Opening for CmaOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
-        Ok(Box::new(self.connect_cma(cards)))
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        Ok(Wire::Memory(Box::new(self.connect_cma(cards))))
     }
 }
 
 /// Under Yama's `ptrace_scope` 1 a process may touch only its descendants' memory; ranks are siblings. A process may
 /// lift that for itself, and a rank does: its peers are the same user, whom the usual checks still bind.
-fn allow_tracers() {
+pub fn allow_tracers() {
     if ptrace_scope().is_some() {
         // SAFETY: sets an attribute of this process; it touches no memory.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
@@ -263,7 +257,9 @@ impl Channel for Cma {
             ordered: true,
             get: read,
             put: write,
-            memory_bytes_min: MEMORY_BYTES_MIN,
+            // The default was measured with `examples/channel_bench` (2 cores, best of 15 runs): 64 KiB take 4.3 us through
+            // the ring and 2.8 us by a read, which needs a handshake of a microsecond besides; 256 KiB 16.8 and 9.5 us.
+            memory_bytes_min: verbena_settings::CMA_BYTES_MIN.get(),
             latency_ns: 1000,
         })
     }

@@ -10,7 +10,9 @@
 
 pub mod board;
 pub mod cma;
+pub mod copy;
 pub mod elements;
+pub mod hardware;
 pub mod layout;
 pub mod lock;
 pub mod loopback;
@@ -20,6 +22,9 @@ pub mod registry;
 pub mod scratch;
 pub mod shm;
 pub mod wait;
+mod wire;
+
+pub use wire::Wire;
 
 use memory::{Buffer, Region};
 use packet::Header;
@@ -140,6 +145,12 @@ pub trait Channel: Send {
     /// Sends one packet. On `Full` nothing happened.
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
 
+    /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
+    /// then go through it and no longer through [`Channel::send`].
+    fn lend(&mut self, _peer: Peer) -> Option<shm::Lane> {
+        None
+    }
+
     /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns how
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
@@ -221,5 +232,5 @@ pub trait Opening {
     fn card(&self) -> Vec<u8>;
     /// All cards in rank order (`None` where that process did not open this channel). Every process of
     /// the job is inside this call at about the same time, so a bounded handshake is allowed.
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault>;
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault>;
 }

@@ -7,6 +7,7 @@
 
 use parking_lot::lock_api::RawMutex as _;
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,6 +22,18 @@ pub fn share() {
 #[inline]
 pub fn is_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
+}
+
+/// Says that only one thread is inside MPI: kept for the length of a call, since [`share`] is one too.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone(PhantomData<*const ()>);
+
+impl Alone {
+    /// What it says, if it is so.
+    #[inline(always)]
+    pub fn now() -> Option<Alone> {
+        if is_shared() { None } else { Some(Alone(PhantomData)) }
+    }
 }
 
 /// A value that one thread at a time may use.
@@ -61,10 +74,25 @@ impl<T> Lock<T> {
         if real {
             self.mutex.lock();
         } else {
-            assert!(!self.held.load(Ordering::Relaxed), "a callback called back into MPI communication");
+            if self.held.load(Ordering::Relaxed) {
+                called_back();
+            }
             self.held.store(true, Ordering::Relaxed);
         }
         Guard { lock: self, real }
+    }
+
+    /// The value, in a call that is alone in MPI and that asks for it while no lock is held.
+    ///
+    /// # Panics
+    /// If it is held already.
+    #[inline(always)]
+    pub fn lock_alone(&self, _alone: Alone) -> AloneGuard<'_, T> {
+        if self.held.load(Ordering::Relaxed) {
+            called_back();
+        }
+        self.held.store(true, Ordering::Relaxed);
+        AloneGuard { lock: self, _here: PhantomData }
     }
 
     /// The lock if it is free now.
@@ -73,6 +101,41 @@ impl<T> Lock<T> {
         let real = is_shared();
         let free = if real { self.mutex.try_lock() } else { !self.held.swap(true, Ordering::Relaxed) };
         free.then_some(Guard { lock: self, real })
+    }
+}
+
+#[cold]
+fn called_back() -> ! {
+    panic!("a callback called back into MPI communication");
+}
+
+/// Holds a [`Lock`] for a call that is alone in MPI.
+pub struct AloneGuard<'a, T> {
+    lock: &'a Lock<T>,
+    _here: PhantomData<*const ()>,
+}
+
+impl<T> Deref for AloneGuard<'_, T> {
+    type Target = T;
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: no other thread is inside MPI, and within this one the guard is proof of exclusive access.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for AloneGuard<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for AloneGuard<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.lock.held.store(false, Ordering::Relaxed);
     }
 }
 

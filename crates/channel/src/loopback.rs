@@ -5,7 +5,7 @@
 
 use crate::memory::Region;
 use crate::packet::Header;
-use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use crate::{Channel, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire};
 use std::collections::VecDeque;
 
 /// Largest packet in bytes, and largest message sent eagerly.
@@ -47,8 +47,8 @@ impl Opening for Ready {
         Vec::new()
     }
 
-    fn connect(self: Box<Self>, _cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
-        Ok(Box::new(Loopback::new(self.me)))
+    fn connect(self: Box<Self>, _cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        Ok(Wire::Loopback(Box::new(Loopback::new(self.me))))
     }
 }
 
@@ -56,6 +56,12 @@ impl Loopback {
     /// The channel of process `me`.
     pub fn new(me: Peer) -> Loopback {
         Loopback { me, queue: VecDeque::new(), queue_bytes: 0, spare: Vec::new() }
+    }
+
+    /// Whether there is nothing to deliver.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
     }
 }
 

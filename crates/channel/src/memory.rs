@@ -96,12 +96,27 @@ impl Region {
         unsafe { std::ptr::copy(part.address, out.as_mut_ptr(), out.len()) }
     }
 
+    /// Copies all bytes, of which there must be at most 24, to `out`, without a call.
+    ///
+    /// # Safety
+    /// `out` leads to that many writable bytes.
+    #[inline(always)]
+    pub(crate) unsafe fn read_short(&self, out: *mut u8) {
+        // SAFETY: this region is valid by its creator's promise, `out` by the caller's.
+        unsafe { copy_short(self.address, out, self.len) }
+    }
+
     /// Copies `data` to `offset`. Panics if out of range.
     #[inline]
     pub fn write(&self, offset: usize, data: &[u8]) {
         let part = self.part(offset, data.len());
         // SAFETY: as in `read`.
-        unsafe { std::ptr::copy(data.as_ptr(), part.address, data.len()) }
+        unsafe {
+            match data.len() {
+                0..=SHORT_BYTES_MAX => copy_short(data.as_ptr(), part.address, data.len()),
+                _ => std::ptr::copy(data.as_ptr(), part.address, data.len()),
+            }
+        }
     }
 
     /// Copies `other`, of the same length, into this region (overlap allowed).
@@ -128,6 +143,49 @@ impl Region {
     }
 }
 
+/// Up to so many bytes [`copy_short`] copies.
+const SHORT_BYTES_MAX: usize = 24;
+
+/// Copies at most [`SHORT_BYTES_MAX`] bytes (overlap allowed): a call of `memcpy` costs more than such a copy.
+///
+/// # Safety
+/// `from` leads to `len` readable and `to` to `len` writable bytes.
+#[inline(always)]
+unsafe fn copy_short(from: *const u8, to: *mut u8, len: usize) {
+    debug_assert!(len <= SHORT_BYTES_MAX);
+    // SAFETY: every access lies within `len` bytes by the comparison around it; all are read before any is written.
+    unsafe {
+        if len > 16 {
+            let (first, second, last) =
+                (word::<u64>(from, 0), word::<u64>(from, 8), word::<u64>(from, len - 8));
+            to.cast::<u64>().write_unaligned(first);
+            to.add(8).cast::<u64>().write_unaligned(second);
+            to.add(len - 8).cast::<u64>().write_unaligned(last);
+        } else if len >= 8 {
+            let (first, last) = (word::<u64>(from, 0), word::<u64>(from, len - 8));
+            to.cast::<u64>().write_unaligned(first);
+            to.add(len - 8).cast::<u64>().write_unaligned(last);
+        } else if len >= 4 {
+            let (first, last) = (word::<u32>(from, 0), word::<u32>(from, len - 4));
+            to.cast::<u32>().write_unaligned(first);
+            to.add(len - 4).cast::<u32>().write_unaligned(last);
+        } else if len > 0 {
+            let bytes = [*from, *from.add(len / 2), *from.add(len - 1)];
+            *to = bytes[0];
+            *to.add(len / 2) = bytes[1];
+            *to.add(len - 1) = bytes[2];
+        }
+    }
+}
+
+/// # Safety
+/// A `T` can be read at `from + offset`, aligned or not.
+#[inline(always)]
+unsafe fn word<T: Copy>(from: *const u8, offset: usize) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { from.add(offset).cast::<T>().read_unaligned() }
+}
+
 /// The memory of one message: `count` elements of a datatype, seen as packed bytes.
 #[derive(Clone, Debug)]
 pub enum Buffer {
@@ -137,12 +195,16 @@ pub enum Buffer {
     Strided(Strided),
 }
 
-/// Elements of a scattered datatype.
+/// Elements of a scattered datatype, or a part of their packed bytes.
 #[derive(Clone, Debug)]
 pub struct Strided {
     origin: *mut u8,
     count: usize,
     layout: Arc<Layout>,
+    /// Packed bytes before the part.
+    first: usize,
+    /// Packed bytes of the part.
+    len: usize,
 }
 
 // SAFETY: as for Region.
@@ -163,7 +225,8 @@ impl Buffer {
             // SAFETY: the layout says that exactly these bytes are named.
             return Buffer::Contiguous(unsafe { Region::new(origin.wrapping_offset(first), len) });
         }
-        Buffer::Strided(Strided { origin, count, layout: layout.clone() })
+        let len = layout.size() * count;
+        Buffer::Strided(Strided { origin, count, layout: layout.clone(), first: 0, len })
     }
 
     /// Packed length in bytes.
@@ -171,7 +234,7 @@ impl Buffer {
     pub fn len(&self) -> usize {
         match self {
             Buffer::Contiguous(region) => region.len(),
-            Buffer::Strided(s) => s.layout.size() * s.count,
+            Buffer::Strided(s) => s.len,
         }
     }
 
@@ -190,13 +253,29 @@ impl Buffer {
         }
     }
 
+    /// The part of `len` packed bytes from packed offset `offset` on.
+    ///
+    /// # Panics
+    /// If the part does not lie within the buffer.
+    pub fn part(&self, offset: usize, len: usize) -> Buffer {
+        match self {
+            Buffer::Contiguous(region) => Buffer::Contiguous(region.part(offset, len)),
+            Buffer::Strided(s) => {
+                let first = s.first + s.within(offset, len);
+                Buffer::Strided(Strided { first, len, ..s.clone() })
+            }
+        }
+    }
+
     /// Packs the bytes from packed offset `offset` on into `out`. Panics if out of range.
     #[inline]
     pub fn copy_out(&self, offset: usize, out: &mut [u8]) {
         match self {
             Buffer::Contiguous(region) => region.read(offset, out),
             // SAFETY: `Buffer::strided` took the promise that every byte named is valid.
-            Buffer::Strided(s) => unsafe { s.layout.pack(s.origin, s.count, offset, out) },
+            Buffer::Strided(s) => unsafe {
+                s.layout.pack(s.origin, s.count, s.first + s.within(offset, out.len()), out)
+            },
         }
     }
 
@@ -206,7 +285,52 @@ impl Buffer {
         match self {
             Buffer::Contiguous(region) => region.write(offset, data),
             // SAFETY: as in `copy_out`.
-            Buffer::Strided(s) => unsafe { s.layout.unpack(s.origin, s.count, offset, data) },
+            Buffer::Strided(s) => unsafe {
+                s.layout.unpack(s.origin, s.count, s.first + s.within(offset, data.len()), data)
+            },
         }
+    }
+}
+
+impl Strided {
+    /// The offset, after a check that `len` bytes from there on lie within.
+    #[inline]
+    fn within(&self, offset: usize, len: usize) -> usize {
+        assert!(
+            offset <= self.len && len <= self.len - offset,
+            "part {offset}+{len} of a scattered buffer of {} bytes",
+            self.len
+        );
+        offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs of bytes with a gap of one behind each: 0 1 . 3 4 . 6 7 .
+    fn pairs(memory: &mut [u8]) -> Buffer {
+        let layout = Arc::new(Layout::new(vec![(0, 2)], 3));
+        // SAFETY: the elements lie within the slice, which outlives the buffer in each test.
+        unsafe { Buffer::strided(memory.as_mut_ptr(), memory.len() / 3, &layout) }
+    }
+
+    #[test]
+    fn a_part_of_scattered_bytes_is_a_buffer_of_its_own() {
+        let mut memory: Vec<u8> = (0..12).collect();
+        let part = pairs(&mut memory).part(1, 6).part(1, 4);
+        let mut out = [0; 4];
+        part.copy_out(0, &mut out);
+        assert_eq!((part.len(), out), (4, [3, 4, 6, 7]));
+        part.copy_in(1, &[40, 60]);
+        assert_eq!(memory, [0, 1, 2, 3, 40, 5, 60, 7, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    #[should_panic(expected = "part 5+2 of a scattered buffer of 6 bytes")]
+    fn a_part_stays_within() {
+        let mut memory = vec![0; 12];
+        pairs(&mut memory).part(2, 6).copy_in(5, &[1, 1]);
     }
 }

@@ -93,18 +93,34 @@ impl Header {
         Header { kind, flags: 0, credits: 0, sequence: 0, context: 0, source: 0, tag: 0, length: 0 }
     }
 
+    /// The encoded form as four words in memory order.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; 4] {
+        let kind = self.kind as u64 | u64::from(self.flags) << 8 | u64::from(self.credits) << 16;
+        let ends = u64::from(self.source as u32) | u64::from(self.tag as u32) << 32;
+        [kind | u64::from(self.sequence) << 32, self.context, ends, self.length].map(u64::to_le)
+    }
+
+    /// The header with these words, which [`Header::words`] gave.
+    ///
+    /// # Panics
+    /// If it did not.
+    #[inline]
+    pub fn of_words(words: [u64; 4]) -> Header {
+        let mut bytes = [0; HEADER_BYTES];
+        for (part, word) in bytes.chunks_exact_mut(8).zip(words) {
+            part.copy_from_slice(&word.to_ne_bytes());
+        }
+        Header::parse(&bytes).expect("the words of a header")
+    }
+
     /// The encoded form.
     #[inline]
     pub fn emit(&self) -> [u8; HEADER_BYTES] {
         let mut out = [0; HEADER_BYTES];
-        out[0] = self.kind as u8;
-        out[1] = self.flags;
-        out[2..4].copy_from_slice(&self.credits.to_le_bytes());
-        out[4..8].copy_from_slice(&self.sequence.to_le_bytes());
-        out[8..16].copy_from_slice(&self.context.to_le_bytes());
-        out[16..20].copy_from_slice(&self.source.to_le_bytes());
-        out[20..24].copy_from_slice(&self.tag.to_le_bytes());
-        out[24..32].copy_from_slice(&self.length.to_le_bytes());
+        for (part, word) in out.chunks_exact_mut(8).zip(self.words()) {
+            part.copy_from_slice(&word.to_ne_bytes());
+        }
         out
     }
 
@@ -143,6 +159,7 @@ mod tests {
             length: 1 << 40,
         };
         assert_eq!(Header::parse(&header.emit()), Some(header));
+        assert_eq!(Header::of_words(header.words()), header);
     }
 
     #[test]

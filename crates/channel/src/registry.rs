@@ -2,7 +2,7 @@
 //!
 //! A new wire is one module and one line in [`CHANNELS`].
 
-use crate::{Channel, Fault, Opening, Place, cma, loopback, shm};
+use crate::{Fault, Opening, Place, Wire, cma, loopback, shm};
 
 /// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
@@ -65,7 +65,7 @@ impl Opened {
     }
 
     /// Connects every channel, given the cards of all processes in rank order.
-    pub fn connect(self, cards: &[Vec<u8>]) -> Result<Vec<Box<dyn Channel>>, Fault> {
+    pub fn connect(self, cards: &[Vec<u8>]) -> Result<Vec<Wire>, Fault> {
         let parsed: Vec<Vec<Entry>> = cards.iter().map(|card| parse_card(card)).collect();
         let of_channel = |name: &str| -> Vec<Option<Vec<u8>>> {
             let find = |card: &Vec<Entry>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
@@ -106,6 +106,12 @@ mod tests {
         card.extend([3, b'c', b'm', b'a', 9, 0, 0, 0, 1]);
         assert_eq!(parse_card(&card), vec![("shm", &[7u8, 8][..])]);
         assert_eq!(parse_card(&[200]), vec![]);
+    }
+
+    #[test]
+    fn the_setting_knows_every_channel() {
+        let verbena_settings::Kind::Names(known, _) = verbena_settings::CHANNELS.kind else { panic!() };
+        assert_eq!(CHANNELS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), known);
     }
 
     #[test]

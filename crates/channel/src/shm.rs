@@ -30,7 +30,7 @@ use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
 use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
-use outgoing::Outgoing;
+pub use outgoing::Lane;
 use std::sync::Arc;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
@@ -64,7 +64,9 @@ enum Link {
     None,
     /// On this node; no packet was sent yet.
     Idle(u32),
-    Open(Outgoing),
+    Open(Lane),
+    /// Open, and the engine has the end.
+    Lent,
     Broken(Box<Fault>),
 }
 
@@ -92,12 +94,17 @@ impl Shm {
         let Some(&Link::Idle(to)) = self.links.get(peer as usize) else {
             return Err(SendError::Broken(self.why_not(peer)));
         };
-        let made = Outgoing::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
+        self.open(peer, to);
+        self.send(peer, header, payload)
+    }
+
+    /// Makes the ring to a peer; afterwards its link is open or broken.
+    fn open(&mut self, peer: Peer, to: u32) {
+        let made = Lane::make(&self.control, self.me, to, self.packet_bytes_max, self.fence_always);
         self.links[peer as usize] = match made {
-            Ok(outgoing) => Link::Open(outgoing),
+            Ok(lane) => Link::Open(lane),
             Err(e) => Link::Broken(Box::new(outgoing::no_ring(&self.control, peer, &e))),
         };
-        self.send(peer, header, payload)
     }
 
     fn why_not(&self, peer: Peer) -> Fault {
@@ -112,8 +119,27 @@ impl Shm {
         }
     }
 
+    /// Whether no ring has anything.
+    #[inline(always)]
+    pub(crate) fn is_silent(&self) -> bool {
+        self.inbox.is_silent() && self.faults.is_empty()
+    }
+
+    /// As [`Channel::poll`], for a sink whose type is known.
+    #[inline]
+    pub(crate) fn poll_into<S: Sink + ?Sized>(&mut self, sink: &mut S) -> usize {
+        if self.inbox.is_behind() {
+            self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
+        }
+        let packets = self.inbox.poll(sink, &mut self.faults);
+        if !self.faults.is_empty() {
+            self.report(sink);
+        }
+        packets
+    }
+
     #[cold]
-    fn report(&mut self, sink: &mut dyn Sink) {
+    fn report<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         for (peer, fault) in std::mem::take(&mut self.faults) {
             self.links[peer as usize] = Link::Broken(Box::new(fault.clone()));
             sink.broken(peer, fault);
@@ -129,7 +155,7 @@ impl Channel for Shm {
     fn reach(&mut self, peer: Peer) -> Option<Reach> {
         match self.links.get(peer as usize)? {
             Link::None | Link::Broken(_) => None,
-            Link::Idle(_) | Link::Open(_) => Some(Reach {
+            Link::Idle(_) | Link::Open(_) | Link::Lent => Some(Reach {
                 packet_bytes_max: self.packet_bytes_max,
                 eager_bytes_max: self.packet_bytes_max,
                 ordered: true,
@@ -145,21 +171,24 @@ impl Channel for Shm {
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         assert!(payload.len() <= self.packet_bytes_max, "a packet of {} bytes", payload.len());
         match self.links.get_mut(peer as usize) {
-            Some(Link::Open(outgoing)) => outgoing.send(header, payload).then_some(()).ok_or(SendError::Full),
+            Some(Link::Open(lane)) => lane.send(header, payload).then_some(()).ok_or(SendError::Full),
             _ => self.send_first(peer, header, payload),
         }
     }
 
-    #[inline]
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
-        if self.inbox.is_behind() {
-            self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
+        self.poll_into(sink)
+    }
+
+    fn lend(&mut self, peer: Peer) -> Option<Lane> {
+        if let Some(&Link::Idle(to)) = self.links.get(peer as usize) {
+            self.open(peer, to);
         }
-        let packets = self.inbox.poll(sink, &mut self.faults);
-        if !self.faults.is_empty() {
-            self.report(sink);
+        let link = self.links.get_mut(peer as usize).filter(|link| matches!(link, Link::Open(_)))?;
+        match std::mem::replace(link, Link::Lent) {
+            Link::Open(lane) => Some(lane),
+            _ => None,
         }
-        packets
     }
 
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {

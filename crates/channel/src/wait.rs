@@ -33,6 +33,8 @@ pub trait Waiter: Send + Sync {
     fn sleep(&self);
     /// Takes the arming back without sleeping.
     fn disarm(&self);
+    /// Lets another process run, if ranks share cores; false if this one had better go on. For calls that do not wait.
+    fn step_aside(&self) -> bool;
     /// Whether a process that looks again at once, without an idle round, holds up nobody: it has a core to itself.
     fn may_spin(&self) -> bool {
         true

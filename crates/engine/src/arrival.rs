@@ -8,6 +8,7 @@ use crate::request::{State, not_done, received, sent};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body, Offer};
 use crate::wire::{Control, Reader};
+use verbena_channel::memory::Buffer;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Fault, Peer, Sink};
 
@@ -19,14 +20,24 @@ pub(crate) struct Arrivals<'a> {
     pub core: &'a mut Core,
     /// The channel that is polled.
     pub channel: usize,
+    /// Packets that came in this poll.
+    pub packets: u32,
+    /// Bytes of their payloads.
+    pub bytes: u64,
 }
 
-impl Sink for Arrivals<'_> {
+impl Arrivals<'_> {
+    /// Adds what came to the channel's counters.
     #[inline]
-    fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+    pub fn count(&mut self) {
         let tally = &mut self.core.tally[self.channel];
-        tally.packets_received += 1;
-        tally.bytes_received += payload.len() as u64;
+        tally.packets_received += u64::from(self.packets);
+        tally.bytes_received += self.bytes;
+    }
+
+    /// A packet of a peer that is new or broken, or one that is not next in turn.
+    #[cold]
+    fn unusual(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let Some(state) = self.core.peers.open(peer) else { return };
         if state.broken.is_some() {
             return;
@@ -35,10 +46,23 @@ impl Sink for Arrivals<'_> {
             return self.core.keep_early(peer, header, payload, self.channel);
         }
         state.expected = state.expected.wrapping_add(1);
-        let followed = !state.early.is_empty();
         self.core.dispatch(peer, header, payload);
-        if followed {
-            self.core.catch_up(peer);
+        self.core.catch_up(peer);
+    }
+}
+
+impl Sink for Arrivals<'_> {
+    #[inline(always)]
+    fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        self.packets += 1;
+        self.bytes += payload.len() as u64;
+        match self.core.peers.get(peer) {
+            Some(state) if state.is_next(header.sequence) => {
+                state.expected = state.expected.wrapping_add(1);
+                self.core.dispatch(peer, header, payload);
+            }
+            // With a copy, so that in the usual case the header need not be in memory.
+            _ => self.unusual(peer, &{ *header }, payload),
         }
     }
 
@@ -89,11 +113,16 @@ impl Core {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dispatch(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
-        if header.kind == Kind::Eager {
-            return self.eager(peer, header, payload);
+        match header.kind {
+            Kind::Eager => self.eager(peer, header, payload),
+            _ => self.dispatch_other(peer, &{ *header }, payload),
         }
+    }
+
+    #[inline(never)]
+    fn dispatch_other(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         if self.dispatch_rest(peer, header, payload).is_none() {
             let fault = fault::malformed(self.me, peer, header, payload.len());
             self.break_peer(peer, fault);
@@ -102,8 +131,9 @@ impl Core {
 
     /// All kinds but the most frequent; `None` if the packet makes no sense.
     fn dispatch_rest(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        self.counts.protocol_received += u64::from(header.kind != Kind::EagerSync);
         match header.kind {
-            Kind::Eager => self.eager(peer, header, payload),
+            Kind::Eager => unreachable!("dispatched already"),
             Kind::EagerSync => self.eager_synchronous(peer, header, payload),
             Kind::RequestToSend => self.offered(peer, header, payload)?,
             Kind::Matched => self.matched(peer, header),
@@ -118,16 +148,19 @@ impl Core {
         Some(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn eager(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let key = key_of(header);
         match self.posted.find(&key) {
             Some(node) => self.deliver(node, &key, payload),
-            None => {
-                let body = Body::Whole(self.pool.copy_of(payload));
-                self.hold(key, Arrived { peer, bytes: payload.len() as u64, body });
-            }
+            None => self.hold_whole(peer, key, payload),
         }
+    }
+
+    #[inline(never)]
+    fn hold_whole(&mut self, peer: Peer, key: MatchKey, payload: &[u8]) {
+        let body = Body::Whole(self.pool.copy_of(payload));
+        self.hold(key, Arrived { peer, bytes: payload.len() as u64, body });
     }
 
     fn eager_synchronous(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
@@ -145,9 +178,23 @@ impl Core {
     }
 
     /// Copies a message that is here into the posted receive at `node`.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, node: u32, key: &MatchKey, payload: &[u8]) {
         let id = self.posted.remove(node);
+        let request = self.requests.get_mut(id).expect("a posted receive");
+        match &request.buffer {
+            Buffer::Contiguous(region) if payload.len() <= region.len() => region.write(0, payload),
+            _ => return self.deliver_otherwise(id, key, payload),
+        }
+        request.state = State::Complete(sent(key.source, key.tag, payload.len() as u64));
+        if request.forgotten {
+            self.requests.remove(id);
+        }
+    }
+
+    /// As `deliver`, where the message does not fit, or goes to scattered memory.
+    #[inline(never)]
+    fn deliver_otherwise(&mut self, id: Id, key: &MatchKey, payload: &[u8]) {
         let request = self.requests.get(id).expect("a posted receive");
         let room = request.buffer.len();
         request.buffer.copy_in(0, &payload[..payload.len().min(room)]);

@@ -40,6 +40,7 @@ impl Core {
         let peer = self.requests.get(id).expect("a queued send").peer;
         if let Some(state) = self.peers.get(peer) {
             state.outbox.retain(|item| !matches!(item, Waiting::Message(other) if *other == id));
+            state.update_at_once();
         }
         self.complete_cancelled(id);
     }

@@ -4,6 +4,7 @@
 
 use crate::arrival::Gap;
 use crate::counters::{ChannelCounters, Counters};
+use crate::event::{Event, EventKind, Listener};
 use crate::matching::{MatchKey, Queue};
 use crate::peer::{Peers, Waiting};
 use crate::pool::Pool;
@@ -36,6 +37,7 @@ pub(crate) struct Core {
     pub under_way: usize,
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
+    pub listener: Option<Box<dyn Listener>>,
 }
 
 /// What is to be done when the channels are at hand again.
@@ -58,12 +60,8 @@ pub(crate) struct Work {
 impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.outboxes.is_empty()
-            && self.begin.is_empty()
-            && self.pull.is_empty()
-            && self.push.is_empty()
-            && self.conceal.is_empty()
-            && self.gaps.is_empty()
+        let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
+        waiting | self.conceal.len() | self.gaps.len() == 0
     }
 }
 
@@ -86,7 +84,20 @@ impl Core {
             under_way: 0,
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
+            listener: None,
         }
+    }
+
+    /// The counters of each channel; what was sent is counted by peer.
+    pub fn channel_counters(&self) -> Vec<ChannelCounters> {
+        let mut tally = self.tally.clone();
+        for state in self.peers.iter() {
+            if let Some(route) = &state.route {
+                tally[route.packets].packets_sent += state.next;
+                tally[route.packets].bytes_sent += state.bytes_sent;
+            }
+        }
+        tally
     }
 
     /// Adds a request.
@@ -129,6 +140,7 @@ impl Core {
             return;
         }
         state.outbox.push_back(item);
+        state.update_at_once();
         if !state.listed {
             state.listed = true;
             self.work.outboxes.push_back(peer);
@@ -144,8 +156,10 @@ impl Core {
         }
         state.broken = Some(Box::new(fault));
         state.outbox.clear();
+        state.lane = None;
         state.early.clear();
         state.update_eager();
+        self.tell(Event { kind: EventKind::Broken, peer, source: 0, tag: 0, bytes: 0 });
         let concerned: Vec<Id> = self
             .requests
             .iter()

@@ -32,18 +32,47 @@ pub struct Counters {
     pub unexpected: usize,
     /// Bytes of unexpected messages held now.
     pub unexpected_bytes: usize,
-    /// The most that `unexpected_bytes` ever was.
+    /// The most that `unexpected` was since [`crate::Engine::take_peaks`].
+    pub unexpected_high: usize,
+    /// The most that `unexpected_bytes` was since then.
     pub unexpected_bytes_high: usize,
     /// Operations in the table (also complete ones that nobody took yet).
     pub requests: usize,
     /// Comparisons and look-ups that matching took.
     pub matching_steps: u64,
+    /// Messages sent whole, in one packet.
+    pub eager_sent: u64,
+    /// Messages that came whole, in one packet.
+    pub eager_received: u64,
+    /// Messages that were announced (rendezvous, on the sending side).
+    pub announced: u64,
     /// Messages by rendezvous, on the receiving side.
     pub rendezvous: u64,
+    /// Of these, those that this side began to read from the sender's memory, alone.
+    pub pulled: u64,
+    /// Those for which the sender was invited to write as well.
+    pub shared: u64,
+    /// Those that the sender was asked to send as packets.
+    pub streamed: u64,
+    /// Packets sent that carry no whole message: announcements, answers, data.
+    pub protocol_sent: u64,
+    /// Packets received that carry no whole message.
+    pub protocol_received: u64,
     /// Transfers of memory that failed and were done by packets or by the other side instead.
     pub fallbacks: u64,
     /// How often a peer was asked to send by rendezvous only.
     pub throttles: u64,
     /// Duplicate packets that were dropped.
     pub duplicates: u64,
+}
+
+impl Counters {
+    /// With what follows from the rest: whole messages are the packets that belong to no protocol.
+    pub(crate) fn derived(mut self) -> Counters {
+        let packets = |of: fn(&ChannelCounters) -> u64| self.channels.iter().map(of).sum::<u64>();
+        let sent = packets(|channel| channel.packets_sent) - self.protocol_sent;
+        let received = packets(|channel| channel.packets_received) - self.protocol_received - self.duplicates;
+        (self.eager_sent, self.eager_received) = (sent, received);
+        self
+    }
 }

@@ -1,10 +1,10 @@
 //! The engine's own failures, in four parts.
 
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Fault, Peer};
+use verbena_channel::{Fault, Peer, Wire};
 
 /// No channel takes packets to `peer`.
-pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Box<dyn Channel>]) -> Fault {
+pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {
     let names: Vec<_> = channels.iter().map(|c| c.name()).collect();
     Fault {
         what: "no channel reaches the process".into(),

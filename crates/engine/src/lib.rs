@@ -15,6 +15,7 @@ mod cancel;
 mod core;
 mod counters;
 mod describe;
+mod event;
 mod fault;
 mod lookup;
 mod matching;
@@ -33,28 +34,32 @@ mod wire;
 use arrival::Arrivals;
 use core::Core;
 pub use counters::{ChannelCounters, Counters};
-pub use lookup::Taken;
+pub use event::{Event, EventKind, Listener};
+pub use lookup::{Plain, Taken};
 pub use message::*;
 use request::State;
 use slab::Id;
 use verbena_channel::memory::Buffer;
-use verbena_channel::{Channel, Fault, Peer};
+use verbena_channel::{Channel, Fault, Peer, Wire};
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
 
 /// The protocol engine of one process.
 pub struct Engine {
-    channels: Vec<Box<dyn Channel>>,
+    channels: Vec<Wire>,
     core: Core,
 }
 
 impl Engine {
     /// An engine for process `me` of `size`, over these channels (in order of preference).
     pub fn new(me: Peer, size: u32, channels: Vec<Box<dyn Channel>>, settings: Settings) -> Engine {
-        // A piece of no bytes would never end.
-        let settings = Settings { claim_bytes: settings.claim_bytes.max(1), ..settings };
-        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings);
+        Engine::over(me, size, channels.into_iter().map(Wire::Other).collect(), settings)
+    }
+
+    /// As [`Engine::new`], over channels as [`verbena_channel::registry`] opens them.
+    pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
+        let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         Engine { channels, core }
     }
 
@@ -74,14 +79,25 @@ impl Engine {
     }
 
     /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.
-    #[inline]
+    #[inline(always)]
     pub fn progress(&mut self) -> bool {
         let mut events = 0;
-        for (index, channel) in self.channels.iter_mut().enumerate() {
-            events += channel.poll(&mut Arrivals { core: &mut self.core, channel: index });
+        for index in 0..self.channels.len() {
+            if !self.channels[index].is_silent() {
+                events += self.poll(index);
+            }
         }
         let moved = !self.core.work.is_empty() && self.work();
         events > 0 || moved
+    }
+
+    /// Takes in what a channel has.
+    #[inline(never)]
+    fn poll(&mut self, index: usize) -> usize {
+        let mut sink = Arrivals { core: &mut self.core, channel: index, packets: 0, bytes: 0 };
+        let events = self.channels[index].poll(&mut sink);
+        sink.count();
+        events
     }
 
     /// Whether the request is complete (without taking it).
@@ -157,13 +173,30 @@ impl Engine {
     pub fn counters(&self) -> Counters {
         let core = &self.core;
         Counters {
-            channels: core.tally.clone(),
+            channels: core.channel_counters(),
             posted: core.posted.len(),
             unexpected: core.unexpected.len(),
             requests: core.requests.len(),
             matching_steps: core.posted.steps() + core.unexpected.steps(),
             ..core.counts.clone()
         }
+        .derived()
+    }
+
+    /// The highest marks of the unexpected messages, in messages and bytes; they begin anew from what is held
+    /// now.
+    pub fn take_peaks(&mut self) -> (usize, usize) {
+        let counts = &mut self.core.counts;
+        let peaks = (counts.unexpected_high, counts.unexpected_bytes_high);
+        (counts.unexpected_high, counts.unexpected_bytes_high) =
+            (self.core.unexpected.len(), counts.unexpected_bytes);
+        peaks
+    }
+
+    /// Takes other settings, for what begins from now on. Those that decide over the way to a peer count for
+    /// peers that were not met yet.
+    pub fn configure(&mut self, settings: Settings) {
+        self.core.settings = settings.sound();
     }
 
     /// A line of text for each operation that is not complete and each message that nobody asked for.

@@ -2,6 +2,8 @@
 
 use crate::request::{Request, State};
 use crate::{Completion, Engine, MessageId, Posted, Receive, RequestId};
+use verbena_channel::Peer;
+use verbena_channel::memory::Region;
 
 /// What [`Engine::take_known`] found.
 #[derive(Debug)]
@@ -12,6 +14,24 @@ pub enum Taken {
     Pending,
     /// Complete; with the matching context of the message.
     Done(Completion, u64),
+}
+
+/// What [`Engine::take_plain`] found.
+#[derive(Clone, Copy, Debug)]
+pub enum Plain {
+    /// Under way.
+    Pending,
+    /// Ended, not cancelled and without failure; as in [`Completion`].
+    Ended {
+        /// Rank of the sender.
+        source: i32,
+        /// Tag.
+        tag: i32,
+        /// Bytes received or sent.
+        bytes: u64,
+    },
+    /// No such request, or one that failed or was cancelled: [`Engine::take_known`] tells.
+    Unusual,
 }
 
 impl Engine {
@@ -28,8 +48,16 @@ impl Engine {
     }
 
     /// As [`Engine::receive`], but a receive that completes at once keeps its completion under a request too.
-    #[inline]
+    #[inline(always)]
     pub fn receive_by_request(&mut self, receive: Receive) -> RequestId {
+        if self.core.unexpected.is_empty() {
+            return self.post_receive(receive).into();
+        }
+        self.receive_or_keep(receive)
+    }
+
+    #[inline(never)]
+    fn receive_or_keep(&mut self, receive: Receive) -> RequestId {
         let context = receive.context;
         match self.receive(receive) {
             Posted::Pending(id) => id,
@@ -42,6 +70,35 @@ impl Engine {
     #[inline]
     pub fn send_at_once(&mut self, send: &crate::Send) -> bool {
         self.send_now(send)
+    }
+
+    /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`.
+    #[inline(always)]
+    pub fn send_region_at_once(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        ends: (i32, i32),
+        region: Region,
+    ) -> bool {
+        self.send_region(peer, context, ends, region)
+    }
+
+    /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of
+    /// what may be in a completion, and its caller needs no code for it.
+    #[inline(always)]
+    pub fn take_plain(&mut self, request: RequestId) -> Plain {
+        let id = request.into();
+        let Some(known) = self.core.requests.get(id) else { return Plain::Unusual };
+        match &known.state {
+            State::Complete(completion) if completion.failure.is_none() && !completion.cancelled => {
+                let (source, tag, bytes) = (completion.source, completion.tag, completion.bytes);
+                self.core.requests.vacate(id);
+                Plain::Ended { source, tag, bytes }
+            }
+            State::Complete(_) => Plain::Unusual,
+            _ => Plain::Pending,
+        }
     }
 
     /// Whether this request was made and its completion not taken yet.

@@ -96,7 +96,7 @@ struct Node<T> {
     key: MatchKey,
     serial: u64,
     links: [Link; 5],
-    value: Option<T>,
+    value: T,
 }
 
 type Index = HashMap<MatchKey, Chain, BuildHasherDefault<Mix>>;
@@ -104,7 +104,8 @@ type Index = HashMap<MatchKey, Chain, BuildHasherDefault<Mix>>;
 /// A queue of patterns (`PATTERNS`) or of messages.
 pub(crate) struct Queue<T, const PATTERNS: bool> {
     nodes: Vec<Node<T>>,
-    free: Vec<u32>,
+    /// The first vacant place; each names the next one as its successor in the order.
+    free: u32,
     order: Chain,
     index: Index,
     indexed: bool,
@@ -115,11 +116,11 @@ pub(crate) struct Queue<T, const PATTERNS: bool> {
     steps: u64,
 }
 
-impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
+impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
     pub fn new() -> Self {
         Queue {
             nodes: Vec::new(),
-            free: Vec::new(),
+            free: NONE,
             order: Chain::EMPTY,
             index: Index::default(),
             indexed: false,
@@ -128,6 +129,12 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
             serial: 0,
             steps: 0,
         }
+    }
+
+    /// Whether there are no entries.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.order.first == NONE
     }
 
     /// The number of entries.
@@ -144,7 +151,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     /// The entry's value.
     #[inline]
     pub fn get(&self, node: u32) -> &T {
-        self.nodes[node as usize].value.as_ref().expect("an entry of the queue")
+        &self.nodes[node as usize].value
     }
 
     /// The entry's key.
@@ -154,10 +161,14 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     }
 
     /// Appends an entry and returns its place, which [`Queue::remove`] takes.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, key: MatchKey, value: T) -> u32 {
         let node = self.place(key, value);
-        self.order = self.append(self.order, ORDER, node);
+        match self.nodes.get_mut(self.order.last as usize) {
+            Some(last) => last.links[ORDER].next = node,
+            None => self.order.first = node,
+        }
+        self.order.last = node;
         self.len += 1;
         if self.indexed {
             self.index_entry(node);
@@ -166,7 +177,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     }
 
     /// The earliest entry that matches.
-    #[inline]
+    #[inline(always)]
     pub fn find(&mut self, asked: &MatchKey) -> Option<u32> {
         let first = self.order.first;
         if first == NONE {
@@ -176,6 +187,11 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         if self.matches(first, asked) {
             return Some(first);
         }
+        self.find_behind(first, asked)
+    }
+
+    #[inline(never)]
+    fn find_behind(&mut self, first: u32, asked: &MatchKey) -> Option<u32> {
         if self.indexed { self.find_indexed(asked) } else { self.scan(first, asked) }
     }
 
@@ -188,7 +204,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         while node != NONE {
             self.steps += 1;
             let entry = &self.nodes[node as usize];
-            if entry.key == *key && entry.value.as_ref().is_some_and(&wanted) {
+            if entry.key == *key && wanted(&entry.value) {
                 return Some(node);
             }
             node = entry.links[link].next;
@@ -197,18 +213,16 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     }
 
     /// Takes the entry out.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, node: u32) -> T {
         self.order = self.unlink(self.order, ORDER, node);
         self.len -= 1;
         if self.indexed {
-            self.unindex_entry(node);
-            if self.len <= UNINDEX_MAX {
-                self.drop_index();
-            }
+            self.unindex(node);
         }
-        self.free.push(node);
-        self.nodes[node as usize].value.take().expect("an entry of the queue")
+        let entry = &mut self.nodes[node as usize];
+        entry.links[ORDER].next = std::mem::replace(&mut self.free, node);
+        std::mem::take(&mut entry.value)
     }
 
     /// Every value in order.
@@ -217,7 +231,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         std::iter::from_fn(move || {
             let entry = self.nodes.get(node as usize)?;
             node = entry.links[ORDER].next;
-            entry.value.as_ref().map(|value| (entry.key, value))
+            Some((entry.key, &entry.value))
         })
     }
 
@@ -227,17 +241,25 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         if PATTERNS { key.accepts(asked) } else { asked.accepts(key) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, key: MatchKey, value: T) -> u32 {
         self.serial += 1;
-        if let Some(node) = self.free.pop() {
-            // The links are written when the entry is chained.
-            let entry = &mut self.nodes[node as usize];
-            (entry.key, entry.serial, entry.value) = (key, self.serial, Some(value));
-            return node;
-        }
-        let links = [Link { previous: NONE, next: NONE }; 5];
-        self.nodes.push(Node { key, serial: self.serial, links, value: Some(value) });
+        let node = self.free;
+        let Some(entry) = self.nodes.get_mut(node as usize) else { return self.grow(key, value) };
+        self.free = entry.links[ORDER].next;
+        entry.key = key;
+        entry.serial = self.serial;
+        entry.value = value;
+        // The other links are written when the entry is indexed.
+        entry.links[ORDER] = Link { previous: self.order.last, next: NONE };
+        node
+    }
+
+    #[cold]
+    fn grow(&mut self, key: MatchKey, value: T) -> u32 {
+        let mut links = [Link { previous: NONE, next: NONE }; 5];
+        links[ORDER].previous = self.order.last;
+        self.nodes.push(Node { key, serial: self.serial, links, value });
         (self.nodes.len() - 1) as u32
     }
 
@@ -298,6 +320,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         self.classes = [0; 4];
     }
 
+    #[inline(never)]
     fn index_entry(&mut self, node: u32) {
         let key = self.nodes[node as usize].key;
         if PATTERNS {
@@ -306,6 +329,14 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         }
         for class in 0..4 {
             self.append_indexed(key.masked(class), class, node);
+        }
+    }
+
+    #[inline(never)]
+    fn unindex(&mut self, node: u32) {
+        self.unindex_entry(node);
+        if self.len <= UNINDEX_MAX {
+            self.drop_index();
         }
     }
 

@@ -117,6 +117,8 @@ pub enum Posted {
 /// The engine's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
+    /// The longest message that is sent at once, in bytes; the channel's own limit counts besides.
+    pub eager_bytes_max: usize,
     /// Bytes of unexpected messages held for one peer before it is asked to send by rendezvous.
     pub unexpected_bytes_max: usize,
     /// Piece of a shared copy that one side claims at a time, in bytes.
@@ -125,8 +127,31 @@ pub struct Settings {
     pub copy_by_both: bool,
 }
 
+impl Settings {
+    /// As they can be used: a piece of no bytes would never end.
+    pub(crate) fn sound(self) -> Settings {
+        Settings { claim_bytes: self.claim_bytes.max(1), ..self }
+    }
+
+    /// As the settings of this process are now.
+    pub fn current() -> Settings {
+        Settings {
+            eager_bytes_max: verbena_settings::EAGER_BYTES_MAX.get().unwrap_or(usize::MAX),
+            unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.get(),
+            claim_bytes: verbena_settings::CLAIM_BYTES.get(),
+            copy_by_both: verbena_settings::COPY_BY_BOTH.get(),
+        }
+    }
+}
+
 impl Default for Settings {
+    /// The defaults, whatever is set.
     fn default() -> Settings {
-        Settings { unexpected_bytes_max: 4 << 20, claim_bytes: 128 << 10, copy_by_both: true }
+        Settings {
+            eager_bytes_max: usize::MAX,
+            unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.default(),
+            claim_bytes: verbena_settings::CLAIM_BYTES.default(),
+            copy_by_both: verbena_settings::COPY_BY_BOTH.default(),
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::counters::ChannelCounters;
 use crate::fault;
 use crate::peer::{PeerState, Route, Waiting, choose_route};
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Fault, Payload, Peer, SendError};
+use verbena_channel::{Fault, Payload, Peer, SendError, Wire};
 
 /// Waiting packets of one peer that are sent per call of progress.
 const FLUSH_MAX: usize = 64;
@@ -20,7 +20,7 @@ pub(crate) enum Given {
 /// Numbers a packet and gives it to the peer's channel. The peer must have a route.
 #[inline]
 pub(crate) fn give(
-    channels: &mut [Box<dyn Channel>],
+    channels: &mut [Wire],
     tally: &mut [ChannelCounters],
     state: &mut PeerState,
     peer: Peer,
@@ -28,13 +28,16 @@ pub(crate) fn give(
     payload: Payload<'_>,
 ) -> Given {
     let channel = state.route.as_ref().expect("a route").packets;
-    header.sequence = state.next;
+    header.sequence = state.next as u32;
     let bytes = payload.len() as u64;
-    match channels[channel].send(peer, &header, payload) {
+    let answer = match &mut state.lane {
+        Some(lane) => lane.send(&header, payload).then_some(()).ok_or(SendError::Full),
+        None => channels[channel].send(peer, &header, payload),
+    };
+    match answer {
         Ok(()) => {
-            state.next = state.next.wrapping_add(1);
-            tally[channel].packets_sent += 1;
-            tally[channel].bytes_sent += bytes;
+            state.next += 1;
+            state.bytes_sent += bytes;
             Given::Taken
         }
         Err(SendError::Full) => {
@@ -53,12 +56,14 @@ impl Engine {
         if state.route.is_some() || state.broken.is_some() {
             return state.route.filter(|_| state.broken.is_none());
         }
-        let Some(route) = choose_route(&mut self.channels, peer) else {
+        let eager_bytes_max = self.core.settings.eager_bytes_max;
+        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max) else {
             let fault = fault::unreachable(self.core.me, peer, &self.channels);
             self.core.break_peer(peer, fault);
             return None;
         };
         state.route = Some(route);
+        state.lane = self.channels[route.packets].lend(peer);
         state.update_eager();
         Some(route)
     }
@@ -102,11 +107,19 @@ impl Engine {
                 Some(Waiting::Control(control)) => {
                     let control = *control;
                     let payload = Payload::Bytes(control.payload());
-                    give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload)
+                    let given =
+                        give(&mut self.channels, &mut self.core.tally, state, peer, control.header, payload);
+                    self.core.counts.protocol_sent += u64::from(matches!(given, Given::Taken));
+                    given
                 }
             };
             match given {
-                Given::Taken => drop(self.core.peers.get(peer).and_then(|state| state.outbox.pop_front())),
+                Given::Taken => {
+                    if let Some(state) = self.core.peers.get(peer) {
+                        state.outbox.pop_front();
+                        state.update_at_once();
+                    }
+                }
                 Given::Full => return sent > 0,
                 Given::Broken(fault) => {
                     self.core.break_peer(peer, fault);

@@ -4,7 +4,8 @@ use crate::slab::Id;
 use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Fault, Peer, Reach};
+use verbena_channel::shm::Lane;
+use verbena_channel::{Fault, Peer, Reach, Wire};
 
 /// The ways to a peer.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +44,17 @@ pub(crate) struct Early {
 
 /// The state of one peer.
 pub(crate) struct PeerState {
-    /// The longest message to be sent eagerly now; -1 if the peer is not ready (no route yet, or broken),
-    /// so that the hot path needs one comparison.
+    /// The longest message to be sent eagerly now; -1 if the peer is not ready (no route yet, or broken).
     pub eager_now: i64,
+    /// As `eager_now`, but also -1 while anything waits for room, so that the hot path needs one comparison.
+    pub at_once: i64,
+    /// The sending end towards it, if its channel lends that.
+    pub lane: Option<Lane>,
     pub route: Option<Route>,
-    /// Sequence number of the next packet to it.
-    pub next: u32,
+    /// Packets given to its channel; the low half is the sequence number of the next one.
+    pub next: u64,
+    /// Bytes of their payloads.
+    pub bytes_sent: u64,
     /// Sequence number of the next packet from it.
     pub expected: u32,
     /// What waits for room, in order.
@@ -71,8 +77,11 @@ impl PeerState {
     fn new() -> PeerState {
         PeerState {
             eager_now: -1,
+            at_once: -1,
+            lane: None,
             route: None,
             next: 0,
+            bytes_sent: 0,
             expected: 0,
             outbox: VecDeque::new(),
             listed: false,
@@ -84,6 +93,12 @@ impl PeerState {
         }
     }
 
+    /// Whether this packet is the one whose turn it is, with nothing kept behind it.
+    #[inline]
+    pub fn is_next(&self, sequence: u32) -> bool {
+        sequence == self.expected && self.early.is_empty() && self.broken.is_none()
+    }
+
     /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once: nothing
     /// of them is held but the header.
     pub fn update_eager(&mut self) {
@@ -92,6 +107,13 @@ impl PeerState {
             (Some(route), None) => route.eager_bytes_max as i64,
             _ => -1,
         };
+        self.update_at_once();
+    }
+
+    /// Sets `at_once`, after the outbox changed too.
+    #[inline]
+    pub fn update_at_once(&mut self) {
+        self.at_once = if self.outbox.is_empty() { self.eager_now } else { -1 };
     }
 }
 
@@ -110,6 +132,11 @@ impl Peers {
     #[inline]
     pub fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
         self.slots.get_mut(peer as usize)?.as_deref_mut()
+    }
+
+    /// Every peer that was met.
+    pub fn iter(&self) -> impl Iterator<Item = &PeerState> {
+        self.slots.iter().filter_map(Option::as_deref)
     }
 
     /// As [`Peers::get`], to look only.
@@ -142,7 +169,7 @@ impl Peers {
 
 /// Chooses the channels for `peer` by what they can do: packets over the quickest that moves packets,
 /// memory over the quickest that moves memory. `None` if no channel takes packets to it.
-pub(crate) fn choose_route(channels: &mut [Box<dyn Channel>], peer: Peer) -> Option<Route> {
+pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: usize) -> Option<Route> {
     let reaches: Vec<(usize, Reach)> =
         channels.iter_mut().enumerate().filter_map(|(i, c)| Some((i, c.reach(peer)?))).collect();
     // `min_by_key` takes the first of equals, which keeps the order of preference.
@@ -155,7 +182,7 @@ pub(crate) fn choose_route(channels: &mut [Box<dyn Channel>], peer: Peer) -> Opt
     Some(Route {
         packets,
         packet_bytes_max: reach.packet_bytes_max,
-        eager_bytes_max: reach.eager_bytes_max.min(reach.packet_bytes_max),
+        eager_bytes_max: reach.eager_bytes_max.min(reach.packet_bytes_max).min(eager_bytes_max),
         memory: memory.map(|(channel, _)| channel),
         get: memory.is_some_and(|(_, reach)| reach.get),
         put: memory.is_some_and(|(_, reach)| reach.put),

@@ -2,6 +2,7 @@
 
 use crate::matching::MatchKey;
 use crate::request::{Request, State, received};
+use crate::slab::Id;
 use crate::unexpected::{Arrived, Body};
 use crate::wire::Control;
 use crate::{Engine, Envelope, MessageId, Posted, Receive};
@@ -10,7 +11,6 @@ use verbena_channel::packet::Kind;
 
 impl Engine {
     /// Takes the message that is there, or waits for it in the posted queue.
-    #[inline]
     pub(crate) fn receive_or_post(&mut self, receive: Receive) -> Posted {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
         if let Some(node) = self.core.unexpected.find(&key) {
@@ -18,10 +18,15 @@ impl Engine {
             let arrived = self.core.unexpected.remove(node);
             return self.consume(message, arrived, receive.buffer);
         }
-        let id = self.core.add(posted_request(&key, receive.buffer));
-        let node = self.core.posted.push(key, id);
-        self.core.requests.get_mut(id).expect("added just now").state = State::Posted(node);
-        Posted::Pending(id.into())
+        Posted::Pending(self.post_receive(receive).into())
+    }
+
+    /// Puts a receive that nothing here matches into the posted queue.
+    #[inline(always)]
+    pub(crate) fn post_receive(&mut self, receive: Receive) -> Id {
+        let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
+        let (requests, posted) = (&mut self.core.requests, &mut self.core.posted);
+        requests.insert_with(|id| posted_request(&key, receive.buffer, posted.push(key, id)))
     }
 
     /// Receives a message that has been matched.
@@ -34,7 +39,7 @@ impl Engine {
                 self.consume_whole(key, peer, data, &buffer)
             }
             Body::Offer(offer) => {
-                let id = self.core.add(posted_request(&key, buffer));
+                let id = self.core.add(posted_request(&key, buffer, u32::MAX));
                 self.core.accept(id, peer, &key, offer, arrived.bytes);
                 self.begin(id);
                 self.answer(peer);
@@ -65,8 +70,9 @@ impl Engine {
     }
 }
 
-/// A receive that is not matched yet; its place in the queue is filled in when it has one.
-fn posted_request(key: &MatchKey, buffer: Buffer) -> Request {
+/// A receive that is not matched yet, at this place in the queue.
+#[inline(always)]
+fn posted_request(key: &MatchKey, buffer: Buffer, node: u32) -> Request {
     Request {
         peer: 0,
         context: key.context,
@@ -76,6 +82,6 @@ fn posted_request(key: &MatchKey, buffer: Buffer) -> Request {
         synchronous: false,
         cancelling: false,
         forgotten: false,
-        state: State::Posted(u32::MAX),
+        state: State::Posted(node),
     }
 }

@@ -9,6 +9,7 @@ use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
 use crate::wire::{Control, Memory, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
+use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Payload, Peer};
 
@@ -16,9 +17,68 @@ impl Engine {
     /// The hot path: a short message that the channel takes needs no request.
     #[inline]
     pub(crate) fn send_now(&mut self, send: &Send) -> bool {
+        if send.mode != Mode::Standard {
+            return false;
+        }
+        match &send.buffer {
+            Buffer::Contiguous(region) => {
+                self.send_region(send.peer, send.context, (send.source, send.tag), *region)
+            }
+            Buffer::Strided(_) => self.send_strided(send),
+        }
+    }
+
+    /// The very way of a small message: nothing is allocated, and nothing asked twice.
+    #[inline(always)]
+    pub(crate) fn send_region(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        (source, tag): (i32, i32),
+        region: Region,
+    ) -> bool {
+        let bytes = region.len();
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        if bytes as i64 > state.at_once {
+            return false;
+        }
+        let Some(lane) = &mut state.lane else {
+            return self.send_without_lane(peer, context, (source, tag), region);
+        };
+        let length = bytes as u64;
+        let header =
+            Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
+        // Counted before, and apart from the packets: together the compiler makes worse code of them.
+        state.bytes_sent += length;
+        let taken = lane.send_region(header, region);
+        if taken {
+            state.next += 1;
+        } else {
+            state.bytes_sent -= length;
+        }
+        taken
+    }
+
+    #[inline(never)]
+    fn send_without_lane(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        (source, tag): (i32, i32),
+        region: Region,
+    ) -> bool {
+        let header = Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        let payload = Payload::Bytes(region.bytes());
+        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+        matches!(given, Given::Taken)
+    }
+
+    #[inline(never)]
+    fn send_strided(&mut self, send: &Send) -> bool {
         let bytes = send.buffer.len();
         let Some(state) = self.core.peers.get(send.peer) else { return false };
-        if bytes as i64 > state.eager_now || send.mode != Mode::Standard || !state.outbox.is_empty() {
+        if bytes as i64 > state.at_once {
             return false;
         }
         let header = Header {
@@ -111,6 +171,8 @@ impl Engine {
         let payload = Payload::Bytes(control.payload());
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         if matches!(given, Given::Taken) {
+            self.core.counts.announced += 1;
+            self.core.counts.protocol_sent += 1;
             let outgoing = self.core.outgoing.insert(Outgoing::new(exposed));
             self.core.set_state(id, State::Offered(outgoing));
         } else if let Some((channel, key)) = exposed {

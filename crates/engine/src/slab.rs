@@ -5,7 +5,7 @@
 const NONE: u32 = u32::MAX;
 
 /// A place in a [`Slab`] and the use of it that is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
     pub index: u32,
     pub generation: u32,
@@ -51,23 +51,16 @@ impl<T> Slab<T> {
 
     #[inline]
     pub fn insert(&mut self, value: T) -> Id {
-        self.len += 1;
-        if self.free == NONE {
-            return self.grow(value);
-        }
-        let index = self.free;
-        let place = &mut self.places[index as usize];
-        self.free = place.next_free;
-        place.value = Some(value);
-        Id { index, generation: place.generation }
+        self.insert_with(|_| value)
     }
 
+    /// Adds a free place where there is none.
     #[cold]
-    fn grow(&mut self, value: T) -> Id {
+    fn grow(&mut self) {
         let index = u32::try_from(self.places.len()).ok().filter(|i| *i != NONE).expect("too many requests");
         // Generations begin at 1, so that the number 0 is never a valid id.
-        self.places.push(Place { generation: 1, next_free: NONE, value: Some(value) });
-        Id { index, generation: 1 }
+        self.places.push(Place { generation: 1, next_free: NONE, value: None });
+        self.free = index;
     }
 
     #[inline]
@@ -94,6 +87,35 @@ impl<T> Slab<T> {
         self.free = id.index;
         self.len -= 1;
         Some(value)
+    }
+
+    /// As `remove`, for a value that nobody wants back.
+    #[inline(always)]
+    pub fn vacate(&mut self, id: Id) {
+        let Some(place) = self.places.get_mut(id.index as usize) else { return };
+        if place.generation != id.generation || place.value.is_none() {
+            return;
+        }
+        place.value = None;
+        place.generation = place.generation.wrapping_add(1).max(1);
+        place.next_free = self.free;
+        self.free = id.index;
+        self.len -= 1;
+    }
+
+    /// As `insert`, for a value that is made when its id is known.
+    #[inline(always)]
+    pub fn insert_with(&mut self, make: impl FnOnce(Id) -> T) -> Id {
+        self.len += 1;
+        if self.free == NONE {
+            self.grow();
+        }
+        let index = self.free;
+        let place = &mut self.places[index as usize];
+        self.free = place.next_free;
+        let id = Id { index, generation: place.generation };
+        place.value = Some(make(id));
+        id
     }
 
     /// Every value with its id, in order of place.

@@ -1,13 +1,14 @@
 //! Messages that came before their receive, and the bound on the memory that they take.
 
 use crate::core::Core;
+use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::wire::{Control, Memory};
 use verbena_channel::Peer;
 use verbena_channel::packet::Kind;
 
 /// A message without a receive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Arrived {
     pub peer: Peer,
     /// The message's length.
@@ -35,6 +36,12 @@ pub(crate) struct Offer {
     pub memory: Option<Memory>,
 }
 
+impl Default for Body {
+    fn default() -> Body {
+        Body::Whole(Vec::new())
+    }
+}
+
 impl Arrived {
     /// The sender's request, if it waits for an answer.
     pub fn sender(&self) -> Option<u64> {
@@ -52,7 +59,15 @@ impl Core {
         if let Body::Whole(data) | Body::Synchronous(data, _) = &arrived.body {
             self.add_held(arrived.peer, data.len());
         }
+        self.tell(Event {
+            kind: EventKind::Unexpected,
+            peer: arrived.peer,
+            source: key.source,
+            tag: key.tag,
+            bytes: arrived.bytes,
+        });
         self.unexpected.push(key, arrived);
+        self.counts.unexpected_high = self.counts.unexpected_high.max(self.unexpected.len());
     }
 
     fn add_held(&mut self, peer: Peer, bytes: usize) {

@@ -39,6 +39,12 @@ impl Error {
         Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(fault) }
     }
 
+    /// A setting that cannot be, as `MPI_ERR_OTHER`.
+    #[cold]
+    pub fn setting(fault: Fault) -> Error {
+        Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(fault) }
+    }
+
     /// A failure while finding the job, as `MPI_ERR_OTHER`.
     #[cold]
     pub fn boot(error: BootError) -> Error {

@@ -63,6 +63,7 @@ impl Group {
     }
 
     /// The members in rank order.
+    #[inline]
     pub fn members(&self) -> &[Peer] {
         &self.members
     }

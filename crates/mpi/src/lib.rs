@@ -14,12 +14,14 @@ pub mod generated;
 pub mod group;
 pub mod info;
 pub mod op;
+pub mod partitioned;
 pub mod point;
 pub mod process;
 pub mod request;
 pub mod session;
 pub mod startup;
 pub mod task;
+pub mod tool;
 pub mod topology;
 
 pub use comm::Comm;

@@ -5,8 +5,8 @@ use crate::generated::constants::MPI_PROC_NULL;
 use crate::process::Process;
 use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
-use verbena_channel::lock::Lock;
-use verbena_channel::memory::Buffer;
+use verbena_channel::lock::{Alone, Lock};
+use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
@@ -20,6 +20,21 @@ pub fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> 
         buffer,
         mode,
     }
+}
+
+/// Sends `region` to `dest` in standard mode if it can leave at once: then the send is complete. `false` says that
+/// nothing happened (`dest` may be `MPI_PROC_NULL`, for one).
+#[inline(always)]
+pub fn send_at_once(
+    (process, alone): (&Process, Alone),
+    comm: &Comm,
+    region: Region,
+    dest: i32,
+    tag: i32,
+) -> bool {
+    let Some(&peer) = comm.targets().members().get(dest as usize) else { return false };
+    let (context, source) = (comm.context(Traffic::Point), comm.rank());
+    process.engine_alone(alone).send_region_at_once(peer, context, (source, tag), region)
 }
 
 /// Starts a send.
@@ -91,16 +106,16 @@ pub fn cancel(process: &Process, id: RequestId) {
 /// A question and its answer through the loopback channel take two rounds.
 const CANCEL_ROUNDS_MAX: usize = 8;
 
-/// The first message that such a receive would match, or none, after one round of progress.
+/// The first message that such a receive would match, or none, after a poll.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
     let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.progress() { look() } else { None })
+    look().or_else(|| if process.poll() { look() } else { None })
 }
 
 /// As [`probe`], and takes the message out of matching.
 pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
     let look = || process.look(|engine| engine.match_probe(comm.context(Traffic::Point), source, tag));
-    look().or_else(|| if process.progress() { look() } else { None })
+    look().or_else(|| if process.poll() { look() } else { None })
 }
 
 impl From<Envelope> for Outcome {

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
-use verbena_channel::lock::{Lock, is_shared};
+use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::wait::{Step, Waiter};
-use verbena_engine::{Completion, Engine, Failure, Posted, RequestId, Send, Taken};
+use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
 pub struct Process {
@@ -26,6 +26,7 @@ pub struct Process {
     may_spin: bool,
     tasks: TaskList,
     sleepers: AtomicUsize,
+    slept: AtomicU64,
     contexts: AtomicU64,
 }
 
@@ -68,6 +69,7 @@ impl Process {
             boards: None,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
+            slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
     }
@@ -158,6 +160,13 @@ impl Process {
         moved
     }
 
+    /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
+    /// ranks share cores one that finds nothing lets another rank run before it looks again.
+    #[inline]
+    pub fn poll(&self) -> bool {
+        self.progress() || (self.waiter.step_aside() && self.progress())
+    }
+
     /// Makes progress until `done` gives a value.
     #[inline]
     pub fn wait<T>(&self, mut done: impl FnMut(&Process) -> Option<T>) -> T {
@@ -201,6 +210,47 @@ impl Process {
         })
     }
 
+    /// The engine, for a call that is alone in MPI: nobody sleeps who would have to be woken.
+    #[inline(always)]
+    pub fn engine_alone(&self, alone: Alone) -> AloneGuard<'_, Engine> {
+        self.engine.lock_alone(alone)
+    }
+
+    /// Waits for a request that ends as requests usually do; `None` if this one does not, or does not exist:
+    /// [`Process::finish_known`] tells.
+    #[inline(always)]
+    pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        // The guard must be gone before anything else is asked of the engine.
+        let found = self.engine_alone(alone).take_plain(request);
+        match found {
+            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
+            Plain::Pending => self.wait_plain(alone, request),
+            Plain::Unusual => None,
+        }
+    }
+
+    #[inline(never)]
+    fn wait_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        let mut engine = self.engine_alone(alone);
+        engine.progress();
+        let found = engine.take_plain(request);
+        drop(engine);
+        match found {
+            Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
+            Plain::Pending => self.wait_longer(request),
+            Plain::Unusual => None,
+        }
+    }
+
+    #[inline(never)]
+    fn wait_longer(&self, request: RequestId) -> Option<(i32, i32, u64)> {
+        self.wait(|process| match process.look(|engine| engine.take_plain(request)) {
+            Plain::Ended { source, tag, bytes } => Some(Some((source, tag, bytes))),
+            Plain::Unusual => Some(None),
+            Plain::Pending => None,
+        })
+    }
+
     /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.
     #[inline]
     pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
@@ -233,6 +283,7 @@ impl Process {
         if moved || value.is_some() {
             self.waiter.disarm();
         } else {
+            self.slept.fetch_add(1, Ordering::Relaxed);
             self.waiter.sleep();
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -240,6 +291,11 @@ impl Process {
             Some(value) => ControlFlow::Break(value),
             None => ControlFlow::Continue(if moved { 0 } else { round.saturating_add(1) }),
         }
+    }
+
+    /// How often a wait slept.
+    pub fn slept(&self) -> u64 {
+        self.slept.load(Ordering::Relaxed)
     }
 
     /// Tells threads of this process that sleep in [`Process::wait`] that something happened.

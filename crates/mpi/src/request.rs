@@ -1,11 +1,13 @@
 //! Requests: what the program waits for (MPI-5.0, 3.7 and 3.9).
 //!
 //! A plain nonblocking send or receive is just the engine's request and has no object here. A [`Request`]
-//! object stands for all others: persistent ones, collectives and other tasks, generalized requests.
+//! object stands for all others: persistent and partitioned ones, collectives and other tasks,
+//! generalized requests.
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
+use crate::partitioned::Partitioned;
 use crate::process::{Process, failure_error};
 use crate::task::Running;
 use std::sync::Arc;
@@ -96,6 +98,8 @@ pub enum Active {
     Task(Arc<Running>),
     /// A send and a receive together.
     Both(Arc<Lock<Both>>),
+    /// A round of partitioned communication.
+    Partitioned(Partitioned),
     /// It was complete at once, or its completion was taken already.
     Done(Outcome),
 }
@@ -118,6 +122,7 @@ impl Active {
                 running.is_done().then(|| Outcome { error: running.outcome().err(), ..Outcome::EMPTY })
             }
             Active::Both(both) => both.lock().poll(process),
+            Active::Partitioned(partitioned) => partitioned.poll(process),
             Active::Done(outcome) => Some(outcome.clone()),
         }
     }
@@ -171,6 +176,7 @@ pub trait Generalized: Send + Sync {
 enum Kind {
     Once,
     Persistent(Starter),
+    Partitioned(Partitioned),
     Generalized { callbacks: Box<dyn Generalized>, complete: AtomicBool },
 }
 
@@ -202,6 +208,11 @@ impl Request {
         Request { kind: Kind::Persistent(starter), comm: Some(comm), active: Lock::new(None) }
     }
 
+    /// A partitioned request, not started.
+    pub fn partitioned(comm: Arc<Comm>, partitioned: Partitioned) -> Request {
+        Request { kind: Kind::Partitioned(partitioned), comm: Some(comm), active: Lock::new(None) }
+    }
+
     /// A generalized request.
     pub fn generalized(callbacks: Box<dyn Generalized>) -> Request {
         let kind = Kind::Generalized { callbacks, complete: AtomicBool::new(false) };
@@ -215,24 +226,47 @@ impl Request {
 
     /// Whether it survives its completion.
     pub fn is_persistent(&self) -> bool {
-        matches!(self.kind, Kind::Persistent(_))
+        matches!(self.kind, Kind::Persistent(_) | Kind::Partitioned(_))
+    }
+
+    /// The partitioned operation behind it; `MPI_ERR_REQUEST` if there is none.
+    pub fn as_partitioned(&self) -> Result<&Partitioned> {
+        match &self.kind {
+            Kind::Partitioned(partitioned) => Ok(partitioned),
+            _ => Err(request_error(
+                "the request is not partitioned",
+                "it was not made by MPI_Psend_init or MPI_Precv_init",
+            )),
+        }
+    }
+
+    /// Whether it was started and not completed.
+    pub fn is_active(&self) -> bool {
+        self.active.lock().is_some()
     }
 
     /// Starts a persistent request; `MPI_ERR_REQUEST` if it is not one or is active.
     pub fn start(&self, process: &Process) -> Result<()> {
-        let Kind::Persistent(starter) = &self.kind else {
+        if !self.is_persistent() {
             return Err(request_error(
                 "only persistent requests can be started",
                 "the request is of another kind",
             ));
-        };
-        if self.active.lock().is_some() {
+        }
+        if self.is_active() {
             return Err(request_error(
                 "an active request cannot be started",
                 "it was started and not waited for",
             ));
         }
-        let active = starter(process)?;
+        let active = match &self.kind {
+            Kind::Persistent(starter) => starter(process)?,
+            Kind::Partitioned(partitioned) => {
+                partitioned.start(process);
+                Active::Partitioned(partitioned.clone())
+            }
+            Kind::Once | Kind::Generalized { .. } => unreachable!("checked above"),
+        };
         *self.active.lock() = Some(active);
         Ok(())
     }
@@ -276,8 +310,23 @@ impl Request {
                     "a collective operation cannot be cancelled",
                     "MPI_Cancel is for point-to-point",
                 )),
+                Some(Active::Partitioned(_)) => Err(request_error(
+                    "a partitioned operation cannot be cancelled",
+                    "some of its partitions may have left",
+                )),
                 None => Err(request_error("an inactive request cannot be cancelled", "it was not started")),
             },
+        }
+    }
+
+    /// `MPI_ERR_REQUEST` if it may not be freed now: a partitioned operation under way (MPI-5.0, 4.2.1).
+    pub fn check_free(&self, process: &Process) -> Result<()> {
+        match self.kind {
+            Kind::Partitioned(_) if !self.is_ready(process) => Err(request_error(
+                "a partitioned request cannot be freed while it is under way",
+                "it was started and not completed",
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -285,7 +334,11 @@ impl Request {
     pub fn release(&self, process: &Process) -> Result<()> {
         match &self.kind {
             Kind::Generalized { callbacks, .. } => callbacks.free(),
-            _ => {
+            Kind::Partitioned(partitioned) => {
+                partitioned.release(process);
+                Ok(())
+            }
+            Kind::Once | Kind::Persistent(_) => {
                 if let Some(Active::Engine(_, id)) = self.active.lock().take() {
                     process.command(|engine| engine.forget(id));
                 }

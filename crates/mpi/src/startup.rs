@@ -8,7 +8,7 @@ use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use verbena_boot::Boot;
 use verbena_channel::wait::{Plain, Waiter};
-use verbena_channel::{Channel, Place, registry};
+use verbena_channel::{Place, Wire, registry};
 use verbena_engine::{Engine, Settings};
 
 /// A started process and its line to the launcher.
@@ -30,27 +30,67 @@ pub struct Launch {
 
 /// Starts this process. The error's text has all that the user needs.
 pub fn start() -> Result<Started, Error> {
-    crate::coll::choose::load()?;
+    read_settings()?;
     let mut boot = Boot::start().map_err(Error::boot)?;
     if let Some(warning) = boot.warning() {
         eprintln!("{warning}");
     }
+    if boot.rank() == 0 {
+        verbena_settings::load().unknown.iter().for_each(|warning| eprintln!("{warning}"));
+    }
     let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string() };
-    let wanted = std::env::var("VERBENA_CHANNELS").ok();
+    let wanted = verbena_settings::CHANNELS.get();
     let opened = registry::open(&place, wanted.as_deref()).map_err(Error::channel)?;
-    let cards = boot.exchange(&opened.card()).map_err(Error::boot)?;
-    let channels = opened.connect(&cards).map_err(Error::channel)?;
+    let cards = boot.exchange(&card::join(&verbena_settings::card(), &opened.card())).map_err(Error::boot)?;
+    let channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
     let waiter = waiter(&channels);
     let boards = channels.iter().find_map(|channel| channel.boards());
-    let engine = Engine::new(place.me, place.size, channels, Settings::default());
+    let engine = Engine::over(place.me, place.size, channels, Settings::current());
     let launch =
         Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
     let process = Process::new(place.me, place.size, engine, waiter).with_boards(boards);
     Ok(Started { process, launch })
 }
 
+/// Reads the settings and fixes those that decide how the library starts. `MPI_ERR_OTHER` for the first that
+/// cannot be.
+fn read_settings() -> Result<(), Error> {
+    let wrong = verbena_settings::load().wrong.first();
+    verbena_settings::freeze();
+    wrong.map_or(Ok(()), |fault| Err(Error::setting(fault.clone())))
+}
+
+/// The channels' parts of all cards, once it is clear that the settings of all processes go together.
+fn compared(cards: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error> {
+    let mut rest = Vec::with_capacity(cards.len());
+    for (rank, card) in cards.iter().enumerate() {
+        let (settings, channels) = card::split(card);
+        if let Some(fault) = verbena_settings::unlike(rank, settings) {
+            return Err(Error::setting(fault));
+        }
+        rest.push(channels.to_vec());
+    }
+    Ok(rest)
+}
+
+/// The two parts of a process's card: what its settings say, then what its channels say.
+mod card {
+    /// Puts the length of the first part (4 bytes, little-endian), the first and the second part together.
+    pub fn join(settings: &[u8], channels: &[u8]) -> Vec<u8> {
+        [&(settings.len() as u32).to_le_bytes()[..], settings, channels].concat()
+    }
+
+    /// The two parts; a torn card has empty ones.
+    pub fn split(card: &[u8]) -> (&[u8], &[u8]) {
+        let parts = card
+            .split_first_chunk::<4>()
+            .and_then(|(length, rest)| rest.split_at_checked(u32::from_le_bytes(*length) as usize));
+        parts.unwrap_or_default()
+    }
+}
+
 /// The waiter of the first channel that has one: it can be rung by the others.
-fn waiter(channels: &[Box<dyn Channel>]) -> Arc<dyn Waiter> {
+fn waiter(channels: &[Wire]) -> Arc<dyn Waiter> {
     channels.iter().find_map(|channel| channel.waiter()).unwrap_or_else(|| Arc::new(Plain::default()))
 }
 

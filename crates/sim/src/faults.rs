@@ -136,6 +136,8 @@ impl Faults {
     /// The engines' settings.
     pub fn settings(&self) -> Settings {
         Settings {
+            // The fabric has a limit of its own.
+            eager_bytes_max: usize::MAX,
             unexpected_bytes_max: self.unexpected_bytes_max,
             claim_bytes: self.claim_bytes,
             copy_by_both: self.copy_by_both,

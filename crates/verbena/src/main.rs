@@ -23,6 +23,12 @@ enum Command {
     /// One rank of a benchmark; started by `bench`
     #[command(hide = true)]
     BenchWorker(bench::worker::WorkerArgs),
+    /// The second process of a measurement; started by `bench`
+    #[command(hide = true)]
+    FloorPartner(bench::floor::partner::PartnerArgs),
+    /// A process that only spins; started by `bench --busy`
+    #[command(hide = true)]
+    Spin,
     /// Says what this installation is and what it finds on this machine
     Info(info::InfoArgs),
     /// One process with which `info` tries the channels
@@ -34,6 +40,8 @@ fn main() -> ExitCode {
     let outcome = match &Cli::parse().command {
         Command::Bench(args) => bench::command::run(args),
         Command::BenchWorker(args) => bench::worker::run(args),
+        Command::FloorPartner(args) => bench::floor::partner::run(args),
+        Command::Spin => bench::busy::spin(),
         Command::Info(args) => info::run(args),
         Command::InfoProbe(args) => info::probe::run(args),
     };

@@ -2,7 +2,7 @@
 //!
 //! The benchmarks call MPI through pointers, so that one binary measures every library: Verbena's
 //! `libmpi_abi.so.1`, any other library with the MPI-5.0 standard ABI (MPICH, Intel MPI), and Open MPI's
-//! `libmpi.so.40`, which has an ABI of its own. The two differ for us in one point only: a predefined
+//! `libmpi.so.40`, which has an ABI of its own. The two differ for us in predefined values only: a
 //! handle is a small fixed number in the standard ABI (MPI-5.0 appendix A) and the address of a symbol in
 //! Open MPI. Both pass handles as pointers, and in both a null pointer ignores a status.
 //!
@@ -10,11 +10,14 @@
 //! started and completed within one method, so safe code cannot free a buffer under a pending transfer.
 
 use crate::buffer::Buffer;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use serde::{Deserialize, Serialize};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
+
+mod window;
+pub use window::Window;
 
 /// A handle of either ABI: both pass it as a pointer.
 type Handle = usize;
@@ -45,7 +48,7 @@ macro_rules! calls {
 }
 
 calls! {
-    init = "MPI_Init"(*mut c_int, *mut *mut *mut c_char);
+    init_thread = "MPI_Init_thread"(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
     finalize = "MPI_Finalize"();
     comm_rank = "MPI_Comm_rank"(Handle, *mut c_int);
     comm_size = "MPI_Comm_size"(Handle, *mut c_int);
@@ -79,7 +82,10 @@ pub enum Abi {
 }
 
 /// The predefined handles in use.
+#[derive(Clone, Copy)]
 struct Handles {
+    /// `MPI_THREAD_SINGLE` and `MPI_THREAD_MULTIPLE`.
+    levels: [c_int; 2],
     world: Handle,
     byte: Handle,
     double: Handle,
@@ -89,7 +95,8 @@ struct Handles {
 
 impl Handles {
     /// The values of the standard ABI (MPI-5.0 appendix A).
-    const STANDARD: Handles = Handles { world: 0x101, byte: 0x247, double: 0x214, sum: 0x21, max: 0x23 };
+    const STANDARD: Handles =
+        Handles { levels: [0, 4096], world: 0x101, byte: 0x247, double: 0x214, sum: 0x21, max: 0x23 };
 
     /// Open MPI's: the addresses of its global objects.
     fn open_mpi(library: &Library) -> Result<Handles> {
@@ -100,6 +107,7 @@ impl Handles {
                 as Handle)
         };
         Ok(Handles {
+            levels: [0, 3],
             world: address("ompi_mpi_comm_world")?,
             byte: address("ompi_mpi_byte")?,
             double: address("ompi_mpi_double")?,
@@ -125,7 +133,6 @@ pub struct World {
     calls: Calls,
     handles: Handles,
     abi: Abi,
-    requests: Vec<Handle>,
     rank: i32,
     size: i32,
 }
@@ -174,22 +181,28 @@ fn failed(code: c_int, function: &str) -> Result<()> {
 }
 
 impl World {
-    /// Opens the library and initialises MPI in this process (`MPI_Init`).
+    /// Opens the library and initialises MPI in this process (`MPI_Init_thread`), for one thread or for several
+    /// that call at once.
     ///
     /// # Errors
-    /// The library cannot be opened, is no MPI library of a known ABI, or fails to start.
-    pub fn init(path: &Path) -> Result<World> {
+    /// The library cannot be opened, is no MPI library of a known ABI, fails to start, or lacks the thread level.
+    pub fn init(path: &Path, threads: bool) -> Result<World> {
         let library = open(path)?;
         let abi = detect(library)?;
         let handles = match abi {
             Abi::Standard => Handles::STANDARD,
             Abi::OpenMpi => Handles::open_mpi(library)?,
         };
-        let mut world =
-            World { calls: Calls::load(library)?, handles, abi, requests: Vec::new(), rank: 0, size: 0 };
+        let mut world = World { calls: Calls::load(library)?, handles, abi, rank: 0, size: 0 };
+        let (level, mut provided) = (world.handles.levels[usize::from(threads)], 0);
+        let none = std::ptr::null_mut::<*mut *mut c_char>();
         // SAFETY: null pointers are allowed for both arguments (MPI-5.0 section 11.2.1).
-        let code = unsafe { (world.calls.init)(std::ptr::null_mut(), std::ptr::null_mut()) };
-        check(code, "MPI_Init")?;
+        let code = unsafe { (world.calls.init_thread)(none.cast(), none, level, &mut provided) };
+        check(code, "MPI_Init_thread")?;
+        ensure!(
+            provided >= level,
+            "the library offers no MPI_THREAD_MULTIPLE (level {provided}, not {level})"
+        );
         // SAFETY: MPI is initialised, the handle is MPI_COMM_WORLD and the result pointers are valid.
         let code = unsafe { (world.calls.comm_rank)(world.handles.world, &mut world.rank) };
         check(code, "MPI_Comm_rank")?;
@@ -285,71 +298,6 @@ impl World {
         // SAFETY: the buffer is valid for `bytes` and completely filled on return; a null status is ignored.
         let code = unsafe { (self.calls.recv)(buffer.address(), count, byte, peer, TAG, world, ignore) };
         check(code, "MPI_Recv")
-    }
-
-    /// `messages` times `MPI_Isend` of the same bytes, then `MPI_Waitall`.
-    pub fn send_window(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
-        self.requests.clear();
-        self.start_sends(buffer, bytes, messages, peer)?;
-        self.wait_all()
-    }
-
-    /// `messages` times `MPI_Irecv` into the same bytes, then `MPI_Waitall`. What the bytes are afterwards
-    /// is nobody's business: all messages of a window carry the same.
-    pub fn recv_window(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
-        self.requests.clear();
-        self.start_recvs(buffer, bytes, messages, peer)?;
-        self.wait_all()
-    }
-
-    /// A window in both directions at once: receives, then sends, then one `MPI_Waitall`.
-    pub fn exchange_window(
-        &mut self,
-        from: &Buffer,
-        to: &Buffer,
-        bytes: usize,
-        messages: usize,
-        peer: i32,
-    ) -> Result<()> {
-        self.requests.clear();
-        self.start_recvs(to, bytes, messages, peer)?;
-        self.start_sends(from, bytes, messages, peer)?;
-        self.wait_all()
-    }
-
-    fn start_sends(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
-        let count = buffer.count(bytes, 1);
-        let Handles { byte, world, .. } = self.handles;
-        for _ in 0..messages {
-            let mut request = 0;
-            // SAFETY: every caller waits for the request before it returns, and borrows the buffer until then.
-            let code =
-                unsafe { (self.calls.isend)(buffer.address(), count, byte, peer, TAG, world, &mut request) };
-            check(code, "MPI_Isend")?;
-            self.requests.push(request);
-        }
-        Ok(())
-    }
-
-    fn start_recvs(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
-        let count = buffer.count(bytes, 1);
-        let Handles { byte, world, .. } = self.handles;
-        for _ in 0..messages {
-            let mut request = 0;
-            // SAFETY: as for the sends; Rust never looks at the bytes while a receive is pending.
-            let code =
-                unsafe { (self.calls.irecv)(buffer.address(), count, byte, peer, TAG, world, &mut request) };
-            check(code, "MPI_Irecv")?;
-            self.requests.push(request);
-        }
-        Ok(())
-    }
-
-    fn wait_all(&mut self) -> Result<()> {
-        let (count, first) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
-        // SAFETY: the array holds exactly the requests just started; null statuses are ignored.
-        let code = unsafe { (self.calls.waitall)(count, first, std::ptr::null_mut()) };
-        check(code, "MPI_Waitall")
     }
 }
 

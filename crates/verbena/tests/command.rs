@@ -56,6 +56,21 @@ fn info_shows_what_a_setting_does() {
 }
 
 #[test]
+fn the_table_of_settings_is_shown_whole() {
+    let mut command = verbena(&["info", "--settings", "--json"]);
+    let output = run(command.env("VERBENA_CLAIM_BYTES", "x").env("VERBENA_CHANELS", "shm"));
+    let table = json(&output);
+    let claim = table.as_array().expect("settings").iter().find(|s| s["name"] == "VERBENA_CLAIM_BYTES");
+    let claim = claim.expect("VERBENA_CLAIM_BYTES");
+    assert_eq!((&claim["value"], &claim["unit"]), (&"131072".into(), &"bytes".into()));
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("from 4096 to") && words.contains("did you mean VERBENA_CHANNELS?"), "{words}");
+    let page = run(&mut verbena(&["info", "--settings"]));
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(page.contains("VERBENA_CLAIM_BYTES = 131072 bytes\n"), "{page}");
+}
+
+#[test]
 fn a_missing_library_is_said_in_four_parts() {
     let output =
         run(&mut verbena(&["bench", "latency", "--mpiexec", "/bin/true", "--library", "/none/lib.so"]));
@@ -96,4 +111,36 @@ fn info_describes_the_staged_library() {
     assert_eq!(library["soname"], "libmpi_abi.so.1", "{info}");
     assert_eq!(library["identity"]["standard"], serde_json::json!([5, 0]));
     assert_eq!(library["abi_version"], serde_json::json!([1, 0]));
+}
+
+#[test]
+fn busy_processes_spin_during_the_run_and_end_with_it() {
+    let before = std::time::Instant::now();
+    let mut command = verbena(&["bench", "--points", "copy:4096", "--point-ms", "300", "--busy", "2"]);
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().expect("verbena starts");
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let spinning = |list: &str| list.split_whitespace().count() == 2;
+    let mut pids = String::new();
+    while !spinning(&pids) && before.elapsed().as_secs() < 20 {
+        pids = std::fs::read_to_string(&children).unwrap_or_default();
+    }
+    assert!(spinning(&pids), "two spinning children, not \"{pids}\"");
+    assert!(child.wait().expect("verbena ends").success());
+    for pid in pids.split_whitespace() {
+        assert!(!Path::new("/proc").join(pid).exists(), "process {pid} still spins");
+    }
+}
+
+#[test]
+fn the_floors_of_two_processes_are_measured() {
+    let points = "pipe,read:65536,read_both:65536,copy_both:65536";
+    let report = json(&run(&mut verbena(&["bench", "--quick", "--json", "-", "--points", points])));
+    let entries = report["entries"].as_array().expect("entries");
+    assert_eq!(entries.len(), 4);
+    for entry in entries {
+        let refused =
+            entry["failure"].as_str().is_some_and(|why| why.contains("memory") || why.contains("processors"));
+        assert!(entry["value"].as_f64() > Some(0.0) || refused, "{entry}");
+    }
+    assert!(entries[0]["value"].as_f64() > Some(0.0), "a pipe needs no permission: {}", entries[0]);
 }

@@ -40,8 +40,12 @@ pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conve
     };
     let condition = condition(function, parameter);
     let (value, argument) = match (&condition, parameter.kind.base.as_str()) {
-        (Some(_), "transfer") => (format!("Some({value})"), format!("{name}.as_deref()")),
-        (_, "info") if parameter.kind.optional => (value, format!("{name}.as_deref()")),
+        (Some(_), "transfer" | "op") => (format!("Some({value})"), format!("{name}.as_deref()")),
+        // Hints for a persistent collective: checked, but not used.
+        (_, "info") if function.collective.is_some() => (value, String::new()),
+        (_, "info") if parameter.kind.optional && parameter.kind.direction == In => {
+            (value, format!("{name}.as_deref()"))
+        }
         (_, "transfer" | "transfers" | "datatypes") if parameter.kind.direction == In => {
             (value, format!("&{name}"))
         }
@@ -54,6 +58,7 @@ pub fn convert(function: &Function, parameter: &Parameter, large: bool) -> Conve
         _ => (value, name.clone()),
     };
     let statement = match condition {
+        None if argument.is_empty() => format!("{value};"),
         Some(condition) => {
             format!("let {name} = if {condition} {{ {value} }} else {{ {} }};", insignificant(parameter))
         }
@@ -73,7 +78,7 @@ fn absent(parameter: &Parameter) -> &'static str {
 
 fn insignificant(parameter: &Parameter) -> &'static str {
     match parameter.kind.base.as_str() {
-        "transfer" => "None",
+        "transfer" | "op" => "None",
         "transfers" => "Vec::new()",
         "counts" | "displs" => "Counts::NONE",
         _ => "0",
@@ -96,6 +101,7 @@ fn condition(function: &Function, parameter: &Parameter) -> Option<String> {
         .iter()
         .map(|condition| match condition {
             Condition::Root => format!("args::is_root(root, &{comm})"),
+            Condition::Party => format!("args::is_party(root, &{comm})"),
             Condition::Leaf => format!("args::is_leaf(root, &{comm})"),
             Condition::Given(buffer) => format!("!{buffer}.is_in_place()"),
         })
@@ -116,6 +122,8 @@ fn value(function: &Function, parameter: &Parameter, large: bool) -> Option<Stri
         (_, "raw" | "value" | "fn" | "pointer" | "const pointer") => return callback(parameter, large),
         (_, "buffer") => format!("Address::new({name})"),
         (In, "int" | "aint" | "offset" | "mpicount" | "request" | "message") => return None,
+        (In, "tool_enum" | "cvar_handle" | "pvar_handle" | "pvar_session") => return None,
+        (In, "event_registration" | "event_instance") => return None,
         (In, "flag") => format!("{name} != 0"),
         (In, "count" | "size") => format!("args::{base}({wide})?"),
         (In, "mpi_elements") => format!("args::count({name})?"),
@@ -129,6 +137,8 @@ fn value(function: &Function, parameter: &Parameter, large: bool) -> Option<Stri
         (In, "string") => format!("args::string({name})?"),
         (In, "status") => format!("args::reference({name})?"),
         (In, _) => format!("handles::{}.get({name})?", registry(base).expect("a handle")),
+        (Out, _) if kind.optional => format!("Out::optional({name})"),
+        (InOut, _) if kind.optional => format!("InOut::optional({name})"),
         (Out, "status") => format!("StatusOut::new({name})"),
         (Out, "flag") => format!("OutFlag::new({name})?"),
         (Out | InOut, "count" | "disp_unit") => format!("args::out_count({name})?"),
@@ -145,6 +155,9 @@ fn callback(parameter: &Parameter, large: bool) -> Option<String> {
 
 fn array(function: &Function, parameter: &Parameter, length: &str) -> String {
     let (kind, name) = (&parameter.kind, &parameter.name);
+    if kind.base == "text" {
+        return format!("TextOut::new({name}, {length})");
+    }
     let length = length_of(function, length);
     let constructor = match (kind.direction, kind.base.as_str()) {
         (Out, "string") => "OutString::new",

@@ -2,7 +2,7 @@
 
 use super::bodies::Bodies;
 use super::convert::{Conversion, convert};
-use super::function::Function;
+use super::function::{Form, Function, Parameter};
 use super::kind::{Direction, Kind};
 use super::table::{Family, Table};
 use anyhow::{Result, bail};
@@ -18,7 +18,7 @@ pub fn write_module(table: &Table) -> String {
          #![allow(clippy::wildcard_imports, clippy::unnecessary_cast)]\n\n",
     );
     let mut modules: Vec<&str> = table.families.iter().map(|f| f.name.as_str()).collect();
-    modules.push("types");
+    modules.extend(["entries", "types"]);
     modules.sort_unstable();
     for module in modules {
         writeln!(text, "pub mod {module};").expect("writing to a string");
@@ -68,8 +68,10 @@ fn imports(entries: &str) -> String {
             "OutString",
             "StatusOut",
             "StatusesOut",
+            "TextOut",
         ]),
     );
+    line("crate::collectives", pick(&["Run"]));
     if entries.contains("MPI_") {
         line("crate::generated::types", vec!["*"]);
     }
@@ -92,7 +94,11 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
     let body = body_of(function, large, bodies);
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
-        (Some(module), None) => Ok(checked(function, name, large, &signature, &format!("{module}::{body}"))),
+        (Some(module), None) => {
+            let quick = if bodies.is_quick(&body) { quick(function, large, &body) } else { String::new() };
+            let entry = checked(function, name, large, &signature, &format!("{module}::{body}"));
+            Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))
+        }
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
         (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) }}\n")),
         (None, Some(_)) => bail!("MPI_{} returns no error code, so it must have a body", function.name),
@@ -114,19 +120,59 @@ fn signature(function: &Function, large: bool) -> String {
 fn checked(function: &Function, name: &str, large: bool, signature: &str, body: &str) -> String {
     let conversions: Vec<Conversion> =
         function.parameters.iter().map(|p| convert(function, p, large)).collect();
-    let arguments: Vec<&str> = conversions.iter().map(|c| c.argument.as_str()).collect();
+    let own = function.parameters.iter().zip(&conversions).filter(|(p, _)| !is_of_form(function, p));
+    let mut arguments: Vec<&str> = own.map(|(_, c)| c.argument.as_str()).collect();
+    arguments.splice(0..0, form(function));
     let mut text = format!("\nentry! {{\n    {name} P{name}({signature})\n    {} => {{\n", owner(function));
     if !function.before_init {
-        text += "        state::running()?;\n";
+        let running = if function.is_of_tool() { "calls::tool::running" } else { "state::running" };
+        writeln!(text, "        {running}()?;").expect("writing to a string");
     }
     for rank in 0..=3 {
         for conversion in conversions.iter().filter(|c| c.rank == rank && !c.statement.is_empty()) {
             writeln!(text, "        {}", conversion.statement).expect("writing to a string");
         }
+        if rank == 0 {
+            text += turn(function);
+        }
     }
     let call = format!("calls::{body}({})?", arguments.join(", "));
     write!(text, "        {call}\n    }}\n}}\n").expect("writing to a string");
     text
+}
+
+/// Takes a collective's turn among those of its communicator. Comes right after the communicator is known, so that
+/// a rank whose other arguments are wrong stays in step with the others.
+fn turn(function: &Function) -> &'static str {
+    match function.collective {
+        None => "",
+        Some((Form::Blocking, _)) => "        let tag = comm.next_collective_tag();\n",
+        Some(_) => "        let tag = comm.next_nonblocking_tag();\n",
+    }
+}
+
+/// What tells the body of a collective in which form it runs.
+fn form(function: &Function) -> Option<&'static str> {
+    Some(match function.collective.as_ref()?.0 {
+        Form::Blocking => "Run::Blocking(tag)",
+        Form::Nonblocking => "Run::Nonblocking(tag, request)",
+        Form::Persistent => "Run::Persistent(tag, request)",
+    })
+}
+
+/// Whether the parameter belongs to a collective's form, so that the body need not know of it.
+fn is_of_form(function: &Function, parameter: &Parameter) -> bool {
+    function.collective.is_some() && matches!(parameter.name.as_str(), "info" | "request")
+}
+
+/// The call of the quick way, whose counts are large in both forms.
+fn quick(function: &Function, large: bool, body: &str) -> String {
+    let argument = |p: &Parameter| match p.kind.ctype(false) == p.kind.ctype(true) {
+        true => p.name.clone(),
+        false => format!("i64::from({})", p.name),
+    };
+    let arguments: Vec<String> = function.parameters(large).map(argument).collect();
+    format!("    quick calls::quick::{body}({});\n", arguments.join(", "))
 }
 
 /// An entry point that returns a value of its own and cannot fail.
@@ -141,6 +187,9 @@ fn valued(function: &Function, name: &str, signature: &str, module: &str, kind: 
 
 /// Whose error handler gets an error: that of the first parameter that can have one.
 fn owner(function: &Function) -> String {
+    if function.is_of_tool() {
+        return "Owner::Tool".into();
+    }
     if function.owner.is_some() {
         return "Owner::File(mpi::MPI_FILE_NULL)".into();
     }

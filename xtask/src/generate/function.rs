@@ -5,17 +5,44 @@
 //! ```
 //!
 //! Before the semicolon: parameters in C order, `name: kind`, each perhaps with conditions: `@root` (significant at
-//! the root only), `@leaf` (not at the root of an intercommunicator), `@given(x)` (not if `x` is `MPI_IN_PLACE`).
+//! the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not beside it), `@given(x)` (not if
+//! `x` is `MPI_IN_PLACE`).
 //! A kind may begin with `large` (only in the `_c` form). After it: `large` (there is a `_c` form), `before_init`
 //! (allowed while MPI is not initialised), `returns kind`, `owner kind`, `deprecated version`.
+//!
+//! In a family of collectives a line stands for the blocking, the nonblocking and the persistent form.
 
 use super::kind::Kind;
 use anyhow::{Context, Result, bail};
+
+/// How a collective runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `MPI_X`.
+    Blocking,
+    /// `MPI_Ix`.
+    Nonblocking,
+    /// `MPI_X_init`.
+    Persistent,
+}
+
+impl Form {
+    /// The name of the collective `name` in this form, and the parameters that this form adds.
+    fn derive(self, name: &str) -> (String, &'static [&'static str]) {
+        match self {
+            Form::Blocking => (name.into(), &[]),
+            Form::Nonblocking => (format!("I{}", name.to_lowercase()), &["request: out request"]),
+            Form::Persistent => (format!("{name}_init"), &["info: info?", "request: out request"]),
+        }
+    }
+}
 
 /// A function.
 pub struct Function {
     /// Name without `MPI_` and without `_c`.
     pub name: String,
+    /// A collective's form, and the collective's name.
+    pub collective: Option<(Form, String)>,
     /// The parameters in C order.
     pub parameters: Vec<Parameter>,
     /// Whether the C parameters end with `...`.
@@ -26,7 +53,7 @@ pub struct Function {
     pub before_init: bool,
     /// The kind that it returns; `None` for an error code.
     pub returns: Option<Kind>,
-    /// Whose error handler gets errors, if no parameter says so: only `file` (that of `MPI_FILE_NULL`).
+    /// Whose error handler gets errors, if no parameter says so: `file` (that of `MPI_FILE_NULL`) or `tool` (nobody's).
     pub owner: Option<String>,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,
@@ -50,6 +77,8 @@ pub enum Condition {
     Root,
     /// Anywhere but at the root of an intercommunicator.
     Leaf,
+    /// Anywhere but beside the root of an intercommunicator.
+    Party,
     /// If this buffer is not `MPI_IN_PLACE`.
     Given(String),
 }
@@ -71,9 +100,26 @@ impl Function {
         Ok(function)
     }
 
+    /// Parses a line that stands for a collective in all forms.
+    pub fn collective(name: &str, text: &str) -> Result<Vec<Function>> {
+        let forms = [Form::Blocking, Form::Nonblocking, Form::Persistent];
+        forms.into_iter().map(|form| Function::of_form(form, name, text)).collect()
+    }
+
+    fn of_form(form: Form, collective: &str, text: &str) -> Result<Function> {
+        let (name, more) = form.derive(collective);
+        let mut function = Function::parse(&name, text)?;
+        function.collective = Some((form, collective.into()));
+        for parameter in more {
+            function.parameters.push(Parameter::parse(parameter)?);
+        }
+        Ok(function)
+    }
+
     fn new(name: &str) -> Function {
         Function {
             name: name.into(),
+            collective: None,
             parameters: Vec::new(),
             variadic: false,
             large: false,
@@ -110,9 +156,14 @@ impl Function {
         self.parameters.iter().filter(move |p| large || !p.large_only)
     }
 
-    /// The name of its hand-written body.
+    /// Whether it belongs to the tool information interface, whose errors go to no handler.
+    pub fn is_of_tool(&self) -> bool {
+        self.owner.as_deref() == Some("tool")
+    }
+
+    /// The name of its hand-written body. The forms of a collective have one in common.
     pub fn body(&self) -> String {
-        self.name.to_lowercase()
+        self.collective.as_ref().map_or(&self.name, |(_, collective)| collective).to_lowercase()
     }
 
     /// The first parameter that is this handle, given by value.
@@ -138,6 +189,7 @@ impl Condition {
         Ok(match (text, given) {
             ("root", _) => Condition::Root,
             ("leaf", _) => Condition::Leaf,
+            ("party", _) => Condition::Party,
             (_, Some(buffer)) => Condition::Given(buffer.into()),
             _ => bail!("unknown condition `@{text}`"),
         })

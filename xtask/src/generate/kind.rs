@@ -95,7 +95,7 @@ impl Kind {
         let (int, shape) = match base {
             "double" => ("double", Shape::Value),
             "buffer" | "pointer" | "const pointer" => ("void", Shape::Pointer),
-            "string" => ("char", Shape::Pointer),
+            "string" | "text" => ("char", Shape::Pointer),
             "status" | "statuses" => ("MPI_Status", Shape::Pointer),
             "ranges" => ("int[][3]", Shape::Value),
             _ => return None,
@@ -147,6 +147,13 @@ fn scalar(base: &str) -> Option<(&'static str, &'static str)> {
         "aint_number" | "aint_size" => ("MPI_Aint", "MPI_Count"),
         "offset" => ("MPI_Offset", "MPI_Offset"),
         "mpicount" | "mpi_elements" => ("MPI_Count", "MPI_Count"),
+        "tool_enum" => ("MPI_T_enum", "MPI_T_enum"),
+        "cvar_handle" => ("MPI_T_cvar_handle", "MPI_T_cvar_handle"),
+        "pvar_handle" => ("MPI_T_pvar_handle", "MPI_T_pvar_handle"),
+        "pvar_session" => ("MPI_T_pvar_session", "MPI_T_pvar_session"),
+        "event_registration" => ("MPI_T_event_registration", "MPI_T_event_registration"),
+        "event_instance" => ("MPI_T_event_instance", "MPI_T_event_instance"),
+        "source_order" => ("MPI_T_source_order", "MPI_T_source_order"),
         "transfer" => ("MPI_Datatype", "MPI_Datatype"),
         _ => HANDLES.iter().find(|h| h.0 == base).map(|h| (h.1, h.1))?,
     })

@@ -70,7 +70,8 @@ impl Table {
     }
 }
 
-fn read(path: &Path) -> Result<Toml> {
+/// A file of the table.
+pub fn read(path: &Path) -> Result<Toml> {
     let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     text.parse().with_context(|| format!("parsing {}", path.display()))
 }
@@ -79,7 +80,8 @@ fn string(value: &Value) -> Result<String> {
     Ok(value.as_str().ok_or_else(|| anyhow!("{value} is not a string"))?.to_string())
 }
 
-fn section<'a>(toml: &'a Toml, name: &str) -> Result<&'a Toml> {
+/// A section of a file.
+pub fn section<'a>(toml: &'a Toml, name: &str) -> Result<&'a Toml> {
     toml.get(name).and_then(Value::as_table).with_context(|| format!("no section `{name}`"))
 }
 
@@ -124,14 +126,17 @@ fn families(folder: &Path) -> Result<Vec<Family>> {
 
 fn family(path: &Path) -> Result<Family> {
     let toml = read(path)?;
-    let functions = pairs(&toml, "functions")?;
-    let functions =
-        functions.iter().map(|(name, text)| Function::parse(name, text).with_context(|| name.clone()));
+    let collective = toml.get("collective").and_then(Value::as_bool).unwrap_or(false);
+    let line = |(name, text): &(String, String)| match collective {
+        true => Function::collective(name, text).with_context(|| name.clone()),
+        false => Ok(vec![Function::parse(name, text).with_context(|| name.clone())?]),
+    };
+    let functions: Vec<_> = pairs(&toml, "functions")?.iter().map(line).collect::<Result<_>>()?;
     Ok(Family {
         name: path.file_stem().context("no name")?.to_string_lossy().into_owned(),
         chapter: string(toml.get("chapter").context("no `chapter`")?)?,
         removed: toml.get("removed").and_then(Value::as_bool).unwrap_or(false),
-        functions: functions.collect::<Result<_>>()?,
+        functions: functions.into_iter().flatten().collect(),
     })
 }
 

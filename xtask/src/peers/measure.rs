@@ -16,6 +16,8 @@ pub struct Turn<'a> {
     pub point_ms: u64,
     /// The longest that a point may take, in seconds.
     pub limit_s: f64,
+    /// Processes that spin while a contender is measured; the floor is measured without them.
+    pub busy: usize,
 }
 
 /// What is read of `verbena bench --json`.
@@ -92,7 +94,7 @@ impl Turn<'_> {
                 command.env_remove(name);
             }
         }
-        command.arg("bench").arg("-n").arg(ranks.to_string());
+        command.arg("bench").arg("-n").arg(ranks.to_string()).arg("--busy").arg(self.busy.to_string());
         command.arg("--mpiexec").arg(&setup.mpiexec).arg("--library").arg(&setup.library);
         command.args(setup.launcher_args.iter().map(|option| format!("--launcher-arg={option}")));
         command

@@ -1,5 +1,6 @@
 //! The summary as tables: for the terminal, and as a page of Markdown.
 
+use super::distance::distances;
 use super::summary::{Cell, Row, Summary, median};
 use comfy_table::{CellAlignment, Table, presets};
 use std::fmt::Write;
@@ -14,6 +15,10 @@ pub fn terminal(summary: &Summary) -> String {
     let mut table = table(summary);
     table.load_style(presets::UTF8_FULL_CONDENSED);
     let _ = writeln!(out, "\n{}\n\n{table}", floor(summary));
+    if let Some(mut table) = distance_table(summary) {
+        table.load_style(presets::UTF8_FULL_CONDENSED);
+        let _ = writeln!(out, "\nDistance to the floor:\n{table}");
+    }
     out.push_str(&failures(summary));
     out
 }
@@ -36,6 +41,10 @@ pub fn markdown(summary: &Summary) -> String {
     let mut table = table(summary);
     table.load_style(presets::ASCII_MARKDOWN);
     let _ = writeln!(out, "{table}");
+    if let Some(mut table) = distance_table(summary) {
+        table.load_style(presets::ASCII_MARKDOWN);
+        let _ = writeln!(out, "\nDistance of Verbena to the floor:\n\n{table}");
+    }
     let failures = failures(summary);
     if !failures.is_empty() {
         let _ = writeln!(out, "\n```text\n{failures}```");
@@ -71,6 +80,21 @@ fn table(summary: &Summary) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// What Verbena reached against what the machine can do; none if no point has a floor.
+fn distance_table(summary: &Summary) -> Option<Table> {
+    let distances = distances(summary);
+    let mut table = Table::new();
+    table.set_header(["point", "unit", "verbena", "floor", "times"]);
+    for distance in &distances {
+        let words = [title(&distance.point), distance.unit.clone()].into_iter();
+        table.add_row(words.chain([distance.ours, distance.floor, distance.factor()].map(number)));
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    (!distances.is_empty()).then_some(table)
 }
 
 fn line(summary: &Summary, row: &Row) -> Vec<String> {

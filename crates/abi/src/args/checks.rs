@@ -102,6 +102,12 @@ pub fn is_leaf(root: c_int, comm: &Comm) -> bool {
     !comm.is_inter() || root >= 0
 }
 
+/// Whether the process takes part: it is not beside the root of an intercommunicator.
+#[inline]
+pub fn is_party(root: c_int, comm: &Comm) -> bool {
+    !comm.is_inter() || root != mpi::MPI_PROC_NULL
+}
+
 /// Number of neighbours that a process receives from; `MPI_ERR_TOPOLOGY` if there is no topology.
 pub fn indegree(comm: &Comm) -> Result<i64> {
     Ok(comm.neighbors()?.sources.len() as i64)

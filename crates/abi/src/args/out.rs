@@ -21,6 +21,15 @@ impl<T: Copy> Out<'_, T> {
         Ok(Out(not_null(pointer)?, PhantomData))
     }
 
+    /// Wraps a pointer that may be null: then the program does not want the value.
+    ///
+    /// # Safety
+    /// As [`Out::new`].
+    #[inline]
+    pub unsafe fn optional<'a>(pointer: *mut T) -> Option<Out<'a, T>> {
+        NonNull::new(pointer).map(|place| Out(place, PhantomData))
+    }
+
     /// Stores the value.
     #[inline]
     pub fn set(&self, value: T) {
@@ -41,6 +50,15 @@ impl<T: Copy> InOut<'_, T> {
     #[inline]
     pub unsafe fn new<'a>(pointer: *mut T) -> Result<InOut<'a, T>> {
         Ok(InOut(not_null(pointer)?, PhantomData))
+    }
+
+    /// Wraps a pointer that may be null.
+    ///
+    /// # Safety
+    /// As [`InOut::new`].
+    #[inline]
+    pub unsafe fn optional<'a>(pointer: *mut T) -> Option<InOut<'a, T>> {
+        NonNull::new(pointer).map(|place| InOut(place, PhantomData))
     }
 
     /// The value.

@@ -1,7 +1,7 @@
 //! Strings, in and out.
 
-use super::out::{not_null, null_pointer};
-use std::ffi::{CStr, c_char};
+use super::out::{InOut, not_null, null_pointer};
+use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use verbena_mpi::Result;
@@ -56,5 +56,36 @@ impl OutString<'_> {
             self.address.add(len).write(0);
         }
         len
+    }
+}
+
+/// Room for a string as the tool interface asks for it: the length says how much room there is, and is set to what
+/// the whole string needs (MPI-5.0, 15.3.3).
+#[derive(Clone, Copy, Debug)]
+pub struct TextOut<'a> {
+    text: *mut c_char,
+    length: Option<InOut<'a, c_int>>,
+}
+
+impl TextOut<'_> {
+    /// Wraps both pointers. Without a length nothing is stored, without room for text only the length.
+    ///
+    /// # Safety
+    /// Unless it is null, `length` leads to an integer that only this call uses, and unless it is null, `text` to as
+    /// many bytes as that integer says.
+    pub unsafe fn new<'a>(text: *mut c_char, length: *mut c_int) -> TextOut<'a> {
+        // SAFETY: by the caller's promise.
+        TextOut { text, length: unsafe { InOut::optional(length) } }
+    }
+
+    /// Stores as much of `text` as there is room for, with a closing zero, and the length of all of it with the zero.
+    pub fn set(&self, text: &str) {
+        let Some(length) = self.length else { return };
+        let room = if self.text.is_null() { 0 } else { length.get() };
+        // SAFETY: by the promise of `new` there are so many bytes.
+        if let Ok(place) = unsafe { OutString::new(self.text, room.into()) } {
+            place.set(text);
+        }
+        length.set(c_int::try_from(text.len() + 1).unwrap_or(c_int::MAX));
     }
 }

@@ -5,7 +5,7 @@ const SECOND_NS: f64 = 1e9;
 
 /// `MPI_Wtime`: seconds of the monotonic clock, which all processes of a node share.
 pub fn wtime() -> f64 {
-    let now = read(libc::clock_gettime);
+    let now = now();
     now.tv_sec as f64 + now.tv_nsec as f64 / SECOND_NS
 }
 
@@ -13,6 +13,11 @@ pub fn wtime() -> f64 {
 pub fn wtick() -> f64 {
     let tick = read(libc::clock_getres);
     tick.tv_sec as f64 + tick.tv_nsec as f64 / SECOND_NS
+}
+
+/// The monotonic clock.
+pub(crate) fn now() -> libc::timespec {
+    read(libc::clock_gettime)
 }
 
 fn read(ask: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> libc::c_int) -> libc::timespec {

@@ -1,14 +1,14 @@
 //! Communicators: what they are, and making and freeing them (MPI-5.0, 7.4, 7.6, 7.8).
 
 use crate::args::{InOut, Out, OutFlag, OutString};
-use crate::calls::environment::node;
+use crate::calls::hardware::places;
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Info, MPI_Request};
 use crate::handles::{COMMS, GROUPS, INFOS};
 use crate::process;
 use crate::requests::handle_of_object;
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
-use verbena_mpi::comm::{Guide, SplitType, idup};
+use verbena_mpi::comm::{SplitType, idup};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Info, Result};
 
@@ -132,9 +132,10 @@ pub fn comm_idup_with_info(
     newcomm: Out<'_, MPI_Comm>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    let new = Arc::new(comm.dup_begin(info.map(Arc::as_ref))?);
-    let active = idup::start(process(), comm.clone(), new.clone());
-    publish(new, newcomm)?;
+    // The others wait for this process even if a copy callback of its failed.
+    let begun = comm.dup_begin(info.map(Arc::as_ref)).map(Arc::new);
+    let active = idup::start(process(), comm.clone(), begun.as_ref().ok().cloned());
+    publish(begun?, newcomm)?;
     request.set(handle_of_object(Some(comm), active));
     Ok(())
 }
@@ -167,25 +168,35 @@ pub fn comm_split_type(
     info: Option<&Arc<Info>>,
     newcomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    let split_type = split_type_of(split_type, info)?;
-    let new = comm.split_type(&split_type, key, node(), process())?;
-    if let (SplitType::NextLevel, Some(_), Some(info)) = (&split_type, &new, info) {
-        info.set(b"mpi_hw_resource_type", verbena_mpi::comm::SHARED_MEMORY)?;
+    let wanted = split_type_of(split_type, info);
+    let Some((new, hardware)) = comm.split_type(wanted, key, &places(), process())? else {
+        return publish_if_member(None, newcomm);
+    };
+    if let Some(info) = info {
+        let guides = [HARDWARE_HINT, PROCESS_SET_HINT];
+        let hints = info.entries().into_iter().filter(|(key, _)| !guides.contains(&&key[..]));
+        hints.into_iter().try_for_each(|(key, value)| new.hints().set(&key, &value))?;
+        hardware.map_or(Ok(()), |sort| info.set(HARDWARE_HINT, sort.as_bytes()))?;
     }
-    publish_if_member(new, newcomm)
+    publish(Arc::new(new), newcomm)
 }
 
+/// The hints that say how to split.
+const HARDWARE_HINT: &[u8] = b"mpi_hw_resource_type";
+const PROCESS_SET_HINT: &[u8] = b"mpi_pset_name";
+
 fn split_type_of(number: c_int, info: Option<&Arc<Info>>) -> Result<SplitType> {
-    let hint = |key: &str| info.map(|info| info.get(key.as_bytes())).transpose().map(Option::flatten);
-    let hardware = hint("mpi_hw_resource_type")?;
+    let hint = |key: &[u8]| info.map(|info| info.get(key)).transpose().map(Option::flatten);
     Ok(match number {
         mpi::MPI_UNDEFINED => SplitType::Out,
         mpi::MPI_COMM_TYPE_SHARED => SplitType::Shared,
         mpi::MPI_COMM_TYPE_HW_UNGUIDED => SplitType::NextLevel,
-        mpi::MPI_COMM_TYPE_HW_GUIDED => SplitType::Guided(Guide { hardware, process_set: None }),
-        mpi::MPI_COMM_TYPE_RESOURCE_GUIDED => {
-            SplitType::Guided(Guide { hardware, process_set: hint("mpi_pset_name")? })
-        }
+        mpi::MPI_COMM_TYPE_HW_GUIDED => SplitType::Hardware(hint(HARDWARE_HINT)?),
+        mpi::MPI_COMM_TYPE_RESOURCE_GUIDED => match (hint(HARDWARE_HINT)?, hint(PROCESS_SET_HINT)?) {
+            (Some(_), Some(_)) => return Err(two_guides()),
+            (None, Some(set)) => SplitType::ProcessSet(set),
+            (hardware, None) => SplitType::Hardware(hardware),
+        },
         _ => return Err(wrong_split_type(number)),
     })
 }
@@ -238,6 +249,17 @@ fn predefined_comm(comm: &Comm) -> Error {
         String::from_utf8_lossy(&comm.name()),
         "the program frees all communicators that it knows, or a copy of the handle",
         "free only communicators that the program made",
+    )
+}
+
+#[cold]
+fn two_guides() -> Error {
+    Error::new(
+        mpi::MPI_ERR_INFO,
+        "a communicator can be split by one sort of resource at a time",
+        "an info object with both mpi_hw_resource_type and mpi_pset_name",
+        "an info object of an earlier call was used again",
+        "set one of the two keys only",
     )
 }
 

@@ -63,7 +63,7 @@ pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Ou
 fn look_twice(process: &Process, mut look: impl FnMut() -> State) -> State {
     match look() {
         State::Pending => {
-            process.progress();
+            process.poll();
             look()
         }
         other => other,
@@ -133,7 +133,7 @@ pub fn waitall(_count: i32, requests: &mut [MPI_Request], statuses: StatusesOut)
 
 /// `MPI_Testall`: all or none.
 pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuses: StatusesOut) -> Outcomes {
-    process().progress();
+    process().poll();
     let pending: Vec<Pending> =
         requests.iter().map(|&handle| resolve(handle)).collect::<verbena_mpi::Result<_>>()?;
     let ready = pending.iter().all(|pending| pending.is_ready(process()));
@@ -226,7 +226,7 @@ pub fn testany(
     flag: OutFlag,
     status: StatusOut,
 ) -> Outcomes {
-    process().progress();
+    process().poll();
     let pending = resolve_all(requests)?;
     let found = find_ended(process(), &pending);
     flag.set(!matches!(found, Found::Nothing));
@@ -287,7 +287,7 @@ pub fn testsome(
     indices: &mut [c_int],
     statuses: StatusesOut,
 ) -> Outcomes {
-    process().progress();
+    process().poll();
     let pending = resolve_all(requests)?;
     let found = find_ended(process(), &pending);
     some(requests, &pending, found, (outcount, indices, statuses))
@@ -336,7 +336,7 @@ pub fn request_get_status_all(
     flag: OutFlag,
     mut statuses: StatusesOut,
 ) -> Outcomes {
-    process().progress();
+    process().poll();
     let pending = resolve_all(requests)?;
     let ready = pending.iter().all(|pending| pending.is_ready(process()));
     flag.set(ready);
@@ -364,7 +364,7 @@ pub fn request_get_status_any(
     flag: OutFlag,
     status: StatusOut,
 ) -> Outcomes {
-    process().progress();
+    process().poll();
     let pending = resolve_all(requests)?;
     let active = |pending: &&Pending| !matches!(pending.look(process(), false), State::Inactive);
     let ended = pending.iter().position(|pending| matches!(pending.look(process(), false), State::Ended(_)));
@@ -387,7 +387,7 @@ pub fn request_get_status_some(
     indices: &mut [c_int],
     mut statuses: StatusesOut,
 ) -> Outcomes {
-    process().progress();
+    process().poll();
     let pending = resolve_all(requests)?;
     let (mut count, mut active) = (0, false);
     for (place, pending) in pending.iter().enumerate() {

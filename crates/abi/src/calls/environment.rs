@@ -1,8 +1,7 @@
 //! The environment: versions, names, memory (MPI-5.0, 9.1, 9.2).
 
 use crate::args::{Out, OutString};
-use crate::calls::info::publish;
-use crate::generated::types::{MPI_Aint, MPI_Info};
+use crate::generated::types::MPI_Aint;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 use verbena_mpi::generated::constants as mpi;
@@ -31,14 +30,6 @@ pub fn get_processor_name(name: OutString<'_>, resultlen: Out<'_, c_int>) -> Res
     Ok(())
 }
 
-/// `MPI_Get_hw_resource_info` (9.1.2): whether the process is restricted to a resource, by its name. One kind
-/// is known, the memory that a node's processes share, and no process leaves its node.
-pub fn get_hw_resource_info(hw_info: Out<'_, MPI_Info>) -> Result<()> {
-    let info = Info::new();
-    info.set(b"mpi_shared_memory", b"true")?;
-    publish(info, hw_info)
-}
-
 fn system_name() -> libc::utsname {
     // SAFETY: all bytes zero is a valid value of this struct of byte arrays.
     let mut name: libc::utsname = unsafe { std::mem::zeroed() };
@@ -59,17 +50,6 @@ pub(super) fn host_name() -> Vec<u8> {
 /// The architecture of this host: `x86_64`.
 pub(super) fn architecture() -> Vec<u8> {
     text(&system_name().machine)
-}
-
-/// A number of this node, unlike other nodes': from its name and the running kernel's identity. Containers of
-/// a machine have names of their own, and may be unable to share memory, so they count as nodes.
-pub(super) fn node() -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    // DefaultHasher::new() is the same function in every process.
-    let mut hasher = DefaultHasher::new();
-    host_name().hash(&mut hasher);
-    std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);
-    hasher.finish()
 }
 
 /// `MPI_Alloc_mem` (9.2).

@@ -126,14 +126,17 @@ fn start_one(handle: MPI_Request) -> std::result::Result<(), Failed> {
     request.start(process()).map_err(|error| Failed { error, owner })
 }
 
-/// `MPI_Request_free` (3.7.3): what is active completes by itself.
+/// `MPI_Request_free` (3.7.3): what is active completes by itself, save partitioned operations (4.2.1).
 pub fn request_free(request: InOut<MPI_Request>) -> Result<()> {
     let handle = request.get();
     match resolve(handle)? {
         Pending::Null => return Err(null_request()),
         Pending::Sent => (),
         Pending::Engine(_, id) => process().command(|engine| engine.forget(id)),
-        Pending::Object(_) => REQUESTS.remove(handle)?.release(process())?,
+        Pending::Object(object) => {
+            object.check_free(process())?;
+            REQUESTS.remove(handle)?.release(process())?;
+        }
     }
     request.set(mpi::MPI_REQUEST_NULL);
     Ok(())

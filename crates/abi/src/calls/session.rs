@@ -122,11 +122,12 @@ pub fn comm_create_from_group(
         newcomm.set(mpi::MPI_COMM_NULL);
         return Ok(());
     }
-    let new = universe().create_from_group(group, stringtag.to_bytes(), process())?;
+    let new = universe().create_from_group(group, tag_of(stringtag)?, process())?;
     equip(new, info, errhandler, newcomm)
 }
 
-/// `MPI_Intercomm_create_from_groups` (7.6.2). The remote group and leader count at the leader only.
+/// `MPI_Intercomm_create_from_groups` (7.6.2). The remote group and leader count at the leader only, save that
+/// nobody waits for anybody if a group is empty.
 #[allow(clippy::too_many_arguments, reason = "as the standard has it")]
 pub fn intercomm_create_from_groups(
     local_group: &Arc<Group>,
@@ -138,14 +139,21 @@ pub fn intercomm_create_from_groups(
     errhandler: &Arc<Errhandler>,
     newintercomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    let is_leader = local_group.rank() == Some(local_leader);
-    if is_leader && !(0..remote_group.size()).contains(&remote_leader) {
-        return Err(no_leader(remote_leader, remote_group.size()));
+    if local_group.size() == 0 || remote_group.size() == 0 {
+        newintercomm.set(mpi::MPI_COMM_NULL);
+        return Ok(());
     }
+    let is_leader = local_group.rank() == Some(local_leader);
     let other = is_leader.then_some(Other { group: remote_group, leader: remote_leader });
-    let tag = stringtag.to_bytes();
+    let tag = tag_of(stringtag)?;
     let new = universe().intercomm_from_groups(local_group, local_leader, other, tag, process())?;
     equip(new, info, errhandler, newintercomm)
+}
+
+/// The tag that keeps concurrent calls apart. `MPI_ERR_ARG` if it is too long.
+fn tag_of(stringtag: &CStr) -> Result<&[u8]> {
+    let tag = stringtag.to_bytes();
+    if tag.len() < mpi::MPI_MAX_STRINGTAG_LEN { Ok(tag) } else { Err(long_tag(tag.len())) }
 }
 
 fn equip(
@@ -173,12 +181,12 @@ fn no_level(hint: &[u8]) -> Error {
 }
 
 #[cold]
-fn no_leader(leader: c_int, size: c_int) -> Error {
+fn long_tag(bytes: usize) -> Error {
     Error::new(
-        mpi::MPI_ERR_RANK,
-        format!("the remote leader {leader} does not exist in the remote group"),
-        format!("a group of {size} processes"),
-        "the rank is meant in another group",
-        "give the leader's rank in the remote group",
+        mpi::MPI_ERR_ARG,
+        "the tag of a communicator to be made is too long",
+        format!("a string of {bytes} bytes"),
+        "the tag is made of something of any length, such as a path",
+        format!("give at most {} bytes", mpi::MPI_MAX_STRINGTAG_LEN - 1),
     )
 }

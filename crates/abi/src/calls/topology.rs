@@ -7,7 +7,7 @@ use crate::process;
 use std::ffi::c_int;
 use std::sync::Arc;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::topology::{Cart, DistGraph, Edge, Graph, Neighbors, Topology, dims};
+use verbena_mpi::topology::{Cart, DistGraph, Edge, Edges, Graph, Neighbors, Topology, check_weights, dims};
 use verbena_mpi::{Comm, Info, Result};
 
 /// `MPI_Topo_test` (8.5.5).
@@ -45,7 +45,7 @@ pub fn cart_create(
     _reorder: bool,
     comm_cart: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    let cart = Cart::new(dims, &logicals(periods))?;
+    let cart = Cart::new(dims, &logicals(periods));
     publish_if_member(comm_old.cart_create(cart, process())?, comm_cart)
 }
 
@@ -113,13 +113,8 @@ pub fn cart_map(
     periods: &[c_int],
     newrank: Out<'_, c_int>,
 ) -> Result<()> {
-    let size = Cart::new(dims, &logicals(periods))?.size();
-    newrank.set(mapped(comm, size));
+    newrank.set(comm.mapped(Cart::new(dims, &logicals(periods))?.size())?);
     Ok(())
-}
-
-fn mapped(comm: &Comm, nodes: c_int) -> c_int {
-    if comm.rank() < nodes { comm.rank() } else { mpi::MPI_UNDEFINED }
 }
 
 /// The graph of an index and of as many edges as it tells of.
@@ -137,8 +132,7 @@ pub fn graph_create(
     _reorder: bool,
     comm_graph: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    let graph = graph_of(indx, edges)?;
-    publish_if_member(comm_old.graph_create(graph, process())?, comm_graph)
+    publish_if_member(comm_old.graph_create(graph_of(indx, edges), process())?, comm_graph)
 }
 
 /// `MPI_Graphdims_get` (8.5.5).
@@ -188,7 +182,7 @@ pub fn graph_map(
     edges: *const c_int,
     newrank: Out<'_, c_int>,
 ) -> Result<()> {
-    newrank.set(mapped(comm, graph_of(indx, edges)?.size()));
+    newrank.set(comm.mapped(graph_of(indx, edges)?.size())?);
     Ok(())
 }
 
@@ -224,12 +218,34 @@ pub fn dist_graph_create_adjacent(
     _reorder: bool,
     comm_dist_graph: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    let weights = weights(sourceweights, sources.len())?.zip(weights(destweights, destinations.len())?);
-    let graph = DistGraph {
-        neighbors: Neighbors { sources: sources.to_vec(), destinations: destinations.to_vec() },
-        weights: weights.map(|(incoming, outgoing)| (incoming.to_vec(), outgoing.to_vec())),
+    let graph = || {
+        let neighbors = Neighbors { sources: sources.to_vec(), destinations: destinations.to_vec() };
+        let incoming = weights(sourceweights, sources.len())?;
+        DistGraph::new(neighbors, incoming, weights(destweights, destinations.len())?)
     };
+    let graph = graph();
     publish_with_hints(comm_old.dist_graph_adjacent(graph, process())?, info, comm_dist_graph)
+}
+
+/// The edges that a process gives of a distributed graph: for each source as many destinations as its degree.
+fn edges_of(
+    sources: &[c_int],
+    degrees: &[c_int],
+    destinations: *const c_int,
+    weights: *const c_int,
+) -> Result<Edges> {
+    let count =
+        degrees.iter().try_fold(0, |sum, &degree| Ok(sum + crate::args::natural(degree)? as usize))?;
+    // SAFETY: the program passes as many destinations as the degrees say (MPI-5.0, 8.5.4).
+    let destinations = unsafe { slice(destinations, count as i64) }?;
+    let weights = self::weights(weights, count)?;
+    weights.map_or(Ok(()), |weights| check_weights(weights, count))?;
+    let starts = sources.iter().zip(degrees).flat_map(|(&source, &degree)| (0..degree).map(move |_| source));
+    let list = starts.zip(destinations).enumerate().map(|(i, (source, &destination))| {
+        let weight = weights.map_or(0, |weights| weights[i]);
+        Edge { source, destination, weight }
+    });
+    Ok(Edges { list: list.collect(), is_weighted: weights.is_some() })
 }
 
 /// `MPI_Dist_graph_create` (8.5.4).
@@ -245,19 +261,8 @@ pub fn dist_graph_create(
     _reorder: bool,
     comm_dist_graph: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    let count =
-        degrees.iter().try_fold(0, |sum, &degree| Ok(sum + crate::args::natural(degree)? as usize))?;
-    // SAFETY: the program passes as many destinations as the degrees say (MPI-5.0, 8.5.4).
-    let destinations = unsafe { slice(destinations, count as i64) }?;
-    let weights = self::weights(weights, count)?;
-    let starts = sources.iter().zip(degrees).flat_map(|(&source, &degree)| (0..degree).map(move |_| source));
-    let weight = |i: usize| weights.and_then(|weights| weights.get(i)).copied().unwrap_or(0);
-    let ends = destinations.iter().enumerate();
-    let edges: Vec<Edge> = starts
-        .zip(ends)
-        .map(|(source, (i, &destination))| Edge { source, destination, weight: weight(i) })
-        .collect();
-    let new = comm_old.dist_graph_create(&edges, weights.is_some(), process())?;
+    let edges = edges_of(sources, degrees, destinations, weights);
+    let new = comm_old.dist_graph_create(edges, process())?;
     publish_with_hints(new, info, comm_dist_graph)
 }
 

@@ -54,7 +54,7 @@ entry! {
     Owner::None => {
         state::running()?;
         let hw_info = Out::new(hw_info)?;
-        calls::environment::get_hw_resource_info(hw_info)?
+        calls::hardware::get_hw_resource_info(hw_info)?
     }
 }
 

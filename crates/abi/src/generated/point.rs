@@ -149,6 +149,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::irecv(buf, i64::from(count), datatype, source, tag, comm, request);
     MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -164,6 +165,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::irecv(buf, i64::from(count), datatype, source, tag, comm, request);
     MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -209,6 +211,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::isend(buf, i64::from(count), datatype, dest, tag, comm, request);
     MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -224,6 +227,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::isend(buf, i64::from(count), datatype, dest, tag, comm, request);
     MPI_Isend_c PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -394,6 +398,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::recv(buf, i64::from(count), datatype, source, tag, comm, status);
     MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
@@ -409,6 +414,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::recv(buf, i64::from(count), datatype, source, tag, comm, status);
     MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
@@ -512,6 +518,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::send(buf, i64::from(count), datatype, dest, tag, comm);
     MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
@@ -526,6 +533,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::send(buf, i64::from(count), datatype, dest, tag, comm);
     MPI_Send_c PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;

@@ -159,6 +159,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::wait(request, status);
     MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status)
     Owner::None => {
         state::running()?;

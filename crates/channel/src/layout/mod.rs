@@ -23,6 +23,8 @@ use tree::{List, Tree};
 pub struct Layout {
     extent: isize,
     tree: Arc<Tree>,
+    /// Bytes of an element if it is solid and has any, else 0: what nearly every message asks first.
+    solid: usize,
 }
 
 impl Layout {
@@ -35,7 +37,7 @@ impl Layout {
         for (at, len) in blocks {
             list.run(at, len).expect("blocks within the address space");
         }
-        Layout { extent, tree: list.finish().expect("blocks within the address space") }
+        Layout::of(extent, list.finish().expect("blocks within the address space"))
     }
 
     /// One run of `len` bytes at the origin, each element right after the one before.
@@ -76,20 +78,24 @@ impl Layout {
 
     /// The same bytes with another distance between elements (`MPI_Type_create_resized`).
     pub fn with_extent(&self, extent: isize) -> Layout {
-        Layout { extent, tree: self.tree.clone() }
+        Layout::of(extent, self.tree.clone())
     }
 
     /// `count` elements, `stride` bytes apart, as one. `None` if the bounds overflow.
     pub fn repeat(&self, count: usize, stride: isize, extent: isize) -> Option<Layout> {
-        Some(Layout { extent, tree: Tree::repeat(&self.tree, count, stride)? })
+        Some(Layout::of(extent, Tree::repeat(&self.tree, count, stride)?))
+    }
+
+    fn of(extent: isize, tree: Arc<Tree>) -> Layout {
+        let solid = tree.as_run().filter(|&(at, len)| at == 0 && len as isize == extent);
+        Layout { extent, solid: solid.map_or(0, |(_, len)| len), tree }
     }
 
     /// Bytes of one element, if elements are solid: all bytes from the origin on, each element right after the
-    /// one before, so that `n` elements are `n` times as many bytes at the first origin.
+    /// one before, so that `n` elements are `n` times as many bytes at the first origin. 0 if they are not.
     #[inline]
-    pub fn solid(&self) -> Option<usize> {
-        let (at, len) = self.tree.as_run()?;
-        (at == 0 && len as isize == self.extent).then_some(len)
+    pub fn solid(&self) -> usize {
+        self.solid
     }
 
     /// If `count` elements are one run of bytes: its displacement from the origin and its length.
@@ -175,7 +181,7 @@ impl Builder {
 
     /// The layout of all that was added. `None` if its size overflows.
     pub fn finish(self, extent: isize) -> Option<Layout> {
-        Some(Layout { extent, tree: self.list.finish()? })
+        Some(Layout::of(extent, self.list.finish()?))
     }
 }
 

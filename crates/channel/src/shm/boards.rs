@@ -13,9 +13,6 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-/// The setting that turns boards off.
-const SETTING: &str = "VERBENA_BOARDS";
-
 /// The boards of a node as one process sees them.
 #[derive(Debug)]
 pub(super) struct NodeBoards {
@@ -54,7 +51,7 @@ impl Boards for NodeBoards {
     }
 
     fn make(&self, members: usize) -> Option<u64> {
-        if std::env::var(SETTING).is_ok_and(|value| value.trim() == "0") {
+        if !verbena_settings::BOARDS.get() {
             return None;
         }
         let board = self.control.take_board()?;

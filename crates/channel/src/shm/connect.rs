@@ -7,7 +7,7 @@ use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{Shm, headroom, node};
 use crate::wait::cores::{self, Load};
-use crate::{Channel, Fault, Opening, Peer, Place};
+use crate::{Fault, Opening, Peer, Place, Wire};
 use std::io::{Error, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -16,11 +16,6 @@ use std::time::{Duration, Instant};
 
 /// How long the ranks of a node wait for each other at connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
-
-/// The setting for a ring's bytes; what the lowest rank of the node has counts for all of it.
-pub(super) const RING_BYTES_SETTING: &str = "VERBENA_SHM_RING_BYTES";
-
-const RING_LOG2_MAX: u32 = 28;
 
 /// The channel on this side: a listening socket and a card.
 #[derive(Debug)]
@@ -66,8 +61,7 @@ impl ShmOpening {
 
     /// The lowest rank makes the segment and serves the others; it tells them too if that fails.
     fn provide(&self, peers: &[Peer]) -> Result<Arc<Control>, Fault> {
-        let made =
-            ring_log2(peers.len() as u32).and_then(|log2| create(peers.len() as u32, log2, self.card.secret));
+        let made = create(peers.len() as u32, ring_log2(peers.len() as u32), self.card.secret);
         let regret = made.as_ref().err().map(Fault::to_string);
         let offer = match (&made, &regret) {
             (Ok(control), _) => Offer::Memory(control.segment().as_fd()),
@@ -106,8 +100,8 @@ impl Opening for ShmOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Box<dyn Channel>, Fault> {
-        Ok(Box::new(self.connect_shm(cards)?))
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        Ok(Wire::Shm(Box::new(self.connect_shm(cards)?)))
     }
 }
 
@@ -126,11 +120,16 @@ fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<Arc<Control>, Fault
 }
 
 /// Log2 of a ring's bytes: as set, or as memory allows.
-fn ring_log2(ranks: u32) -> Result<u32, Fault> {
-    match std::env::var(RING_BYTES_SETTING) {
-        Ok(text) => parse_ring_bytes(&text),
-        Err(_) => Ok(default_ring_log2(ranks, headroom::bytes())),
+fn ring_log2(ranks: u32) -> u32 {
+    match verbena_settings::SHM_RING_BYTES.get() {
+        Some(bytes) => log2_of(bytes),
+        None => default_ring_log2(ranks, headroom::bytes()),
     }
+}
+
+/// Log2 of the ring that holds at least so many bytes.
+pub(super) fn log2_of(bytes: usize) -> u32 {
+    bytes.next_power_of_two().ilog2().max(RING_LOG2_MIN)
 }
 
 /// The rings of one rank take about 4 MiB when all speak with all, and those of the node at most a quarter of
@@ -140,16 +139,6 @@ pub(super) fn default_ring_log2(ranks: u32, free_bytes: u64) -> u32 {
     let wanted = ((4 << 20) / ranks).ilog2().clamp(14, 18);
     let affordable = (free_bytes / 4 / pairs).max(1).ilog2();
     wanted.min(affordable).max(RING_LOG2_MIN)
-}
-
-pub(super) fn parse_ring_bytes(text: &str) -> Result<u32, Fault> {
-    let bytes: Option<u64> = text.trim().parse().ok().filter(|&b| b > 0 && b <= 1 << RING_LOG2_MAX);
-    bytes.map(|b| b.next_power_of_two().ilog2().max(RING_LOG2_MIN)).ok_or_else(|| Fault {
-        what: format!("{RING_BYTES_SETTING} is not a number of bytes that a ring can have"),
-        on: format!("the value \"{text}\""),
-        cause: format!("a whole number from 1 to {} is expected", 1u64 << RING_LOG2_MAX),
-        remedy: "correct the setting, or take it away".into(),
-    })
 }
 
 fn no_socket(me: Peer, error: &Error) -> Fault {

@@ -58,7 +58,7 @@ impl Inbox {
     /// Delivers what has arrived and returns the number of packets. Rings that turn out corrupt are left
     /// alone from then on and put into `faults`.
     #[inline]
-    pub(super) fn poll(&mut self, sink: &mut dyn Sink, faults: &mut Vec<(Peer, Fault)>) -> usize {
+    pub(super) fn poll<S: Sink + ?Sized>(&mut self, sink: &mut S, faults: &mut Vec<(Peer, Fault)>) -> usize {
         let mut packets = 0;
         let mut index = 0;
         while let Some(word) = self.next.get(index) {
@@ -67,7 +67,7 @@ impl Inbox {
                 match self.rings[index].drain(sink) {
                     Ok(taken) => packets += taken,
                     Err(fault) => {
-                        faults.push((self.remove(index), fault));
+                        faults.push((self.remove(index), *fault));
                         continue;
                     }
                 }
@@ -77,6 +77,14 @@ impl Inbox {
             index += 1;
         }
         packets
+    }
+
+    /// Whether no ring has anything and none is new: one load for each ring.
+    #[inline(always)]
+    pub(super) fn is_silent(&self) -> bool {
+        // SAFETY: see FlagWord.
+        let empty = |word: &FlagWord| unsafe { &*word.0 }.load(Relaxed) == 0;
+        self.next.iter().all(empty) && !self.is_behind()
     }
 
     fn remove(&mut self, index: usize) -> Peer {
@@ -110,7 +118,7 @@ impl Inbox {
             }
             match MappedRing::at(control, (word & !63) as usize, (word & 63) as u32) {
                 Some(ring) => self.add(ring, peer, NonNull::from(&control.desk(from).bell), fence_always),
-                None => faults.push((peer, corrupt(peer, "place of the ring", word))),
+                None => faults.push((peer, *corrupt(peer, "place of the ring", word))),
             }
         }
     }
@@ -122,7 +130,8 @@ impl Inbox {
 }
 
 impl Incoming {
-    fn drain(&mut self, sink: &mut dyn Sink) -> Result<usize, Fault> {
+    #[inline(always)]
+    fn drain<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Result<usize, Box<Fault>> {
         for taken in 0..PACKETS_PER_POLL_MAX {
             let (line, payload_bytes) = match self.consumer.look(&self.ring) {
                 Found::Record { line, payload_bytes } => (line, payload_bytes),
@@ -146,12 +155,13 @@ impl Incoming {
     }
 }
 
-fn corrupt(peer: Peer, part: &str, found: u64) -> Fault {
-    Fault {
+#[cold]
+fn corrupt(peer: Peer, part: &str, found: u64) -> Box<Fault> {
+    Box::new(Fault {
         what: format!("the shared-memory ring holds nonsense: {part} {found:#x}"),
         on: format!("packets from process {peer}"),
         cause: "a process of the job wrote through a wild pointer into memory that the ranks of a node share"
             .into(),
         remedy: "run the program under a memory checker, the sending process first".into(),
-    }
+    })
 }

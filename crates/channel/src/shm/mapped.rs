@@ -1,8 +1,9 @@
 //! A ring in the mapped segment: the one place where the ring's words and bytes are touched by address.
 
 use super::control::{Control, RING_EXTRA_BYTES};
-use super::ring::{LINE_BYTES, Lines, RECORD_HEAD_BYTES};
+use super::ring::{LINE_BYTES, LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
 use super::segment::PAGE_BYTES;
+use crate::memory::Region;
 use crate::packet::HEADER_BYTES;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
@@ -73,6 +74,25 @@ impl MappedRing {
         unsafe { std::slice::from_raw_parts_mut(self.body(line), HEADER_BYTES + payload_bytes) }
     }
 
+    /// Writes header and payload of a record of one line.
+    ///
+    /// # Safety
+    /// The line was claimed and not committed yet, and `region` has at most [`LINE_PAYLOAD_BYTES_MAX`] bytes.
+    #[inline(always)]
+    pub(crate) unsafe fn fill_line(&self, line: u64, header: [u64; 4], region: Region) {
+        debug_assert!(region.len() <= LINE_PAYLOAD_BYTES_MAX);
+        let at = self.body(line);
+        // SAFETY: the line is the caller's, and aligned; header and payload end before it does.
+        unsafe {
+            let words = at.cast::<u64>();
+            words.write(header[0]);
+            words.add(1).write(header[1]);
+            words.add(2).write(header[2]);
+            words.add(3).write(header[3]);
+            region.read_short(at.add(HEADER_BYTES));
+        }
+    }
+
     #[inline]
     fn body(&self, line: u64) -> *mut u8 {
         self.lines.wrapping_add(line as usize * LINE_BYTES + RECORD_HEAD_BYTES - HEADER_BYTES)
@@ -108,4 +128,21 @@ impl Lines for MappedRing {
     fn tell_consumed(&self, position: u64) {
         self.consumed_ref().store(position, Release);
     }
+
+    #[inline]
+    fn fetch(&self, line: u64) {
+        fetch_to_write(self.flag_word(line));
+    }
+}
+
+/// Brings a cache line here so that it can be written without asking its last reader.
+#[inline]
+fn fetch_to_write<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch touches nothing, whatever the address; processors without the instruction do nothing.
+    unsafe {
+        std::arch::asm!("prefetchw [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }

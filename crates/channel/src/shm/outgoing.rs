@@ -1,32 +1,38 @@
 //! The sending end towards one peer: its ring, made at the first packet.
+//!
+//! The channel lends it to the engine ([`crate::Channel::lend`]), which keeps it with all else that it knows of the
+//! peer: a small message then asks no table and calls nothing.
 
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
-use super::ring::{Producer, lines_for, payload_bytes_max};
+use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
+use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
 use crate::{Fault, Payload, Peer};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 
-/// A ring towards a peer.
+/// The sending end of the ring towards a peer.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub struct Lane {
     ring: MappedRing,
     producer: Producer,
-    /// The peer's doorbell, in the segment that the channel keeps mapped.
+    /// The peer's doorbell, in the segment.
     bell: NonNull<Bell>,
     /// This process is not registered for the sleepers' barrier.
     fence_always: bool,
+    /// Keeps ring and doorbell mapped.
+    _control: Arc<Control>,
 }
 
-// SAFETY: the doorbell is made of atomics and stays mapped as long as the channel that holds this.
-unsafe impl Send for Outgoing {}
+// SAFETY: the doorbell is made of atomics and stays mapped as long as this, which holds the segment.
+unsafe impl Send for Lane {}
 
-impl Outgoing {
-    /// Writes one packet; false if the ring is full.
-    #[inline]
-    pub(super) fn send(&mut self, header: &Header, payload: Payload<'_>) -> bool {
+impl Lane {
+    /// Sends one packet, which must be no longer than the channel said ([`crate::Reach`]); false if the ring is full.
+    pub fn send(&mut self, header: &Header, payload: Payload<'_>) -> bool {
         let payload_bytes = payload.len();
         let Some(claim) = self.producer.claim(&self.ring, lines_for(payload_bytes)) else { return false };
         // SAFETY: these lines were claimed just now.
@@ -35,20 +41,70 @@ impl Outgoing {
         head.copy_from_slice(&header.emit());
         payload.copy_to(body);
         self.producer.commit(&self.ring, claim, payload_bytes);
+        self.notify();
+        true
+    }
+
+    /// As `send`, for a whole message that lies in one piece.
+    #[inline(always)]
+    pub fn send_region(&mut self, header: Header, region: Region) -> bool {
+        let [kind, context, ends, length] = header.words();
+        // A copy, so that the compiler knows that nothing written to the ring changes it.
+        let ring = self.ring;
+        let line = self.producer.quick_line(&ring).filter(|_| region.len() <= LINE_PAYLOAD_BYTES_MAX);
+        let Some(line) = line else { return self.send_words(kind, context, ends, length, region) };
+        // SAFETY: the line is free, and the payload fits.
+        unsafe { ring.fill_line(line, [kind, context, ends, length], region) };
+        self.producer.commit_quick_line(&ring, line, region.len());
+        // SAFETY: see the field. Quick lines are for processes that need not fence always.
+        unsafe { self.bell.as_ref() }.notify(false);
+        true
+    }
+
+    /// As `send_region`, with the header in four registers.
+    #[inline(never)]
+    fn send_words(&mut self, kind: u64, context: u64, ends: u64, length: u64, region: Region) -> bool {
+        let header = Header::of_words([kind, context, ends, length]);
+        match region.len() {
+            0..=LINE_PAYLOAD_BYTES_MAX => self.send(&header, Payload::Bytes(region.bytes())),
+            _ => self.send_lines(&header, region),
+        }
+    }
+
+    /// As `send_region`, for a message of several lines. The line that the receiver looks at is written last, so that it
+    /// stays with the sender until all is there; and the lines of a next message like this one are fetched
+    /// while nobody waits for them.
+    fn send_lines(&mut self, header: &Header, region: Region) -> bool {
+        let (bytes, count) = (region.len(), lines_for(region.len()));
+        let Some(claim) = self.producer.claim(&self.ring, count) else { return false };
+        // SAFETY: these lines were claimed just now.
+        let record = unsafe { self.ring.record_mut(claim.line, bytes) };
+        let (head, body) = record.split_at_mut(HEADER_BYTES);
+        let (first, rest) = body.split_at_mut(LINE_PAYLOAD_BYTES_MAX);
+        region.read(LINE_PAYLOAD_BYTES_MAX, rest);
+        region.read(0, first);
+        head.copy_from_slice(&header.emit());
+        self.producer.commit(&self.ring, claim, bytes);
+        self.notify();
+        self.producer.fetch_ahead(&self.ring, count);
+        true
+    }
+
+    #[inline(always)]
+    fn notify(&self) {
         // SAFETY: see the field.
         unsafe { self.bell.as_ref() }.notify(self.fence_always);
-        true
     }
 
     /// Makes the ring from `me` to `to` (ranks on the node): room from the pool, pages reserved, offset
     /// published, receiver told. Where memory is short the ring is smaller, as long as a packet fits.
     pub(super) fn make(
-        control: &Control,
+        control: &Arc<Control>,
         me: u32,
         to: u32,
         packet_bytes_max: usize,
         fence_always: bool,
-    ) -> Result<Outgoing, std::io::Error> {
+    ) -> Result<Lane, std::io::Error> {
         let full = || std::io::Error::from_raw_os_error(libc::ENOSPC);
         let offset = control.take_ring().ok_or_else(full)?;
         let log2 = reserve_ring(control, offset, packet_bytes_max)?;
@@ -56,7 +112,13 @@ impl Outgoing {
         control.ring_word(to, me).store(offset as u64 | u64::from(log2), Release);
         let desk = control.desk(to);
         desk.announced.fetch_add(1, Release);
-        Ok(Outgoing { producer: Producer::new(&ring), ring, bell: NonNull::from(&desk.bell), fence_always })
+        Ok(Lane {
+            producer: Producer::new(&ring, !fence_always),
+            ring,
+            bell: NonNull::from(&desk.bell),
+            fence_always,
+            _control: control.clone(),
+        })
     }
 }
 

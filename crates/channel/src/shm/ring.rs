@@ -20,6 +20,12 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// Bytes of a record before its payload: flag word and packet header.
 pub(crate) const RECORD_HEAD_BYTES: usize = 8 + crate::packet::HEADER_BYTES;
 
+/// The longest payload of a record of one line.
+pub(crate) const LINE_PAYLOAD_BYTES_MAX: usize = LINE_BYTES - RECORD_HEAD_BYTES;
+
+/// Most lines that a producer fetches ahead: a longer record takes so long to copy that fetching overlaps with it.
+const FETCH_LINES_MAX: u64 = 40;
+
 const SKIP: u64 = 2;
 
 /// The words through which the two ends of a ring speak.
@@ -36,6 +42,8 @@ pub(crate) trait Lines {
     fn consumed(&self) -> u64;
     /// Tells the consumer's position (release).
     fn tell_consumed(&self, position: u64);
+    /// Asks for a line to be brought into this processor's cache, to be written. Changes nothing.
+    fn fetch(&self, _line: u64) {}
 }
 
 /// Lines that a record with this payload takes.
@@ -54,10 +62,15 @@ pub(crate) fn payload_bytes_max(ring_bytes: usize) -> usize {
 pub(crate) struct Producer {
     /// Where the next record begins.
     head: u64,
-    /// Flag words from `head` to here (exclusive) are zero.
+    /// Flag words from `head` to here (exclusive) are zero. While `quick` is not 0 those up to `head + 2` are too.
     clean: u64,
     /// Positions below this may be written.
     limit: u64,
+    /// Below this a record of one line needs no look at anything else: there is room for it and for the two flag words
+    /// behind, and the first of these is zero.
+    quick: u64,
+    /// Whether there may be quick lines at all.
+    may_be_quick: bool,
 }
 
 /// Lines that the producer may fill now.
@@ -71,8 +84,22 @@ pub(crate) struct Claim {
 
 impl Producer {
     /// The end of a new ring, whose memory is zero.
-    pub(crate) fn new(lines: &impl Lines) -> Producer {
-        Producer { head: 0, clean: lines.count(), limit: lines.count() }
+    pub(crate) fn new(lines: &impl Lines, may_be_quick: bool) -> Producer {
+        Producer { head: 0, clean: lines.count(), limit: lines.count(), quick: 0, may_be_quick }
+    }
+
+    /// A free line, to be filled and then given to `commit_quick_line`; `None` if `claim` must be asked.
+    #[inline(always)]
+    pub(crate) fn quick_line(&mut self, ring: &impl Lines) -> Option<u64> {
+        (self.head < self.quick).then(|| self.head & (ring.count() - 1))
+    }
+
+    /// As `commit`, for the record of one line that was written to a quick line.
+    #[inline(always)]
+    pub(crate) fn commit_quick_line(&mut self, ring: &impl Lines, line: u64, payload_bytes: usize) {
+        ring.publish(line, (payload_bytes as u64) << 2 | 1);
+        ring.clear((self.head + 2) & (ring.count() - 1));
+        self.head += 1;
     }
 
     /// Room for a record of `count` lines; `None` if there is none now.
@@ -111,6 +138,9 @@ impl Producer {
     #[inline]
     pub(crate) fn commit(&mut self, ring: &impl Lines, claim: Claim, payload_bytes: usize) {
         let mask = ring.count() - 1;
+        if self.quick != 0 {
+            self.clean = self.clean.max(self.head + 2);
+        }
         let next = self.head + claim.skip + claim.lines;
         if self.clean <= next {
             ring.clear(next & mask);
@@ -124,6 +154,20 @@ impl Producer {
         if self.clean == next + 1 && next + 1 < self.limit {
             ring.clear((next + 1) & mask);
             self.clean = next + 2;
+        }
+        // At `head` the words at `head` and `head + 1` are zero, and each quick line clears one more.
+        self.quick =
+            if self.may_be_quick && self.clean >= next + 2 { self.limit.saturating_sub(2) } else { 0 };
+    }
+}
+
+impl Producer {
+    /// Fetches the next `count` lines and the one behind, if they may be written: the consumer has read them, so they
+    /// lie in its processor's cache, and the next record would wait for each.
+    #[inline]
+    pub(crate) fn fetch_ahead(&self, ring: &impl Lines, count: u64) {
+        if count <= FETCH_LINES_MAX && self.head + count < self.limit {
+            (self.head..=self.head + count).for_each(|position| ring.fetch(position & (ring.count() - 1)));
         }
     }
 }
@@ -166,7 +210,7 @@ impl Consumer {
     }
 
     /// Looks at the next position.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look(&mut self, ring: &impl Lines) -> Found {
         let mut line = self.line(ring);
         let mut flag = ring.flag(line);

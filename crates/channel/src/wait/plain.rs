@@ -45,6 +45,11 @@ impl Waiter for Plain {
         self.bell.lower();
     }
 
+    #[inline]
+    fn step_aside(&self) -> bool {
+        self.patience.step_aside()
+    }
+
     fn ring_self(&self) {
         self.bell.notify(true);
     }

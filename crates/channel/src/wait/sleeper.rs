@@ -24,12 +24,32 @@ impl Patience {
     ///
     /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
     /// yield to a rank that has work costs a microsecond, a sleep and a wake several.
+    ///
+    /// Each number counts as it is set by `VERBENA_WAIT_...`, if it is.
     pub(crate) fn for_load(load: &Load) -> Patience {
-        if load.oversubscribed() {
+        let found = if load.oversubscribed() {
             Patience { spins: 0, yields: 200, yield_every: 1 }
         } else {
             Patience { spins: 100, yields: 60_000, yield_every: 32 }
+        };
+        let set = |setting: &verbena_settings::Automatic, found| setting.get().map_or(found, |n| n as u32);
+        Patience {
+            spins: set(&verbena_settings::WAIT_SPINS, found.spins),
+            yields: set(&verbena_settings::WAIT_YIELDS, found.yields),
+            yield_every: set(&verbena_settings::WAIT_YIELD_EVERY, found.yield_every),
         }
+    }
+}
+
+impl Patience {
+    /// Yields the core where nobody may spin; else does nothing and returns false.
+    #[inline]
+    pub(super) fn step_aside(&self) -> bool {
+        if self.spins > 0 {
+            return false;
+        }
+        std::thread::yield_now();
+        true
     }
 }
 
@@ -94,6 +114,11 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         }
     }
 
+    #[inline]
+    fn step_aside(&self) -> bool {
+        self.patience.step_aside()
+    }
+
     fn may_spin(&self) -> bool {
         self.patience.spins > 0
     }
@@ -134,7 +159,9 @@ mod tests {
     fn ranks_without_a_core_each_do_not_spin() {
         let load = Load { local_ranks: 4, cores: 2, quota: None };
         assert_eq!(Patience::for_load(&load).spins, 0);
-        assert!(Patience::for_load(&Load { cores: 4, ..load }).spins > 0);
+        assert!(Patience::for_load(&load).step_aside());
+        let with_cores = Patience::for_load(&Load { cores: 4, ..load });
+        assert!(with_cores.spins > 0 && !with_cores.step_aside());
     }
 
     #[test]

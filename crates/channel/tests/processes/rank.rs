@@ -6,16 +6,14 @@ use std::time::Duration;
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::wait::{Step, Waiter};
-use verbena_channel::{
-    Channel, Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, cma, shm,
-};
+use verbena_channel::{Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
 
 /// A connected rank.
 struct Rank {
     me: Peer,
     size: u32,
-    shm: Box<dyn Channel>,
-    cma: Box<dyn Channel>,
+    shm: Wire,
+    cma: Wire,
     waiter: Arc<dyn Waiter>,
     inbox: Inbox,
     round: u32,

@@ -3,6 +3,7 @@
 use super::{GRANTS_MAX, Piece, TRANSFERS_MAX, TransferNote};
 use crate::Engine;
 use crate::core::Core;
+use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::peer::Route;
 use crate::request::{State, received};
@@ -115,6 +116,13 @@ impl Core {
         let bytes = total.min(request.buffer.len() as u64);
         let incoming = self.incoming.insert(Incoming::new(offer, total, bytes));
         self.counts.rendezvous += 1;
+        self.tell(Event {
+            kind: EventKind::Rendezvous,
+            peer,
+            source: key.source,
+            tag: key.tag,
+            bytes: total,
+        });
         self.set_state(id, State::Incoming(incoming));
     }
 
@@ -287,10 +295,16 @@ impl Engine {
         };
         match region.zip(memory).filter(|(_, memory)| self.can_pull(&route, memory, bytes)) {
             Some((region, _)) => {
-                self.invite(id, peer, &route, region.part(0, bytes as usize));
+                match self.invite(id, peer, &route, region.part(0, bytes as usize)) {
+                    true => self.core.counts.shared += 1,
+                    false => self.core.counts.pulled += 1,
+                }
                 self.core.advance(id);
             }
-            None => self.core.ask_for_data(id, Piece { offset: 0, len: bytes }),
+            None => {
+                self.core.counts.streamed += 1;
+                self.core.ask_for_data(id, Piece { offset: 0, len: bytes });
+            }
         }
     }
 
@@ -299,19 +313,20 @@ impl Engine {
         known && route.get && bytes >= route.memory_bytes_min as u64
     }
 
-    /// Shows the sender where it may write, if the message is worth two copiers.
-    fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) {
+    /// Shows the sender where it may write, if the message is worth two copiers. Returns whether it did.
+    fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> bool {
         let settings = &self.core.settings;
         if !settings.copy_by_both || !route.put || region.len() < 2 * settings.claim_bytes {
-            return;
+            return false;
         }
         let channel = route.memory.expect("can be pulled");
-        let Some(key) = self.channels[channel].expose(peer, region) else { return };
+        let Some(key) = self.channels[channel].expose(peer, region) else { return false };
         let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
         let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
         incoming.exposed = Some((channel, key));
         let control = Control::new(Kind::ClearToSend, incoming.offer.sender);
         self.core.post(peer, control.word(id.number()).word(region.len() as u64).memory(Some(&memory)));
+        true
     }
 
     /// Reads one piece, or starts several where they run in the background.

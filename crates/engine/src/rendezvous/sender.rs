@@ -232,6 +232,7 @@ impl Engine {
         let payload = Payload::Buffer { buffer, offset: piece.offset as usize, len: len as usize };
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         if matches!(given, Given::Taken) {
+            self.core.counts.protocol_sent += 1;
             let rest = Piece { offset: piece.offset + len, len: piece.len - len };
             self.core.outgoing.get_mut(place)?.stream = (rest.len > 0).then_some(rest);
             if rest.len == 0 {

@@ -1,16 +1,10 @@
-//! Which algorithm: a table of thresholds by ranks and bytes. The one place that a measurement rewrites: in a file
-//! ([`load`]), or here as the defaults.
+//! Which algorithm: by thresholds of ranks and bytes, which are settings (`verbena_settings::table`, category
+//! collective), so that a measurement can rewrite them.
 //!
 //! Every function here depends only on what all ranks of the communicator know alike, since all must choose
 //! the same algorithm. Sizes are packed bytes.
 
-mod file;
-
-pub use file::load;
-
-use serde::{Deserialize, Serialize};
-use std::ops::Deref;
-use std::sync::OnceLock;
+use verbena_settings as set;
 
 /// How to broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,89 +81,12 @@ pub enum ReduceScatter {
     ReduceThenScatter,
 }
 
-/// The thresholds, in bytes unless named otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Table {
-    /// Largest message that a broadcast sends whole down a tree.
-    pub bcast_whole_max: usize,
-    /// Largest number of ranks for which a long broadcast is a chain.
-    pub bcast_chain_ranks_max: usize,
-    /// Smallest piece of such a chain.
-    pub bcast_piece_min: usize,
-    /// Largest vector that a reduction sends whole.
-    pub reduce_whole_max: usize,
-    /// Largest vector for halving; longer ones go round a ring if the ranks are no power of two.
-    pub allreduce_halving_max: usize,
-    /// Largest number of ranks for which rooted collectives are linear at any size.
-    pub rooted_linear_ranks_max: usize,
-    /// Largest block that goes up or down a tree.
-    pub rooted_tree_block_max: usize,
-    /// Largest total for the logarithmic algorithms of allgather.
-    pub allgather_short_total_max: usize,
-    /// Largest block for Bruck's alltoall.
-    pub alltoall_bruck_block_max: usize,
-    /// Least number of ranks for Bruck's alltoall.
-    pub alltoall_bruck_ranks_min: usize,
-    /// Largest block that goes out to many ranks at once.
-    pub alltoall_wide_block_max: usize,
-    /// Number of pairs at once, for such blocks.
-    pub alltoall_wide_window: usize,
-    /// Number of pairs at once, for longer blocks.
-    pub alltoall_narrow_window: usize,
-    /// Largest total operand for the halving reduce-scatter.
-    pub reduce_scatter_halving_max: usize,
-    /// Largest record of a short collective over a board, for up to [`Table::FEW`] ranks.
-    pub short_few_max: usize,
-    /// As above, for more ranks.
-    pub short_many_max: usize,
-    /// Bytes of the pieces in which two ranks exchange long vectors over a board.
-    pub board_exchange_piece: usize,
-    /// Bytes of the pieces of a long vector of which each rank reduces a part over a board.
-    pub board_parts_piece: usize,
-}
+/// The choice by the settings as they are now.
+#[derive(Clone, Copy, Debug)]
+pub struct Table;
 
-/// The table in use: the one that was loaded, else the built-in one.
-pub static TABLE: InUse = InUse(OnceLock::new());
-
-/// See [`TABLE`].
-pub struct InUse(OnceLock<Table>);
-
-impl Deref for InUse {
-    type Target = Table;
-    #[inline]
-    fn deref(&self) -> &Table {
-        self.0.get().unwrap_or(&BUILT_IN)
-    }
-}
-
-impl Default for Table {
-    fn default() -> Table {
-        BUILT_IN
-    }
-}
-
-/// As measured on a machine of two cores, where one was found to matter.
-const BUILT_IN: Table = Table {
-    bcast_whole_max: 128 << 10,
-    bcast_chain_ranks_max: 8,
-    bcast_piece_min: 64 << 10,
-    reduce_whole_max: 8 << 10,
-    allreduce_halving_max: 4 << 20,
-    rooted_linear_ranks_max: 4,
-    rooted_tree_block_max: 2 << 10,
-    allgather_short_total_max: 32 << 10,
-    alltoall_bruck_block_max: 128,
-    alltoall_bruck_ranks_min: 8,
-    alltoall_wide_block_max: 32 << 10,
-    alltoall_wide_window: 32,
-    alltoall_narrow_window: 2,
-    reduce_scatter_halving_max: 64 << 10,
-    short_few_max: 8 << 10,
-    short_many_max: 2 << 10,
-    board_exchange_piece: 16 << 10,
-    board_parts_piece: 64 << 10,
-};
+/// The table in use.
+pub static TABLE: Table = Table;
 
 impl Table {
     /// How many ranks are few.
@@ -178,15 +95,20 @@ impl Table {
     /// Largest record of a short collective over a board.
     #[inline]
     pub fn short_bytes_max(&self, ranks: usize) -> usize {
-        if ranks <= Self::FEW { self.short_few_max } else { self.short_many_max }
+        match ranks <= Self::FEW {
+            true => set::COLL_SHORT_FEW_BYTES_MAX.get(),
+            false => set::COLL_SHORT_MANY_BYTES_MAX.get(),
+        }
     }
 
     /// For a message of `bytes`.
     #[inline]
     pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {
         match () {
-            _ if ranks <= 2 || bytes <= self.bcast_whole_max => Bcast::Binomial,
-            _ if ranks <= self.bcast_chain_ranks_max => Bcast::Chain(self.bcast_piece_min),
+            _ if ranks <= 2 || bytes <= set::COLL_BCAST_WHOLE_BYTES_MAX.get() => Bcast::Binomial,
+            _ if ranks <= set::COLL_BCAST_CHAIN_RANKS_MAX.get() => {
+                Bcast::Chain(set::COLL_BCAST_PIECE_BYTES_MIN.get())
+            }
             _ => Bcast::ScatterAllgather,
         }
     }
@@ -194,7 +116,7 @@ impl Table {
     /// For `count` elements of `bytes` in all.
     #[inline]
     pub fn reduce(&self, ranks: usize, count: usize, bytes: usize, commutative: bool) -> Reduce {
-        let whole = ranks <= 2 || bytes <= self.reduce_whole_max || count < ranks;
+        let whole = ranks <= 2 || bytes <= set::COLL_REDUCE_WHOLE_BYTES_MAX.get() || count < ranks;
         if whole || !commutative { Reduce::Binomial } else { Reduce::HalvingGather }
     }
 
@@ -202,10 +124,12 @@ impl Table {
     #[inline]
     pub fn allreduce(&self, ranks: usize, count: usize, bytes: usize, commutative: bool) -> Allreduce {
         match () {
-            _ if bytes <= self.reduce_whole_max || count < ranks || !commutative => {
+            _ if bytes <= set::COLL_REDUCE_WHOLE_BYTES_MAX.get() || count < ranks || !commutative => {
                 Allreduce::RecursiveDoubling
             }
-            _ if ranks.is_power_of_two() || bytes <= self.allreduce_halving_max => Allreduce::HalvingDoubling,
+            _ if ranks.is_power_of_two() || bytes <= set::COLL_ALLREDUCE_HALVING_BYTES_MAX.get() => {
+                Allreduce::HalvingDoubling
+            }
             _ => Allreduce::Ring,
         }
     }
@@ -214,15 +138,16 @@ impl Table {
     #[inline]
     pub fn allreduce_over_board(&self, ranks: usize) -> Allreduce {
         match ranks {
-            2 => Allreduce::BoardExchange(self.board_exchange_piece),
-            _ => Allreduce::BoardParts(self.board_parts_piece),
+            2 => Allreduce::BoardExchange(set::COLL_BOARD_EXCHANGE_PIECE_BYTES.get()),
+            _ => Allreduce::BoardParts(set::COLL_BOARD_PARTS_PIECE_BYTES.get()),
         }
     }
 
     /// For blocks of `block` bytes.
     #[inline]
     pub fn rooted(&self, ranks: usize, block: usize) -> Rooted {
-        let tree = ranks > self.rooted_linear_ranks_max && block <= self.rooted_tree_block_max;
+        let tree = ranks > set::COLL_ROOTED_LINEAR_RANKS_MAX.get()
+            && block <= set::COLL_ROOTED_TREE_BLOCK_BYTES_MAX.get();
         if tree { Rooted::Binomial } else { Rooted::Linear }
     }
 
@@ -230,7 +155,7 @@ impl Table {
     #[inline]
     pub fn allgather(&self, ranks: usize, total: usize, even: bool) -> Allgather {
         match () {
-            _ if ranks <= 2 || total > self.allgather_short_total_max => Allgather::Ring,
+            _ if ranks <= 2 || total > set::COLL_ALLGATHER_SHORT_TOTAL_BYTES_MAX.get() => Allgather::Ring,
             _ if even && ranks.is_power_of_two() => Allgather::RecursiveDoubling,
             _ => Allgather::Bruck,
         }
@@ -240,18 +165,22 @@ impl Table {
     #[inline]
     pub fn alltoall(&self, ranks: usize, block: usize) -> Alltoall {
         match () {
-            _ if ranks >= self.alltoall_bruck_ranks_min && block <= self.alltoall_bruck_block_max => {
+            _ if ranks >= set::COLL_ALLTOALL_BRUCK_RANKS_MIN.get()
+                && block <= set::COLL_ALLTOALL_BRUCK_BLOCK_BYTES_MAX.get() =>
+            {
                 Alltoall::Bruck
             }
-            _ if block <= self.alltoall_wide_block_max => Alltoall::Direct(self.alltoall_wide_window),
-            _ => Alltoall::Direct(self.alltoall_narrow_window),
+            _ if block <= set::COLL_ALLTOALL_WIDE_BLOCK_BYTES_MAX.get() => {
+                Alltoall::Direct(set::COLL_ALLTOALL_WIDE_WINDOW.get())
+            }
+            _ => Alltoall::Direct(set::COLL_ALLTOALL_NARROW_WINDOW.get()),
         }
     }
 
     /// The window where each pair has a size of its own, that only the pair knows.
     #[inline]
     pub fn alltoallv_window(&self) -> usize {
-        self.alltoall_wide_window
+        set::COLL_ALLTOALL_WIDE_WINDOW.get()
     }
 
     /// For operands of `total` bytes.
@@ -259,7 +188,9 @@ impl Table {
     pub fn reduce_scatter(&self, ranks: usize, total: usize, commutative: bool) -> ReduceScatter {
         match () {
             _ if !commutative => ReduceScatter::ReduceThenScatter,
-            _ if ranks > 2 && total <= self.reduce_scatter_halving_max => ReduceScatter::Halving,
+            _ if ranks > 2 && total <= set::COLL_REDUCE_SCATTER_HALVING_BYTES_MAX.get() => {
+                ReduceScatter::Halving
+            }
             _ => ReduceScatter::Pairwise,
         }
     }

@@ -104,16 +104,10 @@ impl Collective {
         collective
     }
 
-    /// An empty blocking collective of the communicator, the next one in its order.
+    /// An empty collective of the communicator, with its tag among them.
     #[inline]
-    pub fn on(comm: &Comm) -> Box<Collective> {
-        Collective::with_tag(comm.context(Traffic::Collective), comm.next_collective_tag())
-    }
-
-    /// As [`Collective::on`], for a nonblocking or persistent one.
-    #[inline]
-    pub fn in_background(comm: &Comm) -> Box<Collective> {
-        Collective::with_tag(comm.context(Traffic::Collective), comm.next_nonblocking_tag())
+    pub fn of(comm: &Comm, tag: i32) -> Box<Collective> {
+        Collective::with_tag(comm.context(Traffic::Collective), tag)
     }
 
     /// The schedule, to be filled before the first [`Collective::advance`].

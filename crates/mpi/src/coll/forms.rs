@@ -1,5 +1,5 @@
 //! The forms of a collective: blocking, nonblocking, persistent (MPI-5.0, 6.12 and 6.13). All run the same
-//! schedules.
+//! schedules. Each is given its tag ([`Comm::next_collective_tag`], [`Comm::next_nonblocking_tag`]).
 
 use super::execute::{Collective, Reduction};
 use super::schedule::Schedule;
@@ -18,11 +18,12 @@ use verbena_channel::lock::Lock;
 pub fn blocking(
     process: &Process,
     comm: &Comm,
+    tag: i32,
     reduction: Option<Reduction<'_>>,
     fill: impl FnOnce(&mut Schedule),
 ) -> Result<()> {
     let board = comm.seat().board(process, comm)?;
-    let mut collective = Collective::on(comm);
+    let mut collective = Collective::of(comm, tag);
     if let Some(board) = board {
         collective.schedule().lend(board);
     }
@@ -60,8 +61,14 @@ impl Task for Once {
 }
 
 /// Starts the schedule that `fill` writes.
-pub fn nonblocking(process: &Process, comm: &Comm, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Active {
-    let mut collective = Collective::in_background(comm);
+pub fn nonblocking(
+    process: &Process,
+    comm: &Comm,
+    tag: i32,
+    kept: Kept,
+    fill: impl FnOnce(&mut Schedule),
+) -> Active {
+    let mut collective = Collective::of(comm, tag);
     fill(collective.schedule());
     begin(process, Once { collective: Some(collective), kept })
 }
@@ -89,8 +96,8 @@ impl Task for Again {
 
 /// What starts the schedule that `fill` writes, as often as it is asked. All starts use the same tag: they
 /// cannot overlap, and messages between two ranks keep their order.
-pub fn persistent(comm: &Comm, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Starter {
-    let mut collective = Collective::in_background(comm);
+pub fn persistent(comm: &Comm, tag: i32, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Starter {
+    let mut collective = Collective::of(comm, tag);
     fill(collective.schedule());
     let collective = Arc::new(Lock::new(collective));
     Box::new(move |process| {

@@ -9,7 +9,9 @@ use super::algorithms::reduce_scatter::Division;
 use super::algorithms::{
     allgather as gathering_all, allreduce as reducing_all, alltoall as exchanging, barrier as meeting,
 };
-use super::algorithms::{bcast as broadcasting, gather as gathering, over_board, reduce as reducing};
+use super::algorithms::{
+    bcast as broadcasting, gather as gathering, neighbor as neighboring, over_board, reduce as reducing,
+};
 use super::algorithms::{reduce_scatter as reducing_parts, scan as scanning, scatter as scattering};
 use super::blocks::Blocks;
 use super::choose::{Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, TABLE};
@@ -17,6 +19,7 @@ use super::plan::{Plan, Team};
 use super::schedule::Schedule;
 use crate::comm::Comm;
 use crate::generated::constants::{MPI_PROC_NULL, MPI_ROOT};
+use crate::topology::Neighbors;
 use verbena_channel::elements::Elements;
 use verbena_channel::memory::Buffer;
 
@@ -256,4 +259,27 @@ pub fn exscan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     if operands.count > 0 {
         scanning::exclusive(&mut intra(schedule, comm), operands.input(), operands.output(), operands.count);
     }
+}
+
+/// `MPI_Neighbor_allgather` and `MPI_Neighbor_allgatherv` (MPI-5.0, 8.6.1). The neighbours are the communicator's.
+pub fn neighbor_allgather(
+    schedule: &mut Schedule,
+    comm: &Comm,
+    neighbors: &Neighbors,
+    mine: &Buffer,
+    recv: Blocks,
+) {
+    neighboring::exchange(&mut intra(schedule, comm), neighbors, comm.is_grid(), |_| mine.clone(), recv);
+}
+
+/// `MPI_Neighbor_alltoall` and its variants (MPI-5.0, 8.6.2 and 8.6.3). The neighbours are the communicator's.
+pub fn neighbor_alltoall(
+    schedule: &mut Schedule,
+    comm: &Comm,
+    neighbors: &Neighbors,
+    send: Blocks,
+    recv: Blocks,
+) {
+    let outgoing = |i| send.buffer(i);
+    neighboring::exchange(&mut intra(schedule, comm), neighbors, comm.is_grid(), outgoing, recv);
 }

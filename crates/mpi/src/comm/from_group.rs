@@ -1,7 +1,8 @@
 //! Communicators without a parent (`MPI_Comm_create_from_group`, `MPI_Intercomm_create_from_groups`;
 //! MPI-5.0, 7.4.2 and 7.6.2). The processes find each other in the library's own communicator of all processes.
 
-use super::words::{join, pack, part, unpack};
+use super::inter::no_leader;
+use super::words::{fingerprint, join, pack, part, unpack};
 use super::{Comm, Exchange};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -36,7 +37,8 @@ impl Comm {
     }
 
     /// The intercommunicator of `group` and another group (only the leader, rank `leader` of `group`, need
-    /// give it), agreed on in `self` as in [`Comm::create_from_group`].
+    /// give it), agreed on in `self` as in [`Comm::create_from_group`]. `MPI_ERR_RANK` if a leader is not in its
+    /// group.
     pub fn intercomm_from_groups(
         &self,
         group: &Arc<Group>,
@@ -45,18 +47,24 @@ impl Comm {
         tag: &[u8],
         exchange: &dyn Exchange,
     ) -> Result<Comm> {
+        if !(0..group.size()).contains(&leader) {
+            return Err(no_leader(leader, group.size()));
+        }
         let local = self.create_from_group(group, tag, exchange)?;
-        let remote_leader = other.map_or(0, |other| other.group.peer(other.leader) as i32);
-        local.intercomm_create(leader, Some(self), remote_leader, tag_number(tag, &[]), exchange)
+        let reach = other.map_or(Err(no_leader(leader, 0)), |other| {
+            let peer =
+                usize::try_from(other.leader).ok().and_then(|leader| other.group.members().get(leader));
+            peer.map(|&peer| (self, peer as i32)).ok_or_else(|| no_leader(other.leader, other.group.size()))
+        });
+        local.bridge(leader, reach, tag_number(tag, &[]), exchange)
     }
 }
 
-/// A tag in the messages' range for a tag in words (FNV-1a). Should two groups that share a member get
+/// A tag in the messages' range for a tag in words. Should two groups that share a member get
 /// the same number at the same time, the words tell.
 fn tag_number(tag: &[u8], members: &[i32]) -> i32 {
     let bytes = tag.iter().copied().chain(members.iter().flat_map(|rank| rank.to_le_bytes()));
-    let hash = bytes
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let hash = fingerprint(bytes);
     ((hash ^ hash >> 32) & 0x3fff_ffff) as i32
 }
 

@@ -17,16 +17,17 @@ const OFFER_BYTES: usize = 16;
 /// A duplicate that waits for its contexts.
 struct Duplication {
     parent: Arc<Comm>,
-    new: Arc<Comm>,
+    /// `None` where the duplicate could not be begun: the others need the exchange all the same.
+    new: Option<Arc<Comm>>,
     /// The offers of both sides, the own one first; its memory belongs to the schedule.
     offers: Region,
     collective: Box<Collective>,
 }
 
 /// Starts the exchange that gives `new`, made by [`Comm::dup_begin`] of `parent`, its contexts. All members
-/// of `parent` start it, in the order of its collectives.
-pub fn start(process: &Process, parent: Arc<Comm>, new: Arc<Comm>) -> Active {
-    let mut collective = Collective::in_background(&parent);
+/// of `parent` start it, in the order of its collectives, also one whose `dup_begin` failed (without `new`).
+pub fn start(process: &Process, parent: Arc<Comm>, new: Option<Arc<Comm>>) -> Active {
+    let mut collective = Collective::of(&parent, parent.next_nonblocking_tag());
     let mut plan = Plan::new(collective.schedule(), Team::local(&parent));
     let offers = plan.temporary(2 * OFFER_BYTES);
     if parent.rank() == 0 {
@@ -54,7 +55,8 @@ impl Task for Duplication {
             return Ok(false);
         }
         let (ours, theirs) = self.offers.bytes().split_at(OFFER_BYTES);
-        self.new.settle(&self.parent.agreed(ours, theirs)?)?;
+        let agreed = self.parent.agreed(ours, theirs)?;
+        self.new.as_ref().map_or(Ok(()), |new| new.settle(&agreed))?;
         Ok(true)
     }
 }

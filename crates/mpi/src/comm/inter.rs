@@ -1,6 +1,6 @@
-//! Intercommunicators: making and merging, and exchanges between the two sides (MPI-5.0, 7.6).
+//! Intercommunicators: making and merging (MPI-5.0, 7.6).
 
-use super::words::{garbled, join, pack, part, unpack, unpack_all};
+use super::words::{pack, unpack, unpack_all};
 use super::{Comm, Exchange, Remote};
 use crate::error::{Class, Error, Result};
 use crate::generated::constants as mpi;
@@ -41,22 +41,9 @@ impl Side {
 type Verdict = Vec<u64>;
 
 impl Comm {
-    /// Swaps with the other side of an intercommunicator what rank 0 of each gives (the others' argument is
-    /// ignored). Every rank gets both, its own side's first.
-    pub(super) fn swap(&self, mine: &[u8], exchange: &dyn Exchange) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut both = Vec::new();
-        if self.rank == 0 {
-            let theirs = exchange.sendrecv(self, 0, 0, mine)?;
-            both = join(&[mine.to_vec(), theirs]);
-        }
-        let both = part(&exchange.bcast(self.inner(), 0, both)?)?;
-        let [ours, theirs] = both.try_into().map_err(|list: Vec<_>| garbled(list.len()))?;
-        Ok((ours, theirs))
-    }
-
     /// The intercommunicator of this group and that of the other side (`MPI_Intercomm_create`). The leader
     /// reaches the other side's as rank `remote_leader` of `peer_comm` (both are only looked at there) with
-    /// `tag`. `MPI_ERR_COMM` if the groups overlap.
+    /// `tag`. `MPI_ERR_COMM` if the groups overlap, `MPI_ERR_RANK` if there is no such leader.
     pub fn intercomm_create(
         &self,
         local_leader: i32,
@@ -65,13 +52,31 @@ impl Comm {
         tag: i32,
         exchange: &dyn Exchange,
     ) -> Result<Comm> {
+        let reach = peer_comm.ok_or_else(no_peer_comm).and_then(|peer_comm| {
+            let ranks = 0..peer_comm.targets().size();
+            if ranks.contains(&remote_leader) {
+                Ok((peer_comm, remote_leader))
+            } else {
+                Err(no_leader(remote_leader, ranks.end))
+            }
+        });
+        self.bridge(local_leader, reach, tag, exchange)
+    }
+
+    /// As [`Comm::intercomm_create`], with the way in which the leader reaches the other one: a communicator and a
+    /// rank in it, or why there is none.
+    pub(super) fn bridge(
+        &self,
+        local_leader: i32,
+        reach: Result<(&Comm, i32)>,
+        tag: i32,
+        exchange: &dyn Exchange,
+    ) -> Result<Comm> {
         self.check_intra()?;
         let mut failure = None;
         let mut verdict = Verdict::new();
         if self.rank == local_leader {
-            let agreed = peer_comm
-                .ok_or_else(no_peer_comm)
-                .and_then(|peer_comm| self.agree_with(peer_comm, remote_leader, tag, exchange));
+            let agreed = reach.and_then(|reach| self.agree_with(reach, tag, exchange));
             // The others of this side wait for the verdict, whatever it is.
             verdict = agreed.unwrap_or_else(|error| vec![failure.insert(error).class as u64]);
         }
@@ -85,8 +90,7 @@ impl Comm {
     /// The leader's part: both sides' leaders tell each other their groups.
     fn agree_with(
         &self,
-        peer_comm: &Comm,
-        remote_leader: i32,
+        (peer_comm, remote_leader): (&Comm, i32),
         tag: i32,
         exchange: &dyn Exchange,
     ) -> Result<Verdict> {
@@ -123,7 +127,7 @@ impl Comm {
     pub fn merge(&self, high: bool, exchange: &dyn Exchange) -> Result<Comm> {
         let remote = self.remote()?;
         let mine = pack(&[u64::from(high), exchange.new_context()]);
-        let (ours, theirs) = self.swap(&mine, exchange)?;
+        let (ours, theirs) = self.swap(Ok(mine), exchange)?;
         let ([our_high, our_context], [their_high, their_context]) = (unpack(&ours)?, unpack(&theirs)?);
         let ours_first = if our_high == their_high { remote.is_local_first } else { our_high == 0 };
         let (low, high, context) = match ours_first {
@@ -154,6 +158,17 @@ fn no_peer_comm() -> Error {
         "the peer_comm argument of this side's leader",
         "MPI_COMM_NULL was passed where the two leaders must reach each other",
         "pass a communicator that has both leaders, often MPI_COMM_WORLD",
+    )
+}
+
+#[cold]
+pub(super) fn no_leader(leader: i32, size: i32) -> Error {
+    Error::new(
+        mpi::MPI_ERR_RANK,
+        format!("the leader {leader} of an intercommunicator's side does not exist"),
+        format!("a group of {size} processes"),
+        "the rank is meant in another group or communicator, or the program runs with fewer processes than it expects",
+        "give the remote leader's rank in the peer communicator (or remote group), the local leader's in the local group",
     )
 }
 

@@ -1,6 +1,6 @@
 //! Communicators from groups and by splitting (MPI-5.0, 7.4.2).
 
-use super::words::{join, pack, part, unpack, unpack_all};
+use super::words::{fingerprint, join, pack, part, unpack, unpack_all};
 use super::{Comm, Exchange, Remote};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -53,31 +53,32 @@ impl Comm {
     /// `MPI_ERR_ARG` for another negative color.
     pub fn split(&self, color: i32, key: i32, exchange: &dyn Exchange) -> Result<Option<Comm>> {
         let color = match color {
-            mpi::MPI_UNDEFINED => None,
-            0.. => Some(color as u64),
-            _ => return Err(negative_color(color)),
+            mpi::MPI_UNDEFINED => Ok(None),
+            0.. => Ok(Some(color as u64)),
+            _ => Err(negative_color(color)),
         };
         self.split_by(color, key, exchange)
     }
 
-    /// As [`Comm::split`] with any number as color.
-    pub(super) fn split_by(
+    /// As [`Comm::split`] with any number as color. An error of one rank fails the call on all.
+    pub(crate) fn split_by(
         &self,
-        color: Option<u64>,
+        color: Result<Option<u64>>,
         key: i32,
         exchange: &dyn Exchange,
     ) -> Result<Option<Comm>> {
         let inner = if self.is_inter() { exchange.new_context() } else { 0 };
-        let mine = Row { color, key, context: exchange.new_context(), inner };
-        let table = exchange.allgather(self.inner(), &mine.pack())?;
-        match self.is_inter() {
-            false => Ok(color.map(|color| self.split_intra(&rows(&table)?, color)).transpose()?),
-            true => {
-                let (ours, theirs) = self.swap(&join(&table), exchange)?;
-                let (ours, theirs) = (rows(&part(&ours)?)?, rows(&part(&theirs)?)?);
-                Ok(color.and_then(|color| self.split_inter(&ours, &theirs, color).transpose()).transpose()?)
-            }
+        let context = exchange.new_context();
+        let row = color.map(|color| Row { color, key, context, inner });
+        let table = self.gather(row.clone().map(Row::pack), exchange);
+        if !self.is_inter() {
+            let table = rows(&table?)?;
+            return row?.color.map(|color| self.split_intra(&table, color)).transpose();
         }
+        let (ours, theirs) = self.swap(table.map(|table| join(&table)), exchange)?;
+        let (ours, theirs) = (rows(&part(&ours)?)?, rows(&part(&theirs)?)?);
+        let new = row?.color.map(|color| self.split_inter(&ours, &theirs, color)).transpose()?;
+        Ok(new.flatten())
     }
 
     fn split_intra(&self, rows: &[Row], color: u64) -> Result<Comm> {
@@ -107,14 +108,23 @@ impl Comm {
 
     /// The communicator of `group`, which all ranks of this one call for, each group's members with their own
     /// (`MPI_Comm_create`); `None` for ranks that are not members. `MPI_ERR_GROUP` if `group` has
-    /// members that this communicator has not.
+    /// members that this communicator has not, or a member gave another group.
     pub fn create(&self, group: &Arc<Group>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
-        let ranks = self.local_ranks(group)?;
+        let ranks = self.local_ranks(group);
         if self.is_inter() {
-            return self.create_inter(group, exchange);
+            return self.create_inter(group, ranks, exchange);
         }
-        let table = exchange.allgather(self, &pack(&[exchange.new_context()]))?;
-        self.child_of(group, ranks.first().map(|&leader| &table[leader as usize]))
+        let row = Choice { group: identity(group), context: exchange.new_context() };
+        let table = self.gather(ranks.clone().map(|_| row.pack()), exchange)?;
+        if group.rank().is_none() {
+            return Ok(None);
+        }
+        let of = |rank: i32| Choice::unpack(&table[rank as usize]);
+        let choices = ranks?.into_iter().map(of).collect::<Result<Vec<Choice>>>()?;
+        match choices.iter().all(|choice| choice.group == row.group) {
+            true => Ok(Some(self.child(choices[0].context, group.clone(), None))),
+            false => Err(groups_differ()),
+        }
     }
 
     /// As [`Comm::create`], but only the members call, and `tag` keeps concurrent calls apart
@@ -131,13 +141,7 @@ impl Comm {
             return Ok(None);
         }
         let table = exchange.allgather_group(self, &ranks, tag, &pack(&[exchange.new_context()]))?;
-        self.child_of(group, table.first())
-    }
-
-    /// The communicator of `group` with the context that its first member gave.
-    fn child_of(&self, group: &Arc<Group>, context: Option<&Vec<u8>>) -> Result<Option<Comm>> {
-        let (Some(_), Some(context)) = (group.rank(), context) else { return Ok(None) };
-        let [context] = unpack(context)?;
+        let [context] = unpack(&table[0])?;
         Ok(Some(self.child(context, group.clone(), None)))
     }
 
@@ -151,16 +155,22 @@ impl Comm {
         }
     }
 
-    /// The first member of the group speaks for it: it says the members and two contexts.
-    fn create_inter(&self, group: &Arc<Group>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
-        let mut mine = Vec::new();
+    /// The first member of the group speaks for it: it says the members and two contexts. All say which group
+    /// they mean.
+    fn create_inter(
+        &self,
+        group: &Arc<Group>,
+        ranks: Result<Vec<i32>>,
+        exchange: &dyn Exchange,
+    ) -> Result<Option<Comm>> {
+        let mut mine = vec![identity(group)];
         if group.rank() == Some(0) {
-            mine = vec![exchange.new_context(), exchange.new_context()];
+            mine.extend([exchange.new_context(), exchange.new_context()]);
             mine.extend(group.members().iter().map(|&peer| u64::from(peer)));
         }
-        let table = exchange.allgather(self.inner(), &pack(&mine))?;
-        let spoken = table.into_iter().find(|said| !said.is_empty()).unwrap_or_default();
-        let (ours, theirs) = self.swap(&spoken, exchange)?;
+        let table = self.gather(ranks.map(|_| pack(&mine)), exchange);
+        let spoken = table.and_then(|table| spokesman(identity(group), &table));
+        let (ours, theirs) = self.swap(spoken.map(|spoken| pack(&spoken)), exchange)?;
         let (ours, theirs) = (unpack_all(&ours)?, unpack_all(&theirs)?);
         let ([ours, inner, _, ..], [theirs, _, members @ ..]) = (&ours[..], &theirs[..]) else {
             return Ok(None);
@@ -175,6 +185,57 @@ impl Comm {
         let remote = Remote { group: Arc::new(Group::new(members, self.me())), inner, is_local_first };
         Ok(Some(self.child(context, group.clone(), Some(remote))))
     }
+}
+
+/// What a rank contributes when groups become communicators.
+struct Choice {
+    /// The [`identity`] of its group.
+    group: u64,
+    /// For the new communicator, if this becomes its first rank.
+    context: u64,
+}
+
+impl Choice {
+    fn pack(&self) -> Vec<u8> {
+        pack(&[self.group, self.context])
+    }
+
+    fn unpack(bytes: &[u8]) -> Result<Choice> {
+        let [group, context] = unpack(bytes)?;
+        Ok(Choice { group, context })
+    }
+}
+
+/// A number for the members of a group and their order.
+fn identity(group: &Group) -> u64 {
+    fingerprint(group.members().iter().flat_map(|peer| peer.to_le_bytes()))
+}
+
+/// What the one said that speaks for a group: its contexts and members; nothing if nobody does. `MPI_ERR_GROUP` if not
+/// all mean the same group.
+fn spokesman(group: u64, table: &[Vec<u8>]) -> Result<Vec<u64>> {
+    let mut spoken = Vec::new();
+    for said in table {
+        let mut words = unpack_all(said)?;
+        if words.first() != Some(&group) {
+            return Err(groups_differ());
+        }
+        if words.len() > 1 {
+            spoken = words.split_off(1);
+        }
+    }
+    Ok(spoken)
+}
+
+#[cold]
+fn groups_differ() -> Error {
+    Error::new(
+        mpi::MPI_ERR_GROUP,
+        "members of a group did not all give the same group",
+        "the group of a communicator to be made",
+        "the groups of several processes overlap without being equal, or have another order",
+        "let all members of a group give it with the same members in the same order",
+    )
 }
 
 #[cold]

@@ -4,13 +4,15 @@
 //! | --- | --- |
 //! | `exchange` | what making communicators asks of the collectives |
 //! | `words` | numbers and lists as bytes, for those exchanges |
+//! | `agree` | exchanges in which a failure of one process reaches all |
 //! | `dup` | duplication |
 //! | `idup` | the nonblocking form as a task |
 //! | `make` | communicators from groups and by splitting |
-//! | `inter` | intercommunicators: making, merging, exchanges between the two sides |
+//! | `inter` | intercommunicators: making and merging |
 //! | `from_group` | communicators without a parent (sessions) |
 //! | `split_type` | splitting by hardware and resources |
 
+mod agree;
 pub mod dup;
 pub mod exchange;
 pub mod from_group;
@@ -21,7 +23,7 @@ mod split_type;
 pub(crate) mod words;
 
 pub use exchange::Exchange;
-pub use split_type::{Guide, SHARED_MEMORY, SplitType};
+pub use split_type::{HARDWARE, Places, SplitType};
 
 use crate::attribute::Attributes;
 use crate::bsend::BufferedSends;
@@ -31,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
-use crate::topology::Topology;
+use crate::topology::{Neighbors, Topology};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
@@ -59,12 +61,14 @@ pub struct Comm {
     context: AtomicU64,
     local: Arc<Group>,
     remote: Option<Remote>,
+    /// The remote group of an intercommunicator, else the local one.
+    targets: Arc<Group>,
     rank: i32,
     name: Mutex<Vec<u8>>,
     hints: Info,
     errhandling: Handling,
     attributes: Attributes,
-    topology: Option<Topology>,
+    topology: Option<(Topology, Neighbors)>,
     handle: AtomicUsize,
     buffered: BufferedSends,
     /// Number of blocking collectives begun on this communicator.
@@ -100,10 +104,12 @@ impl Comm {
     pub fn new(context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
         debug_assert!(context.is_multiple_of(4));
         let rank = local.rank().expect("the caller is a member of its communicator");
+        let targets = remote.as_ref().map_or(&local, |remote| &remote.group).clone();
         Comm {
             context: AtomicU64::new(context),
             local,
             remote,
+            targets,
             rank,
             name: Mutex::default(),
             hints: Info::new(),
@@ -214,7 +220,7 @@ impl Comm {
     /// The group that ranks in point-to-point calls mean: the remote one of an intercommunicator.
     #[inline]
     pub fn targets(&self) -> &Arc<Group> {
-        self.remote.as_ref().map_or(&self.local, |remote| &remote.group)
+        &self.targets
     }
 
     /// The process that `rank` means in a point-to-point call. Panics if out of range.
@@ -296,12 +302,18 @@ impl Comm {
 
     /// Its topology, if it has one.
     pub fn topology(&self) -> Option<&Topology> {
-        self.topology.as_ref()
+        self.topology.as_ref().map(|(topology, _)| topology)
     }
 
-    /// The communicator with this topology.
-    pub(crate) fn with_topology(self, topology: Topology) -> Comm {
-        Comm { topology: Some(topology), ..self }
+    /// The neighbours of the calling process in the topology.
+    pub(crate) fn known_neighbors(&self) -> Option<&Neighbors> {
+        self.topology.as_ref().map(|(_, neighbors)| neighbors)
+    }
+
+    /// The communicator with this topology, in which every process has a place.
+    pub fn with_topology(self, topology: Topology) -> Comm {
+        let neighbors = topology.neighbors(self.rank);
+        Comm { topology: Some((topology, neighbors)), ..self }
     }
 
     /// The handle by which the program knows it, 0 if it has none: callbacks of attributes and error

@@ -40,6 +40,11 @@ pub fn part(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     Ok(list)
 }
 
+/// A number that tells byte strings apart, as far as 64 bits do (FNV-1a).
+pub fn fingerprint(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 /// The error of a contribution that is not what was to be expected.
 #[cold]
 pub fn garbled(bytes: usize) -> Error {

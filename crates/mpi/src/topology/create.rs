@@ -19,32 +19,51 @@ pub struct Edge {
 /// Bytes of an edge in an exchange.
 const EDGE_BYTES: usize = 12;
 
+/// What a process knows of a distributed graph's edges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edges {
+    /// The edges.
+    pub list: Vec<Edge>,
+    /// Whether their weights were given. Counts only where there are edges, or if there are none anywhere.
+    pub is_weighted: bool,
+}
+
+/// In each constructor an argument may be an error that the caller met: it is reported after the exchange, so that
+/// no other process waits in vain, and fails the call on all of them.
 impl Comm {
     /// A communicator with this grid; `None` for ranks beyond it (`MPI_Cart_create`). `MPI_ERR_DIMS` if the
     /// grid is larger than the communicator.
-    pub fn cart_create(&self, cart: Cart, exchange: &dyn Exchange) -> Result<Option<Comm>> {
-        let size = cart.size();
-        self.check_room(size)?;
-        self.with_nodes(size, Topology::Cart(cart), exchange)
+    pub fn cart_create(&self, cart: Result<Cart>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
+        self.with_nodes(cart.map(|cart| (cart.size(), Topology::Cart(cart))), exchange)
     }
 
     /// A communicator with this graph; `None` for ranks beyond it (`MPI_Graph_create`). `MPI_ERR_DIMS` if the
     /// graph is larger than the communicator.
-    pub fn graph_create(&self, graph: Graph, exchange: &dyn Exchange) -> Result<Option<Comm>> {
-        let size = graph.size();
-        self.check_room(size)?;
-        self.with_nodes(size, Topology::Graph(graph), exchange)
+    pub fn graph_create(&self, graph: Result<Graph>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
+        self.with_nodes(graph.map(|graph| (graph.size(), Topology::Graph(graph))), exchange)
+    }
+
+    /// The rank that the caller would have in a topology of so many nodes, `MPI_UNDEFINED` beyond them
+    /// (`MPI_Cart_map`, `MPI_Graph_map`). `MPI_ERR_DIMS` if they are more than the processes.
+    pub fn mapped(&self, nodes: i32) -> Result<i32> {
+        self.check_intra()?;
+        self.check_room(nodes)?;
+        Ok(if self.rank() < nodes { self.rank() } else { mpi::MPI_UNDEFINED })
     }
 
     fn check_room(&self, nodes: i32) -> Result<()> {
-        self.check_intra()?;
         if nodes <= self.size() { Ok(()) } else { Err(too_large(nodes, self.size())) }
     }
 
-    fn with_nodes(&self, nodes: i32, topology: Topology, exchange: &dyn Exchange) -> Result<Option<Comm>> {
-        let color = if self.rank() < nodes { 0 } else { mpi::MPI_UNDEFINED };
-        let new = self.split(color, self.rank(), exchange)?;
-        Ok(new.map(|new| new.with_topology(topology)))
+    fn with_nodes(&self, topology: Result<(i32, Topology)>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
+        self.check_intra()?;
+        let topology = topology.and_then(|(nodes, topology)| {
+            self.check_room(nodes)?;
+            Ok((self.rank() < nodes).then_some(topology))
+        });
+        let color = topology.as_ref().map(|topology| topology.as_ref().map(|_| 0)).map_err(Error::clone);
+        let new = self.split_by(color, self.rank(), exchange)?;
+        Ok(new.zip(topology?).map(|(new, topology)| new.with_topology(topology)))
     }
 
     /// The parts of the grid in which some dimensions remain (`MPI_Cart_sub`). `MPI_ERR_TOPOLOGY` if there is
@@ -57,30 +76,31 @@ impl Comm {
 
     /// A communicator with a distributed graph of which every process gives its own neighbours
     /// (`MPI_Dist_graph_create_adjacent`). `MPI_ERR_RANK` if one is not there.
-    pub fn dist_graph_adjacent(&self, graph: DistGraph, exchange: &dyn Exchange) -> Result<Comm> {
+    pub fn dist_graph_adjacent(&self, graph: Result<DistGraph>, exchange: &dyn Exchange) -> Result<Comm> {
         self.check_intra()?;
-        let Neighbors { sources, destinations } = &graph.neighbors;
-        sources.iter().chain(destinations).try_for_each(|&rank| self.check_node(rank))?;
-        let new = self.split(0, self.rank(), exchange)?.expect("every rank gave a color");
-        Ok(new.with_topology(Topology::DistGraph(graph)))
+        let graph = graph.and_then(|graph| {
+            let Neighbors { sources, destinations } = &graph.neighbors;
+            sources.iter().chain(destinations).try_for_each(|&rank| self.check_node(rank))?;
+            Ok(graph)
+        });
+        let color = graph.as_ref().map(|_| Some(0)).map_err(Error::clone);
+        let new = self.split_by(color, self.rank(), exchange)?.expect("every rank gave a color");
+        Ok(new.with_topology(Topology::DistGraph(graph?)))
     }
 
     /// As [`Comm::dist_graph_adjacent`], from edges that any process may give (`MPI_Dist_graph_create`): all
-    /// processes see all edges for a moment.
-    pub fn dist_graph_create(
-        &self,
-        edges: &[Edge],
-        is_weighted: bool,
-        exchange: &dyn Exchange,
-    ) -> Result<Comm> {
+    /// processes see all edges for a moment. `MPI_ERR_ARG` if only some of them have weights.
+    pub fn dist_graph_create(&self, edges: Result<Edges>, exchange: &dyn Exchange) -> Result<Comm> {
         self.check_intra()?;
-        for edge in edges {
-            self.check_node(edge.source).and_then(|()| self.check_node(edge.destination))?;
-        }
-        let mine: Vec<u8> = edges.iter().flat_map(Edge::pack).collect();
-        let all = exchange.allgather(self, &mine)?;
-        let all: Vec<Edge> = all.iter().flat_map(|bytes| bytes.as_chunks().0).map(Edge::unpack).collect();
-        self.dist_graph_adjacent(part_of(self.rank(), &all, is_weighted), exchange)
+        let mine = edges.and_then(|edges| {
+            let ends = edges.list.iter().flat_map(|edge| [edge.source, edge.destination]);
+            ends.into_iter().try_for_each(|rank| self.check_node(rank))?;
+            Ok(edges.pack())
+        });
+        let all: Vec<Edges> = self.gather(mine, exchange)?.iter().map(|bytes| Edges::unpack(bytes)).collect();
+        let is_weighted = are_weighted(&all)?;
+        let all: Vec<Edge> = all.into_iter().flat_map(|edges| edges.list).collect();
+        self.dist_graph_adjacent(Ok(part_of(self.rank(), &all, is_weighted)), exchange)
     }
 
     fn check_node(&self, rank: i32) -> Result<()> {
@@ -104,6 +124,27 @@ fn part_of(me: i32, edges: &[Edge], is_weighted: bool) -> DistGraph {
     }
 }
 
+/// Whether a graph has weights, on which all that gave edges must agree; `MPI_ERR_ARG` if they do not.
+fn are_weighted(all: &[Edges]) -> Result<bool> {
+    let says = |weighted| all.iter().any(|edges| edges.is_weighted == weighted && !edges.list.is_empty());
+    match [says(true), says(false)] {
+        [true, true] => Err(mixed_weights()),
+        [false, false] => Ok(all.iter().any(|edges| edges.is_weighted)),
+        [weighted, _] => Ok(weighted),
+    }
+}
+
+impl Edges {
+    fn pack(&self) -> Vec<u8> {
+        [u8::from(self.is_weighted)].into_iter().chain(self.list.iter().flat_map(Edge::pack)).collect()
+    }
+
+    fn unpack(bytes: &[u8]) -> Edges {
+        let (flag, list) = bytes.split_first().unwrap_or((&0, &[]));
+        Edges { is_weighted: *flag == 1, list: list.as_chunks().0.iter().map(Edge::unpack).collect() }
+    }
+}
+
 impl Edge {
     fn pack(&self) -> Vec<u8> {
         [self.source, self.destination, self.weight].iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -123,6 +164,17 @@ fn too_large(nodes: i32, size: i32) -> Error {
         format!("{nodes} nodes, {size} processes"),
         "the sizes were meant for a larger run",
         "choose the sizes by MPI_Comm_size, for example with MPI_Dims_create",
+    )
+}
+
+#[cold]
+pub(super) fn mixed_weights() -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "some edges of a distributed graph have weights and others have none",
+        "the weights of the processes' edges",
+        "MPI_UNWEIGHTED was passed on some processes, or for one direction, only",
+        "pass weights for all edges, or MPI_UNWEIGHTED everywhere",
     )
 }
 

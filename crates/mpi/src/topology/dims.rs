@@ -7,9 +7,6 @@ use crate::generated::constants as mpi;
 /// largest, and so on, in decreasing order. `MPI_ERR_ARG` if `nodes` is not positive, `MPI_ERR_DIMS` if a size is negative or the given ones do not divide
 /// `nodes`.
 pub fn balance(nodes: i32, dims: &mut [i32]) -> Result<()> {
-    if dims.is_empty() {
-        return Ok(());
-    }
     if nodes < 1 {
         return Err(no_nodes(nodes));
     }

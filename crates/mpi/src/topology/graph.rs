@@ -1,6 +1,7 @@
 //! Graphs (MPI-5.0, 8.5.3 and 8.5.4).
 
 use super::Neighbors;
+use super::create::mixed_weights;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
@@ -61,6 +62,57 @@ pub struct DistGraph {
     pub neighbors: Neighbors,
     /// Weights of the edges from the sources and to the destinations, if the graph has weights.
     pub weights: Option<(Vec<i32>, Vec<i32>)>,
+}
+
+impl DistGraph {
+    /// The neighbours with the weights of their edges, one for each, `None` for `MPI_UNWEIGHTED`. Where a direction
+    /// has no edges it does not matter what is said of their weights. `MPI_ERR_ARG` if one direction has weights and
+    /// the other not, a weight is missing, or it is negative.
+    pub fn new(
+        neighbors: Neighbors,
+        incoming: Option<&[i32]>,
+        outgoing: Option<&[i32]>,
+    ) -> Result<DistGraph> {
+        let Neighbors { sources, destinations } = &neighbors;
+        let weights = match (incoming, outgoing) {
+            (Some(incoming), Some(outgoing)) => Some((incoming, outgoing)),
+            (None, Some(outgoing)) if sources.is_empty() && !destinations.is_empty() => {
+                Some((&[][..], outgoing))
+            }
+            (Some(incoming), None) if destinations.is_empty() && !sources.is_empty() => {
+                Some((incoming, &[][..]))
+            }
+            (None, Some(_)) if !destinations.is_empty() => return Err(mixed_weights()),
+            (Some(_), None) if !sources.is_empty() => return Err(mixed_weights()),
+            _ => None,
+        };
+        if let Some((incoming, outgoing)) = weights {
+            check_weights(incoming, sources.len())?;
+            check_weights(outgoing, destinations.len())?;
+        }
+        let weights = weights.map(|(incoming, outgoing)| (incoming.to_vec(), outgoing.to_vec()));
+        Ok(DistGraph { neighbors, weights })
+    }
+}
+
+/// `MPI_ERR_ARG` unless there is a weight for each of so many edges and none is negative (8.5.4).
+pub fn check_weights(weights: &[i32], edges: usize) -> Result<()> {
+    if weights.len() == edges && weights.iter().all(|&weight| weight >= 0) {
+        Ok(())
+    } else {
+        Err(bad_weights(edges))
+    }
+}
+
+#[cold]
+fn bad_weights(edges: usize) -> Error {
+    Error::new(
+        mpi::MPI_ERR_ARG,
+        "the weights of a distributed graph are not valid",
+        format!("the weights of {edges} edges"),
+        "a weight is negative, or MPI_WEIGHTS_EMPTY was passed though there are edges",
+        "pass a weight of 0 or more for each edge, or MPI_UNWEIGHTED everywhere",
+    )
 }
 
 #[cold]

@@ -8,8 +8,8 @@ pub mod dims;
 mod graph;
 
 pub use cart::Cart;
-pub use create::Edge;
-pub use graph::{DistGraph, Graph};
+pub use create::{Edge, Edges};
+pub use graph::{DistGraph, Graph, check_weights};
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -61,17 +61,28 @@ impl Comm {
         }
     }
 
+    /// Whether there is a grid.
+    pub fn is_grid(&self) -> bool {
+        matches!(self.topology(), Some(Topology::Cart(_)))
+    }
+
     /// The neighbours of the calling process, in the order that neighbourhood collectives use (8.6).
     /// `MPI_ERR_TOPOLOGY` if there is no topology.
-    pub fn neighbors(&self) -> Result<Neighbors> {
-        match self.topology() {
-            Some(Topology::Cart(cart)) => Ok(cart.neighbors(self.rank())),
-            Some(Topology::Graph(graph)) => {
-                let both = graph.neighbors(self.rank())?.to_vec();
-                Ok(Neighbors { sources: both.clone(), destinations: both })
+    pub fn neighbors(&self) -> Result<&Neighbors> {
+        self.known_neighbors().ok_or_else(|| no_such_topology("(of any kind)", None))
+    }
+}
+
+impl Topology {
+    /// The neighbours of a process.
+    pub(crate) fn neighbors(&self, rank: i32) -> Neighbors {
+        match self {
+            Topology::Cart(cart) => cart.neighbors(rank),
+            Topology::Graph(graph) => {
+                let both = graph.neighbors(rank).expect("every process is a node").to_vec();
+                Neighbors { sources: both.clone(), destinations: both }
             }
-            Some(Topology::DistGraph(graph)) => Ok(graph.neighbors.clone()),
-            None => Err(no_such_topology("(of any kind)", None)),
+            Topology::DistGraph(graph) => graph.neighbors.clone(),
         }
     }
 }

@@ -12,7 +12,7 @@ fn balanced(nodes: i32, dims: &[i32]) -> Vec<i32> {
 
 #[test]
 fn dimensions_are_balanced() {
-    let cases: [(i32, &[i32], &[i32]); 12] = [
+    let cases: [(i32, &[i32], &[i32]); 15] = [
         (6, &[0, 0], &[3, 2]),
         (7, &[0, 0], &[7, 1]),
         (6, &[0, 3, 0], &[2, 3, 1]),
@@ -24,7 +24,10 @@ fn dimensions_are_balanced() {
         (4, &[2, 2], &[2, 2]),
         (1024, &[0; 10], &[2; 10]),
         (i32::MAX, &[0, 0], &[i32::MAX, 1]),
-        (5, &[], &[]),
+        (1, &[], &[]),
+        (48, &[0, 0, 0], &[4, 4, 3]),
+        (720, &[0, 0, 0, 0], &[6, 6, 5, 4]),
+        (24, &[0, 2, 0], &[4, 2, 3]),
     ];
     for (nodes, given, expected) in cases {
         assert_eq!(balanced(nodes, given), expected, "{nodes} in {given:?}");
@@ -48,6 +51,7 @@ fn impossible_dimensions_are_refused() {
     for (nodes, dims) in [(7, [2, 0]), (6, [-1, 0]), (6, [2, 2]), (1, [i32::MAX, i32::MAX])] {
         assert_eq!(balance(nodes, &mut dims.clone()).unwrap_err().class, mpi::MPI_ERR_DIMS);
     }
+    assert_eq!(balance(5, &mut []).unwrap_err().class, mpi::MPI_ERR_DIMS);
     assert_eq!(balance(0, &mut [0, 0]).unwrap_err().class, mpi::MPI_ERR_ARG);
 }
 
@@ -92,7 +96,7 @@ fn bad_grids_and_graphs_are_refused() {
 fn a_grid_becomes_a_communicator_and_falls_into_parts() {
     run(7, |world, fake| {
         let grid = Cart::new(&[2, 3], &[true, false]).unwrap();
-        let comm = world.cart_create(grid.clone(), fake).unwrap();
+        let comm = world.cart_create(Ok(grid.clone()), fake).unwrap();
         assert_eq!(comm.is_some(), world.rank() < 6);
         let Some(comm) = comm else { return };
         meet(&comm, fake);
@@ -112,11 +116,15 @@ fn a_grid_becomes_a_communicator_and_falls_into_parts() {
 fn a_topology_must_fit_into_its_communicator() {
     run(2, |world, fake| {
         let grid = Cart::new(&[3], &[true]).unwrap();
-        assert_eq!(world.cart_create(grid, fake).err().unwrap().class, mpi::MPI_ERR_DIMS);
+        assert_eq!(world.cart_create(Ok(grid), fake).err().unwrap().class, mpi::MPI_ERR_DIMS);
         let graph = Graph::new(&[0, 0, 0], &[]).unwrap();
-        assert_eq!(world.graph_create(graph, fake).err().unwrap().class, mpi::MPI_ERR_DIMS);
-        let beyond = [Edge { source: 0, destination: 2, weight: 0 }];
-        assert_eq!(world.dist_graph_create(&beyond, false, fake).err().unwrap().class, mpi::MPI_ERR_RANK);
+        assert_eq!(world.graph_create(Ok(graph), fake).err().unwrap().class, mpi::MPI_ERR_DIMS);
+        assert_eq!(world.mapped(3).unwrap_err().class, mpi::MPI_ERR_DIMS);
+        assert_eq!(world.mapped(1).unwrap(), if world.rank() == 0 { 0 } else { mpi::MPI_UNDEFINED });
+        // One rank is wrong, and all learn of it.
+        let destination = 1 + world.rank();
+        let edges = Edges { list: vec![Edge { source: 0, destination, weight: 0 }], is_weighted: false };
+        assert_eq!(world.dist_graph_create(Ok(edges), fake).err().unwrap().class, mpi::MPI_ERR_RANK);
     });
 }
 
@@ -124,7 +132,7 @@ fn a_topology_must_fit_into_its_communicator() {
 fn graphs_tell_neighbours() {
     run(3, |world, fake| {
         let graph = Graph::new(&[1, 1, 3], &[2, 0, 1]).unwrap();
-        let comm = world.graph_create(graph, fake).unwrap().unwrap();
+        let comm = world.graph_create(Ok(graph), fake).unwrap().unwrap();
         let expected: [&[i32]; 3] = [&[2], &[], &[0, 1]];
         assert_eq!(comm.neighbors().unwrap().sources, expected[comm.rank() as usize]);
         assert_eq!(comm.graph().unwrap().neighbors(3).unwrap_err().class, mpi::MPI_ERR_RANK);
@@ -136,11 +144,46 @@ fn edges_from_anywhere_find_their_ends() {
     run(3, |world, fake| {
         // Rank r states the edge from r + 1 to r + 2 with weight 10 r.
         let (r, next) = (world.rank(), |rank: i32| (rank + 1) % 3);
-        let mine = [Edge { source: next(r), destination: next(next(r)), weight: 10 * r }];
-        let comm = world.dist_graph_create(&mine, true, fake).unwrap();
+        let mine = vec![Edge { source: next(r), destination: next(next(r)), weight: 10 * r }];
+        let comm = world.dist_graph_create(Ok(Edges { list: mine, is_weighted: true }), fake).unwrap();
         let graph = comm.dist_graph().unwrap();
         assert_eq!(graph.neighbors.sources, [(r + 2) % 3]);
         assert_eq!(graph.neighbors.destinations, [next(r)]);
         assert_eq!(graph.weights, Some((vec![10 * next(r)], vec![10 * ((r + 2) % 3)])));
     });
+}
+
+#[test]
+fn ranks_without_edges_have_no_say_in_weights() {
+    run(3, |world, fake| {
+        let edge = Edge { source: 0, destination: 1, weight: 5 };
+        let with = |weighted: [bool; 3], list: [bool; 3]| {
+            let rank = world.rank() as usize;
+            let list = if list[rank] { vec![edge] } else { vec![] };
+            let made = world.dist_graph_create(Ok(Edges { list, is_weighted: weighted[rank] }), fake);
+            made.map(|comm| comm.dist_graph().unwrap().weights.is_some()).map_err(|error| error.class)
+        };
+        assert_eq!(with([true, false, false], [true, false, false]), Ok(true));
+        assert_eq!(with([true, false, false], [false, true, true]), Ok(false));
+        assert_eq!(with([false, true, false], [false; 3]), Ok(true));
+        assert_eq!(with([false, true, true], [true, true, false]), Err(mpi::MPI_ERR_ARG));
+    });
+}
+
+#[test]
+fn weights_belong_to_all_edges_or_none() {
+    let make = |sources: &[i32], destinations: &[i32], incoming, outgoing| {
+        let neighbors = Neighbors { sources: sources.to_vec(), destinations: destinations.to_vec() };
+        let graph = DistGraph::new(neighbors, incoming, outgoing);
+        graph.map(|graph| graph.weights).map_err(|error| error.class)
+    };
+    let (none, one, two): (&[i32], &[i32], &[i32]) = (&[], &[7], &[7, 8]);
+    assert_eq!(make(&[0], &[0, 1], Some(one), Some(two)), Ok(Some((vec![7], vec![7, 8]))));
+    assert_eq!(make(&[0], &[0, 1], None, None), Ok(None));
+    assert_eq!(make(&[], &[0], None, Some(one)), Ok(Some((vec![], vec![7]))));
+    assert_eq!(make(&[0], &[], Some(one), None), Ok(Some((vec![7], vec![]))));
+    assert_eq!(make(&[], &[], Some(none), Some(none)), Ok(Some((vec![], vec![]))));
+    assert_eq!(make(&[0], &[0], Some(one), None), Err(mpi::MPI_ERR_ARG));
+    assert_eq!(make(&[0], &[0], Some(none), Some(one)), Err(mpi::MPI_ERR_ARG));
+    assert_eq!(make(&[0], &[0], Some(one), Some(&[-1])), Err(mpi::MPI_ERR_ARG));
 }

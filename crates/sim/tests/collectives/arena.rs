@@ -7,6 +7,8 @@ use verbena_channel::layout::Layout;
 /// Memory of one argument: elements of a layout, with guard bytes around, and what it should hold in the end.
 pub struct Arena {
     memory: Box<[u8]>,
+    /// What it holds before the call.
+    initial: Box<[u8]>,
     expected: Box<[u8]>,
     origin: usize,
     layout: &'static Arc<Layout>,
@@ -20,7 +22,7 @@ impl Arena {
         let (low, high) = layout.span(count).expect("a span");
         let memory = vec![0xa5; (high - low) as usize + 2 * GUARD_BYTES].into_boxed_slice();
         let origin = (GUARD_BYTES as isize - low) as usize;
-        Arena { expected: memory.clone(), memory, origin, layout }
+        Arena { expected: memory.clone(), initial: memory.clone(), memory, origin, layout }
     }
 
     /// Its elements. The arena must outlive their use.
@@ -36,6 +38,7 @@ impl Arena {
     /// As [`Arena::put`], from byte `at` on in another layout.
     pub fn put_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
         write(&mut self.memory, self.origin, at, layout, packed);
+        write(&mut self.initial, self.origin, at, layout, packed);
         write(&mut self.expected, self.origin, at, layout, packed);
     }
 
@@ -47,6 +50,11 @@ impl Arena {
     /// As [`Arena::expect`], from byte `at` on in another layout.
     pub fn expect_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
         write(&mut self.expected, self.origin, at, layout, packed);
+    }
+
+    /// Puts everything back to what it was before the call.
+    pub fn restore(&mut self) {
+        self.memory.copy_from_slice(&self.initial);
     }
 
     /// Whether every byte is as expected, those between elements and around too.

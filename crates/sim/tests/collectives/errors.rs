@@ -20,7 +20,7 @@ fn outcomes(
     let mut cluster = Cluster::new(1, comms.len() as u32, Faults::none());
     let mut running: Vec<Option<Box<Collective>>> = Vec::new();
     for (comm, _) in &comms {
-        let mut collective = Collective::on(comm);
+        let mut collective = Collective::of(comm, comm.next_collective_tag());
         fill(&mut collective, comm);
         running.push(Some(collective));
     }

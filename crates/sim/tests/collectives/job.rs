@@ -41,6 +41,17 @@ impl Job {
         }
     }
 
+    /// Whether a rank's memory is what it must be once it is through.
+    pub fn check(&self, part: usize) -> Result<(), String> {
+        match self.parts[part].arenas.iter().position(|arena| !arena.is_as_expected()) {
+            None => Ok(()),
+            Some(i) => {
+                let name = ["send", "receive"][i.min(1)];
+                Err(format!("{}: rank {part}: wrong bytes in the {name} buffer", self.what))
+            }
+        }
+    }
+
     /// Adds the next rank's part.
     pub fn part(&mut self, arenas: Vec<Arena>, fill: impl FnOnce(&mut Schedule, &Comm) + 'static) {
         self.parts.push(Part { arenas, fill: Some(Box::new(fill)) });
@@ -114,9 +125,7 @@ impl Maker<'_> {
     /// Places for blocks of these sizes, in any order and with gaps; and the end of the last.
     pub fn displacements(&mut self, counts: &[i64]) -> (Vec<i64>, usize) {
         let mut order: Vec<usize> = (0..counts.len()).collect();
-        for i in (1..order.len()).rev() {
-            order.swap(i, self.random.below(i as u64 + 1) as usize);
-        }
+        shuffle(self.random, &mut order);
         let (mut places, mut next) = (vec![0; counts.len()], 0);
         for block in order {
             next += self.random.below(3) as i64;
@@ -129,6 +138,13 @@ impl Maker<'_> {
     /// Random packed bytes of `count` elements.
     pub fn values(&mut self, count: usize, family: Family) -> Vec<u8> {
         (0..count * family.size()).map(|_| self.random.word() as u8).collect()
+    }
+}
+
+/// Puts a list into any order.
+pub fn shuffle<T>(random: &mut Random, list: &mut [T]) {
+    for i in (1..list.len()).rev() {
+        list.swap(i, random.below(i as u64 + 1) as usize);
     }
 }
 

@@ -8,12 +8,14 @@ mod errors;
 mod inter;
 mod job;
 mod moving;
+mod neighbor;
 mod reducing;
 mod run;
 mod typed;
 
 use inter::Sides;
 use job::{Job, Maker};
+use neighbor::Around;
 use verbena_mpi::Comm;
 use verbena_sim::{Canary, Faults, Random, seed_to_replay};
 
@@ -21,6 +23,8 @@ use verbena_sim::{Canary, Faults, Random, seed_to_replay};
 const SEEDS: u64 = 1500;
 /// Seeds for intercommunicators.
 const INTER_SEEDS: u64 = 500;
+/// Seeds for neighbours.
+const NEIGHBOR_SEEDS: u64 = 700;
 
 /// A random number of ranks: mostly few, now and then many.
 fn ranks(random: &mut Random) -> usize {
@@ -55,7 +59,7 @@ fn job(maker: &mut Maker) -> Job {
 fn try_seed(seed: u64) -> Result<(), String> {
     let mut random = Random::new(seed);
     let ranks = ranks(&mut random);
-    let many = if ranks > 30 { 1 } else { random.between(1, 4) };
+    let many = if ranks > 30 { 1 } else { random.between(1, 6) };
     let mut maker = Maker { random: &mut random, ranks };
     let jobs: Vec<Job> = (0..many).map(|_| job(&mut maker)).collect();
     let faults = if ranks > 100 { Faults::none() } else { Faults::random(&mut random) };
@@ -88,6 +92,25 @@ fn try_inter_seed(seed: u64) -> Result<(), String> {
     finish(seed, &mut random, comms, faults, jobs)
 }
 
+/// Collectives of neighbours in a random topology, and others in between.
+fn try_neighbor_seed(seed: u64) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let most = random.pick(&[2, 4, 8, 8, 12, 40]);
+    let wanted = random.between(1, most) as usize;
+    let net = neighbor::random(&mut random, wanted);
+    let ranks = net.topologies.len();
+    let mut jobs = Vec::new();
+    for _ in 0..random.between(1, 4) {
+        let others = random.percent(20);
+        let maker = Maker { random: &mut random, ranks };
+        let mut around = Around { maker, net: &net };
+        jobs.push(if others { job(&mut around.maker) } else { around.job() });
+    }
+    let faults = Faults::random(&mut random);
+    let comms = neighbor::on(&net, run::intra(&mut random, ranks));
+    finish(seed, &mut random, comms, faults, jobs)
+}
+
 fn seeds(many: u64) -> std::ops::Range<u64> {
     seed_to_replay().map_or(0..many, |seed| seed..seed + 1)
 }
@@ -104,6 +127,26 @@ fn intercommunicators_give_what_a_naive_computation_gives() {
     for seed in seeds(INTER_SEEDS) {
         try_inter_seed(seed).unwrap_or_else(|problem| panic!("{problem}"));
     }
+}
+
+#[test]
+fn neighbours_get_what_a_naive_computation_gives() {
+    for seed in seeds(NEIGHBOR_SEEDS) {
+        try_neighbor_seed(seed).unwrap_or_else(|problem| panic!("{problem}"));
+    }
+}
+
+/// Messages up and down between the same two processes, sent in the order of their places, must be found out.
+#[test]
+fn a_grid_whose_messages_cross_is_noticed() {
+    let noticed = (0..20).filter(|&seed| {
+        let (mut random, net) = (Random::new(seed), neighbor::crossed_ring());
+        let mut around = Around { maker: Maker { random: &mut random, ranks: 2 }, net: &net };
+        let jobs = (0..6).map(|_| around.job()).collect();
+        let comms = neighbor::on(&net, run::intra(&mut random, 2));
+        finish(seed, &mut random, comms, Faults::none(), jobs).is_err()
+    });
+    assert!(noticed.count() >= 15);
 }
 
 /// An algorithm that takes operands in any order must be found out when the operation is not commutative.

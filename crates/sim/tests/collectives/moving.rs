@@ -21,7 +21,7 @@ impl Table {
         Table { counts, places, small }
     }
 
-    fn blocks(&self, elements: Elements<'static>) -> Blocks<'_> {
+    pub fn blocks(&self, elements: Elements<'static>) -> Blocks<'_> {
         let (counts, displacements) = match &self.small {
             Some((counts, places)) => (Counts::Int(counts), Counts::Int(places)),
             None => (Counts::Large(&self.counts), Counts::Large(&self.places)),

@@ -9,16 +9,16 @@ use verbena_channel::layout::Layout;
 use verbena_mpi::coll::{Blocks, Counts, operations};
 
 /// One side's blocks: elements of different layouts, placed by bytes.
-struct Typed {
+pub struct Typed {
     counts: Vec<i64>,
-    places: Vec<i64>,
+    pub places: Vec<i64>,
     layouts: Vec<Arc<Layout>>,
     /// The same layouts, as arenas want them.
-    named: Vec<&'static Arc<Layout>>,
+    pub named: Vec<&'static Arc<Layout>>,
 }
 
 impl Typed {
-    fn blocks(&self, base: Elements<'static>) -> Blocks<'_> {
+    pub fn blocks(&self, base: Elements<'static>) -> Blocks<'_> {
         let (counts, displacements) = (Counts::Large(&self.counts), Counts::Large(&self.places));
         Blocks::Typed { base, counts, displacements, layouts: &self.layouts }
     }
@@ -31,7 +31,7 @@ fn byte() -> &'static Arc<Layout> {
 
 impl Maker<'_> {
     /// Blocks of these counts and kinds, one after the other with gaps, and memory for them.
-    fn typed(&mut self, blocks: &[(i64, Family)]) -> (Arena, Typed) {
+    pub fn typed(&mut self, blocks: &[(i64, Family)]) -> (Arena, Typed) {
         let mut typed =
             Typed { counts: Vec::new(), places: Vec::new(), layouts: Vec::new(), named: Vec::new() };
         let mut end = 0;

@@ -7,6 +7,7 @@ use super::report::{Entry, Report};
 use super::timing::Effort;
 use super::worker::Line;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What to measure and how.
@@ -28,11 +29,11 @@ impl Campaign {
     /// The empty entries of the report: each point at each number of ranks that suits it.
     pub fn entries(&self) -> Vec<Entry> {
         let entry = |point: &Point| match point.metric.family() {
-            Family::Floor => vec![Entry::new(*point, 1)],
-            Family::Pair => vec![Entry::new(*point, 2)],
-            Family::Collective | Family::Startup => {
+            _ if point.metric.has_ranks() => {
                 self.ranks.iter().map(|&ranks| Entry::new(*point, ranks)).collect()
             }
+            Family::Floor => vec![Entry::new(*point, 1)],
+            _ => vec![Entry::new(*point, 2)],
         };
         self.points.iter().flat_map(entry).collect()
     }
@@ -40,31 +41,30 @@ impl Campaign {
     /// Runs all rounds; `told` hears what is being measured.
     ///
     /// # Errors
-    /// A launcher or the floor's threads cannot be started. A point that fails is noted in its entry.
+    /// A launcher cannot be started. A point that fails is noted in its entry.
     pub fn run(&self, report: &mut Report, told: &mut dyn FnMut(&str)) -> Result<()> {
         for round in 1..=self.rounds {
             told(&format!("round {round} of {}", self.rounds));
-            self.floor(report)?;
+            self.floor(report);
             if let Some(launch) = &self.launch {
                 self.startup(launch, report, told)?;
-                let mut sizes: Vec<usize> =
-                    report.entries.iter().filter(|e| in_worker(e)).map(|e| e.ranks).collect();
-                sizes.sort_unstable();
-                sizes.dedup();
-                for ranks in sizes {
-                    workers(launch, report, ranks, told)?;
+                let jobs: BTreeSet<Job> = report.entries.iter().filter_map(Job::of).collect();
+                for job in jobs {
+                    workers(launch, report, job, told)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn floor(&self, report: &mut Report) -> Result<()> {
-        for entry in report.entries.iter_mut().filter(|e| e.metric.family() == Family::Floor) {
-            let (samples, iterations) = floor::run(entry.point(), self.effort)?;
-            entry.add(&samples, iterations);
+    fn floor(&self, report: &mut Report) {
+        let floor = |entry: &&mut Entry| entry.metric.family() == Family::Floor && entry.failure.is_none();
+        for entry in report.entries.iter_mut().filter(floor) {
+            match floor::run(entry.point(), entry.ranks, self.effort) {
+                Ok((samples, iterations)) => entry.add(&samples, iterations),
+                Err(error) => entry.fail(&format!("{error:#}")),
+            }
         }
-        Ok(())
     }
 
     /// Times the launcher around workers that only initialise, meet in a barrier and end.
@@ -81,17 +81,31 @@ impl Campaign {
     }
 }
 
-fn in_worker(entry: &Entry) -> bool {
-    matches!(entry.metric.family(), Family::Pair | Family::Collective)
+/// What the points that one job of workers measures have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Job {
+    ranks: usize,
+    /// Under `MPI_THREAD_MULTIPLE`, which costs the other points time.
+    threads: bool,
 }
 
-/// Measures the points at one number of ranks, in as many jobs as it takes: one, if nothing fails.
-fn workers(launch: &Launch, report: &mut Report, ranks: usize, told: &mut dyn FnMut(&str)) -> Result<()> {
-    let at_ranks = |entry: &&Entry| in_worker(entry) && entry.ranks == ranks;
+impl Job {
+    /// The job for an entry, if workers measure it.
+    fn of(entry: &Entry) -> Option<Job> {
+        let family = entry.metric.family();
+        let measured = matches!(family, Family::Pair | Family::Threads | Family::Collective);
+        measured.then_some(Job { ranks: entry.ranks, threads: family == Family::Threads })
+    }
+}
+
+/// Measures the points of one kind of job, in as many jobs as it takes: one, if nothing fails.
+fn workers(launch: &Launch, report: &mut Report, job: Job, told: &mut dyn FnMut(&str)) -> Result<()> {
+    let ranks = job.ranks;
+    let of_job = |entry: &&Entry| Job::of(entry) == Some(job);
     // A point that failed before is not tried again: it would take its whole time limit in each round.
     let untried = |entry: &&Entry| entry.failure.is_none();
     let mut left: Vec<Point> =
-        report.entries.iter().filter(at_ranks).filter(untried).map(Entry::point).collect();
+        report.entries.iter().filter(of_job).filter(untried).map(Entry::point).collect();
     while !left.is_empty() {
         let (mut done, mut up) = (0, false);
         let mut on_line = |line: Line| {

@@ -4,6 +4,9 @@
 //! program that calls a collective in a loop; a rooted collective may therefore overlap with the next one.
 //! The size is what one rank contributes: for gather, scatter, allgather and alltoall the block of each
 //! rank (or pair), for reduce-scatter the block that each rank gets. Reductions add doubles.
+//!
+//! *Fan-out* is no collective of MPI: rank 0 sends a byte to each other rank, which answers with one. With more ranks
+//! than cores it shows what it costs to wake a rank; its floor is the same over pipes, without MPI.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, measure};
@@ -15,7 +18,7 @@ use anyhow::{Result, ensure};
 ///
 /// # Errors
 /// MPI fails, or a reduction yields a wrong sum.
-pub fn run(world: &mut World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let room = point.bytes * blocks(point.metric, world.size() as usize);
     let (from, to) = (Buffer::new(room), Buffer::new(room));
     from.fill_doubles(1.0);
@@ -54,8 +57,19 @@ fn call(world: &World, point: Point, from: &Buffer, to: &Buffer) -> Result<()> {
         Metric::Scatter => world.scatter(from, to, bytes),
         Metric::Allgather => world.allgather(from, to, bytes),
         Metric::Alltoall => world.alltoall(from, to, bytes),
+        Metric::FanOut => fan_out(world, from, to),
         other => anyhow::bail!("{} is no collective", other.name()),
     }
+}
+
+/// A byte from rank 0 to each other rank in turn, and one back from each.
+fn fan_out(world: &World, from: &Buffer, to: &Buffer) -> Result<()> {
+    if world.rank() > 0 {
+        world.recv(to, 1, 0)?;
+        return world.send(from, 1, 0);
+    }
+    (1..world.size()).try_for_each(|rank| world.send(from, 1, rank))?;
+    (1..world.size()).try_for_each(|rank| world.recv(to, 1, rank))
 }
 
 /// Checks the last double of what came: every rank contributed ones.

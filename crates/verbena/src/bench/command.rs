@@ -1,5 +1,6 @@
 //! The command line of `verbena bench`.
 
+use super::busy::Busy;
 use super::campaign::Campaign;
 use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
@@ -24,6 +25,8 @@ pub enum What {
     Rate,
     /// Barrier, bcast, reduce, allreduce, ... on all ranks
     Collectives,
+    /// Small messages a second between threads of two ranks
+    Threads,
     /// mpiexec of a program that does nothing
     Startup,
     /// What the machine can do without MPI
@@ -56,6 +59,9 @@ pub struct BenchArgs {
     /// Repetitions of one point in a round
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
+    /// Processes that spin during the whole run, as other users' programs would
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    busy: usize,
     /// Few sizes, 10 ms a point: a first impression
     #[arg(long)]
     quick: bool,
@@ -98,7 +104,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         library: None,
         entries: campaign.entries(),
     };
+    let busy = Busy::start(args.busy)?;
     let outcome = campaign.run(&mut report, &mut progress());
+    drop(busy);
     show(args, &report)?;
     outcome?;
     match report.entries.iter().filter(|entry| entry.failure.is_some()).count() {
@@ -171,6 +179,7 @@ fn asked(what: What, metric: Metric) -> bool {
         What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional),
         What::Rate => metric == Metric::Rate,
         What::Collectives => metric.family() == Family::Collective,
+        What::Threads => metric.family() == Family::Threads,
         What::Startup => metric == Metric::Startup,
         What::Floor => metric.family() == Family::Floor,
     }
@@ -184,7 +193,9 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if !metric.has_size() => vec![0],
         _ if !args.sizes.is_empty() => args.sizes.clone(),
         Metric::Rate => vec![8, 1024],
-        Metric::Copy => vec![64 << 10, 1 << 20, 4 << 20],
+        _ if metric.threads().is_some() => vec![8],
+        _ if metric.family() == Family::Floor && args.quick => vec![64 << 10],
+        _ if metric.family() == Family::Floor => powers(12, 22, 2),
         _ if args.quick => vec![8, 1 << 10, 64 << 10, 1 << 20],
         Metric::Latency => powers(0, 20, 1),
         Metric::Bandwidth | Metric::Bidirectional => powers(10, 22, 1),

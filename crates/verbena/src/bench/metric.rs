@@ -17,6 +17,15 @@ pub enum Metric {
     Bidirectional,
     /// Messages per second of a one-way stream of windows.
     Rate,
+    /// As the rate, by one thread of each rank under `MPI_THREAD_MULTIPLE`.
+    #[serde(rename = "rate_1_thread")]
+    Rate1Thread,
+    /// By two threads of each rank, each with its partner on the other: all messages together.
+    #[serde(rename = "rate_2_threads")]
+    Rate2Threads,
+    /// By four.
+    #[serde(rename = "rate_4_threads")]
+    Rate4Threads,
     /// `MPI_Barrier`.
     Barrier,
     /// `MPI_Bcast`.
@@ -37,12 +46,24 @@ pub enum Metric {
     Allgather,
     /// `MPI_Alltoall`.
     Alltoall,
+    /// A byte from rank 0 to each other rank and back.
+    FanOut,
     /// `mpiexec` of a program that initialises MPI, meets in a barrier and ends.
     Startup,
     /// One way of a cache line between two pinned threads, without MPI: no message can be faster.
     CacheLine,
     /// `memcpy` by one thread, without MPI.
     Copy,
+    /// As the fan-out, between as many processes over pipes, without MPI.
+    PipeFanOut,
+    /// `memcpy` by two threads, a half each, without MPI.
+    CopyBoth,
+    /// `process_vm_readv` of another process's memory, without MPI.
+    Read,
+    /// The same for one half, while the other process writes the other half.
+    ReadBoth,
+    /// One way of a byte through a pipe to another process, without MPI.
+    Pipe,
 }
 
 /// How a metric is measured.
@@ -50,21 +71,26 @@ pub enum Metric {
 pub enum Family {
     /// Between two ranks.
     Pair,
+    /// Between threads of two ranks.
+    Threads,
     /// By all ranks of `MPI_COMM_WORLD`.
     Collective,
     /// From outside, around the launcher.
     Startup,
-    /// In this very process, without MPI.
+    /// In this very process (and its children), without MPI.
     Floor,
 }
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 17] = [
+    pub const ALL: [Metric; 26] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
         Metric::Rate,
+        Metric::Rate1Thread,
+        Metric::Rate2Threads,
+        Metric::Rate4Threads,
         Metric::Barrier,
         Metric::Bcast,
         Metric::Reduce,
@@ -75,9 +101,15 @@ impl Metric {
         Metric::Scatter,
         Metric::Allgather,
         Metric::Alltoall,
+        Metric::FanOut,
         Metric::Startup,
         Metric::CacheLine,
         Metric::Copy,
+        Metric::PipeFanOut,
+        Metric::CopyBoth,
+        Metric::Read,
+        Metric::ReadBoth,
+        Metric::Pipe,
     ];
 
     /// The name in reports and on the command line.
@@ -87,6 +119,9 @@ impl Metric {
             Metric::Bandwidth => "bandwidth",
             Metric::Bidirectional => "bidirectional",
             Metric::Rate => "rate",
+            Metric::Rate1Thread => "rate_1_thread",
+            Metric::Rate2Threads => "rate_2_threads",
+            Metric::Rate4Threads => "rate_4_threads",
             Metric::Barrier => "barrier",
             Metric::Bcast => "bcast",
             Metric::Reduce => "reduce",
@@ -97,17 +132,24 @@ impl Metric {
             Metric::Scatter => "scatter",
             Metric::Allgather => "allgather",
             Metric::Alltoall => "alltoall",
+            Metric::FanOut => "fan_out",
             Metric::Startup => "startup",
             Metric::CacheLine => "cache_line",
             Metric::Copy => "copy",
+            Metric::PipeFanOut => "pipe_fan_out",
+            Metric::CopyBoth => "copy_both",
+            Metric::Read => "read",
+            Metric::ReadBoth => "read_both",
+            Metric::Pipe => "pipe",
         }
     }
 
     /// The unit of its values.
     pub fn unit(self) -> &'static str {
         match self {
-            Metric::Bandwidth | Metric::Bidirectional | Metric::Copy => "GB/s",
-            Metric::Rate => "Mmsg/s",
+            Metric::Rate | Metric::Rate1Thread | Metric::Rate2Threads | Metric::Rate4Threads => "Mmsg/s",
+            Metric::Bandwidth | Metric::Bidirectional => "GB/s",
+            Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
             Metric::Startup => "ms",
             _ => "us",
         }
@@ -117,15 +159,33 @@ impl Metric {
     pub fn family(self) -> Family {
         match self {
             Metric::Latency | Metric::Bandwidth | Metric::Bidirectional | Metric::Rate => Family::Pair,
+            _ if self.threads().is_some() => Family::Threads,
             Metric::Startup => Family::Startup,
-            Metric::CacheLine | Metric::Copy => Family::Floor,
+            Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut => Family::Floor,
+            Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => Family::Floor,
             _ => Family::Collective,
         }
     }
 
     /// Whether a message size belongs to it.
     pub fn has_size(self) -> bool {
-        !matches!(self, Metric::Barrier | Metric::Startup | Metric::CacheLine)
+        use Metric::*;
+        !matches!(self, Barrier | FanOut | Startup | CacheLine | Pipe | PipeFanOut)
+    }
+
+    /// The threads of each rank, for the metrics of threads.
+    pub fn threads(self) -> Option<usize> {
+        match self {
+            Metric::Rate1Thread => Some(1),
+            Metric::Rate2Threads => Some(2),
+            Metric::Rate4Threads => Some(4),
+            _ => None,
+        }
+    }
+
+    /// Whether it depends on the number of ranks (or processes, for a floor).
+    pub fn has_ranks(self) -> bool {
+        matches!(self.family(), Family::Collective | Family::Startup) || self == Metric::PipeFanOut
     }
 
     /// Whether it adds doubles, so that its size must be a multiple of eight bytes.

@@ -3,15 +3,17 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`metric`] | what can be measured, units, points |
-//! | [`pair`], [`collective`], [`floor`] | the loops and the methods |
+//! | [`pair`], [`threads`], [`collective`], [`floor`] | the loops and the methods |
 //! | [`timing`] | warm-up, calibration, repetition, median |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`job`] | one job of workers under a time limit |
+//! | [`busy`] | other work on the machine meanwhile |
 //! | [`campaign`] | all points, all numbers of ranks, all rounds |
 //! | [`report`] | the result, as JSON |
 //! | [`command`] | the command line |
 //! | [`table`], [`chart`], [`plot`] | showing it |
 
+pub mod busy;
 mod campaign;
 mod chart;
 mod collective;
@@ -23,5 +25,6 @@ mod pair;
 mod plot;
 mod report;
 mod table;
+mod threads;
 mod timing;
 pub mod worker;

@@ -13,26 +13,29 @@
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, Samples, measure};
 use crate::buffer::Buffer;
-use crate::mpi::World;
+use crate::mpi::{Window, World};
 use anyhow::{Result, ensure};
 
 /// Messages in flight in the window tests.
 pub const WINDOW: usize = 64;
+/// The tag of the windows.
+const TAG: i32 = 8;
 
 /// Measures one point between two ranks: samples in the metric's unit, iterations.
 ///
 /// # Errors
 /// MPI fails, or a message does not arrive whole. The world must have two ranks.
-pub fn run(world: &mut World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let (from, to) = (Buffer::new(point.bytes), Buffer::new(point.bytes));
     let bytes = point.bytes;
     verify(world, &from, &to, bytes)?;
+    let mut window = Window::new(world, TAG);
     let samples = measure(world, effort, Clock::Root, |world, iterations| {
         for _ in 0..iterations {
             match point.metric {
                 Metric::Latency => ping_pong(world, &from, &to, bytes)?,
-                Metric::Bidirectional => exchange(world, &from, &to, bytes)?,
-                _ => stream(world, &from, &to, bytes)?,
+                Metric::Bidirectional => exchange(world, &mut window, &from, &to, bytes)?,
+                _ => stream(world.rank(), &mut window, &from, &to, bytes)?,
             }
         }
         Ok(())
@@ -51,18 +54,25 @@ fn ping_pong(world: &World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<
     }
 }
 
-fn stream(world: &mut World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
-    if world.rank() == 0 {
-        world.send_window(from, bytes, WINDOW, 1)?;
-        world.recv(to, 0, 1)
+/// A window one way, and its acknowledgement.
+pub(super) fn stream(
+    rank: i32,
+    window: &mut Window<'_>,
+    from: &Buffer,
+    to: &Buffer,
+    bytes: usize,
+) -> Result<()> {
+    if rank == 0 {
+        window.send(from, bytes, WINDOW, 1)?;
+        window.receive(to, 0, 1, 1)
     } else {
-        world.recv_window(to, bytes, WINDOW, 0)?;
-        world.send(from, 0, 0)
+        window.receive(to, bytes, WINDOW, 0)?;
+        window.send(from, 0, 1, 0)
     }
 }
 
-fn exchange(world: &mut World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
-    world.exchange_window(from, to, bytes, WINDOW, 1 - world.rank())?;
+fn exchange(world: &World, window: &mut Window<'_>, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
+    window.exchange(from, to, bytes, WINDOW, 1 - world.rank())?;
     ping_pong(world, from, to, 0)
 }
 

@@ -44,13 +44,13 @@ const ITERATIONS_MAX: u64 = 10_000_000;
 /// # Errors
 /// The first error of the body or of the library.
 pub fn measure(
-    world: &mut World,
+    world: &World,
     effort: Effort,
     clock: Clock,
-    mut body: impl FnMut(&mut World, u64) -> Result<()>,
+    mut body: impl FnMut(&World, u64) -> Result<()>,
 ) -> Result<Samples> {
     let share = effort.point.as_secs_f64() / effort.repetitions as f64;
-    let mut run = |world: &mut World, iterations: u64| run_once(world, clock, iterations, &mut body);
+    let mut run = |world: &World, iterations: u64| run_once(world, clock, iterations, &mut body);
     let mut iterations = 1;
     let mut elapsed = run(world, iterations)?;
     while let Some(more) = next_iterations(iterations, elapsed, share) {
@@ -68,10 +68,10 @@ pub fn measure(
 
 /// One run between a barrier and its end: seconds on the clock that counts.
 fn run_once(
-    world: &mut World,
+    world: &World,
     clock: Clock,
     iterations: u64,
-    body: &mut impl FnMut(&mut World, u64) -> Result<()>,
+    body: &mut impl FnMut(&World, u64) -> Result<()>,
 ) -> Result<f64> {
     world.barrier()?;
     let start = Instant::now();

@@ -5,7 +5,7 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, pair};
+use super::{collective, pair, threads};
 use crate::mpi::{Identity, World};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -64,12 +64,13 @@ pub fn run(args: &WorkerArgs) -> Result<()> {
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
         .context("cannot tie this rank to its launcher")?;
     let effort = Effort { point: Duration::from_millis(args.point_ms), repetitions: args.repetitions.max(1) };
-    let mut world = World::init(&args.library)?;
+    let threads = args.points.iter().any(|point| point.metric.family() == Family::Threads);
+    let world = World::init(&args.library, threads)?;
     if world.rank() == 0 && !args.points.is_empty() {
         emit(&Line::Library(world.identity()?))?;
     }
     for &point in &args.points {
-        let line = measure(&mut world, point, effort)?;
+        let line = measure(&world, point, effort)?;
         if world.rank() == 0 {
             emit(&line)?;
         }
@@ -78,13 +79,14 @@ pub fn run(args: &WorkerArgs) -> Result<()> {
     world.finalize()
 }
 
-fn measure(world: &mut World, point: Point, effort: Effort) -> Result<Line> {
+fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
     let measured = match point.metric.family() {
-        Family::Pair if world.size() != 2 => {
+        Family::Pair | Family::Threads if world.size() != 2 => {
             let reason = format!("measured between two ranks, not {}", world.size());
             return Ok(Line::Failed { point, reason });
         }
         Family::Pair => pair::run(world, point, effort),
+        Family::Threads => threads::run(world, point, effort),
         Family::Collective => collective::run(world, point, effort),
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
     };

@@ -10,7 +10,7 @@
 //! | [`channels`] | a job of two processes that open the channels; their findings |
 //! | [`probe`] | one of these two processes |
 //! | [`launcher`] | what the environment says about how this process was started |
-//! | [`settings`] | every environment variable of Verbena |
+//! | [`settings`] | every setting of Verbena |
 //! | [`page`] | showing it |
 
 mod channels;
@@ -32,6 +32,9 @@ pub struct InfoArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
+    /// Only the table of settings: value, default, range, help
+    #[arg(long)]
+    settings: bool,
     /// The library to describe [default: Verbena's, ../lib/libmpi_abi.so.1 seen from this program]
     #[arg(long)]
     library: Option<PathBuf>,
@@ -54,17 +57,32 @@ struct Info {
 /// # Errors
 /// Standard output is closed. What cannot be found out is said in its place.
 pub fn run(args: &InfoArgs) -> Result<()> {
+    if args.settings {
+        return show_settings(args.json);
+    }
     let info = Info {
         version: env!("CARGO_PKG_VERSION"),
         library: library::describe(args.library.clone()),
         machine: machine::describe(),
         channels: channels::describe(),
-        launcher: launcher::describe(&|name| std::env::var(name).ok()),
-        settings: settings::describe(&|name| std::env::var(name).ok()),
+        launcher: launcher::describe(&verbena_boot::environment::variable),
+        settings: settings::describe(),
     };
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&info)?),
         false => print!("{}", page::render(&info)),
     }
+    Ok(())
+}
+
+/// Shows the settings, and on standard error what is wrong with those of this environment.
+fn show_settings(json: bool) -> Result<()> {
+    let values = settings::describe();
+    match json {
+        true => println!("{}", serde_json::to_string_pretty(&values)?),
+        false => print!("{}", page::settings(&values)),
+    }
+    let loaded = verbena_settings::load();
+    loaded.wrong.iter().chain(&loaded.unknown).for_each(|fault| eprintln!("{fault}"));
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::Info;
 use super::channels::Finding;
 use super::library::Outcome;
 use super::probe::Reach;
+use super::settings::Value;
 use std::fmt::Write;
 
 /// The whole page.
@@ -19,7 +20,7 @@ pub fn render(info: &Info) -> String {
         above = finding.failure.as_deref();
     }
     launcher(&mut out, info);
-    settings(&mut out, info);
+    set(&mut out, info);
     out
 }
 
@@ -98,13 +99,42 @@ fn launcher(out: &mut String, info: &Info) {
     }
 }
 
-fn settings(out: &mut String, info: &Info) {
-    out.push_str("\nsettings (environment variables)\n");
-    for setting in &info.settings {
-        let _ = match &setting.value {
-            Some(value) => writeln!(out, "  {}={value} (default: {})", setting.name, setting.default),
-            None => writeln!(out, "  {} (default: {})", setting.name, setting.default),
-        };
-        let _ = writeln!(out, "      {}", setting.help);
+/// The settings that are not as they are by default.
+fn set(out: &mut String, info: &Info) {
+    out.push_str("\nsettings (verbena info --settings shows all)\n");
+    let changed: Vec<&Value> = info.settings.iter().filter(|value| value.origin != "default").collect();
+    changed.iter().for_each(|value| setting(out, value));
+    if changed.is_empty() {
+        out.push_str("  all as they are by default\n");
     }
+}
+
+/// The table of settings, by category.
+pub fn settings(values: &[Value]) -> String {
+    let mut out = String::new();
+    let mut category = "";
+    for value in values {
+        if value.category != category {
+            category = value.category;
+            let _ = writeln!(out, "\n{category}");
+        }
+        setting(&mut out, value);
+    }
+    out
+}
+
+fn setting(out: &mut String, setting: &Value) {
+    let counted = setting.value.parse::<u64>().is_ok() && !setting.unit.is_empty();
+    let unit = if counted { format!(" {}", setting.unit) } else { String::new() };
+    let _ = write!(out, "  {} = {}{unit}", setting.name, setting.value);
+    let _ = match setting.origin {
+        "default" => writeln!(out),
+        origin => writeln!(out, " (by the {origin}; default: {})", setting.default),
+    };
+    let _ = writeln!(out, "      {}", setting.help);
+    let mut notes = vec![setting.range.clone()];
+    notes.extend((setting.scope != "process").then(|| format!("one value for the {}", setting.scope)));
+    notes.extend(setting.changes_while_running.then(|| "may change while running".to_string()));
+    notes.extend((!setting.source.is_empty()).then(|| setting.source.to_string()));
+    let _ = writeln!(out, "      {}", notes.join("; "));
 }

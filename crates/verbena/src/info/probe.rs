@@ -53,12 +53,15 @@ pub struct Reach {
 /// A channel cannot be opened or connected, or the parent went away.
 pub fn run(args: &ProbeArgs) -> Result<()> {
     let place = Place { me: args.me, size: args.size, job: args.job.clone() };
-    let wanted = std::env::var("VERBENA_CHANNELS").ok();
+    if let Some(wrong) = verbena_settings::load().wrong.first() {
+        return Err(wrong.clone().into());
+    }
+    let wanted = verbena_settings::CHANNELS.get();
     let opened = registry::open(&place, wanted.as_deref())?;
     say(&encode(&opened.card()))?;
     let cards = (0..args.size).map(|_| decode(&hear()?)).collect::<Result<Vec<_>>>()?;
     let mut channels = opened.connect(&cards)?;
-    let found: Vec<Found> = channels.iter_mut().map(|channel| ask(channel.as_mut(), args)).collect();
+    let found: Vec<Found> = channels.iter_mut().map(|channel| ask(&mut **channel, args)).collect();
     say(&serde_json::to_string(&found)?)?;
     std::io::stdin().read_to_end(&mut Vec::new()).context("waiting for the parent")?;
     Ok(())

@@ -12,6 +12,7 @@ pub mod bcast;
 mod fold;
 pub mod gather;
 pub mod inter;
+pub mod neighbor;
 pub mod over_board;
 pub mod reduce;
 pub mod reduce_scatter;

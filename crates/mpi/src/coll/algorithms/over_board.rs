@@ -15,7 +15,7 @@ const ELEMENT_BYTES_MAX: usize = 1024;
 
 /// Whether vectors of such elements can go through slots.
 pub fn takes(elements: Elements) -> bool {
-    elements.layout().solid().is_some_and(|size| (1..=ELEMENT_BYTES_MAX).contains(&size))
+    (1..=ELEMENT_BYTES_MAX).contains(&elements.layout().solid())
 }
 
 /// The slots of all ranks, and the posts that this collective makes.

@@ -39,7 +39,7 @@ impl Seat {
         let members = comm.group().members();
         let boards = process.boards().filter(|boards| !comm.is_inter() && boards.unites(members));
         let Some(boards) = boards else { return Ok(self.board.get_or_init(|| None).as_ref()) };
-        if comm.collectives_begun() < COLLECTIVES_BEFORE {
+        if comm.collectives_begun() <= COLLECTIVES_BEFORE {
             return Ok(None);
         }
         let ticket = if comm.rank() == 0 { boards.make(members.len()) } else { None };

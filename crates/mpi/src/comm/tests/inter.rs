@@ -127,3 +127,37 @@ fn a_leader_without_a_peer_communicator_does_not_leave_its_side_waiting() {
     let classes = run(3, |world, fake| world.intercomm_create(1, None, 0, 0, fake).err().unwrap().class);
     assert_eq!(classes, [mpi::MPI_ERR_COMM; 3]);
 }
+
+#[test]
+fn an_error_of_one_rank_fails_the_call_on_both_sides() {
+    run(5, |world, fake| {
+        let inter = bridge(world, 2, fake);
+        let color = if world.rank() == 3 { -5 } else { 0 };
+        assert_eq!(inter.split(color, 0, fake).err().unwrap().class, mpi::MPI_ERR_ARG);
+        let ranks: &[i32] = if world.rank() == 1 { &[0] } else { &[0, 1] };
+        let group = Arc::new(inter.group().incl(ranks).unwrap());
+        assert_eq!(inter.create(&group, fake).err().unwrap().class, mpi::MPI_ERR_GROUP);
+        meet(&inter, fake);
+    });
+}
+
+#[test]
+fn leaders_that_do_not_exist_are_refused() {
+    run(4, |world, fake| {
+        for leader in [4, -1, mpi::MPI_PROC_NULL] {
+            let refused = world.intercomm_create(1, Some(world), leader, 0, fake).err().unwrap();
+            assert_eq!(refused.class, mpi::MPI_ERR_RANK);
+        }
+        let universe = Comm::universe(world.rank() as Peer, 4);
+        let half = world.rank() / 2 * 2;
+        let mine = Arc::new(world.group().incl(&[half, half + 1]).unwrap());
+        let theirs = world.group().difference(&mine);
+        let made = |leader, other| {
+            let other = Some(Other { group: &theirs, leader: other });
+            universe.intercomm_from_groups(&mine, leader, other, b"tag", fake).err().map(|error| error.class)
+        };
+        assert_eq!((made(2, 0), made(-1, 0)), (Some(mpi::MPI_ERR_RANK), Some(mpi::MPI_ERR_RANK)));
+        assert_eq!((made(0, 2), made(0, -1)), (Some(mpi::MPI_ERR_RANK), Some(mpi::MPI_ERR_RANK)));
+        assert_eq!(made(0, 0), None);
+    });
+}

@@ -163,24 +163,87 @@ fn sessions_make_communicators_without_a_parent() {
 #[test]
 fn splitting_by_type_goes_by_node() {
     run(4, |world, fake| {
-        let node = 1000 + world.rank() as u64 % 2;
-        let shared = world.split_type(&SplitType::Shared, 0, node, fake).unwrap().unwrap();
+        let places: Places = std::array::from_fn(|i| (i == 0).then_some(1000 + world.rank() as u64 % 2));
+        let split = |comm: &Comm, wanted| comm.split_type(Ok(wanted), 0, &places, fake).unwrap();
+        let (shared, _) = split(world, SplitType::Shared).unwrap();
         assert_eq!(shared.group().members(), [world.rank() as Peer % 2, world.rank() as Peer % 2 + 2]);
-        let lower = world.split_type(&SplitType::NextLevel, 0, node, fake).unwrap().unwrap();
-        assert_eq!(lower.size(), 2);
-        assert!(lower.split_type(&SplitType::NextLevel, 0, node, fake).unwrap().is_none());
-        let by = |hardware: &[u8], set: &[u8]| {
-            let guide = Guide { hardware: Some(hardware.to_vec()), process_set: Some(set.to_vec()) };
-            world.split_type(&SplitType::Guided(guide), 0, node, fake).unwrap().map(|comm| comm.size())
-        };
-        assert_eq!(by(b"mpi_shared_memory", b""), Some(2));
-        assert_eq!(by(b"", b"mpi://SELF"), Some(1));
-        assert_eq!(by(b"", b"mpi://WORLD"), Some(4));
-        assert_eq!(by(b"teapot", b"teapot"), None);
+        let (lower, sort) = split(world, SplitType::NextLevel).unwrap();
+        assert_eq!((lower.size(), sort), (2, Some("hwloc://Machine")));
+        assert!(split(&lower, SplitType::NextLevel).is_none());
+        let size = |wanted| split(world, wanted).map(|(comm, _)| comm.size());
+        let hardware = |name: &[u8]| size(SplitType::Hardware(Some(name.to_vec())));
+        assert_eq!(hardware(b"mpi_shared_memory"), Some(2));
+        assert_eq!(
+            (hardware(b"hwloc://Machine"), hardware(b"hwloc://Core"), hardware(b"teapot")),
+            (Some(2), None, None)
+        );
+        assert_eq!(size(SplitType::Hardware(None)), None);
+        assert_eq!(size(SplitType::ProcessSet(b"mpi://SELF".to_vec())), Some(1));
+        assert_eq!(size(SplitType::ProcessSet(b"mpi://WORLD".to_vec())), Some(4));
+        assert_eq!(size(SplitType::ProcessSet(b"teapot".to_vec())), None);
         let out = if world.rank() == 1 { SplitType::Shared } else { SplitType::Out };
-        let alone = world.split_type(&out, 0, node, fake).unwrap();
-        assert_eq!(alone.map(|comm| comm.size()), (world.rank() == 1).then_some(1));
+        assert_eq!(size(out), (world.rank() == 1).then_some(1));
     });
+}
+
+/// Two machines of two packages of two cores, one rank on each core, save the last, which may use both cores of its
+/// package.
+#[test]
+fn splitting_by_type_goes_down_level_by_level() {
+    run(8, |world, fake| {
+        let rank = world.rank() as u64;
+        let mut places: Places = [None; HARDWARE.len()];
+        (places[0], places[1], places[6]) = (Some(rank / 4), Some(rank / 2), (rank < 7).then_some(rank));
+        let mut sizes = Vec::new();
+        let mut comm = world.split(0, 0, fake).unwrap().unwrap();
+        while let Some((next, sort)) = comm.split_type(Ok(SplitType::NextLevel), 0, &places, fake).unwrap() {
+            sizes.push((sort.unwrap(), next.size()));
+            comm = next;
+        }
+        let above = [("hwloc://Machine", 4), ("hwloc://Package", 2)];
+        let expected = if rank < 7 { [&above[..], &[("hwloc://Core", 1)]].concat() } else { above.to_vec() };
+        assert_eq!(sizes, expected);
+    });
+}
+
+#[test]
+fn an_error_of_one_rank_fails_the_call_on_all() {
+    let places: Places = [Some(1); HARDWARE.len()];
+    let all = |class| vec![Some(class); 4];
+    let classes = |call: &(dyn Fn(&Comm, &Fake) -> Result<()> + Sync)| {
+        run(4, |world, fake| {
+            let failed = call(world, fake).err().map(|error| error.class);
+            meet(world, fake);
+            failed
+        })
+    };
+    let color = |world: &Comm| if world.rank() == 2 { -5 } else { 0 };
+    assert_eq!(classes(&|world, fake| world.split(color(world), 0, fake).map(drop)), all(mpi::MPI_ERR_ARG));
+    let wanted = |world: &Comm| match world.rank() {
+        1 => Err(Error::new(mpi::MPI_ERR_INFO, "a", "b", "c", "d")),
+        _ => Ok(SplitType::Shared),
+    };
+    let by_type = |world: &Comm, fake: &Fake| world.split_type(wanted(world), 0, &places, fake).map(drop);
+    assert_eq!(classes(&by_type), all(mpi::MPI_ERR_INFO));
+    let ways = |world: &Comm| if world.rank() == 1 { SplitType::NextLevel } else { SplitType::Shared };
+    let by_ways = |world: &Comm, fake: &Fake| world.split_type(Ok(ways(world)), 0, &places, fake).map(drop);
+    assert_eq!(classes(&by_ways), all(mpi::MPI_ERR_ARG));
+    let stranger = |world: &Comm| if world.rank() == 3 { vec![77] } else { vec![0, 1] };
+    let create = |world: &Comm, fake: &Fake| {
+        let group = Arc::new(Group::new(stranger(world), world.rank() as Peer));
+        world.create(&group, fake).map(drop)
+    };
+    assert_eq!(classes(&create), all(mpi::MPI_ERR_GROUP));
+}
+
+#[test]
+fn groups_that_overlap_are_refused() {
+    let classes = run(3, |world, fake| {
+        let ranks: &[i32] = if world.rank() == 0 { &[0, 1] } else { &[1, 2] };
+        let group = Arc::new(world.group().incl(ranks).unwrap());
+        world.create(&group, fake).err().map(|error| error.class)
+    });
+    assert_eq!(classes, [Some(mpi::MPI_ERR_GROUP), None, None]);
 }
 
 #[test]

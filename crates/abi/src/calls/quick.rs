@@ -1,0 +1,257 @@
+//! The quick ways of the most frequent calls: small messages of plain data, with one thread in MPI.
+//!
+//! An entry point with a quick way tries that first. It checks every argument as the general way does, but has no
+//! words for what is wrong: `None` says that nothing happened, and the general way takes the call, checks
+//! again and reports. So the two never differ in what they do, only in how many instructions it takes.
+//!
+//! The generator finds a quick way by its name, that of the call's body.
+
+use crate::args::{self, Address};
+use crate::generated::types::{MPI_Comm, MPI_Datatype, MPI_Request};
+use crate::handles::{COMMS, DATATYPES, Kind, decode, encode_request};
+use crate::report::{Failed, Owner, raise};
+use crate::requests::SENT_HANDLE;
+use crate::state::running_process;
+use crate::status::Status;
+use std::ffi::{c_int, c_void};
+use verbena_channel::lock::Alone;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_engine::{Receive, RequestId};
+use verbena_mpi::comm::Traffic;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::process::checked;
+use verbena_mpi::{Comm, Process, point};
+
+/// What every quick way begins with.
+#[inline(always)]
+fn begin() -> Option<(&'static Process, Alone)> {
+    Some((running_process()?, Alone::now()?))
+}
+
+/// The communicator and the buffer of a message, if they are plain.
+///
+/// # Safety
+/// No code of the program runs while the communicator is used.
+#[inline(always)]
+unsafe fn plain(
+    alone: Alone,
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    comm: MPI_Comm,
+) -> Option<(&'static Comm, Region)> {
+    // SAFETY: this thread is alone in MPI, and the caller keeps the program's code away.
+    let (comm, datatype) = unsafe { (COMMS.peek(alone, comm)?, DATATYPES.peek(alone, datatype)?) };
+    if count < 0 || !datatype.is_committed() {
+        return None;
+    }
+    Some((comm, args::solid(Address::new(buf), count, datatype)?))
+}
+
+/// Sends if the message can leave at once.
+///
+/// # Safety
+/// As the call: the buffer holds what count and datatype say.
+#[inline(always)]
+unsafe fn leaves(
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Option<()> {
+    let (process, alone) = begin()?;
+    // SAFETY: to send runs no code of the program.
+    let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
+    (tag >= 0 && point::send_at_once((process, alone), comm, region, dest, tag)).then_some(())
+}
+
+/// `MPI_Send` (MPI-5.0, 3.2.1).
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn send(
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    unsafe { leaves(buf, count, datatype, dest, tag, comm)? };
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// `MPI_Isend` (MPI-5.0, 3.7.2).
+///
+/// # Safety
+/// The arguments are what the MPI standard asks for: pointers that are not null lead to memory that is the call's.
+#[inline(always)]
+pub unsafe fn isend(
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    request: *mut MPI_Request,
+) -> Option<c_int> {
+    if request.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; the request is not null.
+    unsafe {
+        leaves(buf, count, datatype, dest, tag, comm)?;
+        *request = SENT_HANDLE;
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// Starts a receive.
+///
+/// # Safety
+/// As [`isend`], and the buffer stays valid until the receive has ended.
+#[inline(always)]
+unsafe fn start_receive(
+    (process, alone): (&Process, Alone),
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    (source, tag): (c_int, c_int),
+    comm: MPI_Comm,
+) -> Option<RequestId> {
+    // SAFETY: to post a receive runs no code of the program.
+    let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
+    let known = (source as u32) < comm.targets().size() as u32 || source == mpi::MPI_ANY_SOURCE;
+    if !known || tag < 0 && tag != mpi::MPI_ANY_TAG {
+        return None;
+    }
+    let buffer = Buffer::Contiguous(region);
+    let receive = Receive { context: comm.context(Traffic::Point), source, tag, buffer };
+    Some(process.engine_alone(alone).receive_by_request(receive))
+}
+
+/// `MPI_Irecv` (MPI-5.0, 3.7.2).
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn irecv(
+    buf: *mut c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    request: *mut MPI_Request,
+) -> Option<c_int> {
+    if request.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; the request is not null.
+    unsafe {
+        let id = start_receive(begin()?, buf, count, datatype, (source, tag), comm)?;
+        *request = encode_request(Kind::EngineReceive, id);
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// `MPI_Recv` (MPI-5.0, 3.2.4).
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn recv(
+    buf: *mut c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    status: *mut Status,
+) -> Option<c_int> {
+    let (process, alone) = begin()?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let id = start_receive((process, alone), buf, count, datatype, (source, tag), comm)?;
+        match process.finish_plain(alone, id) {
+            Some((source, tag, bytes)) => store(status, Status::new(source, tag, bytes, false)),
+            None => return Some(end_receive(process, id, comm, status)),
+        }
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// The end of a blocking receive that failed.
+///
+/// # Safety
+/// As [`store`].
+#[cold]
+#[inline(never)]
+unsafe fn end_receive(process: &Process, id: RequestId, comm: MPI_Comm, status: *mut Status) -> c_int {
+    let completion = process.finish_request(id);
+    let ended = Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled);
+    // SAFETY: the caller's promise.
+    unsafe { store(status, ended) };
+    match checked(completion) {
+        Ok(_) => mpi::MPI_SUCCESS,
+        Err(error) => raise("MPI_Recv", Owner::Comm(comm), Failed::from(error)),
+    }
+}
+
+/// `MPI_Wait` (MPI-5.0, 3.7.3).
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn wait(request: *mut MPI_Request, status: *mut Status) -> Option<c_int> {
+    if request.is_null() {
+        return None;
+    }
+    let (process, alone) = begin()?;
+    // SAFETY: the caller's promise; the request is not null.
+    unsafe {
+        if *request == SENT_HANDLE {
+            *request = mpi::MPI_REQUEST_NULL;
+            store(status, Status::EMPTY);
+            return Some(mpi::MPI_SUCCESS);
+        }
+        wait_received((process, alone), request, status)
+    }
+}
+
+/// `MPI_Wait` for a receive. Apart, so that a wait for a send that is complete needs no room on the stack.
+///
+/// # Safety
+/// As [`isend`]; the request is not null.
+#[inline(never)]
+unsafe fn wait_received(
+    (process, alone): (&Process, Alone),
+    request: *mut MPI_Request,
+    status: *mut Status,
+) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let place = decode(Kind::EngineReceive, *request)?;
+        let id = RequestId { index: place.index, generation: place.generation };
+        let (source, tag, bytes) = process.finish_plain(alone, id)?;
+        *request = mpi::MPI_REQUEST_NULL;
+        store(status, Status::new(source, tag, bytes, false));
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// Stores a status, all but `MPI_ERROR`, unless it is `MPI_STATUS_IGNORE`.
+///
+/// # Safety
+/// Unless it is that, `place` leads to a status that only this call uses.
+#[inline(always)]
+unsafe fn store(place: *mut Status, status: Status) {
+    if !place.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *place = status.with_error((*place).MPI_ERROR) };
+    }
+}

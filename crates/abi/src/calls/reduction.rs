@@ -1,0 +1,180 @@
+//! Collectives that reduce (MPI-5.0, 6.9 to 6.11), in all forms.
+
+// The parameters are those of the C functions.
+#![allow(clippy::too_many_arguments)]
+
+use crate::args::{self, Address, Counts};
+use crate::collectives::{Run, Type, elements, in_place, over_board, try_board};
+use std::sync::Arc;
+use verbena_mpi::coll::Reduction;
+use verbena_mpi::coll::algorithms::reduce_scatter::Division;
+use verbena_mpi::coll::operations::{self, Operands};
+use verbena_mpi::coll::schedule::Schedule;
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::{Comm, Datatype, Error, Op, Process, Result};
+
+/// The operands of a call: send and receive address, count, datatype, operation.
+type Vector<'a> = (Address, Address, i64, &'a Arc<Datatype>, &'a Arc<Op>);
+
+/// Operands of a call in which every rank has an operand and a result of `results` elements.
+fn symmetric<'a>(
+    (send, recv, count, datatype, op): Vector<'a>,
+    results: i64,
+    comm: &Comm,
+) -> Result<Operands<'a>> {
+    op.check(datatype)?;
+    let stays = in_place(send, !comm.is_inter())?;
+    let recv = elements(recv, if stays { count } else { results }, datatype)?;
+    let send = if stays { None } else { Some(elements(send, count, datatype)?) };
+    Ok(Operands { send, recv: Some(recv), count: count as usize, commutative: op.is_commutative() })
+}
+
+/// How a reduction in which every rank has an operand and a result goes over a board.
+type OverBoard = fn(&Process, &Comm, Operands, Reduction) -> over_board::Done;
+
+/// Runs a reduction in which every rank has an operand and a result.
+#[inline]
+fn run_symmetric(
+    run: Run,
+    vector: Vector,
+    comm: &Arc<Comm>,
+    over_board: OverBoard,
+    fill: impl FnOnce(&mut Schedule, &Comm, Operands),
+) -> Result<()> {
+    let operands = symmetric(vector, vector.2, comm)?;
+    let reduction = Reduction { op: vector.4, datatype: vector.3 };
+    if let Run::Blocking(_) = run
+        && let Some(outcome) = over_board(crate::process(), comm, operands, reduction)
+    {
+        return outcome;
+    }
+    run.run(comm, Some((vector.4, vector.3)), |schedule| fill(schedule, comm, operands))
+}
+
+/// `MPI_Reduce` (6.9.1).
+pub fn reduce(
+    run: Run,
+    sendbuf: Address,
+    recvbuf: Address,
+    count: i64,
+    datatype: Type,
+    op: Option<&Arc<Op>>,
+    root: i32,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    let reducing = op.zip(datatype);
+    reducing.map_or(Ok(()), |(op, datatype)| op.check(datatype))?;
+    let (at_root, has_operand) = (args::is_root(root, comm), args::is_leaf(root, comm));
+    let stays = has_operand && in_place(sendbuf, at_root && !comm.is_inter())?;
+    let vector = |wanted: bool, address| match datatype {
+        Some(datatype) if wanted => elements(address, count, datatype).map(Some),
+        _ => Ok(None),
+    };
+    let (send, recv) = (vector(has_operand && !stays, sendbuf)?, vector(at_root, recvbuf)?);
+    let commutative = op.is_some_and(|op| op.is_commutative());
+    let operands = Operands { send, recv, count: count as usize, commutative };
+    if let Some((op, datatype)) = reducing {
+        try_board!(run, reduce(comm, operands, Reduction { op, datatype }, root));
+    }
+    run.run(comm, reducing, |schedule| operations::reduce(schedule, comm, operands, root))
+}
+
+/// `MPI_Allreduce` (6.9.6).
+#[inline]
+pub fn allreduce(
+    run: Run,
+    sendbuf: Address,
+    recvbuf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    op: &Arc<Op>,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    run_symmetric(
+        run,
+        (sendbuf, recvbuf, count, datatype, op),
+        comm,
+        over_board::allreduce,
+        operations::allreduce,
+    )
+}
+
+/// `MPI_Scan` (6.11.1).
+pub fn scan(
+    run: Run,
+    sendbuf: Address,
+    recvbuf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    op: &Arc<Op>,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    refuse_intercommunicator(comm)?;
+    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, over_board::scan, operations::scan)
+}
+
+/// `MPI_Exscan` (6.11.2).
+pub fn exscan(
+    run: Run,
+    sendbuf: Address,
+    recvbuf: Address,
+    count: i64,
+    datatype: &Arc<Datatype>,
+    op: &Arc<Op>,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    refuse_intercommunicator(comm)?;
+    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, over_board::exscan, operations::exscan)
+}
+
+/// `MPI_Reduce_scatter` (6.10.2).
+pub fn reduce_scatter(
+    run: Run,
+    sendbuf: Address,
+    recvbuf: Address,
+    recvcounts: Counts,
+    datatype: &Arc<Datatype>,
+    op: &Arc<Op>,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    let own = recvcounts.get(comm.rank() as usize);
+    let division = Division { even: 0, counts: Some(recvcounts.into()) };
+    divide(run, (sendbuf, recvbuf, own, datatype, op), division, comm)
+}
+
+/// `MPI_Reduce_scatter_block` (6.10.1).
+pub fn reduce_scatter_block(
+    run: Run,
+    sendbuf: Address,
+    recvbuf: Address,
+    recvcount: i64,
+    datatype: &Arc<Datatype>,
+    op: &Arc<Op>,
+    comm: &Arc<Comm>,
+) -> Result<()> {
+    let division = Division { even: recvcount as usize, counts: None };
+    divide(run, (sendbuf, recvbuf, recvcount, datatype, op), division, comm)
+}
+
+/// Runs a reduction of which every rank gets a part; the vector's count is that of this rank's.
+fn divide(run: Run, vector: Vector, division: Division, comm: &Arc<Comm>) -> Result<()> {
+    let (send, recv, own, datatype, op) = vector;
+    let total = division.sum(0, comm.size() as usize);
+    let operands = symmetric((send, recv, total as i64, datatype, op), own, comm)?;
+    try_board!(run, reduce_scatter(comm, operands, Reduction { op, datatype }, division));
+    let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, division);
+    run.run(comm, Some((op, datatype)), fill)
+}
+
+fn refuse_intercommunicator(comm: &Comm) -> Result<()> {
+    if !comm.is_inter() {
+        return Ok(());
+    }
+    Err(Error::new(
+        mpi::MPI_ERR_COMM,
+        "a scan is not defined on an intercommunicator",
+        "the communicator of a scan",
+        "the ranks of two groups have no common order",
+        "merge the intercommunicator with MPI_Intercomm_merge first",
+    ))
+}

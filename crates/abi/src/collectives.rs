@@ -1,0 +1,163 @@
+//! The arguments of collectives, from C to what the algorithms take. A collective has one body for its
+//! blocking, nonblocking and persistent calls, which differ only in how they [`Run`].
+//!
+//! Arguments that are significant only at the root come empty elsewhere (see the API table); what remains to
+//! be checked here is `MPI_IN_PLACE` and that buffers lie in the program's memory.
+
+use crate::args::{self, Address, Counts, Out};
+use crate::generated::types::MPI_Request;
+use crate::handles::REQUESTS;
+use crate::process;
+use crate::requests::handle_of_object;
+use std::sync::Arc;
+use verbena_channel::elements::Elements;
+use verbena_channel::layout::Layout;
+pub use verbena_mpi::coll::board::blocking as over_board;
+use verbena_mpi::coll::schedule::Schedule;
+use verbena_mpi::coll::{Blocks, Reduction, forms};
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::request::Request;
+use verbena_mpi::{Comm, Datatype, Error, Op, Result};
+
+/// How a collective runs (MPI-5.0, 6.12 and 6.13), and the tag of its messages: its turn among the collectives of
+/// its communicator, which is taken before its other arguments are checked.
+#[derive(Clone, Copy)]
+pub enum Run<'a> {
+    /// To its end, before the call returns.
+    Blocking(i32),
+    /// In the background; sets the request.
+    Nonblocking(i32, Out<'a, MPI_Request>),
+    /// Whenever the request is started; sets the request.
+    Persistent(i32, Out<'a, MPI_Request>),
+}
+
+/// The operation and datatype of a reduction.
+pub type Reducing<'a> = Option<(&'a Arc<Op>, &'a Arc<Datatype>)>;
+
+/// A datatype that is significant on some ranks only.
+pub type Type<'a> = Option<&'a Arc<Datatype>>;
+
+/// Returns what a blocking call does over a board, if it goes that way.
+macro_rules! try_board {
+    ($run:expr, $call:ident($($argument:expr),*)) => {
+        if let $crate::collectives::Run::Blocking(_) = $run
+            && let Some(outcome) = $crate::collectives::over_board::$call($crate::process(), $($argument),*)
+        {
+            return outcome;
+        }
+    };
+}
+pub(crate) use try_board;
+
+impl Run<'_> {
+    /// Runs the schedule that `fill` writes.
+    #[inline]
+    pub fn run(self, comm: &Arc<Comm>, reducing: Reducing, fill: impl FnOnce(&mut Schedule)) -> Result<()> {
+        let kept = || reducing.map(|(op, datatype)| (op.clone(), datatype.clone()));
+        match self {
+            Run::Blocking(tag) => {
+                let reduction = reducing.map(|(op, datatype)| Reduction { op, datatype });
+                return forms::blocking(process(), comm, tag, reduction, fill);
+            }
+            Run::Nonblocking(tag, request) => {
+                let active = forms::nonblocking(process(), comm, tag, kept(), fill);
+                request.set(handle_of_object(Some(comm), active));
+            }
+            Run::Persistent(tag, request) => {
+                let starter = forms::persistent(comm, tag, kept(), fill);
+                request.set(REQUESTS.insert(Arc::new(Request::persistent(comm.clone(), starter))));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Run::run`], for a collective that reduces nothing.
+    #[inline]
+    pub fn moving(self, comm: &Arc<Comm>, fill: impl FnOnce(&mut Schedule)) -> Result<()> {
+        self.run(comm, None, fill)
+    }
+}
+
+/// The elements at `address`, of which the call uses `count`.
+#[inline]
+pub fn elements<'a>(address: Address, count: i64, datatype: &'a Arc<Datatype>) -> Result<Elements<'a>> {
+    args::buffer(address, count, datatype)?;
+    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 6.12) that the elements that its counts and displacements
+    // name are its memory until the operation completes.
+    Ok(unsafe { Elements::new(address.pointer().cast(), datatype.layout()) })
+}
+
+/// A datatype that the API table delivers wherever it is significant.
+#[inline]
+pub fn significant(datatype: Option<&Arc<Datatype>>) -> Result<&Arc<Datatype>> {
+    datatype.ok_or_else(misplaced)
+}
+
+/// Blocks of `count` elements for each of `ranks`.
+pub fn even<'a>(address: Address, count: i64, datatype: &'a Arc<Datatype>, ranks: i64) -> Result<Blocks<'a>> {
+    let total = count.saturating_mul(ranks);
+    Ok(Blocks::Even { elements: elements(address, total, datatype)?, count: count as usize })
+}
+
+/// Blocks of different sizes.
+pub fn varied<'a>(
+    address: Address,
+    counts: Counts<'a>,
+    displacements: Counts<'a>,
+    datatype: &'a Arc<Datatype>,
+) -> Result<Blocks<'a>> {
+    let some = counts.iter().any(|count| count > 0);
+    let elements = elements(address, some.into(), datatype)?;
+    Ok(Blocks::Varied { elements, counts: counts.into(), displacements: displacements.into() })
+}
+
+/// The layouts of datatypes.
+pub fn layouts(datatypes: &[Arc<Datatype>]) -> Vec<Arc<Layout>> {
+    datatypes.iter().map(|datatype| datatype.layout().clone()).collect()
+}
+
+/// Blocks with a datatype each. The layouts are those of the datatypes.
+pub fn typed<'a>(
+    address: Address,
+    (counts, displacements): (Counts<'a>, Counts<'a>),
+    datatypes: &[Arc<Datatype>],
+    layouts: &'a [Arc<Layout>],
+) -> Result<Blocks<'a>> {
+    for (i, datatype) in datatypes.iter().enumerate().filter(|(i, _)| counts.get(*i) > 0) {
+        let at = address.pointer().cast::<u8>().wrapping_offset(displacements.get(i) as isize);
+        args::buffer(Address::new(at.cast()), counts.get(i), datatype)?;
+    }
+    let byte = Datatype::predefined(mpi::MPI_BYTE).expect("a predefined datatype");
+    let base = elements(address, 0, byte)?;
+    Ok(Blocks::Typed { base, counts: counts.into(), displacements: displacements.into(), layouts })
+}
+
+/// Whether the address is `MPI_IN_PLACE`; an error where that has no meaning.
+#[inline]
+pub fn in_place(address: Address, allowed: bool) -> Result<bool> {
+    match address.is_in_place() {
+        true if !allowed => Err(misplaced()),
+        answer => Ok(answer),
+    }
+}
+
+impl<'a> From<Counts<'a>> for verbena_mpi::coll::Counts<'a> {
+    #[inline]
+    fn from(counts: Counts<'a>) -> Self {
+        match counts {
+            Counts::Int(values) => Self::Int(values),
+            Counts::Large(values) => Self::Large(values),
+        }
+    }
+}
+
+#[cold]
+fn misplaced() -> Error {
+    Error::new(
+        mpi::MPI_ERR_BUFFER,
+        "MPI_IN_PLACE has no meaning here",
+        "the buffer of a collective",
+        "it was passed on a rank other than the root, on an intercommunicator, or for the other buffer",
+        "pass MPI_IN_PLACE only where the call's description allows it (MPI-5.0, chapter 6)",
+    )
+}

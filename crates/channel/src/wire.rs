@@ -1,0 +1,69 @@
+//! An open channel as the engine holds it.
+//!
+//! Everything that a channel can do goes through the trait [`Channel`], and nobody above asks which one it is. But a
+//! small message takes little more time than calls through a table of functions do, so polling, which is on its way, is
+//! called directly where the channel is known here, and the compiler can join it with the engine's own code. (The
+//! other method on its way, sending, goes through the end that a channel lends: [`Channel::lend`].)
+
+use crate::loopback::Loopback;
+use crate::shm::Shm;
+use crate::{Channel, Sink};
+use std::ops::{Deref, DerefMut};
+
+/// An open channel.
+pub enum Wire {
+    /// Packets through shared memory.
+    Shm(Box<Shm>),
+    /// Packets to oneself.
+    Loopback(Box<Loopback>),
+    /// A channel on which packets arrive and that is not known here.
+    Other(Box<dyn Channel>),
+    /// A channel that only moves memory, and at once: there is nothing to poll.
+    Memory(Box<dyn Channel>),
+}
+
+impl Wire {
+    /// Whether there is nothing to poll, as far as a glance tells.
+    #[inline(always)]
+    pub fn is_silent(&self) -> bool {
+        match self {
+            Wire::Shm(shm) => shm.is_silent(),
+            Wire::Loopback(loopback) => loopback.is_empty(),
+            Wire::Memory(_) => true,
+            Wire::Other(_) => false,
+        }
+    }
+
+    /// As [`Channel::poll`].
+    #[inline]
+    pub fn poll<S: Sink>(&mut self, sink: &mut S) -> usize {
+        match self {
+            Wire::Shm(shm) => shm.poll_into(sink),
+            Wire::Loopback(loopback) => loopback.poll(sink),
+            Wire::Other(channel) => channel.poll(sink),
+            Wire::Memory(_) => 0,
+        }
+    }
+}
+
+impl Deref for Wire {
+    type Target = dyn Channel;
+
+    fn deref(&self) -> &(dyn Channel + 'static) {
+        match self {
+            Wire::Shm(shm) => shm.as_ref(),
+            Wire::Loopback(loopback) => loopback.as_ref(),
+            Wire::Other(channel) | Wire::Memory(channel) => channel.as_ref(),
+        }
+    }
+}
+
+impl DerefMut for Wire {
+    fn deref_mut(&mut self) -> &mut (dyn Channel + 'static) {
+        match self {
+            Wire::Shm(shm) => shm.as_mut(),
+            Wire::Loopback(loopback) => loopback.as_mut(),
+            Wire::Other(channel) | Wire::Memory(channel) => channel.as_mut(),
+        }
+    }
+}

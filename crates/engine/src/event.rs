@@ -1,0 +1,55 @@
+//! What a listener is told while it happens (MPI-5.0, 15.3.8). Nobody listens as a rule: then each place costs one
+//! branch that is never taken, and none lies on the way of a short message that is expected.
+
+use crate::Engine;
+use crate::core::Core;
+use verbena_channel::Peer;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A message came before its receive.
+    Unexpected,
+    /// A receive was tied to a long message that is announced, and begins to move it.
+    Rendezvous,
+    /// A peer was given up. Its source, tag and bytes are 0.
+    Broken,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What.
+    pub kind: EventKind,
+    /// The other process.
+    pub peer: Peer,
+    /// Rank of the message's sender in its communicator.
+    pub source: i32,
+    /// The message's tag.
+    pub tag: i32,
+    /// The message's length.
+    pub bytes: u64,
+}
+
+/// Who wants to know. Called while the engine works: it must not call back.
+pub trait Listener: Send {
+    /// Something happened, just now.
+    fn hear(&mut self, event: Event);
+}
+
+impl Engine {
+    /// From now on this listener is told, or nobody.
+    pub fn listen(&mut self, listener: Option<Box<dyn Listener>>) {
+        self.core.listener = listener;
+    }
+}
+
+impl Core {
+    /// Tells the listener, if there is one.
+    #[inline]
+    pub fn tell(&mut self, event: Event) {
+        if let Some(listener) = &mut self.listener {
+            listener.hear(event);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Exchanges that carry failures: a process that cannot take part in making a communicator says so instead of
+//! leaving the others waiting for it.
+//!
+//! A contribution on the wire is an error class, 0 for none, with the bytes behind it. The process that failed
+//! reports its own error, all others that somebody failed, with the same class.
+
+use super::words::{garbled, join, part};
+use super::{Comm, Exchange};
+use crate::error::{Class, Error, Result};
+
+/// A contribution, or why there is none, for the wire.
+fn said(mine: &Result<Vec<u8>>) -> Vec<u8> {
+    match mine {
+        Ok(bytes) => [&0_i32.to_le_bytes(), &bytes[..]].concat(),
+        Err(error) => error.class.to_le_bytes().to_vec(),
+    }
+}
+
+/// What another process [`said`].
+fn heard(bytes: &[u8]) -> Result<Vec<u8>> {
+    let (class, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| garbled(bytes.len()))?;
+    match Class::from_le_bytes(*class) {
+        0 => Ok(rest.to_vec()),
+        class => Err(other_failed(class)),
+    }
+}
+
+impl Comm {
+    /// Everybody's contribution in rank order (in the [inner](Comm::inner) communicator), or an error on all
+    /// ranks if one of them gave one.
+    pub(crate) fn gather(&self, mine: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<Vec<Vec<u8>>> {
+        let table = exchange.allgather(self.inner(), &said(&mine))?;
+        mine?;
+        table.iter().map(|bytes| heard(bytes)).collect()
+    }
+
+    /// Swaps with the other side of an intercommunicator what rank 0 of each gives (the others' argument is
+    /// ignored, save an error, which all of a side give together). Every rank gets both, its own side's
+    /// first.
+    pub(super) fn swap(&self, mine: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<(Vec<u8>, Vec<u8>)> {
+        let mut both = Vec::new();
+        if self.rank == 0 {
+            let ours = said(&mine);
+            let theirs = exchange.sendrecv(self, 0, 0, &ours)?;
+            both = join(&[ours, theirs]);
+        }
+        let both = part(&exchange.bcast(self.inner(), 0, both)?)?;
+        mine?;
+        let [ours, theirs] = both.try_into().map_err(|list: Vec<_>| garbled(list.len()))?;
+        Ok((heard(&ours)?, heard(&theirs)?))
+    }
+}
+
+#[cold]
+fn other_failed(class: Class) -> Error {
+    Error::new(
+        class,
+        "another process could not take part in making a communicator",
+        "the call that all processes of the communicator make together",
+        "that process passed a wrong argument; its own error says which",
+        "correct what the error on the other process names",
+    )
+}

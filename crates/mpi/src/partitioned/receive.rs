@@ -1,0 +1,228 @@
+//! The receiving side: the sender's partitions come straight to their places, whatever the own partitions are.
+
+use super::{Owned, Partitions, cover, error};
+use crate::comm::words::unpack;
+use crate::comm::{Comm, Traffic};
+use crate::error::{Error, Result};
+use crate::generated::constants::MPI_PROC_NULL;
+use crate::process::{Access, Process, failure_error};
+use crate::request::Outcome;
+use crate::task::Task;
+use std::sync::Arc;
+use verbena_channel::lock::Lock;
+use verbena_channel::memory::Buffer;
+use verbena_engine::{Completion, Engine, Posted, Receive, RequestId};
+
+/// Bytes of an announcement: context, number of partitions, number of bytes.
+const ANNOUNCEMENT_BYTES: usize = 24;
+
+/// A partitioned receive.
+pub struct Receiving {
+    partitions: Partitions,
+    source: i32,
+    tag: i32,
+    state: Lock<State>,
+}
+
+struct State {
+    sender: Sender,
+    round: Round,
+    /// The request was freed: what is under way ends by itself.
+    is_released: bool,
+}
+
+/// What is known of the other side.
+enum Sender {
+    /// Its announcement has not come.
+    Awaited(RequestId, Owned),
+    /// `MPI_PROC_NULL`.
+    Nobody,
+    /// It sends `partitions` messages in `context`; with an error, if they do not fit.
+    Known { context: u64, partitions: usize, misfit: Option<Error> },
+    /// Its announcement failed.
+    Lost(Error),
+}
+
+enum Round {
+    /// Not started, or ended.
+    Idle,
+    /// Started, but the other side is not known.
+    Waiting,
+    /// The receives of the sender's partitions, `None` for those that have ended; all before `next` have.
+    Posted { receives: Vec<Option<RequestId>>, next: usize, error: Option<Error> },
+}
+
+impl Receiving {
+    /// A receive of these partitions from rank `source`, not started; its announcement is awaited from now on.
+    pub fn new(
+        comm: &Comm,
+        partitions: Partitions,
+        (source, tag): (i32, i32),
+        access: &mut impl Access,
+    ) -> Receiving {
+        let sender = match source {
+            MPI_PROC_NULL => Sender::Nobody,
+            _ => Sender::awaited(comm.context(Traffic::Partitioned), source, tag, access),
+        };
+        let state = State { sender, round: Round::Idle, is_released: false };
+        Receiving { partitions, source, tag, state: Lock::new(state) }
+    }
+
+    /// The buffer and its partitions.
+    pub(super) fn partitions(&self) -> &Partitions {
+        &self.partitions
+    }
+
+    /// Begins a round.
+    pub fn start(&self, access: &mut impl Access) {
+        let mut state = self.state.lock();
+        state.round = Round::Waiting;
+        self.post(&mut state, access);
+    }
+
+    /// Takes the announcement if it has come, and receives for a round that waited for it. Whether the sender
+    /// is known now.
+    pub fn meet(&self, access: &mut impl Access) -> bool {
+        let mut state = self.state.lock();
+        self.meet_in(&mut state, access)
+    }
+
+    fn meet_in(&self, state: &mut State, access: &mut impl Access) -> bool {
+        let Sender::Awaited(id, message) = &state.sender else { return true };
+        let Some(completion) = access.with(|engine| engine.take(*id)) else { return false };
+        state.sender = Sender::announced(&completion, message.region.bytes(), self.partitions.bytes());
+        self.post(state, access);
+        if state.is_released {
+            state.forget(access);
+        }
+        true
+    }
+
+    /// Receives the sender's partitions if a round waits for that and the sender is known.
+    fn post(&self, state: &mut State, access: &mut impl Access) {
+        let (Round::Waiting, Sender::Known { context, partitions, misfit }) = (&state.round, &state.sender)
+        else {
+            return;
+        };
+        let mut error = misfit.clone();
+        let is_fitting = misfit.is_none();
+        let receives = access.with(|engine| {
+            (0..*partitions)
+                .map(|i| {
+                    let buffer =
+                        if is_fitting { self.partitions.part(i, *partitions) } else { Buffer::EMPTY };
+                    let receive = Receive { context: *context, source: self.source, tag: i as i32, buffer };
+                    match engine.receive(receive) {
+                        Posted::Pending(id) => Some(id),
+                        Posted::Done(completion) => {
+                            note(&mut error, completion);
+                            None
+                        }
+                    }
+                })
+                .collect()
+        });
+        state.round = Round::Posted { receives, next: 0, error };
+    }
+
+    /// How the round ended, if it has: all of the sender's partitions are there.
+    pub fn poll(&self, access: &mut impl Access) -> Option<Outcome> {
+        let mut state = self.state.lock();
+        self.meet_in(&mut state, access);
+        let State { sender, round, .. } = &mut *state;
+        match (sender, round) {
+            (Sender::Nobody, _) => Some(Outcome::NO_PROCESS),
+            (Sender::Lost(error), _) => Some(Outcome { error: Some(error.clone()), ..Outcome::EMPTY }),
+            (_, Round::Posted { receives, next, error }) => {
+                access.with(|engine| {
+                    while *next < receives.len() && settle(engine, &mut receives[*next], error) {
+                        *next += 1;
+                    }
+                });
+                (*next == receives.len()).then(|| self.outcome(error.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    fn outcome(&self, error: Option<Error>) -> Outcome {
+        let bytes = if error.is_none() { self.partitions.bytes() as i64 } else { 0 };
+        Outcome { source: self.source, tag: self.tag, bytes, error, ..Outcome::EMPTY }
+    }
+
+    /// Whether a partition of the round under way has arrived (`MPI_Parrived`). `MPI_ERR_ARG` if there is no such
+    /// partition.
+    pub fn has_arrived(&self, access: &mut impl Access, partition: i32) -> Result<bool> {
+        let index = self.partitions.index(partition)?;
+        let mut state = self.state.lock();
+        self.meet_in(&mut state, access);
+        let State { sender, round, .. } = &mut *state;
+        Ok(match (sender, round) {
+            (Sender::Nobody | Sender::Lost(_), _) | (_, Round::Idle) => true,
+            (_, Round::Posted { receives, error, .. }) => {
+                let range = cover(index, self.partitions.count, receives.len());
+                access.with(|engine| receives[range].iter_mut().all(|one| settle(engine, one, error)))
+            }
+            _ => false,
+        })
+    }
+
+    /// Nobody will ask again: what is under way ends by itself, now or when the announcement comes.
+    pub fn release(&self, access: &mut impl Access) {
+        let mut state = self.state.lock();
+        state.is_released = true;
+        state.forget(access);
+    }
+}
+
+impl State {
+    fn forget(&mut self, access: &mut impl Access) {
+        if let Round::Posted { receives, .. } = &mut self.round {
+            access.with(|engine| receives.drain(..).flatten().for_each(|id| engine.forget(id)));
+        }
+    }
+}
+
+impl Sender {
+    fn awaited(context: u64, source: i32, tag: i32, access: &mut impl Access) -> Sender {
+        let message = Owned::new(ANNOUNCEMENT_BYTES);
+        let receive = Receive { context, source, tag, buffer: Buffer::Contiguous(message.region) };
+        Sender::Awaited(access.with(|engine| engine.receive_by_request(receive)), message)
+    }
+
+    fn announced(completion: &Completion, words: &[u8], room: usize) -> Sender {
+        if let Some(failure) = &completion.failure {
+            return Sender::Lost(failure_error(failure.clone()));
+        }
+        match unpack(words) {
+            Ok([context, partitions, sent]) => {
+                let misfit = (sent != room as u64).then(|| error::different_lengths(sent, room as u64));
+                Sender::Known { context, partitions: partitions as usize, misfit }
+            }
+            Err(error) => Sender::Lost(error),
+        }
+    }
+}
+
+/// Whether a receive has ended; takes its completion if it just has.
+fn settle(engine: &mut Engine, receive: &mut Option<RequestId>, error: &mut Option<Error>) -> bool {
+    if let Some(completion) = receive.and_then(|id| engine.take(id)) {
+        note(error, completion);
+        *receive = None;
+    }
+    receive.is_none()
+}
+
+/// Keeps the first error. One that there was before the round (the lengths differ) explains all others.
+fn note(error: &mut Option<Error>, completion: Completion) {
+    *error = error.take().or(completion.failure.map(failure_error));
+}
+
+/// Waits for the announcement, so that a started receive moves on whatever call the program is in.
+pub struct Handshake(pub Arc<Receiving>);
+
+impl Task for Handshake {
+    fn advance(&mut self, mut process: &Process) -> Result<bool> {
+        Ok(self.0.meet(&mut process))
+    }
+}

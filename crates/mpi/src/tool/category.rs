@@ -1,0 +1,79 @@
+//! Categories: which variable and event belongs where (MPI-5.0, 15.3.9). They never change.
+
+use super::{cvar, event, pvar};
+use verbena_settings as set;
+
+/// What variables and events are about. A category of settings of the same name has the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Starting up.
+    Startup,
+    /// The channels.
+    Channel,
+    /// How messages are moved.
+    Engine,
+    /// Receives and messages that wait for each other.
+    Matching,
+    /// Waiting.
+    Wait,
+    /// Collectives.
+    Collective,
+}
+
+/// A category.
+#[derive(Debug)]
+pub struct Category {
+    /// Its name.
+    pub name: &'static str,
+    /// What belongs to it.
+    pub help: &'static str,
+    subject: Option<Subject>,
+}
+
+/// All. The first holds the others.
+#[rustfmt::skip]
+pub static ALL: &[Category] = &[
+    Category { name: "verbena", help: "everything", subject: None },
+    Category { name: "startup", help: "starting the process and meeting the others", subject: Some(Subject::Startup) },
+    Category { name: "channel", help: "the channels between processes", subject: Some(Subject::Channel) },
+    Category { name: "engine", help: "how messages are moved", subject: Some(Subject::Engine) },
+    Category { name: "matching", help: "receives and messages that wait for each other", subject: Some(Subject::Matching) },
+    Category { name: "wait", help: "waiting", subject: Some(Subject::Wait) },
+    Category { name: "collective", help: "the choice of algorithms for collectives", subject: Some(Subject::Collective) },
+];
+
+fn subject_of(category: set::Category) -> Subject {
+    match category {
+        set::Category::Startup | set::Category::Compiler => Subject::Startup,
+        set::Category::Channel => Subject::Channel,
+        set::Category::Engine => Subject::Engine,
+        set::Category::Wait => Subject::Wait,
+        set::Category::Collective => Subject::Collective,
+    }
+}
+
+fn indices<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<i32> {
+    (0..).zip(all).filter(|(_, one)| wanted(one)).map(|(index, _)| index).collect()
+}
+
+impl Category {
+    /// The indices of its control variables.
+    pub fn cvars(&self) -> Vec<i32> {
+        indices(&cvar::ALL, |setting| self.subject == Some(subject_of(setting.about.category)))
+    }
+
+    /// The indices of its performance variables.
+    pub fn pvars(&self) -> Vec<i32> {
+        indices(&pvar::ALL, |variable| self.subject == Some(variable.subject))
+    }
+
+    /// The indices of its event types.
+    pub fn events(&self) -> Vec<i32> {
+        indices(event::TYPES, |event| self.subject == Some(event.subject))
+    }
+
+    /// The indices of the categories in it.
+    pub fn categories(&self) -> Vec<i32> {
+        indices(ALL, |other| self.subject.is_none() && other.subject.is_some())
+    }
+}

@@ -1,0 +1,282 @@
+//! Performance variables (MPI-5.0, 15.3.7).
+//!
+//! The engine counts all the time, at no cost beyond what it counts for itself. A handle makes of that what it was
+//! asked for: a counter's handle adds up what happens while it runs, a level is read as it is, and a high-water mark begins
+//! with its handle.
+//!
+//! | class | start and stop | write and reset |
+//! | --- | --- | --- |
+//! | counter, aggregate | yes | yes |
+//! | level | continuous | read-only |
+//! | high-water mark | continuous | yes |
+
+use super::category::Subject;
+use super::{lock, refusal};
+use crate::error::{Error, Result};
+use crate::generated::constants as mpi;
+use crate::process::Process;
+use std::sync::{Arc, LazyLock, Mutex, Weak};
+use verbena_channel::registry::CHANNELS;
+use verbena_engine::{ChannelCounters, Counters};
+
+/// A performance variable. Its value is one `MPI_UNSIGNED_LONG_LONG`, bound to no object.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub help: String,
+    /// What it belongs to.
+    pub subject: Subject,
+    class: Class,
+    read: Read,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Level,
+    HighWaterMark,
+    Counter,
+    Aggregate,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Read {
+    Engine(fn(&Counters) -> u64),
+    Channel(usize, fn(&ChannelCounters) -> u64),
+    Slept,
+}
+
+impl Variable {
+    /// The class, as `MPI_T_PVAR_CLASS_...`.
+    pub fn class(&self) -> i32 {
+        match self.class {
+            Class::Level => mpi::MPI_T_PVAR_CLASS_LEVEL,
+            Class::HighWaterMark => mpi::MPI_T_PVAR_CLASS_HIGHWATERMARK,
+            Class::Counter => mpi::MPI_T_PVAR_CLASS_COUNTER,
+            Class::Aggregate => mpi::MPI_T_PVAR_CLASS_AGGREGATE,
+        }
+    }
+
+    /// Whether it can be neither written nor reset.
+    pub fn is_readonly(&self) -> bool {
+        self.class == Class::Level
+    }
+
+    /// Whether it runs all the time.
+    pub fn is_continuous(&self) -> bool {
+        matches!(self.class, Class::Level | Class::HighWaterMark)
+    }
+
+    /// What the process has counted so far; 0 without a process.
+    fn now(&self, process: Option<&Process>) -> u64 {
+        let Some(process) = process else { return 0 };
+        let counters = || process.look(|engine| engine.counters());
+        match self.read {
+            Read::Engine(of) => of(&counters()),
+            Read::Channel(channel, of) => {
+                let name = CHANNELS[channel].0;
+                counters().channels.iter().find(|counters| counters.name == name).map_or(0, of)
+            }
+            Read::Slept => process.slept(),
+        }
+    }
+}
+
+/// All: those of matching, of the protocols, of waiting, then those of each channel.
+pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
+    let of_engine = ENGINE.iter().map(|&(name, class, subject, help, read)| Variable {
+        name: name.into(),
+        help: help.into(),
+        subject,
+        class,
+        read: Read::Engine(read),
+    });
+    let slept = Variable {
+        name: "waits_slept".into(),
+        help: "how often a wait slept until it was woken".into(),
+        subject: Subject::Wait,
+        class: Class::Counter,
+        read: Read::Slept,
+    };
+    let of_channel = |channel: usize| {
+        CHANNEL.iter().map(move |&(name, class, help, read)| Variable {
+            name: format!("{}_{name}", CHANNELS[channel].0),
+            help: format!("channel {}: {help}", CHANNELS[channel].0),
+            subject: Subject::Channel,
+            class,
+            read: Read::Channel(channel, read),
+        })
+    };
+    of_engine.chain([slept]).chain((0..CHANNELS.len()).flat_map(of_channel)).collect()
+});
+
+type OfEngine = (&'static str, Class, Subject, &'static str, fn(&Counters) -> u64);
+
+#[rustfmt::skip]
+const ENGINE: &[OfEngine] = &[
+    ("posted_receives", Class::Level, Subject::Matching, "receives that wait for a message", |c| c.posted as u64),
+    ("unexpected_messages", Class::Level, Subject::Matching, "messages that wait for a receive", |c| c.unexpected as u64),
+    ("unexpected_messages_high", Class::HighWaterMark, Subject::Matching, "the most messages that waited for a receive", |c| c.unexpected_high as u64),
+    ("unexpected_bytes", Class::Level, Subject::Matching, "bytes of messages held until their receive comes", |c| c.unexpected_bytes as u64),
+    ("unexpected_bytes_high", Class::HighWaterMark, Subject::Matching, "the most bytes that were held", |c| c.unexpected_bytes_high as u64),
+    ("matching_steps", Class::Counter, Subject::Matching, "comparisons and look-ups that matching took", |c| c.matching_steps),
+    ("requests", Class::Level, Subject::Engine, "operations that are under way, or complete and not asked for yet", |c| c.requests as u64),
+    ("eager_sent", Class::Counter, Subject::Engine, "messages sent whole, in one packet", |c| c.eager_sent),
+    ("eager_received", Class::Counter, Subject::Engine, "messages that came whole, in one packet", |c| c.eager_received),
+    ("rendezvous_sent", Class::Counter, Subject::Engine, "long messages announced to their receiver", |c| c.announced),
+    ("rendezvous_received", Class::Counter, Subject::Engine, "long messages that a receive took", |c| c.rendezvous),
+    ("rendezvous_pulled", Class::Counter, Subject::Engine, "of rendezvous_received, those that the receiver alone copied", |c| c.pulled),
+    ("rendezvous_shared", Class::Counter, Subject::Engine, "of rendezvous_received, those that the sender was invited to copy as well", |c| c.shared),
+    ("rendezvous_streamed", Class::Counter, Subject::Engine, "of rendezvous_received, those that came as packets", |c| c.streamed),
+    ("transfer_fallbacks", Class::Counter, Subject::Engine, "copies between processes that failed and were done another way", |c| c.fallbacks),
+    ("throttles", Class::Counter, Subject::Engine, "how often a peer was asked to send by rendezvous only", |c| c.throttles),
+];
+
+type OfChannel = (&'static str, Class, &'static str, fn(&ChannelCounters) -> u64);
+
+#[rustfmt::skip]
+const CHANNEL: &[OfChannel] = &[
+    ("packets_sent", Class::Counter, "packets sent", |c| c.packets_sent),
+    ("bytes_sent", Class::Aggregate, "bytes of payload sent in packets", |c| c.bytes_sent),
+    ("packets_received", Class::Counter, "packets received", |c| c.packets_received),
+    ("bytes_received", Class::Aggregate, "bytes of payload received in packets", |c| c.bytes_received),
+    ("read_bytes", Class::Aggregate, "bytes read from other processes' memory", |c| c.get_bytes),
+    ("written_bytes", Class::Aggregate, "bytes written to other processes' memory", |c| c.put_bytes),
+    ("full", Class::Counter, "how often there was no room for a packet", |c| c.full),
+];
+
+/// A handle of a variable: what it makes of the engine's counting.
+#[derive(Debug)]
+pub struct Handle {
+    /// The variable.
+    pub variable: &'static Variable,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    running: bool,
+    /// What the process had counted when the handle last began to run.
+    base: u64,
+    /// What was counted while it ran before; of a high-water mark the mark.
+    kept: u64,
+}
+
+/// The handles of high-water marks: the engine's own marks are taken, and begun anew, for all of them at once.
+static MARKS: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
+
+impl Handle {
+    /// A new handle; one of a continuous variable runs, another is stopped.
+    pub fn new(variable: &'static Variable, process: Option<&Process>) -> Arc<Handle> {
+        let running = variable.is_continuous();
+        let handle = Arc::new(Handle { variable, state: Mutex::new(State { running, base: 0, kept: 0 }) });
+        if variable.class == Class::HighWaterMark {
+            take_marks(process);
+            lock(&handle.state).kept = variable.now(process);
+            lock(&MARKS).push(Arc::downgrade(&handle));
+        }
+        handle
+    }
+
+    /// The value now.
+    pub fn read(&self, process: Option<&Process>) -> u64 {
+        if self.variable.class == Class::HighWaterMark {
+            take_marks(process);
+        }
+        self.value(&lock(&self.state), process)
+    }
+
+    fn value(&self, state: &State, process: Option<&Process>) -> u64 {
+        match self.variable.class {
+            Class::Level => self.variable.now(process),
+            Class::HighWaterMark => state.kept,
+            _ if state.running => state.kept + self.variable.now(process).saturating_sub(state.base),
+            _ => state.kept,
+        }
+    }
+
+    /// Begins to count; no effect if it runs. `MPI_T_ERR_PVAR_NO_STARTSTOP` if it is continuous.
+    pub fn start(&self, process: Option<&Process>) -> Result<()> {
+        self.check_startable()?;
+        let mut state = lock(&self.state);
+        if !state.running {
+            (state.running, state.base) = (true, self.variable.now(process));
+        }
+        Ok(())
+    }
+
+    /// Keeps the value as it is; no effect if it is stopped. `MPI_T_ERR_PVAR_NO_STARTSTOP` if it is continuous.
+    pub fn stop(&self, process: Option<&Process>) -> Result<()> {
+        self.check_startable()?;
+        let mut state = lock(&self.state);
+        state.kept = self.value(&state, process);
+        state.running = false;
+        Ok(())
+    }
+
+    fn check_startable(&self) -> Result<()> {
+        let what = "the variable runs all the time";
+        if self.variable.is_continuous() {
+            Err(refusal(mpi::MPI_T_ERR_PVAR_NO_STARTSTOP, what))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Gives it another value. `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
+    pub fn write(&self, value: u64, process: Option<&Process>) -> Result<()> {
+        self.check_writable()?;
+        take_marks(process);
+        let mut state = lock(&self.state);
+        (state.kept, state.base) = (value, self.variable.now(process));
+        Ok(())
+    }
+
+    /// Sets it to what it had at the beginning: 0, or of a high-water mark what there is now.
+    /// `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
+    pub fn reset(&self, process: Option<&Process>) -> Result<()> {
+        self.read_and_reset(process).map(drop)
+    }
+
+    /// The value, and the reset as one step. `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
+    pub fn read_and_reset(&self, process: Option<&Process>) -> Result<u64> {
+        self.check_writable()?;
+        take_marks(process);
+        let mut state = lock(&self.state);
+        let now = self.variable.now(process);
+        let (value, start) = match self.variable.class {
+            Class::HighWaterMark => (state.kept, now),
+            _ if state.running => (state.kept + now.saturating_sub(state.base), 0),
+            _ => (state.kept, 0),
+        };
+        (state.kept, state.base) = (start, now);
+        Ok(value)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        if self.variable.is_readonly() { Err(no_write()) } else { Ok(()) }
+    }
+}
+
+fn no_write() -> Error {
+    refusal(mpi::MPI_T_ERR_PVAR_NO_WRITE, "the variable can only be read")
+}
+
+/// Gives every handle of a high-water mark what the engine has seen since the last time.
+fn take_marks(process: Option<&Process>) {
+    let mut marks = lock(&MARKS);
+    marks.retain(|mark| mark.strong_count() > 0);
+    if marks.is_empty() {
+        return;
+    }
+    let Some(process) = process else { return };
+    let (unexpected_high, unexpected_bytes_high) = process.look(|engine| engine.take_peaks());
+    let peaks = Counters { unexpected_high, unexpected_bytes_high, ..Counters::default() };
+    for handle in marks.iter().filter_map(Weak::upgrade) {
+        if let Read::Engine(of) = handle.variable.read {
+            let mut state = lock(&handle.state);
+            state.kept = state.kept.max(of(&peaks));
+        }
+    }
+}

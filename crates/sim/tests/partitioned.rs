@@ -1,0 +1,260 @@
+//! Partitioned communication on simulated clusters: any division on either side, partitions made ready in any
+//! order, several rounds, several pairs with the same tag. What has arrived must be there, nothing may arrive
+//! before it is ready, and everything that is ready must arrive without the rest.
+//!
+//! `VERBENA_SIM_SEED=<number>` replays one seed.
+
+use std::sync::Arc;
+use verbena_mpi::partitioned::{Announcement, Partitions, Receiving, Sending};
+use verbena_mpi::{Comm, Group};
+use verbena_sim::{Canary, Cluster, Faults, Memory, Random, Shape, seed_to_replay};
+
+/// Seeds that a test run tries.
+const SEEDS: u64 = 500;
+/// Steps without any change after which a run counts as stuck.
+const STEPS_MAX: u64 = 200_000;
+/// Context of the communicator; those of the sends come behind it.
+const CONTEXT: u64 = 8;
+/// Partitions per side, and bytes, that a pair may have: every number divides the bytes.
+const COUNTS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 24];
+const BYTES: [usize; 6] = [0, 24, 240, 2400, 24_000, 120_000];
+
+/// A matched send and receive.
+struct Pair {
+    from: u32,
+    to: u32,
+    counts: [usize; 2],
+    memory: [Memory; 2],
+    sending: Sending,
+    announcement: Announcement,
+    has_left: bool,
+    receiving: Receiving,
+    /// Rounds that each side has ended.
+    rounds: [u32; 2],
+    /// Whether each side is in a round.
+    active: [bool; 2],
+    /// The sender's partitions that are not ready, in the order in which they will be.
+    missing: Vec<i32>,
+    data: Vec<Vec<u8>>,
+}
+
+fn comm(me: u32, ranks: u32) -> Comm {
+    Comm::new(CONTEXT, Arc::new(Group::new((0..ranks).collect(), me)), None)
+}
+
+fn shape(random: &mut Random) -> Shape {
+    if random.percent(30) { Shape::Strided } else { Shape::Contiguous }
+}
+
+fn pair(random: &mut Random, cluster: &mut Cluster, number: u64, rounds: u32) -> Pair {
+    let ranks = cluster.ranks();
+    let [from, to] = [0, 1].map(|_| random.below(ranks.into()) as u32);
+    let counts = [0, 1].map(|_| random.pick(&COUNTS));
+    let bytes = random.pick(&BYTES);
+    let memory = [0, 1].map(|_| cluster.memory(bytes, shape(random)));
+    let sides = [0, 1].map(|i| Partitions { buffer: memory[i].buffer(), count: counts[i] });
+    let [send, receive] = sides;
+    // The same tag for all: what was initialised first on both sides belongs together.
+    let (context, tag) = (CONTEXT + 4 * (number + 1), 5);
+    let engine = &mut cluster.engine(from);
+    let (sending, announcement) = Sending::new(&comm(from, ranks), send, (to as i32, tag), context, engine);
+    let receiving = Receiving::new(&comm(to, ranks), receive, (from as i32, tag), &mut cluster.engine(to));
+    let data = (0..rounds).map(|_| (0..bytes).map(|_| random.word() as u8).collect()).collect();
+    Pair {
+        from,
+        to,
+        counts,
+        memory,
+        sending,
+        announcement,
+        has_left: false,
+        receiving,
+        rounds: [0; 2],
+        active: [false; 2],
+        missing: Vec::new(),
+        data,
+    }
+}
+
+impl Pair {
+    fn is_over(&self) -> bool {
+        self.rounds.iter().all(|&rounds| rounds as usize == self.data.len()) && self.has_left
+    }
+
+    /// Lets the rank do something about this pair. Whether it did.
+    fn act(&mut self, random: &mut Random, cluster: &mut Cluster, rank: u32) -> Result<bool, String> {
+        let mut moved = false;
+        if rank == self.from {
+            self.has_left = self.has_left || self.announcement.has_left(&mut cluster.visit(rank));
+            moved |= self.send(random, cluster);
+        }
+        if rank == self.to {
+            self.receiving.meet(&mut cluster.visit(rank));
+            moved |= self.receive(random, cluster)?;
+        }
+        Ok(moved)
+    }
+
+    fn send(&mut self, random: &mut Random, cluster: &mut Cluster) -> bool {
+        let round = self.rounds[0] as usize;
+        if !self.active[0] {
+            let begins = round < self.data.len() && random.percent(40);
+            if begins {
+                self.memory[0].fill(&self.data[round]);
+                self.sending.start();
+                self.active[0] = true;
+                self.missing = shuffled(random, self.counts[0]);
+            }
+            return begins;
+        }
+        if !self.missing.is_empty() {
+            let many = random.between(0, self.missing.len() as u64) as usize;
+            let rest = self.missing.split_off(many);
+            let ready = std::mem::replace(&mut self.missing, rest);
+            self.sending.ready(&mut cluster.engine(self.from), &ready).expect("each of them once");
+            return many > 0;
+        }
+        let ended = self.sending.poll(&mut cluster.visit(self.from)).is_some();
+        if ended {
+            self.memory[0].scribble(0);
+            self.active[0] = false;
+            self.rounds[0] += 1;
+        }
+        ended
+    }
+
+    fn receive(&mut self, random: &mut Random, cluster: &mut Cluster) -> Result<bool, String> {
+        if !self.active[1] {
+            let begins = (self.rounds[1] as usize) < self.data.len() && random.percent(40);
+            if begins {
+                self.receiving.start(&mut cluster.engine(self.to));
+                self.active[1] = true;
+            }
+            return Ok(begins);
+        }
+        let partition = random.below(self.counts[1] as u64) as usize;
+        let arrived = self.receiving.has_arrived(&mut cluster.visit(self.to), partition as i32);
+        if arrived.map_err(|error| error.to_string())? {
+            self.check(partition)?;
+        }
+        let Some(outcome) = self.receiving.poll(&mut cluster.visit(self.to)) else { return Ok(false) };
+        if let Some(error) = outcome.error {
+            return Err(error.to_string());
+        }
+        (0..self.counts[1]).try_for_each(|partition| self.check(partition))?;
+        self.memory[1].scribble(0xbb);
+        self.active[1] = false;
+        self.rounds[1] += 1;
+        Ok(true)
+    }
+
+    /// What must hold of a partition that has arrived.
+    fn check(&self, partition: usize) -> Result<(), String> {
+        let round = self.rounds[1] as usize;
+        let expected = &self.data[round];
+        let len = expected.len() / self.counts[1];
+        let range = partition * len..(partition + 1) * len;
+        if self.memory[1].packed()[range.clone()] != expected[range.clone()] {
+            return Err(format!("round {round}: partition {partition} has arrived, but its bytes are wrong"));
+        }
+        let sent = expected.len() / self.counts[0];
+        let holds = |&&i: &&i32| i as usize * sent < range.end && (i as usize + 1) * sent > range.start;
+        match self.missing.iter().find(holds) {
+            Some(early) if self.rounds == [self.rounds[1]; 2] && self.active[0] => {
+                Err(format!("round {round}: partition {partition} has arrived before {early} was ready"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn shuffled(random: &mut Random, count: usize) -> Vec<i32> {
+    let mut order: Vec<i32> = (0..count as i32).collect();
+    for i in (1..count).rev() {
+        order.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    order
+}
+
+fn run(seed: u64, faults: impl FnOnce(&mut Random) -> Faults) -> Result<(), String> {
+    let mut random = Random::new(seed);
+    let (ranks, rounds) = (random.between(1, 4) as u32, random.between(1, 4) as u32);
+    let faults = faults(&mut random);
+    let mut cluster = Cluster::new(random.word(), ranks, faults);
+    let many = random.between(1, 4);
+    let mut pairs: Vec<Pair> =
+        (0..many).map(|number| pair(&mut random, &mut cluster, number, rounds)).collect();
+    let mut moved_at = 0;
+    while !pairs.iter().all(Pair::is_over) {
+        let rank = cluster.step();
+        for pair in &mut pairs {
+            if pair.act(&mut random, &mut cluster, rank)? {
+                moved_at = cluster.steps();
+            }
+        }
+        if cluster.steps() > moved_at + STEPS_MAX {
+            return Err(format!("stuck:\n{}", cluster.describe()));
+        }
+    }
+    if !cluster.settle(STEPS_MAX) || !cluster.is_quiet() {
+        return Err(format!("no rest after the end:\n{}", cluster.describe()));
+    }
+    cluster.violations().first().map_or(Ok(()), |violation| Err(violation.clone()))
+}
+
+#[test]
+fn partitions_arrive_whole_and_none_before_it_is_ready() {
+    let seeds = seed_to_replay().map_or(0..SEEDS, |seed| seed..seed + 1);
+    for seed in seeds {
+        run(seed, Faults::random).unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
+    }
+}
+
+/// Partitions travel by themselves: with only some of them ready, exactly what they cover arrives.
+#[test]
+fn what_is_ready_arrives_without_the_rest() {
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let faults = Faults::random(&mut random);
+        let mut cluster = Cluster::new(random.word(), 2, faults);
+        let mut pair = pair(&mut random, &mut cluster, 0, 1);
+        let (from, to) = (pair.from, pair.to);
+        pair.memory[0].fill(&pair.data[0]);
+        pair.sending.start();
+        pair.receiving.start(&mut cluster.engine(to));
+        pair.active = [true; 2];
+        pair.missing = shuffled(&mut random, pair.counts[0]);
+        let ready = pair.missing.split_off(random.below(pair.counts[0] as u64 + 1) as usize);
+        pair.sending.ready(&mut cluster.engine(from), &ready).unwrap();
+        for _ in 0..2 {
+            assert!(cluster.settle(STEPS_MAX), "seed {seed}: no rest");
+            pair.receiving.meet(&mut cluster.engine(to));
+        }
+        assert!(cluster.settle(STEPS_MAX), "seed {seed}: no rest");
+        let [s, r] = pair.counts;
+        for partition in 0..r {
+            let covered = !pair
+                .missing
+                .iter()
+                .any(|&i| (i as usize) * r < (partition + 1) * s && (i as usize + 1) * r > partition * s);
+            let arrived = pair.receiving.has_arrived(&mut cluster.visit(to), partition as i32).unwrap();
+            assert_eq!(
+                arrived, covered,
+                "seed {seed}: partition {partition} of {r}, of {s} missing {:?}",
+                pair.missing
+            );
+            if arrived {
+                pair.check(partition).unwrap();
+            }
+        }
+        assert!(pair.missing.is_empty() || pair.receiving.poll(&mut cluster.visit(to)).is_none());
+    }
+}
+
+/// A fabric that garbles bytes must be found out, so the checks see something.
+#[test]
+fn a_garbling_fabric_is_noticed() {
+    let garbles = |_: &mut Random| Faults { canary: Canary::Garbles(10), ..Faults::none() };
+    let noticed = (0..40).filter(|&seed| run(seed, garbles).is_err()).count();
+    assert!(noticed >= 20, "{noticed}");
+}

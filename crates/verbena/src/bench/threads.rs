@@ -1,0 +1,35 @@
+//! The message rate of several threads (`MPI_THREAD_MULTIPLE`): the loop of the rate, by each thread of rank 0 with its
+//! partner on rank 1, told apart by their tags. All messages over the time from the first thread's start to the last one's
+//! end, on rank 0.
+
+use super::metric::Point;
+use super::pair::{WINDOW, stream};
+use super::timing::{Clock, Effort, measure};
+use crate::buffer::Buffer;
+use crate::mpi::{Window, World};
+use anyhow::{Context, Result};
+
+/// Measures one point: samples in millions of messages a second, iterations.
+///
+/// # Errors
+/// MPI fails, or the point is none of threads.
+pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64)> {
+    let threads = point.metric.threads().context("a metric of threads")?;
+    let samples = measure(world, effort, Clock::Root, |world, iterations| {
+        std::thread::scope(|scope| {
+            let talk = |tag| scope.spawn(move || talk(world, tag, point.bytes, iterations));
+            let talking: Vec<_> = (0..threads).map(|thread| talk(FIRST_TAG + thread as i32)).collect();
+            talking.into_iter().try_for_each(|thread| thread.join().expect("a thread that does not panic"))
+        })
+    })?;
+    let messages = (threads * WINDOW) as f64;
+    Ok((samples.seconds.iter().map(|seconds| messages / seconds / 1e6).collect(), samples.iterations))
+}
+
+const FIRST_TAG: i32 = 100;
+
+fn talk(world: &World, tag: i32, bytes: usize, iterations: u64) -> Result<()> {
+    let (from, to) = (Buffer::new(bytes), Buffer::new(bytes));
+    let mut window = Window::new(world, tag);
+    (0..iterations).try_for_each(|_| stream(world.rank(), &mut window, &from, &to, bytes))
+}

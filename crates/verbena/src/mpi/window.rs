@@ -1,0 +1,84 @@
+//! Windows of messages in flight, started and completed within one method, so that no request outlives its buffer's borrow.
+
+use super::{Handle, Handles, World, check};
+use crate::buffer::Buffer;
+use anyhow::Result;
+use std::ffi::c_int;
+
+/// Where one thread starts its windows of messages: the world, a tag of its own, and room for requests.
+pub struct Window<'w> {
+    world: &'w World,
+    tag: c_int,
+    requests: Vec<Handle>,
+}
+
+/// `bytes` may not exceed the buffer's length; `peer` is a rank. Both sides use the same tag.
+impl<'w> Window<'w> {
+    /// Windows whose messages carry this tag.
+    pub fn new(world: &'w World, tag: i32) -> Window<'w> {
+        Window { world, tag, requests: Vec::new() }
+    }
+
+    /// `messages` times `MPI_Isend` of the same bytes, then `MPI_Waitall`.
+    pub fn send(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
+        self.start_sends(buffer, bytes, messages, peer)?;
+        self.wait_all()
+    }
+
+    /// `messages` times `MPI_Irecv` into the same bytes, then `MPI_Waitall`. What the bytes are afterwards
+    /// is nobody's business: all messages of a window carry the same.
+    pub fn receive(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
+        self.start_recvs(buffer, bytes, messages, peer)?;
+        self.wait_all()
+    }
+
+    /// A window in both directions at once: receives, then sends, then one `MPI_Waitall`.
+    pub fn exchange(
+        &mut self,
+        from: &Buffer,
+        to: &Buffer,
+        bytes: usize,
+        messages: usize,
+        peer: i32,
+    ) -> Result<()> {
+        self.start_recvs(to, bytes, messages, peer)?;
+        self.start_sends(from, bytes, messages, peer)?;
+        self.wait_all()
+    }
+
+    fn start_sends(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
+        let count = buffer.count(bytes, 1);
+        let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
+        for _ in 0..messages {
+            let mut request = 0;
+            // SAFETY: every caller waits for the request before it returns, and borrows the buffer until then.
+            let code =
+                unsafe { (calls.isend)(buffer.address(), count, byte, peer, self.tag, world, &mut request) };
+            check(code, "MPI_Isend")?;
+            self.requests.push(request);
+        }
+        Ok(())
+    }
+
+    fn start_recvs(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
+        let count = buffer.count(bytes, 1);
+        let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
+        for _ in 0..messages {
+            let mut request = 0;
+            // SAFETY: as for the sends; Rust never looks at the bytes while a receive is pending.
+            let code =
+                unsafe { (calls.irecv)(buffer.address(), count, byte, peer, self.tag, world, &mut request) };
+            check(code, "MPI_Irecv")?;
+            self.requests.push(request);
+        }
+        Ok(())
+    }
+
+    fn wait_all(&mut self) -> Result<()> {
+        let (count, first) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
+        // SAFETY: the array holds exactly the requests just started; null statuses are ignored.
+        let code = unsafe { (self.world.calls.waitall)(count, first, std::ptr::null_mut()) };
+        self.requests.clear();
+        check(code, "MPI_Waitall")
+    }
+}

@@ -1,0 +1,106 @@
+//! The counts that were agreed on, and how new ones compare.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Formatter};
+use std::path::Path;
+
+const HEAD: &str = "# Instructions a call, as `cargo xtask instructions --update` counted them on the release build: see\n\
+                    # xtask/src/instructions.rs. CI fails if one grows by more than the tolerance.\n";
+
+/// How far a count may grow where the file does not say otherwise.
+const TOLERANCE_PERCENT: f64 = 3.0;
+
+/// Counts by section.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// How far a count may grow, in percent.
+    pub tolerance_percent: f64,
+    /// Instructions a call (or a pair of calls), by the name of the section in `calls.c`.
+    pub instructions: BTreeMap<String, f64>,
+}
+
+/// How a count compares with the one agreed on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// Nothing was agreed on.
+    New,
+    /// Within the tolerance.
+    Kept,
+    /// Lower than the one given by more than the tolerance.
+    Fell(f64),
+    /// Higher by more than the tolerance.
+    Grew(f64),
+}
+
+impl Verdict {
+    /// Whether the guard fails on it: a section that is not in the file is not guarded, which is a failure too.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Verdict::Grew(_) | Verdict::New)
+    }
+}
+
+impl Display for Verdict {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Verdict::New => write!(f, "not in the file"),
+            Verdict::Kept => Ok(()),
+            Verdict::Fell(from) => write!(f, "fell from {from:.1}"),
+            Verdict::Grew(from) => write!(f, "GREW from {from:.1}"),
+        }
+    }
+}
+
+impl Counts {
+    /// New counts with the usual tolerance.
+    pub fn new(instructions: BTreeMap<String, f64>) -> Counts {
+        Counts { tolerance_percent: TOLERANCE_PERCENT, instructions }
+    }
+
+    /// How `now` compares with what was agreed on for `name`.
+    pub fn judge(&self, name: &str, now: f64) -> Verdict {
+        let Some(&then) = self.instructions.get(name) else { return Verdict::New };
+        let margin = then * self.tolerance_percent / 100.0;
+        if now > then + margin {
+            Verdict::Grew(then)
+        } else if now < then - margin {
+            Verdict::Fell(then)
+        } else {
+            Verdict::Kept
+        }
+    }
+}
+
+/// Reads the file.
+///
+/// # Errors
+/// It is missing or malformed.
+pub fn read(file: &Path) -> Result<Counts> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    toml::from_str(&text).with_context(|| format!("in {}", file.display()))
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(file: &Path, counts: &Counts) -> Result<()> {
+    let text = format!("{HEAD}{}", toml::to_string(counts)?);
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_beyond_the_tolerance_is_found() {
+        let agreed = Counts::new([("send".to_owned(), 100.0)].into());
+        assert_eq!(agreed.judge("send", 102.9), Verdict::Kept);
+        assert_eq!(agreed.judge("send", 103.1), Verdict::Grew(100.0));
+        assert_eq!(agreed.judge("send", 96.0), Verdict::Fell(100.0));
+        assert!(agreed.judge("receive", 1.0).is_failure() && !agreed.judge("send", 1.0).is_failure());
+    }
+}

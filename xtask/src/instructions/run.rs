@@ -1,0 +1,90 @@
+//! Compiling and running the program under callgrind, and reading what callgrind wrote.
+
+use super::counts::Counts;
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// Rounds of a section that are counted: `ROUNDS` in `calls.c`.
+const ROUNDS: f64 = 40.0;
+/// Calls of a section that makes several: `WINDOW` in `calls.c`.
+const WINDOW: f64 = 16.0;
+/// The sections that make `WINDOW` calls a round.
+const WINDOWED: &[&str] = &["isend", "wait_sent", "isend_waitall", "irecv", "wait_received", "irecv_waitall"];
+/// The section that shows what switching the counting on and off adds to each round.
+const NOTHING: &str = "nothing";
+
+/// Rank 0 under callgrind, rank 1 as it is. Callgrind knows the processor only up to AVX2.
+const RANK: &str = r#"if [ "$PMI_RANK" = 0 ]; then
+exec valgrind --tool=callgrind --collect-atstart=no --callgrind-out-file="$1/out" --log-file="$1/log" "$1/calls" "$1/words"
+else exec "$1/calls" "$1/words"; fi"#;
+
+/// Counts every section.
+///
+/// # Errors
+/// valgrind or the stage is missing, or the program fails.
+pub fn count(top: &Path, stage: &Path) -> Result<Counts> {
+    let work = top.join("target/instructions");
+    let _ = std::fs::remove_dir_all(&work);
+    std::fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
+    std::fs::write(work.join("words"), [0; 4096])?;
+    let source = top.join("tests/instructions/calls.c");
+    succeed(Command::new(stage.join("bin/mpicc")).arg("-O2").arg("-o").arg(work.join("calls")).arg(source))?;
+    let mut run = Command::new(stage.join("bin/mpiexec"));
+    run.args(["-n", "2", "sh", "-c", RANK, "rank"]).arg(&work);
+    succeed(&mut run)
+        .context("is valgrind installed? `make deps` does it (packaging/debian-packages.txt)")?;
+    let mut totals = BTreeMap::new();
+    for entry in std::fs::read_dir(&work)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("out.") {
+            totals.extend(total(&std::fs::read_to_string(entry.path())?));
+        }
+    }
+    per_call(totals).map(Counts::new)
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    ensure!(status.success(), "{command:?} failed: {status}");
+    Ok(())
+}
+
+/// Name and total of the section that a file of callgrind is about; `None` for the one at the program's end.
+fn total(text: &str) -> Option<(String, f64)> {
+    let name = text.lines().find_map(|line| line.strip_prefix("desc: Trigger: Client Request: "))?;
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: "))?;
+    Some((name.trim().to_owned(), total.trim().parse().ok()?))
+}
+
+fn per_call(mut totals: BTreeMap<String, f64>) -> Result<BTreeMap<String, f64>> {
+    let Some(nothing) = totals.remove(NOTHING) else { bail!("callgrind wrote no counts") };
+    let calls = |name: &str| if WINDOWED.contains(&name) { ROUNDS * WINDOW } else { ROUNDS };
+    let rounded = |count: f64| (count * 10.0).round() / 10.0;
+    Ok(totals
+        .into_iter()
+        .map(|(name, total)| {
+            let count = rounded((total - nothing) / calls(&name));
+            (name, count)
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_callgrind_is_read() {
+        let text = "version: 1\ndesc: Trigger: Client Request: isend\nevents: Ir\ntotals: 64000\n";
+        let totals = BTreeMap::from([total(text).expect("a section"), (NOTHING.to_owned(), 640.0)]);
+        assert_eq!(per_call(totals).expect("counts")["isend"], 99.0);
+        assert_eq!(total("desc: Trigger: Program termination\ntotals: 5\n"), None);
+    }
+
+    #[test]
+    fn no_counts_are_an_error() {
+        assert!(per_call(BTreeMap::new()).is_err());
+    }
+}

@@ -30,11 +30,11 @@ const LOGS_BYTES: usize = 1 << 20;
 const LOG_BYTES_MIN: usize = 16 << 10;
 const LOG_BYTES_MAX: usize = 64 << 10;
 /// As for the logs.
-const SLOTS_BYTES: usize = 2 << 20;
+const SLOTS_BYTES: usize = 4 << 20;
 const SLOT_BYTES_MIN: usize = 8 << 10;
 const SLOT_BYTES_MAX: usize = 64 << 10;
-/// Slots of each member: two that others read, and two to be filled meanwhile.
-const SLOTS: usize = 4;
+/// Slots of each member: some that others read, and some to be filled meanwhile.
+const SLOTS: usize = 8;
 
 impl Measures {
     /// For a board of so many members.

@@ -4,7 +4,8 @@ use super::bell::Bell;
 use super::cores::Load;
 use super::{Step, Waiter};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// How many idle rounds pass before the next, deeper way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +79,34 @@ pub(crate) struct Sleeper<B> {
     patience: Patience,
     /// Threads of this process between arming and waking: the last one takes the bell's word down.
     armed: Mutex<u32>,
+    /// Waits in a row in which somebody else used this core as soon as it was yielded.
+    crowded: AtomicU32,
 }
+
+/// A yield that takes longer has let somebody else run.
+const YIELD_ALONE: Duration = Duration::from_nanos(800);
+/// So many crowded waits in a row are no accident.
+const CROWDED_MAX: u32 = 16;
 
 impl<B: AsRef<Bell>> Sleeper<B> {
     /// The waiter of the process that owns `bell`.
     pub(crate) fn new(bell: B, patience: Patience) -> Sleeper<B> {
-        Sleeper { bell, patience, armed: Mutex::new(0) }
+        Sleeper { bell, patience, armed: Mutex::new(0), crowded: AtomicU32::new(0) }
+    }
+
+    /// Yields for the first time in a wait. True if it is better to sleep: where there is a core for each rank, but two
+    /// ranks wait for each other on the same one, they would go on like that for long. The scheduler moves a process
+    /// that wakes up to an idle core, not one that yields.
+    fn yield_first(&self) -> bool {
+        let start = Instant::now();
+        std::thread::yield_now();
+        if start.elapsed() < YIELD_ALONE {
+            self.crowded.store(0, Relaxed);
+            return false;
+        }
+        let crowded = (self.crowded.load(Relaxed) + 1) % CROWDED_MAX;
+        self.crowded.store(crowded, Relaxed);
+        crowded == 0
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -93,7 +116,11 @@ impl<B: AsRef<Bell>> Sleeper<B> {
 
 impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
-        if let Some(step) = pass_time(self.patience, round) {
+        if self.patience.spins > 0 && round == self.patience.spins {
+            if !self.yield_first() {
+                return Step::Again;
+            }
+        } else if let Some(step) = pass_time(self.patience, round) {
             return step;
         }
         *self.armed() += 1;

@@ -1,6 +1,5 @@
 /* How communicators are made (MPI-5.0, 7.4 and 7.6), with what is easily forgotten: errors of one rank only, order,
  * what is inherited and what not, traffic on a communicator that was freed. */
-#define _GNU_SOURCE
 #include "check.h"
 #include <sched.h>
 

@@ -56,7 +56,7 @@ settings! {
     /// rounds of pure spinning before a wait begins to yield
     WAIT_SPINS: Automatic("100 with a core for each rank of the node, else 0", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// rounds of yielding before a wait sleeps
-    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else 200", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
+    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else at most 200 by the ranks for a core", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// of the rounds of yielding, every how many-th gives up the core; the others only pause it
     WAIT_YIELD_EVERY: Automatic("32 with a core for each rank of the node, else 1", 1..=1_000_000_000), Wait, Rounds, Process, Start, "";
 
@@ -65,7 +65,9 @@ settings! {
     /// largest record of a short collective over a board, for up to 16 ranks
     COLL_SHORT_FEW_BYTES_MAX: Number(8 << 10, 0..=8 << 10), Collective, Bytes, Job, Anytime, "";
     /// largest record of a short collective over a board, for more than 16 ranks
-    COLL_SHORT_MANY_BYTES_MAX: Number(2 << 10, 0..=4 << 10), Collective, Bytes, Job, Anytime, "";
+    COLL_SHORT_MANY_BYTES_MAX: Number(2 << 10, 0..=4000), Collective, Bytes, Job, Anytime, "";
+    /// smallest vector that two ranks exchange over a board and not by messages
+    COLL_BOARD_EXCHANGE_BYTES_MIN: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// pieces in which two ranks exchange long vectors over a board
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board

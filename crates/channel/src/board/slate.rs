@@ -2,7 +2,7 @@
 //!
 //! | part | size | content |
 //! | --- | --- | --- |
-//! | desks | a few lines for each member | collectives closed; posts; quarters entered |
+//! | desks | a few lines for each member | last collective closed; posts; quarters entered; latest record |
 //! | logs | one for each member | see `log` |
 //! | slots | `slots` for each member | pieces of long collectives |
 
@@ -30,11 +30,11 @@ const LOGS_BYTES: usize = 1 << 20;
 const LOG_BYTES_MIN: usize = 16 << 10;
 const LOG_BYTES_MAX: usize = 64 << 10;
 /// As for the logs.
-const SLOTS_BYTES: usize = 2 << 20;
+const SLOTS_BYTES: usize = 4 << 20;
 const SLOT_BYTES_MIN: usize = 8 << 10;
 const SLOT_BYTES_MAX: usize = 64 << 10;
-/// Slots of each member: two that others read, and two to be filled meanwhile.
-const SLOTS: usize = 4;
+/// Slots of each member: some that others read, and some to be filled meanwhile.
+const SLOTS: usize = 8;
 
 impl Measures {
     /// For a board of so many members.
@@ -69,6 +69,7 @@ struct Desk {
     closed: Line,
     posts: Line,
     entered: AtomicU64,
+    latest: AtomicU64,
 }
 
 /// A word with a cache line to itself.
@@ -151,6 +152,15 @@ impl Words for Memory {
         self.desk(self.me).entered.store(quarters, Release);
     }
 
+    fn latest(&self, rank: usize) -> u64 {
+        self.desk(rank).latest.load(Acquire)
+    }
+
+    #[inline]
+    fn tell_latest(&self, latest: u64) {
+        self.desk(self.me).latest.store(latest, Release);
+    }
+
     #[inline]
     fn payload(&self, rank: usize, offset: u64, bytes: usize) -> Region {
         assert!(offset as usize + HEAD_BYTES + bytes <= self.measures.log_bytes);
@@ -163,8 +173,8 @@ impl Words for Memory {
         self.desk(rank).closed.0.load(Acquire)
     }
 
-    fn tell_closed(&self, collectives: u64) {
-        self.desk(self.me).closed.0.store(collectives, Release);
+    fn tell_closed(&self, number: u64) {
+        self.desk(self.me).closed.0.store(number, Release);
     }
 }
 
@@ -194,6 +204,11 @@ impl<K: Keeper> Board for Slate<K> {
     }
 
     #[inline]
+    fn open(&mut self, number: u32) {
+        self.logs.open(number);
+    }
+
+    #[inline]
     fn claim(&mut self, shape: Shape) -> Option<Region> {
         self.logs.claim(&self.memory, shape)
     }
@@ -207,6 +222,10 @@ impl<K: Keeper> Board for Slate<K> {
     #[inline]
     fn look(&mut self, rank: usize, shape: Shape) -> Look {
         self.logs.look(&self.memory, rank, shape)
+    }
+
+    fn seek(&mut self, rank: usize, shape: Shape) {
+        self.logs.seek(&self.memory, rank, shape);
     }
 
     #[inline]

@@ -209,6 +209,7 @@ pub static FACE_OF: [i32; 748] = {
     table[0x2e2] = 0x4c00102bu32 as i32; // MPI_REAL16
     table[0x2e3] = 0x4c00102au32 as i32; // MPI_COMPLEX16
     table[0x2eb] = 0x4c00202cu32 as i32; // MPI_COMPLEX32
+    table[0x2ca] = 0x4c000246u32 as i32; // MPIX_C_FLOAT16
     table
 };
 

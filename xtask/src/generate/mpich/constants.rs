@@ -66,7 +66,8 @@ fn write_faces(text: &mut String, facts: &Facts) -> Result<()> {
         "/// Predefined handles by the value that they have on the standard face; 0 if there is none."
     )?;
     writeln!(text, "pub static FACE_OF: [i32; {len}] = {{\n    let mut table = [0; {len}];")?;
-    for pair in &facts.handles {
+    // The later ones take precedence.
+    for pair in facts.handles.iter().chain(facts.like.iter().map(|like| &like.0)) {
         writeln!(text, "    table[{:#x}] = {:#010x}u32 as i32; // {}", pair.native, pair.face, pair.name)?;
     }
     Ok(writeln!(text, "    table\n}};")?)

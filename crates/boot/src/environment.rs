@@ -19,6 +19,8 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// The environment as this process has it, with the settings of Verbena also from their file.
 pub fn variable(name: &str) -> Option<String> {
     if name == verbena_settings::PMI.about.name {
+        // Done already in the library; a client without it (boot-client) comes here first.
+        verbena_settings::load();
         let speech = &verbena_settings::PMI;
         return (speech.get() != 0).then(|| speech.value_text());
     }

@@ -9,6 +9,7 @@ pub use crate::table::Ref;
 use crate::table::{Place, Table};
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::lock::Alone;
 use verbena_engine::RequestId;
@@ -92,6 +93,8 @@ pub struct Registry<T, const NULL: usize, const N: usize> {
     name: &'static str,
     predefine: fn(usize) -> Option<Arc<T>>,
     predefined: [OnceLock<Arc<T>>; N],
+    /// The same objects as bare pointers, null until they are made: one load for a quick look.
+    ready: [AtomicPtr<T>; N],
     table: Table<T>,
 }
 
@@ -104,7 +107,8 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         predefine: fn(usize) -> Option<Arc<T>>,
     ) -> Registry<T, NULL, N> {
         let predefined = [const { OnceLock::new() }; N];
-        Registry { kind, class, name, predefine, predefined, table: Table::new() }
+        let ready = [const { AtomicPtr::new(std::ptr::null_mut()) }; N];
+        Registry { kind, class, name, predefine, predefined, ready, table: Table::new() }
     }
 
     /// The object behind `handle`; else this kind's error class.
@@ -123,8 +127,9 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
     /// While the object is used, no code of the program runs: nothing else could free it.
     #[inline(always)]
     pub unsafe fn peek(&self, alone: Alone, handle: usize) -> Option<&T> {
-        match self.predefined.get(handle.wrapping_sub(NULL)) {
-            Some(slot) => slot.get().map(Arc::as_ref),
+        match self.ready.get(handle.wrapping_sub(NULL)) {
+            // SAFETY: null, or the object of the slot, which is never emptied.
+            Some(slot) => unsafe { slot.load(Ordering::Acquire).as_ref() },
             // SAFETY: the caller's promise.
             None => unsafe { self.table.peek(alone, decode(self.kind, handle)?) },
         }
@@ -153,6 +158,14 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
     pub fn define(&self, handle: usize, object: Arc<T>) {
         let slot = &self.predefined[handle - NULL];
         assert!(slot.set(object).is_ok(), "the predefined {} {handle:#x} is defined twice", self.name);
+        self.set_ready(handle);
+    }
+
+    /// Notes that the predefined object of this handle is made.
+    fn set_ready(&self, handle: usize) {
+        if let Some(object) = self.predefined[handle - NULL].get() {
+            self.ready[handle - NULL].store(Arc::as_ptr(object).cast_mut(), Ordering::Release);
+        }
     }
 
     /// Whether the ABI predefines this handle (the null handle included).
@@ -193,7 +206,11 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         let slot = self.predefined.get(handle.wrapping_sub(NULL)).filter(|_| handle != NULL);
         let Some(slot) = slot else { return Err(self.wrong(handle)) };
         match (self.predefine)(handle) {
-            Some(object) => Ok(Ref::fixed(slot.get_or_init(|| object))),
+            Some(object) => {
+                slot.get_or_init(|| object);
+                self.set_ready(handle);
+                self.get(handle)
+            }
             None => Err(self.wrong(handle)),
         }
     }

@@ -34,8 +34,8 @@ pub enum Kind {
     Data = 6,
     /// Rendezvous: the receiver (or sender) has all; the other side's request is complete.
     Finish = 7,
-    /// Rendezvous: one side claims a part of a shared copy.
-    Claim = 8,
+    /// Rendezvous: the sender has copied a part, or could not.
+    Copied = 8,
     /// The receiver's unexpected memory is full (flags 1) or has room again (flags 0).
     Throttle = 9,
     /// Asks to cancel a send that was not matched yet.
@@ -57,7 +57,7 @@ impl Kind {
             5 => ClearToSend,
             6 => Data,
             7 => Finish,
-            8 => Claim,
+            8 => Copied,
             9 => Throttle,
             10 => Cancel,
             11 => CancelAnswer,
@@ -99,6 +99,19 @@ impl Header {
         let kind = self.kind as u64 | u64::from(self.flags) << 8 | u64::from(self.credits) << 16;
         let ends = u64::from(self.source as u32) | u64::from(self.tag as u32) << 32;
         [kind | u64::from(self.sequence) << 32, self.context, ends, self.length].map(u64::to_le)
+    }
+
+    /// The header with these words, which [`Header::words`] gave.
+    ///
+    /// # Panics
+    /// If it did not.
+    #[inline]
+    pub fn of_words(words: [u64; 4]) -> Header {
+        let mut bytes = [0; HEADER_BYTES];
+        for (part, word) in bytes.chunks_exact_mut(8).zip(words) {
+            part.copy_from_slice(&word.to_ne_bytes());
+        }
+        Header::parse(&bytes).expect("the words of a header")
     }
 
     /// The encoded form.
@@ -146,6 +159,7 @@ mod tests {
             length: 1 << 40,
         };
         assert_eq!(Header::parse(&header.emit()), Some(header));
+        assert_eq!(Header::of_words(header.words()), header);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Arrivals<'a> {
     /// The channel that is polled.
     pub channel: usize,
     /// Packets that came in this poll.
-    pub packets: u64,
+    pub packets: u32,
     /// Bytes of their payloads.
     pub bytes: u64,
 }
@@ -31,7 +31,7 @@ impl Arrivals<'_> {
     #[inline]
     pub fn count(&mut self) {
         let tally = &mut self.core.tally[self.channel];
-        tally.packets_received += self.packets;
+        tally.packets_received += u64::from(self.packets);
         tally.bytes_received += self.bytes;
     }
 
@@ -61,7 +61,8 @@ impl Sink for Arrivals<'_> {
                 state.expected = state.expected.wrapping_add(1);
                 self.core.dispatch(peer, header, payload);
             }
-            _ => self.unusual(peer, header, payload),
+            // With a copy, so that in the usual case the header need not be in memory.
+            _ => self.unusual(peer, &{ *header }, payload),
         }
     }
 
@@ -116,7 +117,7 @@ impl Core {
     fn dispatch(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         match header.kind {
             Kind::Eager => self.eager(peer, header, payload),
-            _ => self.dispatch_other(peer, header, payload),
+            _ => self.dispatch_other(peer, &{ *header }, payload),
         }
     }
 
@@ -139,7 +140,7 @@ impl Core {
             Kind::ClearToSend => self.clear_to_send(peer, header, payload)?,
             Kind::Data => self.data(peer, header, payload)?,
             Kind::Finish => self.finished(peer, header),
-            Kind::Claim => self.claim(peer, header, payload)?,
+            Kind::Copied => self.copied(peer, header, payload)?,
             Kind::Throttle => self.throttle(peer, header),
             Kind::Cancel => self.cancel_asked(peer, header),
             Kind::CancelAnswer => self.cancel_answered(peer, header),

@@ -15,7 +15,7 @@ use crate::unexpected::Arrived;
 use crate::wire::Control;
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
-use verbena_channel::{Fault, Key, Peer};
+use verbena_channel::{Division, Fault, Key, Peer};
 
 /// The state.
 pub(crate) struct Core {
@@ -53,6 +53,8 @@ pub(crate) struct Work {
     pub push: VecDeque<Id>,
     /// Exposures to end.
     pub conceal: Vec<(usize, Peer, Key)>,
+    /// Divisions to end, and whether all their parts are known to be taken.
+    pub divided: Vec<(usize, Peer, Division, bool)>,
     /// Packets that came out of order.
     pub gaps: Vec<Gap>,
 }
@@ -60,12 +62,8 @@ pub(crate) struct Work {
 impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.outboxes.is_empty()
-            && self.begin.is_empty()
-            && self.pull.is_empty()
-            && self.push.is_empty()
-            && self.conceal.is_empty()
-            && self.gaps.is_empty()
+        let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
+        waiting | self.conceal.len() | self.divided.len() | self.gaps.len() == 0
     }
 }
 

@@ -96,7 +96,7 @@ struct Node<T> {
     key: MatchKey,
     serial: u64,
     links: [Link; 5],
-    value: Option<T>,
+    value: T,
 }
 
 type Index = HashMap<MatchKey, Chain, BuildHasherDefault<Mix>>;
@@ -116,7 +116,7 @@ pub(crate) struct Queue<T, const PATTERNS: bool> {
     steps: u64,
 }
 
-impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
+impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
     pub fn new() -> Self {
         Queue {
             nodes: Vec::new(),
@@ -151,7 +151,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     /// The entry's value.
     #[inline]
     pub fn get(&self, node: u32) -> &T {
-        self.nodes[node as usize].value.as_ref().expect("an entry of the queue")
+        &self.nodes[node as usize].value
     }
 
     /// The entry's key.
@@ -164,7 +164,11 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     #[inline(always)]
     pub fn push(&mut self, key: MatchKey, value: T) -> u32 {
         let node = self.place(key, value);
-        self.order = self.append(self.order, ORDER, node);
+        match self.nodes.get_mut(self.order.last as usize) {
+            Some(last) => last.links[ORDER].next = node,
+            None => self.order.first = node,
+        }
+        self.order.last = node;
         self.len += 1;
         if self.indexed {
             self.index_entry(node);
@@ -200,7 +204,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         while node != NONE {
             self.steps += 1;
             let entry = &self.nodes[node as usize];
-            if entry.key == *key && entry.value.as_ref().is_some_and(&wanted) {
+            if entry.key == *key && wanted(&entry.value) {
                 return Some(node);
             }
             node = entry.links[link].next;
@@ -218,7 +222,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         }
         let entry = &mut self.nodes[node as usize];
         entry.links[ORDER].next = std::mem::replace(&mut self.free, node);
-        entry.value.take().expect("an entry of the queue")
+        std::mem::take(&mut entry.value)
     }
 
     /// Every value in order.
@@ -227,7 +231,7 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
         std::iter::from_fn(move || {
             let entry = self.nodes.get(node as usize)?;
             node = entry.links[ORDER].next;
-            entry.value.as_ref().map(|value| (entry.key, value))
+            Some((entry.key, &entry.value))
         })
     }
 
@@ -241,19 +245,21 @@ impl<T, const PATTERNS: bool> Queue<T, PATTERNS> {
     fn place(&mut self, key: MatchKey, value: T) -> u32 {
         self.serial += 1;
         let node = self.free;
-        if let Some(entry) = self.nodes.get_mut(node as usize) {
-            self.free = entry.links[ORDER].next;
-            // The links are written when the entry is chained.
-            (entry.key, entry.serial, entry.value) = (key, self.serial, Some(value));
-            return node;
-        }
-        self.grow(key, value)
+        let Some(entry) = self.nodes.get_mut(node as usize) else { return self.grow(key, value) };
+        self.free = entry.links[ORDER].next;
+        entry.key = key;
+        entry.serial = self.serial;
+        entry.value = value;
+        // The other links are written when the entry is indexed.
+        entry.links[ORDER] = Link { previous: self.order.last, next: NONE };
+        node
     }
 
     #[cold]
     fn grow(&mut self, key: MatchKey, value: T) -> u32 {
-        let links = [Link { previous: NONE, next: NONE }; 5];
-        self.nodes.push(Node { key, serial: self.serial, links, value: Some(value) });
+        let mut links = [Link { previous: NONE, next: NONE }; 5];
+        links[ORDER].previous = self.order.last;
+        self.nodes.push(Node { key, serial: self.serial, links, value });
         (self.nodes.len() - 1) as u32
     }
 

@@ -11,7 +11,6 @@ use verbena_channel::packet::Kind;
 
 impl Engine {
     /// Takes the message that is there, or waits for it in the posted queue.
-    #[inline]
     pub(crate) fn receive_or_post(&mut self, receive: Receive) -> Posted {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
         if let Some(node) = self.core.unexpected.find(&key) {
@@ -26,9 +25,8 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn post_receive(&mut self, receive: Receive) -> Id {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
-        let id = self.core.requests.next_id();
-        let node = self.core.posted.push(key, id);
-        self.core.requests.insert(posted_request(&key, receive.buffer, node))
+        let (requests, posted) = (&mut self.core.requests, &mut self.core.posted);
+        requests.insert_with(|id| posted_request(&key, receive.buffer, posted.push(key, id)))
     }
 
     /// Receives a message that has been matched.
@@ -73,7 +71,7 @@ impl Engine {
 }
 
 /// A receive that is not matched yet, at this place in the queue.
-#[inline]
+#[inline(always)]
 fn posted_request(key: &MatchKey, buffer: Buffer, node: u32) -> Request {
     Request {
         peer: 0,

@@ -42,20 +42,32 @@ impl Engine {
         if bytes as i64 > state.at_once {
             return false;
         }
+        let Some(lane) = &mut state.lane else {
+            return self.send_without_lane(peer, context, (source, tag), region);
+        };
         let length = bytes as u64;
         let header =
             Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
-        let Some(lane) = &mut state.lane else { return self.send_without_lane(peer, header, region) };
+        // Counted before, and apart from the packets: together the compiler makes worse code of them.
+        state.bytes_sent += length;
         let taken = lane.send_region(header, region);
         if taken {
             state.next += 1;
-            state.bytes_sent += length;
+        } else {
+            state.bytes_sent -= length;
         }
         taken
     }
 
     #[inline(never)]
-    fn send_without_lane(&mut self, peer: Peer, header: Header, region: Region) -> bool {
+    fn send_without_lane(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        (source, tag): (i32, i32),
+        region: Region,
+    ) -> bool {
+        let header = Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
         let Some(state) = self.core.peers.get(peer) else { return false };
         let payload = Payload::Bytes(region.bytes());
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
@@ -118,7 +130,7 @@ impl Engine {
         let request = self.core.requests.get(id).expect("a queued send");
         let peer = request.peer;
         let state = self.core.peers.get(peer).expect("a peer with a route");
-        match request.buffer.len() as i64 <= state.eager_now {
+        match state.is_eager(request.buffer.len(), request.buffer.region().is_none()) {
             true => self.transmit_eager(peer, id),
             false => self.announce(peer, id),
         }

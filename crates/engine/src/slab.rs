@@ -5,7 +5,7 @@
 const NONE: u32 = u32::MAX;
 
 /// A place in a [`Slab`] and the use of it that is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Id {
     pub index: u32,
     pub generation: u32,
@@ -51,15 +51,7 @@ impl<T> Slab<T> {
 
     #[inline]
     pub fn insert(&mut self, value: T) -> Id {
-        self.len += 1;
-        if self.free == NONE {
-            self.grow();
-        }
-        let index = self.free;
-        let place = &mut self.places[index as usize];
-        self.free = place.next_free;
-        place.value = Some(value);
-        Id { index, generation: place.generation }
+        self.insert_with(|_| value)
     }
 
     /// Adds a free place where there is none.
@@ -111,13 +103,19 @@ impl<T> Slab<T> {
         self.len -= 1;
     }
 
-    /// The id that the next value will have.
-    #[inline]
-    pub fn next_id(&mut self) -> Id {
+    /// As `insert`, for a value that is made when its id is known.
+    #[inline(always)]
+    pub fn insert_with(&mut self, make: impl FnOnce(Id) -> T) -> Id {
+        self.len += 1;
         if self.free == NONE {
             self.grow();
         }
-        Id { index: self.free, generation: self.places[self.free as usize].generation }
+        let index = self.free;
+        let place = &mut self.places[index as usize];
+        self.free = place.next_free;
+        let id = Id { index, generation: place.generation };
+        place.value = Some(make(id));
+        id
     }
 
     /// Every value with its id, in order of place.

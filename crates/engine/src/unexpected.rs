@@ -8,7 +8,7 @@ use verbena_channel::Peer;
 use verbena_channel::packet::Kind;
 
 /// A message without a receive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Arrived {
     pub peer: Peer,
     /// The message's length.
@@ -34,6 +34,12 @@ pub(crate) struct Offer {
     pub sender: u64,
     /// Where the message lies, if it can be read there.
     pub memory: Option<Memory>,
+}
+
+impl Default for Body {
+    fn default() -> Body {
+        Body::Whole(Vec::new())
+    }
 }
 
 impl Arrived {

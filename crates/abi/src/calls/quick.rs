@@ -219,6 +219,22 @@ pub unsafe fn wait(request: *mut MPI_Request, status: *mut Status) -> Option<c_i
             store(status, Status::EMPTY);
             return Some(mpi::MPI_SUCCESS);
         }
+        wait_received((process, alone), request, status)
+    }
+}
+
+/// `MPI_Wait` for a receive. Apart, so that a wait for a send that is complete needs no room on the stack.
+///
+/// # Safety
+/// As [`isend`]; the request is not null.
+#[inline(never)]
+unsafe fn wait_received(
+    (process, alone): (&Process, Alone),
+    request: *mut MPI_Request,
+    status: *mut Status,
+) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    unsafe {
         let place = decode(Kind::EngineReceive, *request)?;
         let id = RequestId { index: place.index, generation: place.generation };
         let (source, tag, bytes) = process.finish_plain(alone, id)?;

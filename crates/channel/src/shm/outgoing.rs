@@ -48,30 +48,33 @@ impl Lane {
     /// As `send`, for a whole message that lies in one piece.
     #[inline(always)]
     pub fn send_region(&mut self, header: Header, region: Region) -> bool {
-        if region.len() > LINE_PAYLOAD_BYTES_MAX {
-            return self.send_lines(header, region);
-        }
-        let Some(line) = self.producer.quick_line(&self.ring) else {
-            return self.send_slowly(header, region);
-        };
+        let [kind, context, ends, length] = header.words();
+        // A copy, so that the compiler knows that nothing written to the ring changes it.
+        let ring = self.ring;
+        let line = self.producer.quick_line(&ring).filter(|_| region.len() <= LINE_PAYLOAD_BYTES_MAX);
+        let Some(line) = line else { return self.send_words(kind, context, ends, length, region) };
         // SAFETY: the line is free, and the payload fits.
-        unsafe { self.ring.fill_line(line, header.words(), region) };
-        self.producer.commit_quick_line(&self.ring, line, region.len());
-        self.notify();
+        unsafe { ring.fill_line(line, [kind, context, ends, length], region) };
+        self.producer.commit_quick_line(&ring, line, region.len());
+        // SAFETY: see the field. Quick lines are for processes that need not fence always.
+        unsafe { self.bell.as_ref() }.notify(false);
         true
     }
 
-    #[cold]
+    /// As `send_region`, with the header in four registers.
     #[inline(never)]
-    fn send_slowly(&mut self, header: Header, region: Region) -> bool {
-        self.send(&header, Payload::Bytes(region.bytes()))
+    fn send_words(&mut self, kind: u64, context: u64, ends: u64, length: u64, region: Region) -> bool {
+        let header = Header::of_words([kind, context, ends, length]);
+        match region.len() {
+            0..=LINE_PAYLOAD_BYTES_MAX => self.send(&header, Payload::Bytes(region.bytes())),
+            _ => self.send_lines(&header, region),
+        }
     }
 
     /// As `send_region`, for a message of several lines. The line that the receiver looks at is written last, so that it
     /// stays with the sender until all is there; and the lines of a next message like this one are fetched
     /// while nobody waits for them.
-    #[inline(never)]
-    fn send_lines(&mut self, header: Header, region: Region) -> bool {
+    fn send_lines(&mut self, header: &Header, region: Region) -> bool {
         let (bytes, count) = (region.len(), lines_for(region.len()));
         let Some(claim) = self.producer.claim(&self.ring, count) else { return false };
         // SAFETY: these lines were claimed just now.
@@ -93,6 +96,11 @@ impl Lane {
         unsafe { self.bell.as_ref() }.notify(self.fence_always);
     }
 
+    /// The ring, for what both ends share beside packets. It must not outlive the segment.
+    pub(super) fn ring(&self) -> MappedRing {
+        self.ring
+    }
+
     /// Makes the ring from `me` to `to` (ranks on the node): room from the pool, pages reserved, offset
     /// published, receiver told. Where memory is short the ring is smaller, as long as a packet fits.
     pub(super) fn make(
@@ -110,7 +118,7 @@ impl Lane {
         let desk = control.desk(to);
         desk.announced.fetch_add(1, Release);
         Ok(Lane {
-            producer: Producer::new(&ring),
+            producer: Producer::new(&ring, !fence_always),
             ring,
             bell: NonNull::from(&desk.bell),
             fence_always,

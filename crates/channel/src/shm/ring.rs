@@ -62,13 +62,15 @@ pub(crate) fn payload_bytes_max(ring_bytes: usize) -> usize {
 pub(crate) struct Producer {
     /// Where the next record begins.
     head: u64,
-    /// Flag words from `head` to here (exclusive) are zero.
+    /// Flag words from `head` to here (exclusive) are zero. While `quick` is not 0 those up to `head + 2` are too.
     clean: u64,
     /// Positions below this may be written.
     limit: u64,
     /// Below this a record of one line needs no look at anything else: there is room for it and for the two flag words
     /// behind, and the first of these is zero.
     quick: u64,
+    /// Whether there may be quick lines at all.
+    may_be_quick: bool,
 }
 
 /// Lines that the producer may fill now.
@@ -82,8 +84,8 @@ pub(crate) struct Claim {
 
 impl Producer {
     /// The end of a new ring, whose memory is zero.
-    pub(crate) fn new(lines: &impl Lines) -> Producer {
-        Producer { head: 0, clean: lines.count(), limit: lines.count(), quick: 0 }
+    pub(crate) fn new(lines: &impl Lines, may_be_quick: bool) -> Producer {
+        Producer { head: 0, clean: lines.count(), limit: lines.count(), quick: 0, may_be_quick }
     }
 
     /// A free line, to be filled and then given to `commit_quick_line`; `None` if `claim` must be asked.
@@ -98,7 +100,6 @@ impl Producer {
         ring.publish(line, (payload_bytes as u64) << 2 | 1);
         ring.clear((self.head + 2) & (ring.count() - 1));
         self.head += 1;
-        self.clean = self.head + 2;
     }
 
     /// Room for a record of `count` lines; `None` if there is none now.
@@ -137,6 +138,9 @@ impl Producer {
     #[inline]
     pub(crate) fn commit(&mut self, ring: &impl Lines, claim: Claim, payload_bytes: usize) {
         let mask = ring.count() - 1;
+        if self.quick != 0 {
+            self.clean = self.clean.max(self.head + 2);
+        }
         let next = self.head + claim.skip + claim.lines;
         if self.clean <= next {
             ring.clear(next & mask);
@@ -152,7 +156,8 @@ impl Producer {
             self.clean = next + 2;
         }
         // At `head` the words at `head` and `head + 1` are zero, and each quick line clears one more.
-        self.quick = if self.clean >= next + 2 { self.limit.saturating_sub(2) } else { 0 };
+        self.quick =
+            if self.may_be_quick && self.clean >= next + 2 { self.limit.saturating_sub(2) } else { 0 };
     }
 }
 

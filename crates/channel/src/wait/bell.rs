@@ -25,10 +25,17 @@ impl Bell {
     /// this process is not registered for the sleepers' barrier.
     #[inline]
     pub(crate) fn notify(&self, fence_always: bool) {
+        compiler_fence(SeqCst);
+        if fence_always || self.fence.load(Relaxed) | self.sleeping.load(Relaxed) != 0 {
+            self.notify_with_care(fence_always);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn notify_with_care(&self, fence_always: bool) {
         if fence_always || self.fence.load(Relaxed) != 0 {
             fence(SeqCst);
-        } else {
-            compiler_fence(SeqCst);
         }
         if self.sleeping.load(Relaxed) != 0 {
             self.ring();

@@ -115,8 +115,13 @@ fn check(lines: u64, position: u64, records: &'static [u64]) {
     model.preemption_bound = Some(3);
     model.check(move || {
         let ring = Model::new(lines, position);
-        let producer =
-            Producer { head: position, clean: position + lines, limit: position + lines, quick: 0 };
+        let producer = Producer {
+            head: position,
+            clean: position + lines,
+            limit: position + lines,
+            quick: 0,
+            may_be_quick: true,
+        };
         let consumer = Consumer { tail: position, told: position };
         let sender = {
             let ring = ring.clone();
@@ -155,7 +160,7 @@ fn quiet(lines: u64, run: impl Fn(&Model) + Sync + Send + 'static) {
 #[test]
 fn a_full_ring_has_room_again_after_a_quarter() {
     quiet(16, |ring| {
-        let (mut producer, mut consumer) = (Producer::new(ring), Consumer::new());
+        let (mut producer, mut consumer) = (Producer::new(ring, true), Consumer::new());
         let mut sent = 0;
         while let Some(claim) = producer.claim(ring, 1) {
             producer.commit(ring, claim, 0);
@@ -179,7 +184,7 @@ fn an_empty_ring_always_has_room_for_the_largest_record() {
             for untold in 0..4 {
                 let at = told + untold;
                 ring.consumed.store(told, Relaxed);
-                let mut producer = Producer { head: at, clean: at, limit: 0, quick: 0 };
+                let mut producer = Producer { head: at, clean: at, limit: 0, quick: 0, may_be_quick: true };
                 assert!(producer.claim(ring, 4).is_some(), "told {told}, at {at}");
             }
         }
@@ -203,7 +208,7 @@ fn nonsense_is_called_corrupt() {
 #[test]
 fn a_position_that_cannot_be_gives_no_room() {
     quiet(16, |ring| {
-        let mut producer = Producer::new(ring);
+        let mut producer = Producer::new(ring, true);
         while let Some(claim) = producer.claim(ring, 1) {
             producer.commit(ring, claim, 0);
         }

@@ -11,6 +11,38 @@ macro_rules! face {
             unsafe { $($body)* }
         }
 
+        twin! { $mpi $pmpi($($name: $type),*) -> $result }
+    };
+    // With handles that have a quick way: what is rare is in a function of its own, so that the usual call saves no registers for
+    // it.
+    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty;
+        quick[$($handle:ident: $kind:ty),*] { $($body:tt)* }) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> $result {
+            #[inline(never)]
+            unsafe extern "C" fn rare($($name: $type),*) -> $result {
+                $(let $handle = <$kind>::native($handle);)*
+                // SAFETY: as below.
+                #[allow(unused_unsafe)]
+                unsafe { $($body)* }
+            }
+            if $(let Some($handle) = <$kind>::quick($handle))&&* {
+                // SAFETY: the program passes what the MPI standard says: pointers are null where that is
+                // allowed, or lead to memory of the right size that is the call's until it returns.
+                #[allow(unused_unsafe)]
+                return unsafe { $($body)* };
+            }
+            // SAFETY: as above.
+            unsafe { rare($($name),*) }
+        }
+
+        twin! { $mpi $pmpi($($name: $type),*) -> $result }
+    };
+}
+
+/// The `MPI_` name of a `PMPI_` entry point.
+macro_rules! twin {
+    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $mpi($($name: $type),*) -> $result {
             // SAFETY: the same function under another name.

@@ -43,12 +43,20 @@ macro_rules! integers {
         $(#[$doc])*
         pub enum $name {}
 
+        impl $name {
+            /// The handle on the standard face, if it is predefined.
+            #[inline(always)]
+            pub fn predefined(handle: i32) -> Option<usize> {
+                constants::$predefined(handle)
+            }
+        }
+
         impl Handle for $name {
             type Face = i32;
 
             #[inline(always)]
             fn native(handle: i32) -> usize {
-                match constants::$predefined(handle) {
+                match $name::predefined(handle) {
                     Some(native) => native,
                     None => made($kind, handle as u32),
                 }
@@ -85,6 +93,30 @@ integers! {
     Win win 8;
     /// `MPI_Message`.
     Message message 10;
+}
+
+/// The communicator that nearly every program uses.
+const COMM_WORLD: i32 = 0x4400_0000;
+
+impl Comm {
+    /// The handle on the standard face, if it is `MPI_COMM_WORLD` or was made by the program.
+    #[inline(always)]
+    pub fn quick(handle: i32) -> Option<usize> {
+        match handle {
+            COMM_WORLD => Comm::predefined(handle),
+            // The highest bit is set.
+            negative if negative < 0 => Some(made(1, handle as u32)),
+            _ => None,
+        }
+    }
+}
+
+impl Datatype {
+    /// The handle on the standard face, if it is a predefined datatype's.
+    #[inline(always)]
+    pub fn quick(handle: i32) -> Option<usize> {
+        Datatype::predefined(handle)
+    }
 }
 
 /// `MPI_Request`: an object, a send of the engine or a receive of the engine.
@@ -151,13 +183,12 @@ static GIVEN: [[AtomicPtr<Chunk>; CHUNKS]; 16] =
 // No calls in here: where nothing is called before the library is, no register needs to be saved.
 #[inline(always)]
 fn made(kind: usize, form: u32) -> usize {
-    let index = (form & INDEX) as usize;
-    let chunk = GIVEN[kind][index / CHUNK_ENTRIES].load(Ordering::Acquire);
+    let chunk = GIVEN[kind][(form & INDEX) as usize / CHUNK_ENTRIES].load(Ordering::Acquire);
     if chunk.is_null() {
         return wrong(form);
     }
     // SAFETY: chunks are complete when they are published, and never freed.
-    let entry = unsafe { &(*chunk)[index % CHUNK_ENTRIES] };
+    let entry = unsafe { &(*chunk)[form as usize % CHUNK_ENTRIES] };
     if entry.form.load(Ordering::Acquire) == form {
         entry.handle.load(Ordering::Relaxed)
     } else {

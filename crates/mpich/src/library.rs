@@ -5,7 +5,7 @@
 //! (`crates/abi/src/entries.rs`), whose layout both sides generate from the API table. Calls go through a copy of it.
 
 use crate::generated::entries::{Entries, FINGERPRINT};
-use crate::handles::{Comm, Handle, NATIVE_KIND_SHIFT};
+use crate::handles::NATIVE_KIND_SHIFT;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -46,10 +46,10 @@ pub enum Length {
     Local,
 }
 
-/// A length that depends on this communicator; 0 if that is wrong.
-pub fn length(comm: i32, which: Length) -> i64 {
+/// A length that depends on this communicator of the standard face; 0 if that is wrong.
+pub fn length(comm: usize, which: Length) -> i64 {
     // SAFETY: plain numbers go in and out.
-    unsafe { (entries().extras.length)(Comm::native(comm), which as c_int) }
+    unsafe { (entries().extras.length)(comm, which as c_int) }
 }
 
 struct Table(UnsafeCell<MaybeUninit<Entries>>);

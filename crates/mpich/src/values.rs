@@ -6,6 +6,23 @@ use std::ffi::c_int;
 /// Stands on the standard face for a number that means nothing here: it means nothing there either.
 pub const UNKNOWN: c_int = -0x7000_0000;
 
+/// A rank that is hardly ever `MPI_PROC_NULL` or `MPI_ROOT`.
+pub enum Rank {}
+
+impl Rank {
+    /// The rank on the standard face, if it is a plain one.
+    #[inline(always)]
+    pub fn quick(rank: c_int) -> Option<c_int> {
+        (rank >= 0).then_some(rank)
+    }
+
+    /// The rank on the standard face.
+    #[inline]
+    pub fn native(rank: c_int) -> c_int {
+        rank_native(rank)
+    }
+}
+
 /// The native bits of flags, by pairs of bits; an unknown bit becomes one that is wrong there.
 pub fn flags(value: c_int, pairs: impl Iterator<Item = (c_int, c_int)>) -> c_int {
     let (mut left, mut translated) = (value, 0);

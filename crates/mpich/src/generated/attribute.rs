@@ -9,8 +9,8 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Attr_delete PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_int {
-    let code = native!(MPI_Attr_delete(Comm::native(comm), values::keyval_native(keyval)));
+face! { MPI_Attr_delete PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Attr_delete(comm, values::keyval_native(keyval)));
     values::code(code)
 } }
 
@@ -18,8 +18,8 @@ face! { MPI_Attr_get PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val:
     calls::attribute::attr_get(comm, keyval, attribute_val, flag)
 } }
 
-face! { MPI_Attr_put PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    let code = native!(MPI_Attr_put(Comm::native(comm), values::keyval_native(keyval), attribute_val));
+face! { MPI_Attr_put PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Attr_put(comm, values::keyval_native(keyval), attribute_val));
     values::code(code)
 } }
 
@@ -27,8 +27,8 @@ face! { MPI_Comm_create_keyval PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_Co
     calls::keyval::comm_create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
 } }
 
-face! { MPI_Comm_delete_attr PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) -> c_int {
-    let code = native!(MPI_Comm_delete_attr(Comm::native(comm), values::keyval_native(comm_keyval)));
+face! { MPI_Comm_delete_attr PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_delete_attr(comm, values::keyval_native(comm_keyval)));
     values::code(code)
 } }
 
@@ -43,8 +43,8 @@ face! { MPI_Comm_get_attr PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int,
     calls::attribute::comm_get_attr(comm, comm_keyval, attribute_val, flag)
 } }
 
-face! { MPI_Comm_set_attr PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    let code = native!(MPI_Comm_set_attr(Comm::native(comm), values::keyval_native(comm_keyval), attribute_val));
+face! { MPI_Comm_set_attr PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_set_attr(comm, values::keyval_native(comm_keyval), attribute_val));
     values::code(code)
 } }
 
@@ -63,8 +63,8 @@ face! { MPI_Type_create_keyval PMPI_Type_create_keyval(type_copy_attr_fn: MPI_Ty
     calls::keyval::type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
 } }
 
-face! { MPI_Type_delete_attr PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) -> c_int {
-    let code = native!(MPI_Type_delete_attr(Datatype::native(datatype), values::keyval_native(type_keyval)));
+face! { MPI_Type_delete_attr PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_delete_attr(datatype, values::keyval_native(type_keyval)));
     values::code(code)
 } }
 
@@ -75,13 +75,13 @@ face! { MPI_Type_free_keyval PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c
     values::code(code)
 } }
 
-face! { MPI_Type_get_attr PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
-    let code = native!(MPI_Type_get_attr(Datatype::native(datatype), values::keyval_native(type_keyval), attribute_val, flag));
+face! { MPI_Type_get_attr PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_attr(datatype, values::keyval_native(type_keyval), attribute_val, flag));
     values::code(code)
 } }
 
-face! { MPI_Type_set_attr PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    let code = native!(MPI_Type_set_attr(Datatype::native(datatype), values::keyval_native(type_keyval), attribute_val));
+face! { MPI_Type_set_attr PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_set_attr(datatype, values::keyval_native(type_keyval), attribute_val));
     values::code(code)
 } }
 

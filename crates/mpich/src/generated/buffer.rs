@@ -39,13 +39,13 @@ face! { MPI_Buffer_iflush PMPI_Buffer_iflush(request: *mut MPI_Request) -> c_int
     values::code(code)
 } }
 
-face! { MPI_Comm_attach_buffer PMPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) -> c_int {
-    let code = native!(MPI_Comm_attach_buffer(Comm::native(comm), addresses::buffer_native(buffer), size));
+face! { MPI_Comm_attach_buffer PMPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_attach_buffer(comm, addresses::buffer_native(buffer), size));
     values::code(code)
 } }
 
-face! { MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count) -> c_int {
-    let code = native!(MPI_Comm_attach_buffer_c(Comm::native(comm), addresses::buffer_native(buffer), size));
+face! { MPI_Comm_attach_buffer_c PMPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_attach_buffer_c(comm, addresses::buffer_native(buffer), size));
     values::code(code)
 } }
 
@@ -57,14 +57,14 @@ face! { MPI_Comm_detach_buffer_c PMPI_Comm_detach_buffer_c(comm: MPI_Comm, buffe
     calls::buffer::comm_detach_buffer_c(comm, buffer_addr, size)
 } }
 
-face! { MPI_Comm_flush_buffer PMPI_Comm_flush_buffer(comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Comm_flush_buffer(Comm::native(comm)));
+face! { MPI_Comm_flush_buffer PMPI_Comm_flush_buffer(comm: MPI_Comm) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_flush_buffer(comm));
     values::code(code)
 } }
 
-face! { MPI_Comm_iflush_buffer PMPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Comm_iflush_buffer PMPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Comm_iflush_buffer(Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Comm_iflush_buffer(comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }

@@ -9,641 +9,641 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Allgather PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Allgather(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Allgather PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Allgather(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Allgather_c PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Allgather_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Allgather_c PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Allgather_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Iallgather PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iallgather PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iallgather(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iallgather(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iallgather_c PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iallgather_c PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iallgather_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iallgather_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allgather_init PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Allgather_init PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Allgather_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Allgather_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allgather_init_c PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Allgather_init_c PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Allgather_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Allgather_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allgatherv PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Allgatherv(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Allgatherv PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Allgatherv(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Allgatherv_c PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Allgatherv_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Allgatherv_c PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Allgatherv_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Iallgatherv PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iallgatherv PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iallgatherv(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iallgatherv(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iallgatherv_c PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iallgatherv_c PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iallgatherv_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iallgatherv_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allgatherv_init PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Allgatherv_init PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Allgatherv_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Allgatherv_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allgatherv_init_c PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Allgatherv_init_c PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Allgatherv_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Allgatherv_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allreduce PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Allreduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
+face! { MPI_Allreduce PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Allreduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm));
     values::code(code)
 } }
 
-face! { MPI_Allreduce_c PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Allreduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
+face! { MPI_Allreduce_c PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Allreduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm));
     values::code(code)
 } }
 
-face! { MPI_Iallreduce PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iallreduce PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iallreduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iallreduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iallreduce_c PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iallreduce_c PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iallreduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iallreduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allreduce_init PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Allreduce_init PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Allreduce_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Allreduce_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Allreduce_init_c PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Allreduce_init_c PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Allreduce_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Allreduce_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoall PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Alltoall(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Alltoall PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Alltoall(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Alltoall_c PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Alltoall_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Alltoall_c PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Alltoall_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Ialltoall PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ialltoall PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ialltoall(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ialltoall(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ialltoall_c PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ialltoall_c PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ialltoall_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ialltoall_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoall_init PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Alltoall_init PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Alltoall_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Alltoall_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoall_init_c PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Alltoall_init_c PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Alltoall_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Alltoall_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoallv PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Alltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Alltoallv PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Alltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Alltoallv_c PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Alltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Alltoallv_c PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Alltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Ialltoallv PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ialltoallv PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ialltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ialltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ialltoallv_c PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ialltoallv_c PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ialltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ialltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoallv_init PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Alltoallv_init PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Alltoallv_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Alltoallv_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoallv_init_c PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Alltoallv_init_c PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Alltoallv_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Alltoallv_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoallw PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+face! { MPI_Alltoallw PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, if addresses::is_in_place(sendbuf) { 0 } else { library::length(comm, library::Length::Remote) });
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Remote));
-    let code = native!(MPI_Alltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm)));
+    let code = native!(MPI_Alltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm));
     values::code(code)
 } }
 
-face! { MPI_Alltoallw_c PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+face! { MPI_Alltoallw_c PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, if addresses::is_in_place(sendbuf) { 0 } else { library::length(comm, library::Length::Remote) });
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Remote));
-    let code = native!(MPI_Alltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm)));
+    let code = native!(MPI_Alltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm));
     values::code(code)
 } }
 
-face! { MPI_Ialltoallw PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, if addresses::is_in_place(sendbuf) { 0 } else { library::length(comm, library::Length::Remote) });
-    let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Remote));
-    let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ialltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), request_native.native()));
-    request_native.store();
-    values::code(code)
-} }
-
-face! { MPI_Ialltoallw_c PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ialltoallw PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, if addresses::is_in_place(sendbuf) { 0 } else { library::length(comm, library::Length::Remote) });
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Remote));
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ialltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ialltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoallw_init PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ialltoallw_c PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, if addresses::is_in_place(sendbuf) { 0 } else { library::length(comm, library::Length::Remote) });
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Remote));
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Alltoallw_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Ialltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Alltoallw_init_c PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Alltoallw_init PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, if addresses::is_in_place(sendbuf) { 0 } else { library::length(comm, library::Length::Remote) });
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Remote));
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Alltoallw_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Alltoallw_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Barrier PMPI_Barrier(comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Barrier(Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Ibarrier PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Alltoallw_init_c PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
+    let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, if addresses::is_in_place(sendbuf) { 0 } else { library::length(comm, library::Length::Remote) });
+    let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Remote));
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ibarrier(Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Alltoallw_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Barrier_init PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Barrier PMPI_Barrier(comm: MPI_Comm) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Barrier(comm));
+    values::code(code)
+} }
+
+face! { MPI_Ibarrier PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Barrier_init(Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Ibarrier(comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Bcast PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Bcast(addresses::buffer_native(buffer), count, Datatype::native(datatype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Bcast_c PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Bcast_c(addresses::buffer_native(buffer), count, Datatype::native(datatype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Ibcast PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Barrier_init PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ibcast(addresses::buffer_native(buffer), count, Datatype::native(datatype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Barrier_init(comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ibcast_c PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Bcast PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Bcast(addresses::buffer_native(buffer), count, datatype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Bcast_c PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Bcast_c(addresses::buffer_native(buffer), count, datatype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Ibcast PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ibcast_c(addresses::buffer_native(buffer), count, Datatype::native(datatype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ibcast(addresses::buffer_native(buffer), count, datatype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Bcast_init PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ibcast_c PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Bcast_init(addresses::buffer_native(buffer), count, Datatype::native(datatype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Ibcast_c(addresses::buffer_native(buffer), count, datatype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Bcast_init_c PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Bcast_init PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Bcast_init_c(addresses::buffer_native(buffer), count, Datatype::native(datatype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Bcast_init(addresses::buffer_native(buffer), count, datatype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Exscan PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Exscan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Exscan_c PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Exscan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Iexscan PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Bcast_init_c PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iexscan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Bcast_init_c(addresses::buffer_native(buffer), count, datatype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iexscan_c PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Exscan PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Exscan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Exscan_c PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Exscan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Iexscan PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iexscan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iexscan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Exscan_init PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iexscan_c PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Exscan_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Iexscan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Exscan_init_c PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Exscan_init PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Exscan_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Exscan_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Gather PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Gather(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Gather_c PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Gather_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Igather PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Exscan_init_c PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Igather(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Exscan_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Igather_c PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Gather PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Gather(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Gather_c PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Gather_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Igather PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Igather_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Igather(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Gather_init PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Igather_c PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Gather_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Igather_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Gather_init_c PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Gather_init PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Gather_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Gather_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Gatherv PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Gatherv(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Gatherv_c PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Gatherv_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Igatherv PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Gather_init_c PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Igatherv(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Gather_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Igatherv_c PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Gatherv PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Gatherv(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Gatherv_c PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Gatherv_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Igatherv PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Igatherv_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Igatherv(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Gatherv_init PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Igatherv_c PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Gatherv_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Igatherv_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Gatherv_init_c PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Gatherv_init PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Gatherv_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Gatherv_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Reduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Reduce_c PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Reduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Ireduce PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Gatherv_init_c PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ireduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Gatherv_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ireduce_c PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Reduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Reduce_c PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Reduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Ireduce PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ireduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ireduce(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_init PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ireduce_c PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Reduce_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Ireduce_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_init_c PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_init PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Reduce_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Reduce_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_scatter PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Reduce_scatter(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Reduce_scatter_c PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Reduce_scatter_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Ireduce_scatter PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_init_c PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ireduce_scatter(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Reduce_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_scatter PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Reduce_scatter(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Reduce_scatter_c PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Reduce_scatter_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Ireduce_scatter PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ireduce_scatter_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ireduce_scatter(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_scatter_init PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Reduce_scatter_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Ireduce_scatter_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_scatter_init PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Reduce_scatter_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Reduce_scatter_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_scatter_block PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Reduce_scatter_block(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Reduce_scatter_block_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_scatter_init_c PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ireduce_scatter_block(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Reduce_scatter_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcounts, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_scatter_block PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Reduce_scatter_block(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Reduce_scatter_block_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ireduce_scatter_block_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ireduce_scatter_block(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Reduce_scatter_block_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Ireduce_scatter_block_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_scatter_block_init PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Reduce_scatter_block_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Reduce_scatter_block_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scan PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Scan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Scan_c PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Scan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Iscan PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Reduce_scatter_block_init_c PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iscan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Reduce_scatter_block_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), recvcount, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iscan_c PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scan PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Scan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Scan_c PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Scan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm));
+    values::code(code)
+} }
+
+face! { MPI_Iscan PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iscan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iscan(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scan_init PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iscan_c PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Scan_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Iscan_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scan_init_c PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scan_init PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Scan_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, Datatype::native(datatype), Op::native(op), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Scan_init(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scatter PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Scatter(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Scatter_c PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Scatter_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Iscatter PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scan_init_c PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iscatter(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Scan_init_c(addresses::buffer_native(sendbuf), addresses::buffer_native(recvbuf), count, datatype, Op::native(op), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iscatter_c PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scatter PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Scatter(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Scatter_c PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Scatter_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Iscatter PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iscatter_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iscatter(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scatter_init PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iscatter_c PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Scatter_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Iscatter_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scatter_init_c PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scatter_init PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Scatter_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Scatter_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scatterv PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Scatterv(addresses::buffer_native(sendbuf), sendcounts, displs, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Scatterv_c PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Scatterv_c(addresses::buffer_native(sendbuf), sendcounts, displs, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm)));
-    values::code(code)
-} }
-
-face! { MPI_Iscatterv PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scatter_init_c PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iscatterv(addresses::buffer_native(sendbuf), sendcounts, displs, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Scatter_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iscatterv_c PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scatterv PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Scatterv(addresses::buffer_native(sendbuf), sendcounts, displs, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Scatterv_c PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let code = native!(MPI_Scatterv_c(addresses::buffer_native(sendbuf), sendcounts, displs, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm));
+    values::code(code)
+} }
+
+face! { MPI_Iscatterv PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Iscatterv_c(addresses::buffer_native(sendbuf), sendcounts, displs, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Iscatterv(addresses::buffer_native(sendbuf), sendcounts, displs, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scatterv_init PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Iscatterv_c PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Scatterv_init(addresses::buffer_native(sendbuf), sendcounts, displs, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Iscatterv_c(addresses::buffer_native(sendbuf), sendcounts, displs, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Scatterv_init_c PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Scatterv_init PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Scatterv_init_c(addresses::buffer_native(sendbuf), sendcounts, displs, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), values::rank_native(root), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Scatterv_init(addresses::buffer_native(sendbuf), sendcounts, displs, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, Info::native(info), request_native.native()));
+    request_native.store();
+    values::code(code)
+} }
+
+face! { MPI_Scatterv_init_c PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, root: values::Rank, comm: Comm] {
+    let mut request_native = arrays::Out::<Request>::new(request);
+    let code = native!(MPI_Scatterv_init_c(addresses::buffer_native(sendbuf), sendcounts, displs, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, root, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }

@@ -9,36 +9,36 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Comm_compare PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) -> c_int {
-    let code = native!(MPI_Comm_compare(Comm::native(comm1), Comm::native(comm2), result));
+face! { MPI_Comm_compare PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) -> c_int; quick[comm1: Comm, comm2: Comm] {
+    let code = native!(MPI_Comm_compare(comm1, comm2, result));
     values::set(code, result, values::comparison_face);
     values::code(code)
 } }
 
-face! { MPI_Comm_create PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_create PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_create(Comm::native(comm), Group::native(group), newcomm_native.native()));
+    let code = native!(MPI_Comm_create(comm, Group::native(group), newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_create_group PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_create_group PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_create_group(Comm::native(comm), Group::native(group), tag, newcomm_native.native()));
+    let code = native!(MPI_Comm_create_group(comm, Group::native(group), tag, newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_dup PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_dup PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_dup(Comm::native(comm), newcomm_native.native()));
+    let code = native!(MPI_Comm_dup(comm, newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_dup_with_info PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_dup_with_info PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_dup_with_info(Comm::native(comm), Info::native(info), newcomm_native.native()));
+    let code = native!(MPI_Comm_dup_with_info(comm, Info::native(info), newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
@@ -50,104 +50,104 @@ face! { MPI_Comm_free PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
     values::code(code)
 } }
 
-face! { MPI_Comm_get_info PMPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) -> c_int {
+face! { MPI_Comm_get_info PMPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) -> c_int; quick[comm: Comm] {
     let mut info_used_native = arrays::Out::<Info>::new(info_used);
-    let code = native!(MPI_Comm_get_info(Comm::native(comm), info_used_native.native()));
+    let code = native!(MPI_Comm_get_info(comm, info_used_native.native()));
     info_used_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_get_name PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    let code = native!(MPI_Comm_get_name(Comm::native(comm), comm_name, resultlen));
+face! { MPI_Comm_get_name PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_get_name(comm, comm_name, resultlen));
     values::code(code)
 } }
 
-face! { MPI_Comm_group PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
+face! { MPI_Comm_group PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int; quick[comm: Comm] {
     let mut group_native = arrays::Out::<Group>::new(group);
-    let code = native!(MPI_Comm_group(Comm::native(comm), group_native.native()));
+    let code = native!(MPI_Comm_group(comm, group_native.native()));
     group_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_idup PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Comm_idup PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Comm_idup(Comm::native(comm), newcomm_native.native(), request_native.native()));
+    let code = native!(MPI_Comm_idup(comm, newcomm_native.native(), request_native.native()));
     newcomm_native.store();
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_idup_with_info PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Comm_idup_with_info PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Comm_idup_with_info(Comm::native(comm), Info::native(info), newcomm_native.native(), request_native.native()));
+    let code = native!(MPI_Comm_idup_with_info(comm, Info::native(info), newcomm_native.native(), request_native.native()));
     newcomm_native.store();
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_rank PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) -> c_int {
-    let code = native!(MPI_Comm_rank(Comm::native(comm), rank));
+face! { MPI_Comm_rank PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_rank(comm, rank));
     values::code(code)
 } }
 
-face! { MPI_Comm_remote_group PMPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
+face! { MPI_Comm_remote_group PMPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int; quick[comm: Comm] {
     let mut group_native = arrays::Out::<Group>::new(group);
-    let code = native!(MPI_Comm_remote_group(Comm::native(comm), group_native.native()));
+    let code = native!(MPI_Comm_remote_group(comm, group_native.native()));
     group_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_remote_size PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
-    let code = native!(MPI_Comm_remote_size(Comm::native(comm), size));
+face! { MPI_Comm_remote_size PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_remote_size(comm, size));
     values::code(code)
 } }
 
-face! { MPI_Comm_set_info PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c_int {
-    let code = native!(MPI_Comm_set_info(Comm::native(comm), Info::native(info)));
+face! { MPI_Comm_set_info PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_set_info(comm, Info::native(info)));
     values::code(code)
 } }
 
-face! { MPI_Comm_set_name PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) -> c_int {
-    let code = native!(MPI_Comm_set_name(Comm::native(comm), comm_name));
+face! { MPI_Comm_set_name PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_set_name(comm, comm_name));
     values::code(code)
 } }
 
-face! { MPI_Comm_size PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
-    let code = native!(MPI_Comm_size(Comm::native(comm), size));
+face! { MPI_Comm_size PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_size(comm, size));
     values::code(code)
 } }
 
-face! { MPI_Comm_split PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_split PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_split(Comm::native(comm), color, key, newcomm_native.native()));
+    let code = native!(MPI_Comm_split(comm, color, key, newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_split_type PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_split_type PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_split_type(Comm::native(comm), values::split_native(split_type), key, Info::native(info), newcomm_native.native()));
+    let code = native!(MPI_Comm_split_type(comm, values::split_native(split_type), key, Info::native(info), newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_test_inter PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) -> c_int {
-    let code = native!(MPI_Comm_test_inter(Comm::native(comm), flag));
+face! { MPI_Comm_test_inter PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_test_inter(comm, flag));
     values::code(code)
 } }
 
-face! { MPI_Intercomm_create PMPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Intercomm_create PMPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) -> c_int; quick[local_comm: Comm, peer_comm: Comm] {
     let mut newintercomm_native = arrays::Out::<Comm>::new(newintercomm);
-    let code = native!(MPI_Intercomm_create(Comm::native(local_comm), values::rank_native(local_leader), Comm::native(peer_comm), values::rank_native(remote_leader), tag, newintercomm_native.native()));
+    let code = native!(MPI_Intercomm_create(local_comm, values::rank_native(local_leader), peer_comm, values::rank_native(remote_leader), tag, newintercomm_native.native()));
     newintercomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Intercomm_merge PMPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Intercomm_merge PMPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) -> c_int; quick[intercomm: Comm] {
     let mut newintracomm_native = arrays::Out::<Comm>::new(newintracomm);
-    let code = native!(MPI_Intercomm_merge(Comm::native(intercomm), high, newintracomm_native.native()));
+    let code = native!(MPI_Intercomm_merge(intercomm, high, newintracomm_native.native()));
     newintracomm_native.store();
     values::code(code)
 } }

@@ -238,7 +238,7 @@ static OP: [(u32, u32); 512] = {
 pub fn op(handle: i32) -> Option<usize> {
     let place = (handle as u32).wrapping_mul(0x9e3779b1) >> 23;
     let (face, native) = OP[place as usize];
-    if face == handle as u32 && face != 0 { Some(native as usize) } else { None }
+    if face == handle as u32 { Some(native as usize) } else { None }
 }
 
 #[inline(always)]
@@ -395,7 +395,7 @@ static DATATYPE: [(u32, u32); 512] = {
 pub fn datatype(handle: i32) -> Option<usize> {
     let place = (handle as u32).wrapping_mul(0xbe1e0823) >> 23;
     let (face, native) = DATATYPE[place as usize];
-    if face == handle as u32 && face != 0 { Some(native as usize) } else { None }
+    if face == handle as u32 { Some(native as usize) } else { None }
 }
 
 #[inline(always)]

@@ -29,34 +29,34 @@ face! { MPI_Type_commit PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int {
     values::code(code)
 } }
 
-face! { MPI_Type_contiguous PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_contiguous PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_contiguous(count, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_contiguous(count, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_contiguous_c PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_contiguous_c PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_contiguous_c(count, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_contiguous_c(count, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_darray PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_darray PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let array_of_distribs_native = values::all(array_of_distribs, i64::from(ndims), values::distribution_native);
     let array_of_dargs_native = values::all(array_of_dargs, i64::from(ndims), values::darg_native);
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_darray(size, rank, ndims, array_of_gsizes, values::address(&array_of_distribs_native), values::address(&array_of_dargs_native), array_of_psizes, values::order_native(order), Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_darray(size, rank, ndims, array_of_gsizes, values::address(&array_of_distribs_native), values::address(&array_of_dargs_native), array_of_psizes, values::order_native(order), oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_darray_c PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const MPI_Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_darray_c PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const MPI_Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let array_of_distribs_native = values::all(array_of_distribs, i64::from(ndims), values::distribution_native);
     let array_of_dargs_native = values::all(array_of_dargs, i64::from(ndims), values::darg_native);
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_darray_c(size, rank, ndims, array_of_gsizes, values::address(&array_of_distribs_native), values::address(&array_of_dargs_native), array_of_psizes, values::order_native(order), Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_darray_c(size, rank, ndims, array_of_gsizes, values::address(&array_of_distribs_native), values::address(&array_of_dargs_native), array_of_psizes, values::order_native(order), oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
@@ -82,72 +82,72 @@ face! { MPI_Type_create_f90_real PMPI_Type_create_f90_real(p: c_int, r: c_int, n
     values::code(code)
 } }
 
-face! { MPI_Type_create_hindexed PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_hindexed PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_hindexed_c PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_hindexed_c PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_hindexed_block PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_hindexed_block_c PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_hindexed_block_c PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_hindexed_block_c(count, blocklength, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_hindexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_hvector PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_hvector PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_hvector(count, blocklength, stride, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_hvector_c PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_hvector_c PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_hvector_c(count, blocklength, stride, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_hvector_c(count, blocklength, stride, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_indexed_block PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_indexed_block PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_indexed_block(count, blocklength, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_indexed_block_c PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_indexed_block_c PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_indexed_block_c(count, blocklength, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_indexed_block_c(count, blocklength, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_resized PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_resized PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_resized(Datatype::native(oldtype), lb, extent, newtype_native.native()));
+    let code = native!(MPI_Type_create_resized(oldtype, lb, extent, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_resized_c PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_resized_c PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_resized_c(Datatype::native(oldtype), lb, extent, newtype_native.native()));
+    let code = native!(MPI_Type_create_resized_c(oldtype, lb, extent, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
@@ -168,23 +168,23 @@ face! { MPI_Type_create_struct_c PMPI_Type_create_struct_c(count: MPI_Count, arr
     values::code(code)
 } }
 
-face! { MPI_Type_create_subarray PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_subarray PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, values::order_native(order), Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, values::order_native(order), oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_create_subarray_c PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_create_subarray_c PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, array_of_starts, values::order_native(order), Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, array_of_starts, values::order_native(order), oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_dup PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_dup PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_dup(Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_dup(oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
@@ -204,70 +204,70 @@ face! { MPI_Type_get_contents_c PMPI_Type_get_contents_c(datatype: MPI_Datatype,
     calls::contents::type_get_contents_c(datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes)
 } }
 
-face! { MPI_Type_get_envelope PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
-    let code = native!(MPI_Type_get_envelope(Datatype::native(datatype), num_integers, num_addresses, num_datatypes, combiner));
+face! { MPI_Type_get_envelope PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_envelope(datatype, num_integers, num_addresses, num_datatypes, combiner));
     values::set(code, combiner, values::combiner_face);
     values::code(code)
 } }
 
-face! { MPI_Type_get_envelope_c PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
-    let code = native!(MPI_Type_get_envelope_c(Datatype::native(datatype), num_integers, num_addresses, num_large_counts, num_datatypes, combiner));
+face! { MPI_Type_get_envelope_c PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_envelope_c(datatype, num_integers, num_addresses, num_large_counts, num_datatypes, combiner));
     values::set(code, combiner, values::combiner_face);
     values::code(code)
 } }
 
-face! { MPI_Type_get_extent PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_Type_get_extent(Datatype::native(datatype), lb, extent));
+face! { MPI_Type_get_extent PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_extent(datatype, lb, extent));
     values::code(code)
 } }
 
-face! { MPI_Type_get_extent_c PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Type_get_extent_c(Datatype::native(datatype), lb, extent));
+face! { MPI_Type_get_extent_c PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_extent_c(datatype, lb, extent));
     values::code(code)
 } }
 
-face! { MPI_Type_get_extent_x PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Type_get_extent_x(Datatype::native(datatype), lb, extent));
+face! { MPI_Type_get_extent_x PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_extent_x(datatype, lb, extent));
     values::code(code)
 } }
 
-face! { MPI_Type_get_name PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    let code = native!(MPI_Type_get_name(Datatype::native(datatype), type_name, resultlen));
+face! { MPI_Type_get_name PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_name(datatype, type_name, resultlen));
     values::code(code)
 } }
 
-face! { MPI_Type_get_true_extent PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_Type_get_true_extent(Datatype::native(datatype), true_lb, true_extent));
+face! { MPI_Type_get_true_extent PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_true_extent(datatype, true_lb, true_extent));
     values::code(code)
 } }
 
-face! { MPI_Type_get_true_extent_c PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Type_get_true_extent_c(Datatype::native(datatype), true_lb, true_extent));
+face! { MPI_Type_get_true_extent_c PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_true_extent_c(datatype, true_lb, true_extent));
     values::code(code)
 } }
 
-face! { MPI_Type_get_true_extent_x PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Type_get_true_extent_x(Datatype::native(datatype), true_lb, true_extent));
+face! { MPI_Type_get_true_extent_x PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_get_true_extent_x(datatype, true_lb, true_extent));
     values::code(code)
 } }
 
-face! { MPI_Type_get_value_index PMPI_Type_get_value_index(value_type: MPI_Datatype, index_type: MPI_Datatype, pair_type: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_get_value_index PMPI_Type_get_value_index(value_type: MPI_Datatype, index_type: MPI_Datatype, pair_type: *mut MPI_Datatype) -> c_int; quick[value_type: Datatype, index_type: Datatype] {
     let mut pair_type_native = arrays::Out::<Datatype>::new(pair_type);
-    let code = native!(MPI_Type_get_value_index(Datatype::native(value_type), Datatype::native(index_type), pair_type_native.native()));
+    let code = native!(MPI_Type_get_value_index(value_type, index_type, pair_type_native.native()));
     pair_type_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_indexed PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_indexed PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_indexed_c PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_indexed_c PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_indexed_c(count, array_of_blocklengths, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_indexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
@@ -279,36 +279,36 @@ face! { MPI_Type_match_size PMPI_Type_match_size(typeclass: c_int, size: c_int, 
     values::code(code)
 } }
 
-face! { MPI_Type_set_name PMPI_Type_set_name(datatype: MPI_Datatype, type_name: *const c_char) -> c_int {
-    let code = native!(MPI_Type_set_name(Datatype::native(datatype), type_name));
+face! { MPI_Type_set_name PMPI_Type_set_name(datatype: MPI_Datatype, type_name: *const c_char) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_set_name(datatype, type_name));
     values::code(code)
 } }
 
-face! { MPI_Type_size PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int {
-    let code = native!(MPI_Type_size(Datatype::native(datatype), size));
+face! { MPI_Type_size PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_size(datatype, size));
     values::code(code)
 } }
 
-face! { MPI_Type_size_c PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Type_size_c(Datatype::native(datatype), size));
+face! { MPI_Type_size_c PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_size_c(datatype, size));
     values::code(code)
 } }
 
-face! { MPI_Type_size_x PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Type_size_x(Datatype::native(datatype), size));
+face! { MPI_Type_size_x PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_size_x(datatype, size));
     values::code(code)
 } }
 
-face! { MPI_Type_vector PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_vector PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_vector(count, blocklength, stride, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_vector(count, blocklength, stride, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_vector_c PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_vector_c PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_vector_c(count, blocklength, stride, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_vector_c(count, blocklength, stride, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }

@@ -14,16 +14,16 @@ face! { MPI_Close_port PMPI_Close_port(port_name: *const c_char) -> c_int {
     values::code(code)
 } }
 
-face! { MPI_Comm_accept PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_accept PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int; quick[root: values::Rank, comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_accept(port_name, Info::native(info), values::rank_native(root), Comm::native(comm), newcomm_native.native()));
+    let code = native!(MPI_Comm_accept(port_name, Info::native(info), root, comm, newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_connect PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Comm_connect PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int; quick[root: values::Rank, comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Comm_connect(port_name, Info::native(info), values::rank_native(root), Comm::native(comm), newcomm_native.native()));
+    let code = native!(MPI_Comm_connect(port_name, Info::native(info), root, comm, newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
@@ -49,17 +49,17 @@ face! { MPI_Comm_join PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) -> c_i
     values::code(code)
 } }
 
-face! { MPI_Comm_spawn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
+face! { MPI_Comm_spawn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int; quick[root: values::Rank, comm: Comm] {
     let mut intercomm_native = arrays::Out::<Comm>::new(intercomm);
-    let code = native!(MPI_Comm_spawn(command, argv, maxprocs, Info::native(info), values::rank_native(root), Comm::native(comm), intercomm_native.native(), array_of_errcodes));
+    let code = native!(MPI_Comm_spawn(command, argv, maxprocs, Info::native(info), root, comm, intercomm_native.native(), array_of_errcodes));
     intercomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
+face! { MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int; quick[root: values::Rank, comm: Comm] {
     let mut array_of_info_native = Handles::<Info>::new(array_of_info, i64::from(count));
     let mut intercomm_native = arrays::Out::<Comm>::new(intercomm);
-    let code = native!(MPI_Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info_native.native(), values::rank_native(root), Comm::native(comm), intercomm_native.native(), array_of_errcodes));
+    let code = native!(MPI_Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info_native.native(), root, comm, intercomm_native.native(), array_of_errcodes));
     intercomm_native.store();
     values::code(code)
 } }

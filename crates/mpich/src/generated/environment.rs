@@ -9,8 +9,8 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Abort PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    let code = native!(MPI_Abort(Comm::native(comm), errorcode));
+face! { MPI_Abort PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Abort(comm, errorcode));
     values::code(code)
 } }
 

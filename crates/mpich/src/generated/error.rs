@@ -26,8 +26,8 @@ face! { MPI_Add_error_string PMPI_Add_error_string(errorcode: c_int, string: *co
     values::code(code)
 } }
 
-face! { MPI_Comm_call_errhandler PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    let code = native!(MPI_Comm_call_errhandler(Comm::native(comm), values::error_native(errorcode)));
+face! { MPI_Comm_call_errhandler PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_call_errhandler(comm, values::error_native(errorcode)));
     values::code(code)
 } }
 
@@ -35,15 +35,15 @@ face! { MPI_Comm_create_errhandler PMPI_Comm_create_errhandler(comm_errhandler_f
     calls::callback::comm_create_errhandler(comm_errhandler_fn, errhandler)
 } }
 
-face! { MPI_Comm_get_errhandler PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int {
+face! { MPI_Comm_get_errhandler PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int; quick[comm: Comm] {
     let mut errhandler_native = arrays::Out::<Errhandler>::new(errhandler);
-    let code = native!(MPI_Comm_get_errhandler(Comm::native(comm), errhandler_native.native()));
+    let code = native!(MPI_Comm_get_errhandler(comm, errhandler_native.native()));
     errhandler_native.store();
     values::code(code)
 } }
 
-face! { MPI_Comm_set_errhandler PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
-    let code = native!(MPI_Comm_set_errhandler(Comm::native(comm), Errhandler::native(errhandler)));
+face! { MPI_Comm_set_errhandler PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Comm_set_errhandler(comm, Errhandler::native(errhandler)));
     values::code(code)
 } }
 

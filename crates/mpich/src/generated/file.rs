@@ -82,13 +82,13 @@ face! { MPI_File_get_size PMPI_File_get_size(fh: MPI_File, size: *mut MPI_Offset
     values::code(code)
 } }
 
-face! { MPI_File_get_type_extent PMPI_File_get_type_extent(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_File_get_type_extent(File::native(fh), Datatype::native(datatype), extent));
+face! { MPI_File_get_type_extent PMPI_File_get_type_extent(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_get_type_extent(File::native(fh), datatype, extent));
     values::code(code)
 } }
 
-face! { MPI_File_get_type_extent_c PMPI_File_get_type_extent_c(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_File_get_type_extent_c(File::native(fh), Datatype::native(datatype), extent));
+face! { MPI_File_get_type_extent_c PMPI_File_get_type_extent_c(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_get_type_extent_c(File::native(fh), datatype, extent));
     values::code(code)
 } }
 
@@ -101,149 +101,149 @@ face! { MPI_File_get_view PMPI_File_get_view(fh: MPI_File, disp: *mut MPI_Offset
     values::code(code)
 } }
 
-face! { MPI_File_iread PMPI_File_iread(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread PMPI_File_iread(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_c PMPI_File_iread_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_c PMPI_File_iread_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_c(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_c(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_all PMPI_File_iread_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_all PMPI_File_iread_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_all(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_all(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_all_c PMPI_File_iread_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_all_c PMPI_File_iread_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_all_c(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_all_c(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_at PMPI_File_iread_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_at PMPI_File_iread_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_at(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_at(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_at_c PMPI_File_iread_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_at_c PMPI_File_iread_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_at_c(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_at_c(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_at_all PMPI_File_iread_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_at_all PMPI_File_iread_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_at_all(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_at_all(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_at_all_c PMPI_File_iread_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_at_all_c PMPI_File_iread_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_at_all_c(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_at_all_c(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_shared PMPI_File_iread_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_shared PMPI_File_iread_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_shared(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_shared(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iread_shared_c(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iread_shared_c(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite PMPI_File_iwrite(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite PMPI_File_iwrite(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_c PMPI_File_iwrite_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_c PMPI_File_iwrite_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_c(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_c(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_all PMPI_File_iwrite_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_all PMPI_File_iwrite_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_all(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_all(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_all_c PMPI_File_iwrite_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_all_c PMPI_File_iwrite_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_all_c(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_all_c(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_at PMPI_File_iwrite_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_at PMPI_File_iwrite_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_at(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_at(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_at_c PMPI_File_iwrite_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_at_c PMPI_File_iwrite_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_at_c(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_at_c(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_at_all PMPI_File_iwrite_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_at_all(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_at_all(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_at_all_c PMPI_File_iwrite_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_at_all_c(File::native(fh), offset, buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_at_all_c(File::native(fh), offset, buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_shared(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_shared(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
+face! { MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_File_iwrite_shared_c(File::native(fh), buf, count, Datatype::native(datatype), request_native.native()));
+    let code = native!(MPI_File_iwrite_shared_c(File::native(fh), buf, count, datatype, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_open PMPI_File_open(comm: MPI_Comm, filename: *const c_char, amode: c_int, info: MPI_Info, fh: *mut MPI_File) -> c_int {
+face! { MPI_File_open PMPI_File_open(comm: MPI_Comm, filename: *const c_char, amode: c_int, info: MPI_Info, fh: *mut MPI_File) -> c_int; quick[comm: Comm] {
     let mut fh_native = arrays::Out::<File>::new(fh);
-    let code = native!(MPI_File_open(Comm::native(comm), filename, values::file_mode_native(amode), Info::native(info), fh_native.native()));
+    let code = native!(MPI_File_open(comm, filename, values::file_mode_native(amode), Info::native(info), fh_native.native()));
     fh_native.store();
     values::code(code)
 } }
@@ -253,41 +253,41 @@ face! { MPI_File_preallocate PMPI_File_preallocate(fh: MPI_File, size: MPI_Offse
     values::code(code)
 } }
 
-face! { MPI_File_read PMPI_File_read(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read PMPI_File_read(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_c PMPI_File_read_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_c PMPI_File_read_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_all PMPI_File_read_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_all PMPI_File_read_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_all(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_all(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_all_c PMPI_File_read_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_all_c PMPI_File_read_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_all_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_all_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_all_begin PMPI_File_read_all_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_read_all_begin(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_read_all_begin PMPI_File_read_all_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_read_all_begin(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
-face! { MPI_File_read_all_begin_c PMPI_File_read_all_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_read_all_begin_c(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_read_all_begin_c PMPI_File_read_all_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_read_all_begin_c(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
@@ -298,41 +298,41 @@ face! { MPI_File_read_all_end PMPI_File_read_all_end(fh: MPI_File, buf: *mut c_v
     values::code(code)
 } }
 
-face! { MPI_File_read_at PMPI_File_read_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_at PMPI_File_read_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_at(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_at(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_at_c PMPI_File_read_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_at_c PMPI_File_read_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_at_c(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_at_c(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_at_all PMPI_File_read_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_at_all PMPI_File_read_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_at_all(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_at_all(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_at_all_c PMPI_File_read_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_at_all_c PMPI_File_read_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_at_all_c(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_at_all_c(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_read_at_all_begin(File::native(fh), offset, buf, count, Datatype::native(datatype)));
+face! { MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_read_at_all_begin(File::native(fh), offset, buf, count, datatype));
     values::code(code)
 } }
 
-face! { MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_read_at_all_begin_c(File::native(fh), offset, buf, count, Datatype::native(datatype)));
+face! { MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_read_at_all_begin_c(File::native(fh), offset, buf, count, datatype));
     values::code(code)
 } }
 
@@ -343,27 +343,27 @@ face! { MPI_File_read_at_all_end PMPI_File_read_at_all_end(fh: MPI_File, buf: *m
     values::code(code)
 } }
 
-face! { MPI_File_read_ordered PMPI_File_read_ordered(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_ordered PMPI_File_read_ordered(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_ordered(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_ordered(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_ordered_c PMPI_File_read_ordered_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_ordered_c PMPI_File_read_ordered_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_ordered_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_ordered_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_read_ordered_begin(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_read_ordered_begin(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
-face! { MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_read_ordered_begin_c(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_read_ordered_begin_c(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
@@ -374,16 +374,16 @@ face! { MPI_File_read_ordered_end PMPI_File_read_ordered_end(fh: MPI_File, buf: 
     values::code(code)
 } }
 
-face! { MPI_File_read_shared PMPI_File_read_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_shared PMPI_File_read_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_shared(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_shared(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_read_shared_c PMPI_File_read_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_read_shared_c PMPI_File_read_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_read_shared_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_read_shared_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
@@ -418,8 +418,8 @@ face! { MPI_File_set_size PMPI_File_set_size(fh: MPI_File, size: MPI_Offset) -> 
     values::code(code)
 } }
 
-face! { MPI_File_set_view PMPI_File_set_view(fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype, datarep: *const c_char, info: MPI_Info) -> c_int {
-    let code = native!(MPI_File_set_view(File::native(fh), values::displacement_native(disp), Datatype::native(etype), Datatype::native(filetype), datarep, Info::native(info)));
+face! { MPI_File_set_view PMPI_File_set_view(fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype, datarep: *const c_char, info: MPI_Info) -> c_int; quick[etype: Datatype, filetype: Datatype] {
+    let code = native!(MPI_File_set_view(File::native(fh), values::displacement_native(disp), etype, filetype, datarep, Info::native(info)));
     values::code(code)
 } }
 
@@ -428,41 +428,41 @@ face! { MPI_File_sync PMPI_File_sync(fh: MPI_File) -> c_int {
     values::code(code)
 } }
 
-face! { MPI_File_write PMPI_File_write(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write PMPI_File_write(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_c PMPI_File_write_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_c PMPI_File_write_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_all PMPI_File_write_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_all PMPI_File_write_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_all(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_all(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_all_c PMPI_File_write_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_all_c PMPI_File_write_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_all_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_all_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_all_begin PMPI_File_write_all_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_write_all_begin(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_write_all_begin PMPI_File_write_all_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_write_all_begin(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
-face! { MPI_File_write_all_begin_c PMPI_File_write_all_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_write_all_begin_c(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_write_all_begin_c PMPI_File_write_all_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_write_all_begin_c(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
@@ -473,41 +473,41 @@ face! { MPI_File_write_all_end PMPI_File_write_all_end(fh: MPI_File, buf: *const
     values::code(code)
 } }
 
-face! { MPI_File_write_at PMPI_File_write_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_at PMPI_File_write_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_at(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_at(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_at_c PMPI_File_write_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_at_c PMPI_File_write_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_at_c(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_at_c(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_at_all PMPI_File_write_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_at_all PMPI_File_write_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_at_all(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_at_all(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_at_all_c PMPI_File_write_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_at_all_c PMPI_File_write_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_at_all_c(File::native(fh), offset, buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_at_all_c(File::native(fh), offset, buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_write_at_all_begin(File::native(fh), offset, buf, count, Datatype::native(datatype)));
+face! { MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_write_at_all_begin(File::native(fh), offset, buf, count, datatype));
     values::code(code)
 } }
 
-face! { MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_write_at_all_begin_c(File::native(fh), offset, buf, count, Datatype::native(datatype)));
+face! { MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_write_at_all_begin_c(File::native(fh), offset, buf, count, datatype));
     values::code(code)
 } }
 
@@ -518,27 +518,27 @@ face! { MPI_File_write_at_all_end PMPI_File_write_at_all_end(fh: MPI_File, buf: 
     values::code(code)
 } }
 
-face! { MPI_File_write_ordered PMPI_File_write_ordered(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_ordered PMPI_File_write_ordered(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_ordered(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_ordered(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_ordered_c PMPI_File_write_ordered_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_ordered_c PMPI_File_write_ordered_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_ordered_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_ordered_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_write_ordered_begin(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_write_ordered_begin(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
-face! { MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_File_write_ordered_begin_c(File::native(fh), buf, count, Datatype::native(datatype)));
+face! { MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_File_write_ordered_begin_c(File::native(fh), buf, count, datatype));
     values::code(code)
 } }
 
@@ -549,16 +549,16 @@ face! { MPI_File_write_ordered_end PMPI_File_write_ordered_end(fh: MPI_File, buf
     values::code(code)
 } }
 
-face! { MPI_File_write_shared PMPI_File_write_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_shared PMPI_File_write_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_shared(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_shared(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_File_write_shared_c PMPI_File_write_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
+face! { MPI_File_write_shared_c PMPI_File_write_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_File_write_shared_c(File::native(fh), buf, count, Datatype::native(datatype), status_native.native()));
+    let code = native!(MPI_File_write_shared_c(File::native(fh), buf, count, datatype, status_native.native()));
     status_native.store();
     values::code(code)
 } }

@@ -9,204 +9,204 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Neighbor_allgather PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_allgather(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_allgather PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_allgather(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_allgather_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_allgather_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_allgather PMPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_allgather PMPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_allgather(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_allgather(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_allgather_c PMPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_allgather_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_allgather_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_allgather_init PMPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_allgather_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_allgather_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_allgather_init_c PMPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_allgather_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_allgather_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_allgatherv(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_allgatherv(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_allgatherv_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_allgatherv_c PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_allgatherv_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_allgatherv PMPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_allgatherv(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_allgatherv(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_allgatherv_c PMPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_allgatherv_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_allgatherv_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_allgatherv_init PMPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_allgatherv_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_allgatherv_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_allgatherv_init_c PMPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_allgatherv_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, displs, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_allgatherv_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcounts, displs, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoall PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_alltoall(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_alltoall PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_alltoall(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_alltoall_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_alltoall_c PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_alltoall_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_alltoall PMPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_alltoall(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_alltoall(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_alltoall_c PMPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_alltoall_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_alltoall_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_alltoall_init PMPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_alltoall_init(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_alltoall_init(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_alltoall_init_c PMPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_alltoall_init_c(addresses::buffer_native(sendbuf), sendcount, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcount, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_alltoall_init_c(addresses::buffer_native(sendbuf), sendcount, sendtype, addresses::buffer_native(recvbuf), recvcount, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_alltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_alltoallv PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_alltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Neighbor_alltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm)));
+face! { MPI_Neighbor_alltoallv_c PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
+    let code = native!(MPI_Neighbor_alltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm));
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_alltoallv PMPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_alltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_alltoallv(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_alltoallv_c PMPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_alltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_alltoallv_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_alltoallv_init PMPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_alltoallv_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_alltoallv_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_alltoallv_init_c PMPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_alltoallv_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, Datatype::native(sendtype), addresses::buffer_native(recvbuf), recvcounts, rdispls, Datatype::native(recvtype), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_alltoallv_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtype, addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtype, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+face! { MPI_Neighbor_alltoallw PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, library::length(comm, library::Length::Outdegree));
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Indegree));
-    let code = native!(MPI_Neighbor_alltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm)));
+    let code = native!(MPI_Neighbor_alltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm));
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+face! { MPI_Neighbor_alltoallw_c PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, library::length(comm, library::Length::Outdegree));
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Indegree));
-    let code = native!(MPI_Neighbor_alltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm)));
+    let code = native!(MPI_Neighbor_alltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm));
     values::code(code)
 } }
 
-face! { MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, library::length(comm, library::Length::Outdegree));
-    let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Indegree));
-    let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_alltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), request_native.native()));
-    request_native.store();
-    values::code(code)
-} }
-
-face! { MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_alltoallw PMPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, library::length(comm, library::Length::Outdegree));
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Indegree));
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ineighbor_alltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ineighbor_alltoallw(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ineighbor_alltoallw_c PMPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, library::length(comm, library::Length::Outdegree));
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Indegree));
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_alltoallw_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Ineighbor_alltoallw_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Neighbor_alltoallw_init PMPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
     let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, library::length(comm, library::Length::Outdegree));
     let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Indegree));
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Neighbor_alltoallw_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Neighbor_alltoallw_init(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, Info::native(info), request_native.native()));
+    request_native.store();
+    values::code(code)
+} }
+
+face! { MPI_Neighbor_alltoallw_init_c PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[comm: Comm] {
+    let mut sendtypes_native = Handles::<Datatype>::new(sendtypes, library::length(comm, library::Length::Outdegree));
+    let mut recvtypes_native = Handles::<Datatype>::new(recvtypes, library::length(comm, library::Length::Indegree));
+    let mut request_native = arrays::Out::<Request>::new(request);
+    let code = native!(MPI_Neighbor_alltoallw_init_c(addresses::buffer_native(sendbuf), sendcounts, sdispls, sendtypes_native.native(), addresses::buffer_native(recvbuf), recvcounts, rdispls, recvtypes_native.native(), comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }

@@ -29,12 +29,12 @@ face! { MPI_Op_free PMPI_Op_free(op: *mut MPI_Op) -> c_int {
     values::code(code)
 } }
 
-face! { MPI_Reduce_local PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
-    let code = native!(MPI_Reduce_local(inbuf, inoutbuf, count, Datatype::native(datatype), Op::native(op)));
+face! { MPI_Reduce_local PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Reduce_local(inbuf, inoutbuf, count, datatype, Op::native(op)));
     values::code(code)
 } }
 
-face! { MPI_Reduce_local_c PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
-    let code = native!(MPI_Reduce_local_c(inbuf, inoutbuf, count, Datatype::native(datatype), Op::native(op)));
+face! { MPI_Reduce_local_c PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Reduce_local_c(inbuf, inoutbuf, count, datatype, Op::native(op)));
     values::code(code)
 } }

@@ -9,62 +9,62 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Pack PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Pack(inbuf, incount, Datatype::native(datatype), outbuf, outsize, position, Comm::native(comm)));
+face! { MPI_Pack PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm));
     values::code(code)
 } }
 
-face! { MPI_Pack_c PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Pack_c(inbuf, incount, Datatype::native(datatype), outbuf, outsize, position, Comm::native(comm)));
+face! { MPI_Pack_c PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm));
     values::code(code)
 } }
 
-face! { MPI_Pack_external PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Aint, position: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_Pack_external(datarep, inbuf, incount, Datatype::native(datatype), outbuf, outsize, position));
+face! { MPI_Pack_external PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Aint, position: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position));
     values::code(code)
 } }
 
-face! { MPI_Pack_external_c PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Pack_external_c(datarep, inbuf, incount, Datatype::native(datatype), outbuf, outsize, position));
+face! { MPI_Pack_external_c PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Pack_external_c(datarep, inbuf, incount, datatype, outbuf, outsize, position));
     values::code(code)
 } }
 
-face! { MPI_Pack_external_size PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: MPI_Datatype, size: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_Pack_external_size(datarep, incount, Datatype::native(datatype), size));
+face! { MPI_Pack_external_size PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: MPI_Datatype, size: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Pack_external_size(datarep, incount, datatype, size));
     values::code(code)
 } }
 
-face! { MPI_Pack_external_size_c PMPI_Pack_external_size_c(datarep: *const c_char, incount: MPI_Count, datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Pack_external_size_c(datarep, incount, Datatype::native(datatype), size));
+face! { MPI_Pack_external_size_c PMPI_Pack_external_size_c(datarep: *const c_char, incount: MPI_Count, datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Pack_external_size_c(datarep, incount, datatype, size));
     values::code(code)
 } }
 
-face! { MPI_Pack_size PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int {
-    let code = native!(MPI_Pack_size(incount, Datatype::native(datatype), Comm::native(comm), size));
+face! { MPI_Pack_size PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Pack_size(incount, datatype, comm, size));
     values::code(code)
 } }
 
-face! { MPI_Pack_size_c PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int {
-    let code = native!(MPI_Pack_size_c(incount, Datatype::native(datatype), Comm::native(comm), size));
+face! { MPI_Pack_size_c PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Pack_size_c(incount, datatype, comm, size));
     values::code(code)
 } }
 
-face! { MPI_Unpack PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Unpack(inbuf, insize, position, outbuf, outcount, Datatype::native(datatype), Comm::native(comm)));
+face! { MPI_Unpack PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm));
     values::code(code)
 } }
 
-face! { MPI_Unpack_c PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Unpack_c(inbuf, insize, position, outbuf, outcount, Datatype::native(datatype), Comm::native(comm)));
+face! { MPI_Unpack_c PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, comm: Comm] {
+    let code = native!(MPI_Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm));
     values::code(code)
 } }
 
-face! { MPI_Unpack_external PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Aint, position: *mut MPI_Aint, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, Datatype::native(datatype)));
+face! { MPI_Unpack_external PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Aint, position: *mut MPI_Aint, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype));
     values::code(code)
 } }
 
-face! { MPI_Unpack_external_c PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let code = native!(MPI_Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, Datatype::native(datatype)));
+face! { MPI_Unpack_external_c PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, datatype));
     values::code(code)
 } }

@@ -29,16 +29,16 @@ face! { MPI_Pready_range PMPI_Pready_range(partition_low: c_int, partition_high:
     values::code(code)
 } }
 
-face! { MPI_Precv_init PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Precv_init PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Precv_init(buf, partitions, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Precv_init(buf, partitions, count, datatype, values::rank_native(dest), tag, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Psend_init PMPI_Psend_init(buf: *const c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+face! { MPI_Psend_init PMPI_Psend_init(buf: *const c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Psend_init(buf, partitions, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), Info::native(info), request_native.native()));
+    let code = native!(MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, Info::native(info), request_native.native()));
     request_native.store();
     values::code(code)
 } }

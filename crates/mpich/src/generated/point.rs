@@ -9,320 +9,320 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Bsend PMPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Bsend(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Bsend PMPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Bsend(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Bsend_c PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Bsend_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Bsend_c PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Bsend_c(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Bsend_init PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Bsend_init PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Bsend_init(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Bsend_init_c PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Bsend_init_c PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Bsend_init_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ibsend PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ibsend PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ibsend(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ibsend(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ibsend_c PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ibsend_c PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ibsend_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Improbe PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+face! { MPI_Improbe PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int; quick[comm: Comm] {
     let mut message_native = arrays::Out::<Message>::new(message);
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Improbe(values::rank_native(source), values::tag_native(tag), Comm::native(comm), flag, message_native.native(), status_native.native()));
+    let code = native!(MPI_Improbe(values::rank_native(source), values::tag_native(tag), comm, flag, message_native.native(), status_native.native()));
     message_native.store();
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Imrecv PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
+face! { MPI_Imrecv PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut message_native = arrays::InOut::<Message>::new(message);
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Imrecv(buf, count, Datatype::native(datatype), message_native.native(), request_native.native()));
+    let code = native!(MPI_Imrecv(buf, count, datatype, message_native.native(), request_native.native()));
     message_native.store();
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Imrecv_c PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
+face! { MPI_Imrecv_c PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype] {
     let mut message_native = arrays::InOut::<Message>::new(message);
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Imrecv_c(buf, count, Datatype::native(datatype), message_native.native(), request_native.native()));
+    let code = native!(MPI_Imrecv_c(buf, count, datatype, message_native.native(), request_native.native()));
     message_native.store();
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
+face! { MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int; quick[comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Iprobe(values::rank_native(source), values::tag_native(tag), Comm::native(comm), flag, status_native.native()));
+    let code = native!(MPI_Iprobe(values::rank_native(source), values::tag_native(tag), comm, flag, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Irecv(buf, count, Datatype::native(datatype), values::rank_native(source), values::tag_native(tag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Irecv(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Irecv_c(buf, count, Datatype::native(datatype), values::rank_native(source), values::tag_native(tag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Irecv_c(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Irsend PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Irsend PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Irsend(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Irsend(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Irsend_c PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Irsend_c PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Irsend_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Irsend_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Isend(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Isend(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Isend_c PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Isend_c PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Isend_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Isend_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Isendrecv PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Isendrecv PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, dest: values::Rank, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Isendrecv(sendbuf, sendcount, Datatype::native(sendtype), values::rank_native(dest), sendtag, recvbuf, recvcount, Datatype::native(recvtype), values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, values::rank_native(source), values::tag_native(recvtag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Isendrecv_c PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Isendrecv_c PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[sendtype: Datatype, dest: values::Rank, recvtype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Isendrecv_c(sendbuf, sendcount, Datatype::native(sendtype), values::rank_native(dest), sendtag, recvbuf, recvcount, Datatype::native(recvtype), values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, values::rank_native(source), values::tag_native(recvtag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Isendrecv_replace PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Isendrecv_replace PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Isendrecv_replace(buf, count, Datatype::native(datatype), values::rank_native(dest), sendtag, values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, values::rank_native(source), values::tag_native(recvtag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Isendrecv_replace_c PMPI_Isendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Isendrecv_replace_c(buf, count, Datatype::native(datatype), values::rank_native(dest), sendtag, values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, values::rank_native(source), values::tag_native(recvtag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Issend PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Issend PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Issend(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Issend(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Issend_c PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Issend_c PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Issend_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Issend_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Mprobe PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+face! { MPI_Mprobe PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int; quick[comm: Comm] {
     let mut message_native = arrays::Out::<Message>::new(message);
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Mprobe(values::rank_native(source), values::tag_native(tag), Comm::native(comm), message_native.native(), status_native.native()));
+    let code = native!(MPI_Mprobe(values::rank_native(source), values::tag_native(tag), comm, message_native.native(), status_native.native()));
     message_native.store();
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Mrecv PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+face! { MPI_Mrecv PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut message_native = arrays::InOut::<Message>::new(message);
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Mrecv(buf, count, Datatype::native(datatype), message_native.native(), status_native.native()));
+    let code = native!(MPI_Mrecv(buf, count, datatype, message_native.native(), status_native.native()));
     message_native.store();
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Mrecv_c PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+face! { MPI_Mrecv_c PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype] {
     let mut message_native = arrays::InOut::<Message>::new(message);
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Mrecv_c(buf, count, Datatype::native(datatype), message_native.native(), status_native.native()));
+    let code = native!(MPI_Mrecv_c(buf, count, datatype, message_native.native(), status_native.native()));
     message_native.store();
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+face! { MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Probe(values::rank_native(source), values::tag_native(tag), Comm::native(comm), status_native.native()));
+    let code = native!(MPI_Probe(values::rank_native(source), values::tag_native(tag), comm, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+face! { MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Recv(buf, count, Datatype::native(datatype), values::rank_native(source), values::tag_native(tag), Comm::native(comm), status_native.native()));
+    let code = native!(MPI_Recv(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+face! { MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Recv_c(buf, count, Datatype::native(datatype), values::rank_native(source), values::tag_native(tag), Comm::native(comm), status_native.native()));
+    let code = native!(MPI_Recv_c(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Recv_init PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Recv_init PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Recv_init(buf, count, Datatype::native(datatype), values::rank_native(source), values::tag_native(tag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Recv_init(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Recv_init_c PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Recv_init_c PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Recv_init_c(buf, count, Datatype::native(datatype), values::rank_native(source), values::tag_native(tag), Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Recv_init_c(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rsend PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Rsend(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Rsend PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Rsend(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Rsend_c PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Rsend_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Rsend_c PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Rsend_c(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Rsend_init PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rsend_init PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rsend_init(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rsend_init_c PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rsend_init_c PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rsend_init_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Send(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Send(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Send_c PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Send_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Send_c PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Send_c(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Send_init PMPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Send_init PMPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Send_init(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Send_init(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Send_init_c PMPI_Send_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Send_init_c PMPI_Send_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Send_init_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Send_init_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Sendrecv PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+face! { MPI_Sendrecv PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[sendtype: Datatype, dest: values::Rank, recvtype: Datatype, comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Sendrecv(sendbuf, sendcount, Datatype::native(sendtype), values::rank_native(dest), sendtag, recvbuf, recvcount, Datatype::native(recvtype), values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), status_native.native()));
+    let code = native!(MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, values::rank_native(source), values::tag_native(recvtag), comm, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Sendrecv_c PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+face! { MPI_Sendrecv_c PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[sendtype: Datatype, dest: values::Rank, recvtype: Datatype, comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Sendrecv_c(sendbuf, sendcount, Datatype::native(sendtype), values::rank_native(dest), sendtag, recvbuf, recvcount, Datatype::native(recvtype), values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), status_native.native()));
+    let code = native!(MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, values::rank_native(source), values::tag_native(recvtag), comm, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Sendrecv_replace PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+face! { MPI_Sendrecv_replace PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Sendrecv_replace(buf, count, Datatype::native(datatype), values::rank_native(dest), sendtag, values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), status_native.native()));
+    let code = native!(MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, values::rank_native(source), values::tag_native(recvtag), comm, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+face! { MPI_Sendrecv_replace_c PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut status_native = StatusOut::new(status);
-    let code = native!(MPI_Sendrecv_replace_c(buf, count, Datatype::native(datatype), values::rank_native(dest), sendtag, values::rank_native(source), values::tag_native(recvtag), Comm::native(comm), status_native.native()));
+    let code = native!(MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, values::rank_native(source), values::tag_native(recvtag), comm, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ssend PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Ssend(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Ssend PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Ssend(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Ssend_c PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    let code = native!(MPI_Ssend_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm)));
+face! { MPI_Ssend_c PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+    let code = native!(MPI_Ssend_c(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }
 
-face! { MPI_Ssend_init PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ssend_init PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ssend_init(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Ssend_init_c PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+face! { MPI_Ssend_init_c PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Ssend_init_c(buf, count, Datatype::native(datatype), values::rank_native(dest), tag, Comm::native(comm), request_native.native()));
+    let code = native!(MPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
     values::code(code)
 } }

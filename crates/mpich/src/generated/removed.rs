@@ -14,16 +14,16 @@ face! { MPI_Address PMPI_Address(location: *const c_void, address: *mut MPI_Aint
     values::code(code)
 } }
 
-face! { MPI_Type_hindexed PMPI_Type_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_hindexed PMPI_Type_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_hindexed(count, array_of_blocklengths, array_of_displacements, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
 
-face! { MPI_Type_hvector PMPI_Type_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+face! { MPI_Type_hvector PMPI_Type_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int; quick[oldtype: Datatype] {
     let mut newtype_native = arrays::Out::<Datatype>::new(newtype);
-    let code = native!(MPI_Type_hvector(count, blocklength, stride, Datatype::native(oldtype), newtype_native.native()));
+    let code = native!(MPI_Type_hvector(count, blocklength, stride, oldtype, newtype_native.native()));
     newtype_native.store();
     values::code(code)
 } }
@@ -36,18 +36,18 @@ face! { MPI_Type_struct PMPI_Type_struct(count: c_int, array_of_blocklengths: *c
     values::code(code)
 } }
 
-face! { MPI_Type_extent PMPI_Type_extent(datatype: MPI_Datatype, extent: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_Type_extent(Datatype::native(datatype), extent));
+face! { MPI_Type_extent PMPI_Type_extent(datatype: MPI_Datatype, extent: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_extent(datatype, extent));
     values::code(code)
 } }
 
-face! { MPI_Type_lb PMPI_Type_lb(datatype: MPI_Datatype, displacement: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_Type_lb(Datatype::native(datatype), displacement));
+face! { MPI_Type_lb PMPI_Type_lb(datatype: MPI_Datatype, displacement: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_lb(datatype, displacement));
     values::code(code)
 } }
 
-face! { MPI_Type_ub PMPI_Type_ub(datatype: MPI_Datatype, displacement: *mut MPI_Aint) -> c_int {
-    let code = native!(MPI_Type_ub(Datatype::native(datatype), displacement));
+face! { MPI_Type_ub PMPI_Type_ub(datatype: MPI_Datatype, displacement: *mut MPI_Aint) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Type_ub(datatype, displacement));
     values::code(code)
 } }
 
@@ -55,14 +55,14 @@ face! { MPI_Errhandler_create PMPI_Errhandler_create(handler_fn: MPI_Comm_errhan
     calls::callback::errhandler_create(handler_fn, errhandler)
 } }
 
-face! { MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int {
+face! { MPI_Errhandler_get PMPI_Errhandler_get(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int; quick[comm: Comm] {
     let mut errhandler_native = arrays::Out::<Errhandler>::new(errhandler);
-    let code = native!(MPI_Errhandler_get(Comm::native(comm), errhandler_native.native()));
+    let code = native!(MPI_Errhandler_get(comm, errhandler_native.native()));
     errhandler_native.store();
     values::code(code)
 } }
 
-face! { MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
-    let code = native!(MPI_Errhandler_set(Comm::native(comm), Errhandler::native(errhandler)));
+face! { MPI_Errhandler_set PMPI_Errhandler_set(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Errhandler_set(comm, Errhandler::native(errhandler)));
     values::code(code)
 } }

@@ -9,136 +9,136 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Accumulate PMPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Accumulate(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win)));
+face! { MPI_Accumulate PMPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Accumulate(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Accumulate_c PMPI_Accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Accumulate_c(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win)));
+face! { MPI_Accumulate_c PMPI_Accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Accumulate_c(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Compare_and_swap PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, Datatype::native(datatype), values::rank_native(target_rank), target_disp, Win::native(win)));
+face! { MPI_Compare_and_swap PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, values::rank_native(target_rank), target_disp, Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Fetch_and_op PMPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Fetch_and_op(origin_addr, result_addr, Datatype::native(datatype), values::rank_native(target_rank), target_disp, Op::native(op), Win::native(win)));
+face! { MPI_Fetch_and_op PMPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win) -> c_int; quick[datatype: Datatype] {
+    let code = native!(MPI_Fetch_and_op(origin_addr, result_addr, datatype, values::rank_native(target_rank), target_disp, Op::native(op), Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Get PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Get(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win)));
+face! { MPI_Get PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Get(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Get_c PMPI_Get_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Get_c(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win)));
+face! { MPI_Get_c PMPI_Get_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Get_c(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Get_accumulate PMPI_Get_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Get_accumulate(origin_addr, origin_count, Datatype::native(origin_datatype), result_addr, result_count, Datatype::native(result_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win)));
+face! { MPI_Get_accumulate PMPI_Get_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, result_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Get_accumulate_c PMPI_Get_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Get_accumulate_c(origin_addr, origin_count, Datatype::native(origin_datatype), result_addr, result_count, Datatype::native(result_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win)));
+face! { MPI_Get_accumulate_c PMPI_Get_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, result_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Put PMPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Put(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win)));
+face! { MPI_Put PMPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Put(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Put_c PMPI_Put_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let code = native!(MPI_Put_c(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win)));
+face! { MPI_Put_c PMPI_Put_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
+    let code = native!(MPI_Put_c(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win)));
     values::code(code)
 } }
 
-face! { MPI_Raccumulate PMPI_Raccumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Raccumulate PMPI_Raccumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Raccumulate(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win), request_native.native()));
+    let code = native!(MPI_Raccumulate(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Raccumulate_c PMPI_Raccumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Raccumulate_c PMPI_Raccumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Raccumulate_c(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win), request_native.native()));
+    let code = native!(MPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rget PMPI_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rget PMPI_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rget(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win), request_native.native()));
+    let code = native!(MPI_Rget(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rget_c PMPI_Rget_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rget_c PMPI_Rget_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rget_c(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win), request_native.native()));
+    let code = native!(MPI_Rget_c(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rget_accumulate PMPI_Rget_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rget_accumulate PMPI_Rget_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, result_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rget_accumulate(origin_addr, origin_count, Datatype::native(origin_datatype), result_addr, result_count, Datatype::native(result_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win), request_native.native()));
+    let code = native!(MPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rget_accumulate_c PMPI_Rget_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rget_accumulate_c PMPI_Rget_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, result_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rget_accumulate_c(origin_addr, origin_count, Datatype::native(origin_datatype), result_addr, result_count, Datatype::native(result_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Op::native(op), Win::native(win), request_native.native()));
+    let code = native!(MPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Op::native(op), Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rput PMPI_Rput(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rput PMPI_Rput(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rput(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win), request_native.native()));
+    let code = native!(MPI_Rput(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Rput_c PMPI_Rput_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
+face! { MPI_Rput_c PMPI_Rput_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int; quick[origin_datatype: Datatype, target_datatype: Datatype] {
     let mut request_native = arrays::Out::<Request>::new(request);
-    let code = native!(MPI_Rput_c(origin_addr, origin_count, Datatype::native(origin_datatype), values::rank_native(target_rank), target_disp, target_count, Datatype::native(target_datatype), Win::native(win), request_native.native()));
+    let code = native!(MPI_Rput_c(origin_addr, origin_count, origin_datatype, values::rank_native(target_rank), target_disp, target_count, target_datatype, Win::native(win), request_native.native()));
     request_native.store();
     values::code(code)
 } }
 
-face! { MPI_Win_allocate PMPI_Win_allocate(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
+face! { MPI_Win_allocate PMPI_Win_allocate(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int; quick[comm: Comm] {
     let mut win_native = arrays::Out::<Win>::new(win);
-    let code = native!(MPI_Win_allocate(size, disp_unit, Info::native(info), Comm::native(comm), baseptr, win_native.native()));
+    let code = native!(MPI_Win_allocate(size, disp_unit, Info::native(info), comm, baseptr, win_native.native()));
     win_native.store();
     values::code(code)
 } }
 
-face! { MPI_Win_allocate_c PMPI_Win_allocate_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
+face! { MPI_Win_allocate_c PMPI_Win_allocate_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int; quick[comm: Comm] {
     let mut win_native = arrays::Out::<Win>::new(win);
-    let code = native!(MPI_Win_allocate_c(size, disp_unit, Info::native(info), Comm::native(comm), baseptr, win_native.native()));
+    let code = native!(MPI_Win_allocate_c(size, disp_unit, Info::native(info), comm, baseptr, win_native.native()));
     win_native.store();
     values::code(code)
 } }
 
-face! { MPI_Win_allocate_shared PMPI_Win_allocate_shared(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
+face! { MPI_Win_allocate_shared PMPI_Win_allocate_shared(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int; quick[comm: Comm] {
     let mut win_native = arrays::Out::<Win>::new(win);
-    let code = native!(MPI_Win_allocate_shared(size, disp_unit, Info::native(info), Comm::native(comm), baseptr, win_native.native()));
+    let code = native!(MPI_Win_allocate_shared(size, disp_unit, Info::native(info), comm, baseptr, win_native.native()));
     win_native.store();
     values::code(code)
 } }
 
-face! { MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
+face! { MPI_Win_allocate_shared_c PMPI_Win_allocate_shared_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int; quick[comm: Comm] {
     let mut win_native = arrays::Out::<Win>::new(win);
-    let code = native!(MPI_Win_allocate_shared_c(size, disp_unit, Info::native(info), Comm::native(comm), baseptr, win_native.native()));
+    let code = native!(MPI_Win_allocate_shared_c(size, disp_unit, Info::native(info), comm, baseptr, win_native.native()));
     win_native.store();
     values::code(code)
 } }
@@ -153,23 +153,23 @@ face! { MPI_Win_complete PMPI_Win_complete(win: MPI_Win) -> c_int {
     values::code(code)
 } }
 
-face! { MPI_Win_create PMPI_Win_create(base: *mut c_void, size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int {
+face! { MPI_Win_create PMPI_Win_create(base: *mut c_void, size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int; quick[comm: Comm] {
     let mut win_native = arrays::Out::<Win>::new(win);
-    let code = native!(MPI_Win_create(base, size, disp_unit, Info::native(info), Comm::native(comm), win_native.native()));
+    let code = native!(MPI_Win_create(base, size, disp_unit, Info::native(info), comm, win_native.native()));
     win_native.store();
     values::code(code)
 } }
 
-face! { MPI_Win_create_c PMPI_Win_create_c(base: *mut c_void, size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int {
+face! { MPI_Win_create_c PMPI_Win_create_c(base: *mut c_void, size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int; quick[comm: Comm] {
     let mut win_native = arrays::Out::<Win>::new(win);
-    let code = native!(MPI_Win_create_c(base, size, disp_unit, Info::native(info), Comm::native(comm), win_native.native()));
+    let code = native!(MPI_Win_create_c(base, size, disp_unit, Info::native(info), comm, win_native.native()));
     win_native.store();
     values::code(code)
 } }
 
-face! { MPI_Win_create_dynamic PMPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int {
+face! { MPI_Win_create_dynamic PMPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int; quick[comm: Comm] {
     let mut win_native = arrays::Out::<Win>::new(win);
-    let code = native!(MPI_Win_create_dynamic(Info::native(info), Comm::native(comm), win_native.native()));
+    let code = native!(MPI_Win_create_dynamic(Info::native(info), comm, win_native.native()));
     win_native.store();
     values::code(code)
 } }

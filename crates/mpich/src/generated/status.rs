@@ -9,33 +9,33 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Get_count PMPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
+face! { MPI_Get_count PMPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Get_count(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Get_count(status_native.native(), datatype, count));
     values::code(code)
 } }
 
-face! { MPI_Get_count_c PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
+face! { MPI_Get_count_c PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Get_count_c(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Get_count_c(status_native.native(), datatype, count));
     values::code(code)
 } }
 
-face! { MPI_Get_elements PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
+face! { MPI_Get_elements PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Get_elements(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Get_elements(status_native.native(), datatype, count));
     values::code(code)
 } }
 
-face! { MPI_Get_elements_c PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
+face! { MPI_Get_elements_c PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Get_elements_c(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Get_elements_c(status_native.native(), datatype, count));
     values::code(code)
 } }
 
-face! { MPI_Get_elements_x PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
+face! { MPI_Get_elements_x PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Get_elements_x(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Get_elements_x(status_native.native(), datatype, count));
     values::code(code)
 } }
 
@@ -67,23 +67,23 @@ face! { MPI_Status_set_cancelled PMPI_Status_set_cancelled(status: *mut MPI_Stat
     values::code(code)
 } }
 
-face! { MPI_Status_set_elements PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) -> c_int {
+face! { MPI_Status_set_elements PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Status_set_elements(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Status_set_elements(status_native.native(), datatype, count));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Status_set_elements_c PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
+face! { MPI_Status_set_elements_c PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Status_set_elements_c(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Status_set_elements_c(status_native.native(), datatype, count));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Status_set_elements_x PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
+face! { MPI_Status_set_elements_x PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int; quick[datatype: Datatype] {
     let mut status_native = StatusIn::new(status);
-    let code = native!(MPI_Status_set_elements_x(status_native.native(), Datatype::native(datatype), count));
+    let code = native!(MPI_Status_set_elements_x(status_native.native(), datatype, count));
     status_native.store();
     values::code(code)
 } }

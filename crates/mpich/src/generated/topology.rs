@@ -9,49 +9,49 @@ use crate::text::Text;
 use crate::{addresses, calls, fortran, library, values};
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-face! { MPI_Cart_coords PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
-    let code = native!(MPI_Cart_coords(Comm::native(comm), values::rank_native(rank), maxdims, coords));
+face! { MPI_Cart_coords PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Cart_coords(comm, values::rank_native(rank), maxdims, coords));
     values::code(code)
 } }
 
-face! { MPI_Cart_create PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm) -> c_int {
+face! { MPI_Cart_create PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm) -> c_int; quick[comm_old: Comm] {
     let mut comm_cart_native = arrays::Out::<Comm>::new(comm_cart);
-    let code = native!(MPI_Cart_create(Comm::native(comm_old), ndims, dims, periods, reorder, comm_cart_native.native()));
+    let code = native!(MPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart_native.native()));
     comm_cart_native.store();
     values::code(code)
 } }
 
-face! { MPI_Cart_get PMPI_Cart_get(comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int {
-    let code = native!(MPI_Cart_get(Comm::native(comm), maxdims, dims, periods, coords));
+face! { MPI_Cart_get PMPI_Cart_get(comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Cart_get(comm, maxdims, dims, periods, coords));
     values::code(code)
 } }
 
-face! { MPI_Cart_map PMPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int) -> c_int {
-    let code = native!(MPI_Cart_map(Comm::native(comm), ndims, dims, periods, newrank));
+face! { MPI_Cart_map PMPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Cart_map(comm, ndims, dims, periods, newrank));
     values::code(code)
 } }
 
-face! { MPI_Cart_rank PMPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) -> c_int {
-    let code = native!(MPI_Cart_rank(Comm::native(comm), coords, rank));
+face! { MPI_Cart_rank PMPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Cart_rank(comm, coords, rank));
     values::code(code)
 } }
 
-face! { MPI_Cart_shift PMPI_Cart_shift(comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int {
-    let code = native!(MPI_Cart_shift(Comm::native(comm), direction, disp, rank_source, rank_dest));
+face! { MPI_Cart_shift PMPI_Cart_shift(comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Cart_shift(comm, direction, disp, rank_source, rank_dest));
     values::set(code, rank_source, values::rank_face);
     values::set(code, rank_dest, values::rank_face);
     values::code(code)
 } }
 
-face! { MPI_Cart_sub PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) -> c_int {
+face! { MPI_Cart_sub PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) -> c_int; quick[comm: Comm] {
     let mut newcomm_native = arrays::Out::<Comm>::new(newcomm);
-    let code = native!(MPI_Cart_sub(Comm::native(comm), remain_dims, newcomm_native.native()));
+    let code = native!(MPI_Cart_sub(comm, remain_dims, newcomm_native.native()));
     newcomm_native.store();
     values::code(code)
 } }
 
-face! { MPI_Cartdim_get PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) -> c_int {
-    let code = native!(MPI_Cartdim_get(Comm::native(comm), ndims));
+face! { MPI_Cartdim_get PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Cartdim_get(comm, ndims));
     values::code(code)
 } }
 
@@ -60,64 +60,64 @@ face! { MPI_Dims_create PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut
     values::code(code)
 } }
 
-face! { MPI_Dist_graph_create PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
+face! { MPI_Dist_graph_create PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int; quick[comm_old: Comm] {
     let mut comm_dist_graph_native = arrays::Out::<Comm>::new(comm_dist_graph);
-    let code = native!(MPI_Dist_graph_create(Comm::native(comm_old), n, sources, degrees, destinations, addresses::weights_native(weights), Info::native(info), reorder, comm_dist_graph_native.native()));
+    let code = native!(MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, addresses::weights_native(weights), Info::native(info), reorder, comm_dist_graph_native.native()));
     comm_dist_graph_native.store();
     values::code(code)
 } }
 
-face! { MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
+face! { MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int; quick[comm_old: Comm] {
     let mut comm_dist_graph_native = arrays::Out::<Comm>::new(comm_dist_graph);
-    let code = native!(MPI_Dist_graph_create_adjacent(Comm::native(comm_old), indegree, sources, addresses::weights_native(sourceweights), outdegree, destinations, addresses::weights_native(destweights), Info::native(info), reorder, comm_dist_graph_native.native()));
+    let code = native!(MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, addresses::weights_native(sourceweights), outdegree, destinations, addresses::weights_native(destweights), Info::native(info), reorder, comm_dist_graph_native.native()));
     comm_dist_graph_native.store();
     values::code(code)
 } }
 
-face! { MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors(comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int {
-    let code = native!(MPI_Dist_graph_neighbors(Comm::native(comm), maxindegree, sources, addresses::weights_native(sourceweights), maxoutdegree, destinations, addresses::weights_native(destweights)));
+face! { MPI_Dist_graph_neighbors PMPI_Dist_graph_neighbors(comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Dist_graph_neighbors(comm, maxindegree, sources, addresses::weights_native(sourceweights), maxoutdegree, destinations, addresses::weights_native(destweights)));
     values::code(code)
 } }
 
-face! { MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count(comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int {
-    let code = native!(MPI_Dist_graph_neighbors_count(Comm::native(comm), indegree, outdegree, weighted));
+face! { MPI_Dist_graph_neighbors_count PMPI_Dist_graph_neighbors_count(comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Dist_graph_neighbors_count(comm, indegree, outdegree, weighted));
     values::code(code)
 } }
 
-face! { MPI_Graph_create PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm) -> c_int {
+face! { MPI_Graph_create PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm) -> c_int; quick[comm_old: Comm] {
     let mut comm_graph_native = arrays::Out::<Comm>::new(comm_graph);
-    let code = native!(MPI_Graph_create(Comm::native(comm_old), nnodes, indx, edges, reorder, comm_graph_native.native()));
+    let code = native!(MPI_Graph_create(comm_old, nnodes, indx, edges, reorder, comm_graph_native.native()));
     comm_graph_native.store();
     values::code(code)
 } }
 
-face! { MPI_Graph_get PMPI_Graph_get(comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int {
-    let code = native!(MPI_Graph_get(Comm::native(comm), maxindex, maxedges, indx, edges));
+face! { MPI_Graph_get PMPI_Graph_get(comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Graph_get(comm, maxindex, maxedges, indx, edges));
     values::code(code)
 } }
 
-face! { MPI_Graph_map PMPI_Graph_map(comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int) -> c_int {
-    let code = native!(MPI_Graph_map(Comm::native(comm), nnodes, indx, edges, newrank));
+face! { MPI_Graph_map PMPI_Graph_map(comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Graph_map(comm, nnodes, indx, edges, newrank));
     values::code(code)
 } }
 
-face! { MPI_Graph_neighbors PMPI_Graph_neighbors(comm: MPI_Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int {
-    let code = native!(MPI_Graph_neighbors(Comm::native(comm), values::rank_native(rank), maxneighbors, neighbors));
+face! { MPI_Graph_neighbors PMPI_Graph_neighbors(comm: MPI_Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Graph_neighbors(comm, values::rank_native(rank), maxneighbors, neighbors));
     values::code(code)
 } }
 
-face! { MPI_Graph_neighbors_count PMPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: *mut c_int) -> c_int {
-    let code = native!(MPI_Graph_neighbors_count(Comm::native(comm), values::rank_native(rank), nneighbors));
+face! { MPI_Graph_neighbors_count PMPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Graph_neighbors_count(comm, values::rank_native(rank), nneighbors));
     values::code(code)
 } }
 
-face! { MPI_Graphdims_get PMPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
-    let code = native!(MPI_Graphdims_get(Comm::native(comm), nnodes, nedges));
+face! { MPI_Graphdims_get PMPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Graphdims_get(comm, nnodes, nedges));
     values::code(code)
 } }
 
-face! { MPI_Topo_test PMPI_Topo_test(comm: MPI_Comm, status: *mut c_int) -> c_int {
-    let code = native!(MPI_Topo_test(Comm::native(comm), status));
+face! { MPI_Topo_test PMPI_Topo_test(comm: MPI_Comm, status: *mut c_int) -> c_int; quick[comm: Comm] {
+    let code = native!(MPI_Topo_test(comm, status));
     values::set(code, status, values::topology_face);
     values::code(code)
 } }

@@ -112,11 +112,7 @@ fn write_table(text: &mut String, kind: &str, pairs: &[&Pair]) -> Result<()> {
     writeln!(text, "    table\n}};\n\n#[inline(always)]\npub fn {kind}(handle: i32) -> Option<usize> {{")?;
     writeln!(text, "    let place = (handle as u32).wrapping_mul({factor:#x}) >> {shift};")?;
     writeln!(text, "    let (face, native) = {upper}[place as usize];")?;
-    // No handle is 0, so an empty place holds none.
-    Ok(writeln!(
-        text,
-        "    if face == handle as u32 && face != 0 {{ Some(native as usize) }} else {{ None }}\n}}"
-    )?)
+    Ok(writeln!(text, "    if face == handle as u32 {{ Some(native as usize) }} else {{ None }}\n}}")?)
 }
 
 fn place(pair: &Pair, factor: u32) -> u32 {

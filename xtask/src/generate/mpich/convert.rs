@@ -13,6 +13,8 @@ pub struct Conversion {
     pub before: String,
     /// The argument of the standard face's function.
     pub argument: String,
+    /// The Rust type that translates the parameter beforehand, if that has a quick way for the usual values.
+    pub quick: Option<&'static str>,
     /// A statement after the call, or nothing.
     pub after: String,
 }
@@ -25,6 +27,9 @@ pub fn convert(family: &str, function: &Function, parameter: &Parameter, facts: 
             Some(length) => handles(function, parameter, handle, length),
             None => one_handle(name, kind.direction, handle),
         };
+    }
+    if matches!(kind.base.as_str(), "dest" | "root") {
+        return Conversion { quick: Some("values::Rank"), ..argument(name.clone()) };
     }
     if let Some(class) = facts.class(function, parameter) {
         return constant(function, parameter, class);
@@ -68,13 +73,17 @@ fn object(name: &str, made: &str, store: &str) -> Conversion {
     let after = if store.is_empty() { String::new() } else { format!("{name}_native{store};") };
     Conversion {
         before: format!("let mut {name}_native = {made};"),
-        argument: format!("{name}_native.native()"),
         after,
+        ..argument(format!("{name}_native.native()"))
     }
 }
 
-fn one_handle(name: &str, direction: Direction, handle: &str) -> Conversion {
+fn one_handle(name: &str, direction: Direction, handle: &'static str) -> Conversion {
     match direction {
+        // Nearly every call has these.
+        In if matches!(handle, "Comm" | "Datatype") => {
+            Conversion { quick: Some(handle), ..argument(name.to_string()) }
+        }
         In => argument(format!("{handle}::native({name})")),
         Out => object(name, &format!("arrays::Out::<{handle}>::new({name})"), ".store()"),
         InOut => object(name, &format!("arrays::InOut::<{handle}>::new({name})"), ".store()"),
@@ -109,8 +118,7 @@ fn constant(function: &Function, parameter: &Parameter, class: &str) -> Conversi
     match (kind.direction, length) {
         (In, Some(length)) => Conversion {
             before: format!("let {name}_native = values::all({name}, {length}, values::{class}_native);"),
-            argument: format!("values::address(&{name}_native)"),
-            after: String::new(),
+            ..argument(format!("values::address(&{name}_native)"))
         },
         (_, Some(length)) => Conversion {
             after: format!("values::set_all(code, {name}, {length}, values::{class}_face);"),

@@ -56,10 +56,10 @@ fn entry(
 ) -> Result<String> {
     let body = if large { format!("{}_c", function.body()) } else { function.body() };
     let names: Vec<&str> = function.parameters(large).map(|p| p.name.as_str()).collect();
-    let does = match (bodies.module(&body), &function.returns) {
-        (Some(module), _) => format!("    calls::{module}::{body}({})\n", names.join(", ")),
-        (None, Some(kind)) if family == "handle" => format!("    {}\n", integer(function, kind)),
-        (None, Some(_)) => format!("    native!({name}({}))\n", names.join(", ")),
+    let (quick, does) = match (bodies.module(&body), &function.returns) {
+        (Some(module), _) => (None, format!("    calls::{module}::{body}({})\n", names.join(", "))),
+        (None, Some(kind)) if family == "handle" => (None, format!("    {}\n", integer(function, kind))),
+        (None, Some(_)) => (None, format!("    native!({name}({}))\n", names.join(", "))),
         (None, None) if function.parameters.iter().any(|p| p.kind.base == "fn") => {
             bail!("MPI_{} takes a function, so crates/mpich must have a body `{body}`", function.name)
         }
@@ -68,7 +68,8 @@ fn entry(
     let result = function.returns.as_ref().map_or("c_int".into(), |kind| kind.ctype(false).rust());
     let signature: Vec<String> =
         function.parameters(large).map(|p| format!("{}: {}", p.name, p.kind.ctype(large).rust())).collect();
-    Ok(format!("\nface! {{ {name} P{name}({}) -> {result} {{\n{does}}} }}\n", signature.join(", ")))
+    let quick = quick.map_or(String::new(), |handles| format!("; quick[{handles}]"));
+    Ok(format!("\nface! {{ {name} P{name}({}) -> {result}{quick} {{\n{does}}} }}\n", signature.join(", ")))
 }
 
 /// A handle is its own integer here, unless it is that of a file.
@@ -81,14 +82,24 @@ fn integer(function: &Function, result: &Kind) -> String {
     }
 }
 
-/// Translates, calls the standard face, and translates back.
-fn translated(family: &str, function: &Function, name: &str, large: bool, facts: &Facts) -> String {
+/// The handles with a quick way, if there are any; and what the entry does when these are translated: it translates the rest,
+/// calls the standard face, and translates back.
+fn translated(
+    family: &str,
+    function: &Function,
+    name: &str,
+    large: bool,
+    facts: &Facts,
+) -> (Option<String>, String) {
     let conversions: Vec<Conversion> =
         function.parameters(large).map(|p| convert(family, function, p, facts)).collect();
+    let quick = conversions.iter().filter_map(|c| Some(format!("{}: {}", c.argument, c.quick?)));
+    let quick: Vec<String> = quick.collect();
     let arguments: Vec<&str> = conversions.iter().map(|c| c.argument.as_str()).collect();
     let line = |statement: &String| format!("    {statement}\n");
     let before = conversions.iter().map(|c| &c.before).filter(|s| !s.is_empty()).map(line);
     let after = conversions.iter().map(|c| &c.after).filter(|s| !s.is_empty()).map(line);
     let call = format!("    let code = native!({name}({}));\n", arguments.join(", "));
-    before.chain([call]).chain(after).chain(["    values::code(code)\n".to_string()]).collect()
+    let does = before.chain([call]).chain(after).chain(["    values::code(code)\n".to_string()]).collect();
+    (Some(quick.join(", ")).filter(|quick| !quick.is_empty()), does)
 }

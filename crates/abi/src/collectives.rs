@@ -12,6 +12,7 @@ use crate::requests::handle_of_object;
 use std::sync::Arc;
 use verbena_channel::elements::Elements;
 use verbena_channel::layout::Layout;
+pub use verbena_mpi::coll::board::blocking as over_board;
 use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::coll::{Blocks, Reduction, forms};
 use verbena_mpi::generated::constants as mpi;
@@ -35,6 +36,18 @@ pub type Reducing<'a> = Option<(&'a Arc<Op>, &'a Arc<Datatype>)>;
 
 /// A datatype that is significant on some ranks only.
 pub type Type<'a> = Option<&'a Arc<Datatype>>;
+
+/// Returns what a blocking call does over a board, if it goes that way.
+macro_rules! try_board {
+    ($run:expr, $call:ident($($argument:expr),*)) => {
+        if let $crate::collectives::Run::Blocking(_) = $run
+            && let Some(outcome) = $crate::collectives::over_board::$call($crate::process(), $($argument),*)
+        {
+            return outcome;
+        }
+    };
+}
+pub(crate) use try_board;
 
 impl Run<'_> {
     /// Runs the schedule that `fill` writes.

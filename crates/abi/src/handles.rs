@@ -17,7 +17,8 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
 
-const KIND_SHIFT: u32 = 27;
+/// Where the kind lies in a handle.
+pub const KIND_SHIFT: u32 = 27;
 const INDEX: u64 = (1 << KIND_SHIFT) - 1;
 /// Every predefined handle of the ABI lies below.
 const PREDEFINED_END: usize = 0x1000;

@@ -13,6 +13,7 @@ mod entry;
 pub mod args;
 pub mod calls;
 pub mod collectives;
+pub mod entries;
 #[rustfmt::skip]
 pub mod generated;
 pub mod handles;

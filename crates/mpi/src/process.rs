@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use verbena_channel::Peer;
+use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::wait::{Step, Waiter};
 use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
@@ -21,6 +22,8 @@ pub struct Process {
     size: u32,
     engine: Lock<Engine>,
     waiter: Arc<dyn Waiter>,
+    shares_cores: bool,
+    boards: Option<Arc<dyn Boards>>,
     tasks: TaskList,
     sleepers: AtomicUsize,
     slept: AtomicU64,
@@ -61,12 +64,30 @@ impl Process {
             me,
             size,
             engine: Lock::new(engine),
+            shares_cores: waiter.shares_cores(),
             waiter,
+            boards: None,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
             slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
+    }
+
+    /// The same process, with memory that it can share with others.
+    pub fn with_boards(self, boards: Option<Arc<dyn Boards>>) -> Process {
+        Process { boards, ..self }
+    }
+
+    /// Memory that this process can share with others.
+    pub(crate) fn boards(&self) -> Option<&dyn Boards> {
+        self.boards.as_deref()
+    }
+
+    /// Whether looking again at once, without yielding, holds up no rank that is waited for.
+    #[inline]
+    pub(crate) fn may_spin(&self) -> bool {
+        !self.shares_cores
     }
 
     /// This process's number in the job.
@@ -143,7 +164,13 @@ impl Process {
     /// ranks share cores one that finds nothing lets another rank run before it looks again.
     #[inline]
     pub fn poll(&self) -> bool {
-        self.progress() || (self.waiter.step_aside() && self.progress())
+        self.progress() || (self.shares_cores && self.poll_again())
+    }
+
+    #[cold]
+    fn poll_again(&self) -> bool {
+        self.waiter.step_aside();
+        self.progress()
     }
 
     /// Makes progress until `done` gives a value.

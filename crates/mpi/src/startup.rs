@@ -44,10 +44,12 @@ pub fn start() -> Result<Started, Error> {
     let cards = boot.exchange(&card::join(&verbena_settings::card(), &opened.card())).map_err(Error::boot)?;
     let channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
     let waiter = waiter(&channels);
+    let boards = channels.iter().find_map(|channel| channel.boards());
     let engine = Engine::over(place.me, place.size, channels, Settings::current());
     let launch =
         Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
-    Ok(Started { process: Process::new(place.me, place.size, engine, waiter), launch })
+    let process = Process::new(place.me, place.size, engine, waiter).with_boards(boards);
+    Ok(Started { process, launch })
 }
 
 /// Reads the settings and fixes those that decide how the library starts. `MPI_ERR_OTHER` for the first that

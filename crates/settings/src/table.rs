@@ -38,26 +38,40 @@ settings! {
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared memory
-    CMA_BYTES_MIN: Number(64 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with channel/examples/channel_bench";
+    CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
 
     /// the longest message that is sent at once, without asking the receiver
-    EAGER_BYTES_MAX: Automatic("what the channel takes in one packet", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";
+    EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";
     /// unexpected messages held for one peer before it is asked to send by rendezvous only
     UNEXPECTED_BYTES_MAX: Number(4 << 20, 0..=1 << 40), Engine, Bytes, Process, Anytime, "MPI-5.0, 3.5";
     /// the piece of a long message that one of the two sides copies at a time
     CLAIM_BYTES: Number(128 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "";
     /// whether sender and receiver both copy a long message
     COPY_BY_BOTH: Flag(true), Engine, None, Process, Anytime, "";
+    /// the shortest message that sender and receiver both copy
+    COPY_BY_BOTH_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
 
     /// rounds of pure spinning before a wait begins to yield
     WAIT_SPINS: Automatic("100 with a core for each rank of the node, else 0", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// rounds of yielding before a wait sleeps
-    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else 200", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
+    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else at most 200 by the ranks for a core", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// of the rounds of yielding, every how many-th gives up the core; the others only pause it
     WAIT_YIELD_EVERY: Automatic("32 with a core for each rank of the node, else 1", 1..=1_000_000_000), Wait, Rounds, Process, Start, "";
 
+    /// 0 makes collectives between processes of one node go by messages; what rank 0 of a communicator has counts
+    BOARDS: Flag(true), Collective, None, Job, Start, "";
+    /// largest record of a short collective over a board, for up to 16 ranks
+    COLL_SHORT_FEW_BYTES_MAX: Number(8 << 10, 0..=8 << 10), Collective, Bytes, Job, Anytime, "";
+    /// largest record of a short collective over a board, for more than 16 ranks
+    COLL_SHORT_MANY_BYTES_MAX: Number(2 << 10, 0..=4000), Collective, Bytes, Job, Anytime, "";
+    /// smallest vector that two ranks exchange over a board and not by messages
+    COLL_BOARD_EXCHANGE_BYTES_MIN: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
+    /// pieces in which two ranks exchange long vectors over a board
+    COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
+    /// pieces of a long vector of which each rank reduces a part over a board
+    COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// largest message that a broadcast sends whole down a tree
     COLL_BCAST_WHOLE_BYTES_MAX: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// largest number of ranks for which a long broadcast is a chain

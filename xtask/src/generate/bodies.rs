@@ -1,5 +1,5 @@
 //! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`, and the quick ways of some calls:
-//! `pub unsafe fn name(` in `quick.rs` there.
+//! `pub unsafe fn name(` in `quick.rs` there. In `crates/mpich` all bodies begin so.
 
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +12,8 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Reads the modules of a folder. Two bodies of one name are an error.
-    pub fn scan(folder: &Path) -> Result<Bodies> {
+    /// Reads the modules of a folder, where bodies begin like one of these. Two bodies of one name are an error.
+    pub fn scan(folder: &Path, beginnings: &[&str]) -> Result<Bodies> {
         let mut bodies = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
@@ -21,14 +21,14 @@ impl Bodies {
                 continue;
             }
             let module = path.file_stem().context("no name")?.to_string_lossy().into_owned();
-            for name in names(&std::fs::read_to_string(&path)?, "pub fn ") {
+            for name in names(&std::fs::read_to_string(&path)?, beginnings) {
                 if let Some(other) = bodies.insert(name.clone(), module.clone()) {
                     bail!("`pub fn {name}` stands in calls/{other}.rs and in calls/{module}.rs");
                 }
             }
         }
         let quick = std::fs::read_to_string(folder.join("quick.rs")).unwrap_or_default();
-        Ok(Bodies { modules: bodies, quick: names(&quick, "pub unsafe fn ").collect() })
+        Ok(Bodies { modules: bodies, quick: names(&quick, &["pub unsafe fn "]).collect() })
     }
 
     /// The module that holds this body.
@@ -42,7 +42,8 @@ impl Bodies {
     }
 }
 
-fn names<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = String> + 'a {
-    let rests = text.lines().filter_map(move |line| line.strip_prefix(start));
+fn names(text: &str, beginnings: &[&str]) -> impl Iterator<Item = String> {
+    let rest = |line| beginnings.iter().find_map(|beginning| str::strip_prefix(line, beginning));
+    let rests = text.lines().filter_map(rest);
     rests.filter_map(|rest| rest.split_once(['(', '<']).map(|(name, _)| name.to_string()))
 }

@@ -18,7 +18,7 @@ pub fn write_module(table: &Table) -> String {
          #![allow(clippy::wildcard_imports, clippy::unnecessary_cast)]\n\n",
     );
     let mut modules: Vec<&str> = table.families.iter().map(|f| f.name.as_str()).collect();
-    modules.push("types");
+    modules.extend(["entries", "types"]);
     modules.sort_unstable();
     for module in modules {
         writeln!(text, "pub mod {module};").expect("writing to a string");
@@ -190,8 +190,10 @@ fn owner(function: &Function) -> String {
     if function.is_of_tool() {
         return "Owner::Tool".into();
     }
-    if function.owner.is_some() {
-        return "Owner::File(mpi::MPI_FILE_NULL)".into();
+    match function.owner.as_deref() {
+        Some("errhandler") => return "Owner::Handler(errhandler)".into(),
+        Some(_) => return "Owner::File(mpi::MPI_FILE_NULL)".into(),
+        None => {}
     }
     for parameter in &function.parameters {
         let variant = match parameter.kind.base.as_str() {

@@ -7,6 +7,7 @@
 //! | `crates/abi/src/generated/types.rs` | [`types`] |
 //! | `crates/abi/src/generated/<family>.rs` | [`entry`] |
 //! | `docs/COVERAGE.md` | [`coverage`] |
+//! | `crates/mpich/src/generated` | [`mpich`] |
 //!
 //! All of it is made in memory first; `--check` and a test compare that with the files.
 
@@ -19,6 +20,7 @@ mod entry;
 mod function;
 mod header;
 mod kind;
+mod mpich;
 mod table;
 mod types;
 
@@ -47,7 +49,7 @@ pub fn root() -> PathBuf {
 /// Makes all generated files in memory.
 pub fn outputs(root: &Path) -> Result<Vec<Output>> {
     let table = table::Table::load(&root.join("api"))?;
-    let bodies = bodies::Bodies::scan(&root.join("crates/abi/src/calls"))?;
+    let bodies = bodies::Bodies::scan(&root.join("crates/abi/src/calls"), &["pub fn "])?;
     let mut outputs = vec![
         Output::new("include/mpi.h", header::write(&table)?),
         Output::new("crates/mpi/src/generated/constants.rs", constants::write(&table)?),
@@ -59,6 +61,7 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>> {
         let path = format!("crates/abi/src/generated/{}.rs", family.name);
         outputs.push(Output::new(&path, entry::write_family(family, &bodies)?));
     }
+    outputs.extend(mpich::outputs(root, &table)?);
     Ok(outputs)
 }
 

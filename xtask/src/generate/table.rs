@@ -70,7 +70,8 @@ impl Table {
     }
 }
 
-fn read(path: &Path) -> Result<Toml> {
+/// A file of the table.
+pub fn read(path: &Path) -> Result<Toml> {
     let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     text.parse().with_context(|| format!("parsing {}", path.display()))
 }
@@ -79,7 +80,8 @@ fn string(value: &Value) -> Result<String> {
     Ok(value.as_str().ok_or_else(|| anyhow!("{value} is not a string"))?.to_string())
 }
 
-fn section<'a>(toml: &'a Toml, name: &str) -> Result<&'a Toml> {
+/// A section of a file.
+pub fn section<'a>(toml: &'a Toml, name: &str) -> Result<&'a Toml> {
     toml.get(name).and_then(Value::as_table).with_context(|| format!("no section `{name}`"))
 }
 

@@ -21,6 +21,11 @@ fn create(kind: Kind, function: Function, errhandler: Out<'_, MPI_Errhandler>) -
         // SAFETY: the program's function, of this type (MPI-5.0, 9.3.1); the places for arguments are ours.
         unsafe { function(&mut handle, &mut code) }
     });
+    make(kind, callback, errhandler)
+}
+
+/// Gives the program an error handler of its own.
+pub(crate) fn make(kind: Kind, callback: Callback, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
     hand_out(&Arc::new(Errhandler::new(Action::Call(kind, callback))), errhandler)
 }
 
@@ -181,7 +186,7 @@ pub fn file_call_errhandler(fh: &Arc<File>, errorcode: c_int) -> std::result::Re
 }
 
 #[cold]
-fn no_function() -> Error {
+pub(crate) fn no_function() -> Error {
     Error::new(
         mpi::MPI_ERR_ARG,
         "an error handler needs a function",

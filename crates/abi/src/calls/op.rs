@@ -4,7 +4,7 @@ use super::datatype::lasting_handle;
 use crate::args::{self, Address, Form, InOut, Out, OutFlag};
 use crate::generated::types::{MPI_Count, MPI_Op, MPI_User_function, MPI_User_function_c};
 use crate::handles::{DATATYPES, OPS};
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use verbena_channel::elements::Elements;
 use verbena_channel::memory::Region;
@@ -19,44 +19,55 @@ pub fn op_create(
     op: Out<'_, MPI_Op>,
 ) -> Result<()> {
     let function = match user_fn {
-        Form::Int(function) => int_function(function)?,
-        Form::Large(function) => large_function(function)?,
+        Form::Int(function) => {
+            let function = function.ok_or_else(no_function)?;
+            // SAFETY: the program promises that its function reduces vectors of this datatype.
+            int_function(move |input, inout, count, handle| unsafe { function(input, inout, count, handle) })
+        }
+        Form::Large(function) => {
+            let function = function.ok_or_else(no_function)?;
+            // SAFETY: as above.
+            large_function(move |input, inout, count, handle| unsafe {
+                function(input, inout, count, handle)
+            })
+        }
     };
+    make_op(function, commute, op)
+}
+
+/// Gives the program an operation of its own.
+pub(crate) fn make_op(function: Function, commute: bool, op: Out<'_, MPI_Op>) -> Result<()> {
     op.set(OPS.insert(Arc::new(Op::user(function, commute))));
     Ok(())
 }
 
-/// Wraps a function that takes an `int` count: longer vectors come in pieces.
-fn int_function(function: MPI_User_function) -> Result<Function> {
-    let function = function.ok_or_else(no_function)?;
-    Ok(Box::new(move |input, inout, count, datatype| {
+/// Wraps a function that takes an `int` count: longer vectors come in pieces. It is called with the operands'
+/// addresses, and with places for the count and the datatype's handle.
+pub(crate) fn int_function(
+    call: impl Fn(*mut c_void, *mut c_void, *mut c_int, *mut usize) + Send + Sync + 'static,
+) -> Function {
+    Box::new(move |input, inout, count, datatype| {
         let mut done = 0;
         while done < count {
             let mut piece = (count - done).min(c_int::MAX.into()) as c_int;
             let offset = done as isize * datatype.extent();
             let [input, inout] =
                 [input, inout].map(|r: Region| (r.address() as *mut u8).wrapping_offset(offset));
-            with_handle(datatype, |mut handle| {
-                // SAFETY: the program promises that its function reduces vectors of this datatype; the
-                // operands hold `piece` elements from these origins on.
-                unsafe { function(input.cast(), inout.cast(), &mut piece, &mut handle) }
-            });
+            with_handle(datatype, |mut handle| call(input.cast(), inout.cast(), &mut piece, &mut handle));
             done += i64::from(piece.max(1));
         }
-    }))
+    })
 }
 
-/// Wraps a function that takes an `MPI_Count`.
-fn large_function(function: MPI_User_function_c) -> Result<Function> {
-    let function = function.ok_or_else(no_function)?;
-    Ok(Box::new(move |input, inout, count, datatype| {
-        let (input, inout) = (input.address() as *mut u8, inout.address() as *mut u8);
+/// Wraps a function that takes an `MPI_Count`, as [`int_function`].
+pub(crate) fn large_function(
+    call: impl Fn(*mut c_void, *mut c_void, *mut MPI_Count, *mut usize) + Send + Sync + 'static,
+) -> Function {
+    Box::new(move |input, inout, count, datatype| {
+        let (input, inout) = (input.address() as *mut c_void, inout.address() as *mut c_void);
         let mut count: MPI_Count = count;
-        with_handle(datatype, |mut handle| {
-            // SAFETY: as in `int_function`.
-            unsafe { function(input.cast(), inout.cast(), &mut count, &mut handle) }
-        });
-    }))
+        with_handle(datatype, |mut handle| call(input, inout, &mut count, &mut handle));
+    })
 }
 
 /// Calls `f` with a handle of the datatype: that of a predefined one, or one that lasts for the call, since
@@ -106,7 +117,7 @@ fn origins(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Reg
 }
 
 #[cold]
-fn no_function() -> Error {
+pub(crate) fn no_function() -> Error {
     Error::new(
         mpi::MPI_ERR_ARG,
         "an operation needs a function",

@@ -4,13 +4,14 @@
 #![allow(clippy::too_many_arguments)]
 
 use crate::args::{self, Address, Counts};
-use crate::collectives::{Run, Type, elements, in_place};
+use crate::collectives::{Run, Type, elements, in_place, over_board, try_board};
 use std::sync::Arc;
+use verbena_mpi::coll::Reduction;
 use verbena_mpi::coll::algorithms::reduce_scatter::Division;
 use verbena_mpi::coll::operations::{self, Operands};
 use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Datatype, Error, Op, Result};
+use verbena_mpi::{Comm, Datatype, Error, Op, Process, Result};
 
 /// The operands of a call: send and receive address, count, datatype, operation.
 type Vector<'a> = (Address, Address, i64, &'a Arc<Datatype>, &'a Arc<Op>);
@@ -28,15 +29,25 @@ fn symmetric<'a>(
     Ok(Operands { send, recv: Some(recv), count: count as usize, commutative: op.is_commutative() })
 }
 
+/// How a reduction in which every rank has an operand and a result goes over a board.
+type OverBoard = fn(&Process, &Comm, Operands, Reduction) -> over_board::Done;
+
 /// Runs a reduction in which every rank has an operand and a result.
 #[inline]
 fn run_symmetric(
     run: Run,
     vector: Vector,
     comm: &Arc<Comm>,
+    over_board: OverBoard,
     fill: impl FnOnce(&mut Schedule, &Comm, Operands),
 ) -> Result<()> {
     let operands = symmetric(vector, vector.2, comm)?;
+    let reduction = Reduction { op: vector.4, datatype: vector.3 };
+    if let Run::Blocking(_) = run
+        && let Some(outcome) = over_board(crate::process(), comm, operands, reduction)
+    {
+        return outcome;
+    }
     run.run(comm, Some((vector.4, vector.3)), |schedule| fill(schedule, comm, operands))
 }
 
@@ -62,6 +73,9 @@ pub fn reduce(
     let (send, recv) = (vector(has_operand && !stays, sendbuf)?, vector(at_root, recvbuf)?);
     let commutative = op.is_some_and(|op| op.is_commutative());
     let operands = Operands { send, recv, count: count as usize, commutative };
+    if let Some((op, datatype)) = reducing {
+        try_board!(run, reduce(comm, operands, Reduction { op, datatype }, root));
+    }
     run.run(comm, reducing, |schedule| operations::reduce(schedule, comm, operands, root))
 }
 
@@ -76,7 +90,13 @@ pub fn allreduce(
     op: &Arc<Op>,
     comm: &Arc<Comm>,
 ) -> Result<()> {
-    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, operations::allreduce)
+    run_symmetric(
+        run,
+        (sendbuf, recvbuf, count, datatype, op),
+        comm,
+        over_board::allreduce,
+        operations::allreduce,
+    )
 }
 
 /// `MPI_Scan` (6.11.1).
@@ -90,7 +110,7 @@ pub fn scan(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     refuse_intercommunicator(comm)?;
-    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, operations::scan)
+    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, over_board::scan, operations::scan)
 }
 
 /// `MPI_Exscan` (6.11.2).
@@ -104,7 +124,7 @@ pub fn exscan(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     refuse_intercommunicator(comm)?;
-    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, operations::exscan)
+    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, over_board::exscan, operations::exscan)
 }
 
 /// `MPI_Reduce_scatter` (6.10.2).
@@ -141,6 +161,7 @@ fn divide(run: Run, vector: Vector, division: Division, comm: &Arc<Comm>) -> Res
     let (send, recv, own, datatype, op) = vector;
     let total = division.sum(0, comm.size() as usize);
     let operands = symmetric((send, recv, total as i64, datatype, op), own, comm)?;
+    try_board!(run, reduce_scatter(comm, operands, Reduction { op, datatype }, division));
     let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, division);
     run.run(comm, Some((op, datatype)), fill)
 }

@@ -12,6 +12,7 @@ pub mod collective;
 pub mod comm;
 pub mod datatype;
 pub mod dynamic;
+pub mod entries;
 pub mod environment;
 pub mod error;
 pub mod file;

@@ -1,7 +1,7 @@
 //! Opening the channel and finding the others of the node.
 
 use super::card::Card;
-use super::control::{Control, Measures};
+use super::control::{BOARDS_MAX, Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
@@ -105,13 +105,14 @@ impl Opening for ShmOpening {
     }
 }
 
-/// The segment with rings as large as wanted, or as the limits of this process allow.
+/// The segment with rings as large as wanted, or as the limits of this process allow; boards are given up first.
 fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<Arc<Control>, Fault> {
-    let mut measures = Measures { ranks, ring_log2 };
+    let mut measures = Measures { ranks, ring_log2, boards: BOARDS_MAX };
     loop {
         let made = Segment::create(measures.total_bytes()).and_then(|s| Control::create(s, measures, secret));
         match made {
             Ok(control) => return Ok(control),
+            Err(_) if measures.boards > 0 => measures.boards /= 8,
             Err(_) if measures.ring_log2 > RING_LOG2_MIN => measures.ring_log2 -= 1,
             Err(e) => return Err(no_segment(measures.total_bytes(), &e)),
         }

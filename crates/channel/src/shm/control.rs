@@ -5,11 +5,13 @@
 //! | head | 2 lines | what the segment is; where the next ring goes |
 //! | desks | 1 line for each rank | doorbell, number of incoming rings announced |
 //! | tables | one word for each pair | for each receiver, by sender: offset of the ring, and log2 of its bytes in the low bits |
-//! | pool | the rest | rings, each on its own pages |
+//! | pool | room for a ring between every two ranks | rings, each on its own pages |
+//! | boards | the rest | boards, see `boards` |
 //!
 //! Ranks are counted on the node here (0 is the one that created the segment). Everything that is read from here
 //! was perhaps written by a program gone wild, and is checked before use.
 
+use super::boards;
 use super::segment::{PAGE_BYTES, Segment};
 use crate::wait::bell::Bell;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 
-/// Bytes of a ring beyond its lines: the page of the consumer's position.
+/// Bytes of a ring beyond its lines: the page of the consumer's position and of the divisions' words.
 pub(crate) const RING_EXTRA_BYTES: usize = PAGE_BYTES;
 
 /// The measures of a segment, fixed when it is created.
@@ -27,7 +29,12 @@ pub(crate) struct Measures {
     pub(crate) ranks: u32,
     /// Log2 of a ring's bytes.
     pub(crate) ring_log2: u32,
+    /// How many boards there is room for, at most [`BOARDS_MAX`].
+    pub(crate) boards: u32,
 }
+
+/// Most boards of a segment: they are counted in the bits of a word.
+pub(crate) const BOARDS_MAX: u32 = 64;
 
 impl Measures {
     /// Bytes of the control area, whole pages.
@@ -36,10 +43,20 @@ impl Measures {
         (size_of::<Head>() + ranks * size_of::<Desk>() + ranks * ranks * 8).next_multiple_of(PAGE_BYTES)
     }
 
-    /// Bytes of the whole segment: room for a ring between every two ranks.
-    pub(crate) fn total_bytes(&self) -> usize {
+    /// Where the boards begin: behind room for a ring between every two ranks.
+    pub(crate) fn boards_at(&self) -> usize {
         let ranks = self.ranks as usize;
         self.control_bytes() + ranks * (ranks - 1) * (RING_EXTRA_BYTES + (1 << self.ring_log2))
+    }
+
+    /// Bytes kept for each board, whatever its number of members.
+    pub(crate) fn board_bytes(&self) -> usize {
+        (2..=self.ranks as usize).map(boards::bytes).max().unwrap_or(0)
+    }
+
+    /// Bytes of the whole segment.
+    pub(crate) fn total_bytes(&self) -> usize {
+        self.boards_at() + self.boards as usize * self.board_bytes()
     }
 }
 
@@ -49,6 +66,7 @@ struct Head {
     secret: AtomicU64,
     ranks: AtomicU32,
     ring_log2: AtomicU32,
+    boards: AtomicU32,
     pool: Pool,
 }
 
@@ -56,6 +74,8 @@ struct Head {
 struct Pool {
     /// Offset in the segment at which the next ring is made.
     next: AtomicU64,
+    /// A bit for each board in use.
+    boards: AtomicU64,
 }
 
 /// The line of one rank: its senders read it after every packet, and it is seldom written.
@@ -84,6 +104,7 @@ impl Control {
         head.secret.store(secret, Relaxed);
         head.ranks.store(measures.ranks, Relaxed);
         head.ring_log2.store(measures.ring_log2, Relaxed);
+        head.boards.store(measures.boards, Relaxed);
         head.pool.next.store(measures.control_bytes() as u64, Relaxed);
         head.magic.store(MAGIC, Release);
         Ok(Arc::new(control))
@@ -93,14 +114,15 @@ impl Control {
     /// this secret for this many ranks.
     pub(crate) fn adopt(segment: Segment, ranks: u32, secret: u64) -> Option<Arc<Control>> {
         segment.at(0, size_of::<Head>())?;
-        let mut control = Control { segment, measures: Measures { ranks, ring_log2: 0 } };
+        let mut control = Control { segment, measures: Measures { ranks, ring_log2: 0, boards: 0 } };
         let head = control.head();
-        let ring_log2 = head.ring_log2.load(Relaxed);
+        let (ring_log2, boards) = (head.ring_log2.load(Relaxed), head.boards.load(Relaxed));
         let told = head.magic.load(Acquire) == MAGIC
             && head.secret.load(Relaxed) == secret
             && head.ranks.load(Relaxed) == ranks
-            && ring_log2 < 40;
-        control.measures.ring_log2 = ring_log2;
+            && ring_log2 < 40
+            && boards <= BOARDS_MAX;
+        control.measures = Measures { ranks, ring_log2, boards };
         (told && control.segment.len() == control.measures.total_bytes()).then(|| Arc::new(control))
     }
 
@@ -139,6 +161,27 @@ impl Control {
         let offset = self.head().pool.next.fetch_add(bytes as u64, Relaxed) as usize;
         let sound = offset >= self.measures.control_bytes() && offset.is_multiple_of(PAGE_BYTES);
         (sound && self.segment.at(offset, bytes).is_some()).then_some(offset)
+    }
+
+    /// Takes a free board, or `None`.
+    pub(crate) fn take_board(&self) -> Option<u32> {
+        let taken = |bits: u64| {
+            let free = bits.trailing_ones();
+            (free < self.measures.boards).then(|| bits | 1 << free)
+        };
+        let before = self.head().pool.boards.fetch_update(AcqRel, Acquire, taken).ok()?;
+        Some(before.trailing_ones())
+    }
+
+    /// Gives a board back, whose memory is zero.
+    pub(crate) fn give_board(&self, board: u32) {
+        self.head().pool.boards.fetch_and(!(1 << board), AcqRel);
+    }
+
+    /// Offset of a board in the segment.
+    pub(crate) fn board_at(&self, board: u32) -> usize {
+        assert!(board < self.measures.boards);
+        self.measures.boards_at() + board as usize * self.measures.board_bytes()
     }
 
     fn place<T>(&self, offset: usize) -> &T {

@@ -103,6 +103,16 @@ impl Segment {
         }
     }
 
+    /// Gives the pages of a range back: they are zero when next touched, or rather reserved.
+    pub(crate) fn release(&self, offset: usize, len: usize) -> Result<()> {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: a call on our own descriptor; nobody uses the range any more.
+        let done = unsafe {
+            libc::fallocate(self.memory.as_raw_fd(), mode, offset as libc::off_t, len as libc::off_t)
+        };
+        if done == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+    }
+
     /// The address of `len` bytes at `offset`; `None` if they do not lie within the segment.
     pub(crate) fn at(&self, offset: usize, len: usize) -> Option<NonNull<u8>> {
         let end = offset.checked_add(len)?;

@@ -35,6 +35,10 @@ pub enum Allreduce {
     HalvingDoubling,
     /// [`super::algorithms::allreduce::ring`]
     Ring,
+    /// [`super::algorithms::over_board::exchange`] in pieces of so many bytes.
+    BoardExchange(usize),
+    /// [`super::algorithms::over_board::reduce_and_gather`] in pieces of so many bytes.
+    BoardParts(usize),
 }
 
 /// How to gather at or scatter from one rank.
@@ -85,6 +89,18 @@ pub struct Table;
 pub static TABLE: Table = Table;
 
 impl Table {
+    /// How many ranks are few.
+    pub const FEW: usize = 16;
+
+    /// Largest record of a short collective over a board.
+    #[inline]
+    pub fn short_bytes_max(&self, ranks: usize) -> usize {
+        match ranks <= Self::FEW {
+            true => set::COLL_SHORT_FEW_BYTES_MAX.get(),
+            false => set::COLL_SHORT_MANY_BYTES_MAX.get(),
+        }
+    }
+
     /// For a message of `bytes`.
     #[inline]
     pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {
@@ -115,6 +131,17 @@ impl Table {
                 Allreduce::HalvingDoubling
             }
             _ => Allreduce::Ring,
+        }
+    }
+
+    /// For a vector of `bytes` bytes that does not go in one record of the board that the ranks have; `None` if
+    /// messages are better.
+    #[inline]
+    pub fn allreduce_over_board(&self, ranks: usize, bytes: usize) -> Option<Allreduce> {
+        match ranks {
+            2 if bytes < set::COLL_BOARD_EXCHANGE_BYTES_MIN.get() => None,
+            2 => Some(Allreduce::BoardExchange(set::COLL_BOARD_EXCHANGE_PIECE_BYTES.get())),
+            _ => Some(Allreduce::BoardParts(set::COLL_BOARD_PARTS_PIECE_BYTES.get())),
         }
     }
 

@@ -181,12 +181,15 @@ impl Collective {
         while let Some(step) = self.schedule.steps().get(self.next) {
             match step {
                 Step::Send { .. } | Step::Receive { .. } => self.begin(engine),
-                Step::Copy { .. } | Step::Combine { .. } => return Pause::Local,
+                Step::Copy { .. } | Step::Combine { .. } | Step::Post => return Pause::Local,
+                Step::Expect { rank, posts } if !self.schedule.has_posted(*rank, *posts) => {
+                    return Pause::Waiting;
+                }
                 Step::Fence if !self.is_idle() => return Pause::Waiting,
                 Step::Await(awaited) if self.under_way.iter().any(|u| u.step == *awaited) => {
                     return Pause::Waiting;
                 }
-                Step::Fence | Step::Await(_) => self.next += 1,
+                Step::Fence | Step::Await(_) | Step::Expect { .. } => self.next += 1,
             }
         }
         if self.is_idle() { Pause::Ended } else { Pause::Waiting }
@@ -261,6 +264,11 @@ impl Collective {
                     let reduction = reduction.expect("a reduction's schedule runs with its operation");
                     reduction.combine(*left, *right, *out, *count)
                 }
+                Step::Post => {
+                    self.schedule.make_post();
+                    Ok(())
+                }
+                Step::Expect { rank, posts } if self.schedule.has_posted(*rank, *posts) => Ok(()),
                 _ => break,
             };
             if let Err(error) = outcome {
@@ -280,7 +288,7 @@ impl Drop for Collective {
 }
 
 /// Copies packed bytes; what does not fit is an error, as for a message.
-fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
+pub(crate) fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
     let len = from.len().min(to.len());
     match (from.region(), to.region()) {
         (Some(from), Some(to)) => to.part(0, len).copy_from(from.part(0, len)),
@@ -307,7 +315,7 @@ fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
 fn too_long(sent: usize, room: usize) -> Error {
     Error::new(
         MPI_ERR_TRUNCATE,
-        "a rank's contribution to itself in a collective was longer than its receive buffer and was cut",
+        "a contribution to a collective was longer than its receive buffer and was cut",
         format!("{sent} bytes were sent, the receive has room for {room}"),
         "the receive count or datatype is smaller than the send count or datatype",
         "give counts and datatypes of the same total size on both sides",

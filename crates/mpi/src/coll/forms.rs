@@ -22,7 +22,11 @@ pub fn blocking(
     reduction: Option<Reduction<'_>>,
     fill: impl FnOnce(&mut Schedule),
 ) -> Result<()> {
+    let board = comm.seat().board(process, comm)?;
     let mut collective = Collective::of(comm, tag);
+    if let Some(board) = board {
+        collective.schedule().lend(board);
+    }
     fill(collective.schedule());
     let outcome = collective.run(process, reduction);
     collective.recycle();

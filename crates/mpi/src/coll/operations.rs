@@ -10,7 +10,7 @@ use super::algorithms::{
     allgather as gathering_all, allreduce as reducing_all, alltoall as exchanging, barrier as meeting,
 };
 use super::algorithms::{
-    bcast as broadcasting, gather as gathering, neighbor as neighboring, reduce as reducing,
+    bcast as broadcasting, gather as gathering, neighbor as neighboring, over_board, reduce as reducing,
 };
 use super::algorithms::{reduce_scatter as reducing_parts, scan as scanning, scatter as scattering};
 use super::blocks::Blocks;
@@ -38,16 +38,16 @@ pub struct Operands<'a> {
 
 impl<'a> Operands<'a> {
     /// Where this rank's operand is.
-    fn input(&self) -> Elements<'a> {
+    pub(crate) fn input(&self) -> Elements<'a> {
         self.send.or(self.recv).expect("a rank has an operand")
     }
 
     /// Where the result goes, on a rank that has one.
-    fn output(&self) -> Elements<'a> {
+    pub(crate) fn output(&self) -> Elements<'a> {
         self.recv.expect("a receive buffer is significant on every rank")
     }
 
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.input().bytes(self.count)
     }
 
@@ -216,7 +216,14 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
         return operands.copy_alone(plan);
     }
     let (send, recv) = (operands.input(), operands.output());
-    match TABLE.allreduce(plan.size(), count, operands.bytes(), commutative) {
+    let (size, bytes) = (plan.size(), operands.bytes());
+    let over_a_board = match plan.has_board() && over_board::takes(send) {
+        true => TABLE.allreduce_over_board(size, bytes),
+        false => None,
+    };
+    match over_a_board.unwrap_or_else(|| TABLE.allreduce(size, count, bytes, commutative)) {
+        Allreduce::BoardExchange(piece) => over_board::exchange(plan, send, recv, count, piece),
+        Allreduce::BoardParts(piece) => over_board::reduce_and_gather(plan, operands, piece),
         Allreduce::RecursiveDoubling => reducing_all::recursive_doubling(plan, send, recv, count),
         Allreduce::HalvingDoubling => reducing_all::halving_doubling(plan, send, recv, count),
         Allreduce::Ring => reducing_all::ring(plan, send, recv, count),

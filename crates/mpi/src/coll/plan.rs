@@ -1,5 +1,6 @@
 //! What an algorithm writes on: a schedule, and the team of processes that the ranks mean.
 
+use super::board::SharedBoard;
 use super::schedule::{Schedule, StepId};
 use crate::comm::Comm;
 use crate::group::Group;
@@ -137,6 +138,30 @@ impl<'s, 't> Plan<'s, 't> {
     #[inline]
     pub fn fence(&mut self) {
         self.schedule.fence();
+    }
+
+    /// Whether the ranks have a board.
+    #[inline]
+    pub fn has_board(&self) -> bool {
+        self.schedule.board().is_some()
+    }
+
+    /// See [`Schedule::post`].
+    #[inline]
+    pub fn post(&mut self) {
+        self.schedule.post();
+    }
+
+    /// Waits until all other ranks have made so many posts since the board was made.
+    pub fn expect_others(&mut self, posts: u64) {
+        for rank in (0..self.size()).filter(|&rank| rank != self.team.rank) {
+            self.schedule.expect(rank, posts);
+        }
+    }
+
+    /// The board that was lent.
+    pub fn board(&self) -> &SharedBoard {
+        self.schedule.board().expect("asked for only where there is one")
     }
 
     /// See [`Schedule::temporary`].

@@ -2,6 +2,7 @@
 //! T. Hoefler, A. Lumsdaine, W. Rehm: Implementation and performance analysis of non-blocking collective
 //! operations for MPI, SC 2007).
 
+use super::board::SharedBoard;
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::elements::Elements;
@@ -52,6 +53,15 @@ pub enum Step {
     Await(u32),
     /// Waits for all sends and receives before it.
     Fence,
+    /// Counts one more post of this member on the board: what was copied or combined before is ready.
+    Post,
+    /// Waits until a member of the board has made so many posts.
+    Expect {
+        /// Its rank.
+        rank: usize,
+        /// Posts since the board was made.
+        posts: u64,
+    },
 }
 
 /// The index of a step.
@@ -64,6 +74,8 @@ pub struct Schedule {
     scratch: Scratch,
     /// A send or receive was added after the last fence.
     open: bool,
+    /// The board that posts and expectations mean.
+    board: Option<SharedBoard>,
 }
 
 impl Schedule {
@@ -79,6 +91,31 @@ impl Schedule {
         self.steps.clear();
         self.scratch.clear();
         self.open = false;
+        self.board = None;
+    }
+
+    /// Lets steps use this board.
+    #[inline]
+    pub fn lend(&mut self, board: &SharedBoard) {
+        self.board = Some(board.clone());
+    }
+
+    /// The board, if one was lent.
+    #[inline]
+    pub fn board(&self) -> Option<&SharedBoard> {
+        self.board.as_ref()
+    }
+
+    /// Says on the board that what was copied or combined before is ready.
+    #[inline]
+    pub fn post(&mut self) {
+        self.push(Step::Post);
+    }
+
+    /// Waits until `rank` has made `posts` posts since the board was made.
+    #[inline]
+    pub fn expect(&mut self, rank: usize, posts: u64) {
+        self.push(Step::Expect { rank, posts });
     }
 
     /// Gives up temporary memory that may still be written to.
@@ -142,6 +179,18 @@ impl Schedule {
     #[inline]
     pub fn temporary_elements<'e>(&mut self, layout: &'e Arc<Layout>, count: usize) -> Elements<'e> {
         Elements::in_scratch(&mut self.scratch, layout, count)
+    }
+
+    /// Makes a post.
+    #[inline]
+    pub(super) fn make_post(&self) {
+        self.board.as_ref().expect("a schedule with posts has a board").lock().post();
+    }
+
+    /// Whether `rank` has made so many posts.
+    #[inline]
+    pub(super) fn has_posted(&self, rank: usize, posts: u64) -> bool {
+        self.board.as_ref().is_some_and(|board| board.lock().has_posted(rank, posts))
     }
 
     #[inline]

@@ -27,6 +27,7 @@ pub use split_type::{HARDWARE, Places, SplitType};
 
 use crate::attribute::Attributes;
 use crate::bsend::BufferedSends;
+use crate::coll::board::Seat;
 use crate::errhandler::{Errhandler, Handling, predefined};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -74,6 +75,9 @@ pub struct Comm {
     blocking: AtomicU32,
     /// Number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
+    /// Number of short ones over the board.
+    short: AtomicU32,
+    seat: Seat,
 }
 
 /// The other side of an intercommunicator.
@@ -116,6 +120,8 @@ impl Comm {
             buffered: BufferedSends::new(),
             blocking: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
+            short: AtomicU32::new(0),
+            seat: Seat::default(),
         }
     }
 
@@ -156,6 +162,25 @@ impl Comm {
     #[inline]
     pub fn next_nonblocking_tag(&self) -> i32 {
         tag_of(self.nonblocking.fetch_add(1, Ordering::Relaxed), 1)
+    }
+
+    /// Where it keeps its board.
+    #[inline]
+    pub(crate) fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// Number of blocking collectives so far, with the one under way and those that failed; the same on all members.
+    pub(crate) fn collectives_begun(&self) -> u32 {
+        self.blocking.load(Ordering::Relaxed)
+    }
+
+    /// Counts one more short collective over the board; returns how many there were.
+    #[inline]
+    pub(crate) fn count_short(&self) -> u32 {
+        let count = self.short.load(Ordering::Relaxed);
+        self.short.store(count.wrapping_add(1), Ordering::Relaxed);
+        count
     }
 
     /// Its buffer for buffered sends (MPI-5.0, 3.6).

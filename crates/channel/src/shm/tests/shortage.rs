@@ -98,7 +98,7 @@ fn a_stranger_without_the_secret_gets_nothing() {
 
 #[test]
 fn memory_of_another_job_is_refused() {
-    let measures = control::Measures { ranks: 2, ring_log2: 14 };
+    let measures = control::Measures { ranks: 2, ring_log2: 14, boards: 1 };
     let make = || segment::Segment::create(measures.total_bytes()).unwrap();
     let again = |c: &Control| {
         let fd = std::os::fd::AsFd::as_fd(c.segment()).try_clone_to_owned().unwrap();

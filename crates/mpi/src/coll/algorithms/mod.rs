@@ -13,6 +13,7 @@ mod fold;
 pub mod gather;
 pub mod inter;
 pub mod neighbor;
+pub mod over_board;
 pub mod reduce;
 pub mod reduce_scatter;
 pub mod scan;

@@ -1,0 +1,121 @@
+//! Boards: memory that the members of a communicator share, for collectives without messages.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `log` | the protocol of the logs: what is where, who may write when |
+//! | `slate` | a board in mapped memory |
+//! | `heap` | the members of a board within one process, for the simulator and for tests |
+//!
+//! A board has two parts. Each member has a *log* to which it alone appends records and which all the others read;
+//! short collectives are made of that. And each member has a few *slots*, large pieces of memory that all may read, with
+//! a counter of its *posts*, by which it tells that something in a slot is ready; long collectives go through them piece
+//! by piece.
+//!
+//! What a collective appends, posts and reads follows from its arguments, which all members know alike. So every member
+//! counts along where each log stands, and nobody needs to be told.
+
+pub mod heap;
+pub(crate) mod log;
+pub(crate) mod slate;
+
+use crate::Peer;
+use crate::memory::Region;
+
+/// What a reader found at its place in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Nothing yet.
+    Nothing,
+    /// The record's bytes. They may be read until [`Board::close`].
+    Record(Region),
+    /// A record of another collective: the members do not call the same ones in the same order. Has the number of
+    /// that collective.
+    Astray(u32),
+}
+
+/// How records lie in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Side by side, so that several short ones share a cache line: best where one member writes many and the others
+    /// follow.
+    Tight,
+    /// In cache lines of their own: best where members answer each other, since whoever waits for a record then does
+    /// not hold the line that the next one goes to.
+    Lines,
+}
+
+/// The length of a record and how it is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes of the payload.
+    pub bytes: usize,
+    /// Where it lies.
+    pub packing: Packing,
+}
+
+/// One member's side of a board. A collective claims and publishes at most one record, looks at the records of others
+/// and passes every record, also its own and those that it does not read; then it closes.
+pub trait Board: Send {
+    /// Number of members.
+    fn ranks(&self) -> usize;
+
+    /// This member's number.
+    fn me(&self) -> usize;
+
+    /// The longest record in bytes.
+    fn record_bytes_max(&self) -> usize;
+
+    /// Begins a collective. `number` counts the blocking collectives of the communicator from 1, whichever way they go and
+    /// whether or not they fail, so that all members agree on it; it may wrap.
+    fn open(&mut self, number: u32);
+
+    /// Room for a record of this shape in this member's log; `None` as long as somebody has not read what stands there.
+    fn claim(&mut self, shape: Shape) -> Option<Region>;
+
+    /// Publishes the claimed record and wakes members that sleep.
+    fn publish(&mut self);
+
+    /// The record of this collective in the log of `rank`. It should have this shape; it says itself how long it is.
+    fn look(&mut self, rank: usize, shape: Shape) -> Look;
+
+    /// For a member that waits for that record: finds it also where it should not be, because a call of `rank` failed.
+    fn seek(&mut self, rank: usize, shape: Shape);
+
+    /// Goes past a record of this shape in the log of `rank`.
+    fn pass(&mut self, rank: usize, shape: Shape);
+
+    /// Ends a collective: nothing of it is read any more.
+    fn close(&mut self);
+
+    /// Slots of each member.
+    fn slots(&self) -> usize;
+
+    /// Bytes of each slot.
+    fn slot_bytes(&self) -> usize;
+
+    /// Slot `index` of member `rank`.
+    fn slot(&self, rank: usize, index: usize) -> Region;
+
+    /// Counts one more post of this member and wakes members that sleep.
+    fn post(&mut self);
+
+    /// Number of posts that this member has made.
+    fn posted(&self) -> u64;
+
+    /// Whether member `rank` has made so many posts.
+    fn has_posted(&self, rank: usize, posts: u64) -> bool;
+}
+
+/// What a channel offers that can share memory among several processes.
+pub trait Boards: Send + Sync {
+    /// Whether all of these processes can share a board. All of them get the same answer.
+    fn unites(&self, members: &[Peer]) -> bool;
+
+    /// Makes a board for so many members: a ticket with which each opens its side, once. `None` if boards are
+    /// turned off here or there is no memory left for one.
+    fn make(&self, members: usize) -> Option<u64>;
+
+    /// This member's side of the board; `members` in an order that all agree on. `None` if the ticket is none that
+    /// [`Boards::make`] gave for as many members.
+    fn open(&self, ticket: u64, members: &[Peer], me: usize) -> Option<Box<dyn Board>>;
+}

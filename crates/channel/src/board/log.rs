@@ -1,0 +1,290 @@
+//! The protocol of the logs: one writer each, and all members read.
+//!
+//! A log is a ring of bytes. A record is a head word and its payload, and takes whole granules ([`Packing`]). Positions
+//! count bytes and never wrap; a position's offset is its remainder. Four rules make it work:
+//!
+//! 1. A log has four quarters, and a record takes at most a quarter's bytes. The writer zeroes a quarter before it writes
+//!    there, and then tells that it has entered it. A reader looks only where the writer has entered, so at the place of
+//!    a record it finds zero until the head is published. (Old bytes would not do: they might look like a head. Having
+//!    zeroed the quarter, the writer also owns its cache lines before anybody reads there.)
+//! 2. A record never wraps. Where it does not fit before the end it stands at the start of the next lap, which every
+//!    member computes.
+//! 3. Before the writer enters a quarter, all others must have closed the last collective that wrote there a lap ago.
+//! 4. Each member tells which collective it closed last whenever any of the logs came into another quarter. As all
+//!    members compute that alike, whoever waits by rule 3 waits for something that was told or will be without its help.
+//!
+//! A head states the number of its collective, which counts all blocking ones of the communicator, also those that went
+//! by messages or failed before they began. So a member whose call failed finds records that it has not passed, goes past
+//! them, and is in step again; and members who are in different collectives find out. For that sake no head
+//! stands where a payload might be taken for it: a record that does not fit into the rest of a cache line begins a new one.
+//!
+//! The words are behind [`Words`]: mapped memory in `slate`, loom's atomics in the model check
+//! (`cargo test -p verbena-channel --lib board`).
+
+use super::{Look, Packing, Shape};
+use crate::memory::Region;
+
+/// Bytes of a head.
+pub(crate) const HEAD_BYTES: usize = 8;
+const QUARTERS: u64 = 4;
+/// Bits of a head that say the payload's bytes and, in the highest of them, the packing; the number of the collective is
+/// above.
+const LENGTH_BITS: u32 = 32;
+const TIGHT: u64 = 1 << (LENGTH_BITS - 1);
+const LINE_BYTES: u64 = 64;
+
+/// Bits of a collective's number, one less than a head has room for: numbers begin at 1.
+const NUMBER_BITS: u32 = 31;
+
+/// The words through which members speak.
+pub(crate) trait Words {
+    /// Reads the head at `offset` of the log of `rank` (acquire).
+    fn head(&self, rank: usize, offset: u64) -> u64;
+    /// Publishes a head in this member's log (release).
+    fn publish(&self, offset: u64, head: u64);
+    /// Zeroes `bytes` bytes of this member's log.
+    fn erase(&self, offset: u64, bytes: usize);
+    /// How many quarters, from the first lap on, `rank` has told that it entered beyond the first lap (acquire).
+    fn entered(&self, rank: usize) -> u64;
+    /// Tells how many quarters beyond the first lap this member entered (release).
+    fn tell_entered(&self, quarters: u64);
+    /// The collective of the last record that `rank` published, as heads state it, and its offset below (acquire).
+    fn latest(&self, rank: usize) -> u64;
+    /// Tells that of this member's (release).
+    fn tell_latest(&self, latest: u64);
+    /// The payload of `bytes` bytes behind the head at `offset` of the log of `rank`.
+    fn payload(&self, rank: usize, offset: u64, bytes: usize) -> Region;
+    /// The number of the last collective that `rank` has told that it closed (acquire).
+    fn closed(&self, rank: usize) -> u64;
+    /// Tells the number of the last collective that this member closed (release).
+    fn tell_closed(&self, number: u64);
+}
+
+/// A record that was claimed and not published yet.
+#[derive(Clone, Copy, Debug)]
+struct Claim {
+    at: u64,
+    shape: Shape,
+}
+
+/// What one member knows of all logs of a board.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    me: usize,
+    /// Bytes of a log, a power of two.
+    capacity: u64,
+    /// Where the next record of each log is looked for.
+    next: Vec<u64>,
+    /// The collective that is open, counted from 1.
+    number: u64,
+    /// A log came into another quarter since the last time that something was told.
+    crossed: bool,
+    claim: Option<Claim>,
+    /// For each log the quarter, counted from the first lap, up to which it may be read; for this member's own also
+    /// written.
+    entered: Vec<u64>,
+    /// For each quarter, the collective that others must have closed before it is written again.
+    marks: [u64; QUARTERS as usize],
+}
+
+impl Logs {
+    /// The logs of a new board, whose memory is zero.
+    pub(crate) fn new(me: usize, ranks: usize, capacity: usize) -> Logs {
+        Logs {
+            me,
+            capacity: capacity as u64,
+            next: vec![0; ranks],
+            number: 0,
+            crossed: false,
+            claim: None,
+            entered: vec![QUARTERS - 1; ranks],
+            marks: [0; QUARTERS as usize],
+        }
+    }
+
+    /// Number of members.
+    pub(crate) fn ranks(&self) -> usize {
+        self.next.len()
+    }
+
+    /// The longest payload.
+    pub(crate) fn bytes_max(&self) -> usize {
+        (self.capacity / QUARTERS) as usize - HEAD_BYTES
+    }
+
+    /// Begins the collective of this number; numbers grow, and only their low 32 bits are told.
+    #[inline]
+    pub(crate) fn open(&mut self, number: u32) {
+        self.number += u64::from(number.wrapping_sub(self.number as u32));
+    }
+
+    /// The number of the collective that is open, as heads state it: never 0.
+    fn stated(&self) -> u64 {
+        (self.number.wrapping_sub(1) & ((1 << NUMBER_BITS) - 1)) + 1
+    }
+
+    /// Whether a head's number is of an earlier collective than the one that is open.
+    fn is_past(&self, stated: u64) -> bool {
+        self.stated().wrapping_sub(stated) & ((1 << NUMBER_BITS) - 1) < 1 << (NUMBER_BITS - 1)
+    }
+
+    fn quarter(&self, position: u64) -> u64 {
+        position / (self.capacity / QUARTERS)
+    }
+
+    /// Where a record that comes next to `position` stands.
+    #[inline]
+    fn place(&self, position: u64, shape: Shape) -> u64 {
+        let position = begin(position, shape);
+        let offset = position & (self.capacity - 1);
+        if offset + record_bytes(shape) > self.capacity {
+            position + self.capacity - offset
+        } else {
+            position
+        }
+    }
+
+    /// Room for a record in this member's log.
+    #[inline]
+    pub(crate) fn claim(&mut self, words: &impl Words, shape: Shape) -> Option<Region> {
+        assert!(shape.bytes <= self.bytes_max(), "a record of {} bytes", shape.bytes);
+        let at = self.place(self.next[self.me], shape);
+        let last = self.quarter(at + record_bytes(shape) - 1);
+        if last > self.entered[self.me] && !self.enter(words, last) {
+            return None;
+        }
+        self.claim = Some(Claim { at, shape });
+        Some(words.payload(self.me, at & (self.capacity - 1), shape.bytes))
+    }
+
+    #[cold]
+    fn enter(&mut self, words: &impl Words, last: u64) -> bool {
+        let quarter_bytes = self.capacity / QUARTERS;
+        while self.entered[self.me] < last {
+            let next = self.entered[self.me] + 1;
+            let mark = self.marks[(next % QUARTERS) as usize];
+            if (0..self.ranks()).any(|rank| rank != self.me && words.closed(rank) < mark) {
+                return false;
+            }
+            words.erase(next % QUARTERS * quarter_bytes, quarter_bytes as usize);
+            words.tell_entered(next - (QUARTERS - 1));
+            self.entered[self.me] = next;
+        }
+        true
+    }
+
+    /// Publishes the claimed record.
+    #[inline]
+    pub(crate) fn publish(&mut self, words: &impl Words) {
+        let Claim { at, shape } = self.claim.take().expect("a record was claimed");
+        let offset = at & (self.capacity - 1);
+        words.publish(offset, self.stated() << LENGTH_BITS | described(shape));
+        words.tell_latest(self.stated() << LENGTH_BITS | offset);
+        for quarter in self.quarter(at)..=self.quarter(at + record_bytes(shape) - 1) {
+            self.marks[(quarter % QUARTERS) as usize] = self.number;
+        }
+    }
+
+    /// Looks at the record of `rank`, which should have this shape. Goes past those of collectives that this member did
+    /// not get to.
+    #[inline]
+    pub(crate) fn look(&mut self, words: &impl Words, rank: usize, shape: Shape) -> Look {
+        let at = self.place(self.next[rank], shape);
+        if self.quarter(at) > self.entered[rank] && !self.follow(words, rank, self.quarter(at)) {
+            return Look::Nothing;
+        }
+        let offset = at & (self.capacity - 1);
+        let head = words.head(rank, offset);
+        match head >> LENGTH_BITS {
+            0 => Look::Nothing,
+            number if number == self.stated() => {
+                let bytes = (head & (TIGHT - 1)) as usize;
+                Look::Record(words.payload(rank, offset, bytes.min(self.bytes_max())))
+            }
+            number if self.is_past(number) => self.look_beyond(words, rank, shape, head),
+            number => Look::Astray(number as u32),
+        }
+    }
+
+    #[cold]
+    fn look_beyond(&mut self, words: &impl Words, rank: usize, shape: Shape, head: u64) -> Look {
+        let packing = if head & TIGHT == 0 { Packing::Lines } else { Packing::Tight };
+        let bytes = (head & (TIGHT - 1)) as usize;
+        self.pass(rank, Shape { bytes: bytes.min(self.bytes_max()), packing });
+        self.look(words, rank, shape)
+    }
+
+    /// For a reader that waits: goes back to where the record of `rank` is, if that stands before the place where it is
+    /// looked for. So it is when `rank` failed in a collective whose record this member passed without reading.
+    #[cold]
+    pub(crate) fn seek(&mut self, words: &impl Words, rank: usize, shape: Shape) {
+        let latest = words.latest(rank);
+        let (number, offset) = (latest >> LENGTH_BITS, latest & (self.capacity - 1));
+        let expected = self.place(self.next[rank], shape);
+        if number != self.stated() || offset == expected & (self.capacity - 1) {
+            return;
+        }
+        let behind = (expected - offset) & (self.capacity - 1);
+        if let Some(at) = expected.checked_sub(behind) {
+            self.next[rank] = at;
+            self.crossed = true;
+        }
+    }
+
+    /// Whether `rank` has entered this quarter.
+    #[cold]
+    fn follow(&mut self, words: &impl Words, rank: usize, quarter: u64) -> bool {
+        self.entered[rank] = words.entered(rank) + QUARTERS - 1;
+        self.entered[rank] >= quarter
+    }
+
+    /// Goes past a record.
+    #[inline]
+    pub(crate) fn pass(&mut self, rank: usize, shape: Shape) {
+        let end = self.place(self.next[rank], shape) + record_bytes(shape);
+        self.crossed |= self.quarter(end) != self.quarter(self.next[rank]);
+        self.next[rank] = end;
+    }
+
+    /// Ends a collective. True if others were told.
+    #[inline]
+    pub(crate) fn close(&mut self, words: &impl Words) -> bool {
+        if !std::mem::take(&mut self.crossed) {
+            return false;
+        }
+        words.tell_closed(self.number);
+        true
+    }
+}
+
+/// Where a record begins that comes next to `position`, but for the log's end.
+#[inline]
+fn begin(position: u64, shape: Shape) -> u64 {
+    let position = position.next_multiple_of(granule(shape.packing));
+    let fits = position % LINE_BYTES + record_bytes(shape) <= LINE_BYTES;
+    if fits { position } else { position.next_multiple_of(LINE_BYTES) }
+}
+
+/// What a head says of the record itself.
+#[inline]
+fn described(shape: Shape) -> u64 {
+    let tight = if shape.packing == Packing::Tight { TIGHT } else { 0 };
+    shape.bytes as u64 | tight
+}
+
+#[inline]
+fn granule(packing: Packing) -> u64 {
+    match packing {
+        Packing::Tight => 16,
+        Packing::Lines => LINE_BYTES,
+    }
+}
+
+/// Bytes that a record takes.
+#[inline]
+fn record_bytes(shape: Shape) -> u64 {
+    ((HEAD_BYTES + shape.bytes) as u64).next_multiple_of(granule(shape.packing))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! A board in mapped memory: the one place where its words and bytes are touched by address.
+//!
+//! | part | size | content |
+//! | --- | --- | --- |
+//! | desks | a few lines for each member | last collective closed; posts; quarters entered; latest record |
+//! | logs | one for each member | see `log` |
+//! | slots | `slots` for each member | pieces of long collectives |
+
+use super::log::{HEAD_BYTES, Logs, Words};
+use super::{Board, Look, Shape};
+use crate::memory::Region;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::*};
+
+/// The measures of a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Measures {
+    /// Members.
+    pub(crate) ranks: usize,
+    /// Bytes of a log, a power of two.
+    pub(crate) log_bytes: usize,
+    /// Slots of a member.
+    pub(crate) slots: usize,
+    /// Bytes of a slot.
+    pub(crate) slot_bytes: usize,
+}
+
+/// Memory that the logs of all members take together, if that leaves each what it needs.
+const LOGS_BYTES: usize = 1 << 20;
+const LOG_BYTES_MIN: usize = 16 << 10;
+const LOG_BYTES_MAX: usize = 64 << 10;
+/// As for the logs.
+const SLOTS_BYTES: usize = 4 << 20;
+const SLOT_BYTES_MIN: usize = 8 << 10;
+const SLOT_BYTES_MAX: usize = 64 << 10;
+/// Slots of each member: some that others read, and some to be filled meanwhile.
+const SLOTS: usize = 8;
+
+impl Measures {
+    /// For a board of so many members.
+    pub(crate) fn of(ranks: usize) -> Measures {
+        let share = |total: usize, low: usize, high: usize| (1 << (total / ranks).ilog2()).clamp(low, high);
+        Measures {
+            ranks,
+            log_bytes: share(LOGS_BYTES, LOG_BYTES_MIN, LOG_BYTES_MAX),
+            slots: SLOTS,
+            slot_bytes: share(SLOTS_BYTES / SLOTS, SLOT_BYTES_MIN, SLOT_BYTES_MAX),
+        }
+    }
+
+    /// Bytes of the board.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots_at() + self.ranks * self.slots * self.slot_bytes
+    }
+
+    fn slots_at(&self) -> usize {
+        self.logs_at() + self.ranks * self.log_bytes
+    }
+
+    /// Behind the desks, at a page.
+    fn logs_at(&self) -> usize {
+        (self.ranks * size_of::<Desk>()).next_multiple_of(4096)
+    }
+}
+
+/// The words of one member.
+#[repr(C)]
+struct Desk {
+    closed: Line,
+    posts: Line,
+    entered: AtomicU64,
+    latest: AtomicU64,
+}
+
+/// A word with a cache line to itself.
+#[repr(C, align(64))]
+struct Line(AtomicU64);
+
+/// What keeps a board's memory mapped, and wakes its members.
+pub(crate) trait Keeper: Send {
+    /// Wakes the other members that sleep.
+    fn wake(&self);
+}
+
+/// One member's side of a board.
+#[derive(Debug)]
+pub(crate) struct Slate<K> {
+    memory: Memory,
+    logs: Logs,
+    posts: u64,
+    keeper: K,
+}
+
+/// The memory. Valid as long as the keeper beside it.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    base: NonNull<u8>,
+    measures: Measures,
+    me: usize,
+}
+
+// SAFETY: a plain address into shared memory, of which the words are atomic and the bytes are used as the protocol says.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    #[inline]
+    fn desk(&self, rank: usize) -> &Desk {
+        assert!(rank < self.measures.ranks);
+        // SAFETY: within the board by the check, aligned as its pages are, and made of atomics only.
+        unsafe { self.base.add(rank * size_of::<Desk>()).cast::<Desk>().as_ref() }
+    }
+
+    #[inline]
+    fn log_at(&self, rank: usize, offset: u64) -> *mut u8 {
+        assert!(rank < self.measures.ranks && offset < self.measures.log_bytes as u64);
+        let at = self.measures.logs_at() + rank * self.measures.log_bytes + offset as usize;
+        // SAFETY: within the board by the check.
+        unsafe { self.base.add(at).as_ptr() }
+    }
+
+    #[inline]
+    fn head_word(&self, rank: usize, offset: u64) -> &AtomicU64 {
+        debug_assert!(offset.is_multiple_of(8));
+        // SAFETY: within a log (checked by `log_at`), and aligned: heads stand at granules.
+        unsafe { &*(self.log_at(rank, offset) as *const AtomicU64) }
+    }
+}
+
+impl Words for Memory {
+    #[inline]
+    fn head(&self, rank: usize, offset: u64) -> u64 {
+        self.head_word(rank, offset).load(Acquire)
+    }
+
+    #[inline]
+    fn publish(&self, offset: u64, head: u64) {
+        self.head_word(self.me, offset).store(head, Release);
+    }
+
+    fn erase(&self, offset: u64, bytes: usize) {
+        assert!(offset as usize + bytes <= self.measures.log_bytes);
+        // SAFETY: within the log by the check. All have closed what stood there, and look there again only once this
+        // member has told that it entered.
+        unsafe { std::ptr::write_bytes(self.log_at(self.me, offset), 0, bytes) }
+    }
+
+    fn entered(&self, rank: usize) -> u64 {
+        self.desk(rank).entered.load(Acquire)
+    }
+
+    fn tell_entered(&self, quarters: u64) {
+        self.desk(self.me).entered.store(quarters, Release);
+    }
+
+    fn latest(&self, rank: usize) -> u64 {
+        self.desk(rank).latest.load(Acquire)
+    }
+
+    #[inline]
+    fn tell_latest(&self, latest: u64) {
+        self.desk(self.me).latest.store(latest, Release);
+    }
+
+    #[inline]
+    fn payload(&self, rank: usize, offset: u64, bytes: usize) -> Region {
+        assert!(offset as usize + HEAD_BYTES + bytes <= self.measures.log_bytes);
+        // SAFETY: within the log by the check. By the protocol the writer alone uses the bytes until it publishes
+        // them, and nobody writes them until all have closed the collective.
+        unsafe { Region::new(self.log_at(rank, offset).add(HEAD_BYTES), bytes) }
+    }
+
+    fn closed(&self, rank: usize) -> u64 {
+        self.desk(rank).closed.0.load(Acquire)
+    }
+
+    fn tell_closed(&self, number: u64) {
+        self.desk(self.me).closed.0.store(number, Release);
+    }
+}
+
+impl<K: Keeper> Slate<K> {
+    /// The side of member `me` of a board whose memory was zero when it was made.
+    ///
+    /// # Safety
+    /// `base` is aligned to 64 bytes and leads to `measures.bytes()` bytes that stay mapped until the keeper is
+    /// dropped, and that only the members of this board use, each side once.
+    pub(crate) unsafe fn new(base: NonNull<u8>, measures: Measures, me: usize, keeper: K) -> Slate<K> {
+        let logs = Logs::new(me, measures.ranks, measures.log_bytes);
+        Slate { memory: Memory { base, measures, me }, logs, posts: 0, keeper }
+    }
+}
+
+impl<K: Keeper> Board for Slate<K> {
+    fn ranks(&self) -> usize {
+        self.memory.measures.ranks
+    }
+
+    fn me(&self) -> usize {
+        self.memory.me
+    }
+
+    fn record_bytes_max(&self) -> usize {
+        self.logs.bytes_max()
+    }
+
+    #[inline]
+    fn open(&mut self, number: u32) {
+        self.logs.open(number);
+    }
+
+    #[inline]
+    fn claim(&mut self, shape: Shape) -> Option<Region> {
+        self.logs.claim(&self.memory, shape)
+    }
+
+    #[inline]
+    fn publish(&mut self) {
+        self.logs.publish(&self.memory);
+        self.keeper.wake();
+    }
+
+    #[inline]
+    fn look(&mut self, rank: usize, shape: Shape) -> Look {
+        self.logs.look(&self.memory, rank, shape)
+    }
+
+    fn seek(&mut self, rank: usize, shape: Shape) {
+        self.logs.seek(&self.memory, rank, shape);
+    }
+
+    #[inline]
+    fn pass(&mut self, rank: usize, shape: Shape) {
+        self.logs.pass(rank, shape);
+    }
+
+    #[inline]
+    fn close(&mut self) {
+        if self.logs.close(&self.memory) {
+            self.keeper.wake();
+        }
+    }
+
+    fn slots(&self) -> usize {
+        self.memory.measures.slots
+    }
+
+    fn slot_bytes(&self) -> usize {
+        self.memory.measures.slot_bytes
+    }
+
+    fn slot(&self, rank: usize, index: usize) -> Region {
+        let measures = self.memory.measures;
+        assert!(rank < measures.ranks && index < measures.slots);
+        let at = measures.slots_at() + (rank * measures.slots + index) * measures.slot_bytes;
+        // SAFETY: within the board by the check; a collective's posts keep writers and readers apart.
+        unsafe { Region::new(self.memory.base.add(at).as_ptr(), measures.slot_bytes) }
+    }
+
+    #[inline]
+    fn post(&mut self) {
+        self.posts += 1;
+        self.memory.desk(self.memory.me).posts.0.store(self.posts, Release);
+        self.keeper.wake();
+    }
+
+    #[inline]
+    fn posted(&self) -> u64 {
+        self.posts
+    }
+
+    #[inline]
+    fn has_posted(&self, rank: usize, posts: u64) -> bool {
+        self.memory.desk(rank).posts.0.load(Acquire) >= posts
+    }
+}

@@ -1,0 +1,126 @@
+//! Boards in the node's segment: who gets which, and when its memory is given back.
+//!
+//! A ticket is the number of a board and the number of its members. A board's pages are reserved when it is made. Each
+//! member gives up its side when the communicator is freed; the last one gives the pages back, which also makes
+//! them zero for the next board there. If a process is killed the job ends, and the segment with it.
+
+use super::control::Control;
+use crate::Peer;
+use crate::board::slate::{Keeper, Measures, Slate};
+use crate::board::{Board, Boards};
+use crate::wait::bell::Bell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::*};
+
+/// The boards of a node as one process sees them.
+#[derive(Debug)]
+pub(super) struct NodeBoards {
+    pub(super) control: Arc<Control>,
+    /// The ranks of the node as processes of the job.
+    pub(super) peers: Vec<Peer>,
+    /// This process is not registered for the sleepers' barrier.
+    pub(super) fence_always: bool,
+}
+
+/// A page before each board counts the sides that were given up.
+const HEAD_BYTES: usize = super::segment::PAGE_BYTES;
+
+/// Bytes of a board with so many members in the segment.
+pub(super) fn bytes(members: usize) -> usize {
+    HEAD_BYTES + Measures::of(members).bytes()
+}
+
+impl NodeBoards {
+    fn rank_on_node(&self, peer: Peer) -> Option<u32> {
+        self.peers.binary_search(&peer).ok().map(|rank| rank as u32)
+    }
+
+    /// The bells of the other members.
+    fn bells(&self, members: &[Peer], me: usize) -> Option<Vec<NonNull<Bell>>> {
+        let others = members.iter().enumerate().filter(|&(rank, _)| rank != me);
+        others
+            .map(|(_, &peer)| Some(NonNull::from(&self.control.desk(self.rank_on_node(peer)?).bell)))
+            .collect()
+    }
+}
+
+impl Boards for NodeBoards {
+    fn unites(&self, members: &[Peer]) -> bool {
+        members.len() >= 2 && members.iter().all(|&peer| self.rank_on_node(peer).is_some())
+    }
+
+    fn make(&self, members: usize) -> Option<u64> {
+        if !verbena_settings::BOARDS.get() {
+            return None;
+        }
+        let board = self.control.take_board()?;
+        match self.control.segment().reserve(self.control.board_at(board), bytes(members)) {
+            Ok(()) => Some((members as u64) << 32 | u64::from(board)),
+            Err(_) => {
+                self.control.give_board(board);
+                None
+            }
+        }
+    }
+
+    fn open(&self, ticket: u64, members: &[Peer], me: usize) -> Option<Box<dyn Board>> {
+        let board = ticket as u32;
+        if ticket >> 32 != members.len() as u64 || board >= self.control.measures().boards {
+            return None;
+        }
+        let at = self.control.board_at(board);
+        let head = self.control.segment().at(at, bytes(members.len()))?;
+        let keeper = BoardKeeper {
+            control: self.control.clone(),
+            board,
+            members: members.len() as u32,
+            bells: self.bells(members, me)?,
+            fence_always: self.fence_always,
+        };
+        // SAFETY: a whole number of pages into the segment, within it by `at`. The keeper holds the segment. The
+        // ticket is this communicator's, each member of which opens its own side once.
+        let slate = unsafe { Slate::new(head.add(HEAD_BYTES), Measures::of(members.len()), me, keeper) };
+        Some(Box::new(slate))
+    }
+}
+
+/// Keeps the segment mapped for a board, and gives its pages back when the last side goes.
+#[derive(Debug)]
+struct BoardKeeper {
+    control: Arc<Control>,
+    board: u32,
+    members: u32,
+    /// Doorbells of the other members, in the segment.
+    bells: Vec<NonNull<Bell>>,
+    fence_always: bool,
+}
+
+// SAFETY: the doorbells are made of atomics and stay mapped with the control area that is held beside them.
+unsafe impl Send for BoardKeeper {}
+
+impl Keeper for BoardKeeper {
+    #[inline]
+    fn wake(&self) {
+        for bell in &self.bells {
+            // SAFETY: see above.
+            unsafe { bell.as_ref() }.notify(self.fence_always);
+        }
+    }
+}
+
+impl Drop for BoardKeeper {
+    fn drop(&mut self) {
+        let at = self.control.board_at(self.board);
+        let Some(head) = self.control.segment().at(at, HEAD_BYTES) else { return };
+        // SAFETY: the first word of the board's own page, within the segment.
+        let left = unsafe { head.cast::<AtomicU32>().as_ref() };
+        if left.fetch_add(1, AcqRel) + 1 < self.members {
+            return;
+        }
+        // Where pages cannot be given back they are not zero either: then the board is not used again.
+        if self.control.segment().release(at, bytes(self.members as usize)).is_ok() {
+            self.control.give_board(self.board);
+        }
+    }
+}

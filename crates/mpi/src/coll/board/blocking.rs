@@ -1,0 +1,213 @@
+//! Short blocking collectives over the board, without a schedule. Each function answers `None` if the call must go another
+//! way: no board, too long, or of a sort whose sizes not all members know. They all decide alike.
+
+use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
+use super::seat::SharedBoard;
+use super::short::{Exchange, Short};
+use crate::coll::Blocks;
+use crate::coll::algorithms::reduce_scatter::Division;
+use crate::coll::choose::TABLE;
+use crate::coll::execute::{Reduction, copy};
+use crate::coll::operations::Operands;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::process::Process;
+use std::ops::Range;
+use verbena_channel::memory::Buffer;
+
+/// Looks at the board before the first round of progress, where every rank has a core: about half a microsecond.
+const LOOKS: u32 = 100;
+/// Every so many collectives progress is made even if none of them had to wait, for other traffic's sake.
+const PROGRESS_EVERY: u32 = 64;
+
+/// How a call ended; `None` if it did not go over the board.
+pub type Done = Option<Result<()>>;
+
+/// The communicator's board, if a record of `bytes` is short enough for it.
+#[inline]
+fn board<'c>(process: &Process, comm: &'c Comm, bytes: usize) -> Result<Option<&'c SharedBoard>> {
+    let board = comm.seat().board(process, comm)?;
+    Ok(board.filter(|_| bytes <= TABLE.short_bytes_max(comm.size() as usize)))
+}
+
+/// Runs the exchange on the board that `$board` finds, or returns `None`.
+macro_rules! on_board {
+    ($process:expr, $comm:expr, $bytes:expr, $exchange:expr) => {
+        match board($process, $comm, $bytes) {
+            Ok(None) => None,
+            Ok(Some(board)) => Some(run($process, $comm, board, $exchange)),
+            Err(error) => Some(Err(error)),
+        }
+    };
+}
+
+#[inline]
+fn run(process: &Process, comm: &Comm, board: &SharedBoard, exchange: impl Exchange) -> Result<()> {
+    let mut board = board.lock();
+    board.open(comm.collectives_begun());
+    let mut short = Short::new(exchange);
+    if comm.count_short().is_multiple_of(PROGRESS_EVERY) {
+        process.progress();
+    }
+    let looks = if process.may_spin() { LOOKS } else { 1 };
+    for _ in 0..looks {
+        if short.advance(&mut **board)? {
+            return Ok(());
+        }
+    }
+    process.wait(|_| match short.advance(&mut **board) {
+        Ok(false) => {
+            short.seek(&mut **board);
+            None
+        }
+        Ok(true) => Some(Ok(())),
+        Err(error) => Some(Err(error)),
+    })
+}
+
+/// `MPI_Barrier`.
+#[inline]
+pub fn barrier(process: &Process, comm: &Comm) -> Done {
+    on_board!(process, comm, 0, Barrier)
+}
+
+/// `MPI_Bcast`.
+#[inline]
+pub fn bcast(process: &Process, comm: &Comm, buffer: &Buffer, root: i32) -> Done {
+    let exchange = Bcast { buffer, root: root as usize, me: comm.rank() as usize };
+    on_board!(process, comm, buffer.len(), exchange)
+}
+
+/// Whether all members can reduce records, which lie at any address: predefined operations and datatypes only.
+#[inline]
+fn is_plain(reduction: Reduction) -> bool {
+    reduction.op.builtin().is_some() && reduction.datatype.as_basic().is_some()
+}
+
+/// A reduction of which this member combines the operands of some members, and of these a part.
+#[inline]
+fn fold(
+    process: &Process,
+    comm: &Comm,
+    operands: Operands,
+    reduction: Reduction,
+    from: Range<usize>,
+    part: (usize, usize),
+) -> Done {
+    if operands.count == 0 || !is_plain(reduction) {
+        return None;
+    }
+    let (send, recv, count) = (operands.input(), operands.recv, operands.count);
+    let exchange = Fold { send, recv, count, from, part, reduction, first: None };
+    on_board!(process, comm, operands.bytes(), exchange)
+}
+
+/// `MPI_Allreduce`.
+#[inline]
+pub fn allreduce(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction) -> Done {
+    fold(process, comm, operands, reduction, 0..comm.size() as usize, (0, operands.count))
+}
+
+/// `MPI_Reduce`.
+pub fn reduce(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction, root: i32) -> Done {
+    if comm.is_inter() {
+        return None;
+    }
+    let recv = operands.recv.filter(|_| comm.rank() == root);
+    let operands = Operands { send: Some(operands.input()), recv, ..operands };
+    fold(process, comm, operands, reduction, 0..comm.size() as usize, (0, operands.count))
+}
+
+/// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
+pub fn reduce_scatter(
+    process: &Process,
+    comm: &Comm,
+    operands: Operands,
+    reduction: Reduction,
+    division: Division,
+) -> Done {
+    let me = comm.rank() as usize;
+    let part = (division.sum(0, me), division.count(me));
+    fold(process, comm, operands, reduction, 0..comm.size() as usize, part)
+}
+
+/// `MPI_Scan`.
+pub fn scan(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction) -> Done {
+    fold(process, comm, operands, reduction, 0..comm.rank() as usize + 1, (0, operands.count))
+}
+
+/// `MPI_Exscan`.
+pub fn exscan(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction) -> Done {
+    fold(process, comm, operands, reduction, 0..comm.rank() as usize, (0, operands.count))
+}
+
+/// Does what a member does with its own block, once its part in the exchange is done.
+fn own_block(done: Done, own: impl FnOnce() -> Result<()>) -> Done {
+    done.map(|outcome| outcome.and_then(|()| own()))
+}
+
+/// `MPI_Allgather` and `MPI_Allgatherv`.
+pub fn allgather(process: &Process, comm: &Comm, mine: Option<&Buffer>, recv: Blocks) -> Done {
+    if comm.is_inter() {
+        return None;
+    }
+    let (me, ranks) = (comm.rank() as usize, comm.size() as usize);
+    let longest = (0..ranks).map(|rank| recv.bytes(rank)).max().unwrap_or(0);
+    let exchange = Allgather { mine: mine.cloned().unwrap_or_else(|| recv.buffer(me)), recv, me };
+    let done = on_board!(process, comm, longest, exchange);
+    own_block(done, || mine.map_or(Ok(()), |mine| copy(mine, &recv.buffer(me))))
+}
+
+/// `MPI_Gather`.
+pub fn gather(
+    process: &Process,
+    comm: &Comm,
+    mine: Option<&Buffer>,
+    recv: Option<Blocks>,
+    root: i32,
+) -> Done {
+    if comm.is_inter() {
+        return None;
+    }
+    let root = root as usize;
+    let block = recv.map_or_else(|| mine.map_or(0, Buffer::len), |recv| recv.bytes(root));
+    let exchange = Gather { mine: mine.cloned().unwrap_or(Buffer::EMPTY), block, recv, root };
+    let done = on_board!(process, comm, block, exchange);
+    own_block(done, || match (mine, recv) {
+        (Some(mine), Some(recv)) => copy(mine, &recv.buffer(root)),
+        _ => Ok(()),
+    })
+}
+
+/// `MPI_Scatter`.
+pub fn scatter(
+    process: &Process,
+    comm: &Comm,
+    send: Option<Blocks>,
+    mine: Option<&Buffer>,
+    root: i32,
+) -> Done {
+    if comm.is_inter() {
+        return None;
+    }
+    let (me, ranks, root) = (comm.rank() as usize, comm.size() as usize, root as usize);
+    let block = send.map_or_else(|| mine.map_or(0, Buffer::len), |send| send.bytes(root));
+    let own = mine.cloned().unwrap_or(Buffer::EMPTY);
+    let exchange = Scatter { send, block, mine: own, ranks, root, me };
+    let done = on_board!(process, comm, block.saturating_mul(ranks), exchange);
+    own_block(done, || match (send, mine) {
+        (Some(send), Some(mine)) => copy(&send.buffer(root), mine),
+        _ => Ok(()),
+    })
+}
+
+/// `MPI_Alltoall`.
+pub fn alltoall(process: &Process, comm: &Comm, send: Option<Blocks>, recv: Blocks) -> Done {
+    if comm.is_inter() {
+        return None;
+    }
+    let (me, ranks, block) = (comm.rank() as usize, comm.size() as usize, recv.bytes(0));
+    let exchange = Alltoall { send: send.unwrap_or(recv), recv, block, ranks, me };
+    let done = on_board!(process, comm, block.saturating_mul(ranks - 1), exchange);
+    own_block(done, || send.map_or(Ok(()), |send| copy(&send.buffer(me), &recv.buffer(me))))
+}

@@ -1,0 +1,20 @@
+//! Collectives over a board: memory that all members of a communicator on one node share ([`verbena_channel::board`]).
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `seat` | when a communicator gets a board, and what it holds of it |
+//! | `short` | short collectives: each member appends a record, the others read it |
+//! | `exchanges` | what each short collective writes and reads |
+//! | `blocking` | short blocking calls, without a schedule |
+//!
+//! Only blocking collectives use a board. Of these each member is in one at a time, and all go through them in the same
+//! order (MPI-5.0, 6.14), so a board needs no tags. Nonblocking ones may be begun in another order than blocking ones, and
+//! go by messages.
+
+pub mod blocking;
+pub mod exchanges;
+mod seat;
+pub mod short;
+
+pub(crate) use seat::Seat;
+pub use seat::SharedBoard;

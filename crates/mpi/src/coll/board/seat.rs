@@ -1,0 +1,53 @@
+//! A communicator's board: when it gets one, and how all members agree.
+
+use crate::coll::exchange::tell_once;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::process::Process;
+use std::sync::{Arc, OnceLock};
+use verbena_channel::board::Board;
+use verbena_channel::lock::Lock;
+
+/// Blocking collectives of a communicator before it gets a board, so that one that is made for a few calls costs no
+/// shared memory.
+const COLLECTIVES_BEFORE: u32 = 3;
+
+/// This member's side of the board, shared with the schedules that use it. The lock is never contended: a
+/// communicator has one blocking collective at a time.
+pub type SharedBoard = Arc<Lock<Box<dyn Board>>>;
+
+/// Where a communicator keeps its board.
+#[derive(Default)]
+pub(crate) struct Seat {
+    /// Set once it is decided; `None` in it if there is none.
+    board: OnceLock<Option<SharedBoard>>,
+}
+
+impl Seat {
+    /// The board, if this communicator has one. Every member asks in every blocking collective that could use it, so
+    /// that all decide in the same one.
+    #[inline]
+    pub(crate) fn board(&self, process: &Process, comm: &Comm) -> Result<Option<&SharedBoard>> {
+        match self.board.get() {
+            Some(board) => Ok(board.as_ref()),
+            None => self.decide(process, comm),
+        }
+    }
+
+    /// Rank 0 makes the board and tells the others by messages.
+    #[cold]
+    fn decide(&self, process: &Process, comm: &Comm) -> Result<Option<&SharedBoard>> {
+        let members = comm.group().members();
+        let boards = process.boards().filter(|boards| !comm.is_inter() && boards.unites(members));
+        let Some(boards) = boards else { return Ok(self.board.get_or_init(|| None).as_ref()) };
+        if comm.collectives_begun() <= COLLECTIVES_BEFORE {
+            return Ok(None);
+        }
+        let ticket = if comm.rank() == 0 { boards.make(members.len()) } else { None };
+        let told =
+            tell_once(process, comm, ticket.map_or(Vec::new(), |ticket| ticket.to_le_bytes().to_vec()))?;
+        let ticket = <[u8; 8]>::try_from(&told[..]).ok().map(u64::from_le_bytes);
+        let board = ticket.and_then(|ticket| boards.open(ticket, members, comm.rank() as usize));
+        Ok(self.board.get_or_init(|| board.map(|board| Arc::new(Lock::new(board)))).as_ref())
+    }
+}

@@ -1,0 +1,157 @@
+//! Short collectives: each member that has something to say appends one record to its log, and those whom it concerns
+//! read it there. One cache line each way is enough for a few bytes, and whoever only writes does not wait.
+
+use crate::error::{Error, Result};
+use crate::generated::constants::{MPI_ERR_OTHER, MPI_ERR_TRUNCATE};
+use verbena_channel::board::{Board, Look, Packing, Shape};
+use verbena_channel::memory::Region;
+
+/// What a collective does with the logs. What it says of all members must be the same on all of them.
+pub trait Exchange {
+    /// How its records lie in the logs.
+    const PACKING: Packing = Packing::Lines;
+
+    /// Bytes of the record that `rank` appends; `None` if it appends none.
+    fn bytes(&self, rank: usize) -> Option<usize>;
+
+    /// Fills this member's record.
+    fn write(&mut self, record: Region) -> Result<()>;
+
+    /// Whether this member reads the record of `rank`.
+    fn reads(&self, rank: usize) -> bool;
+
+    /// Whether records of another length than [`Exchange::bytes`] says can be read.
+    fn takes_any_length(&self) -> bool {
+        false
+    }
+
+    /// Uses the record of `rank`, which stays valid until the end. Called in rank order.
+    fn read(&mut self, rank: usize, record: Region) -> Result<()>;
+
+    /// Called when all was read.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A short collective and how far it has come.
+pub struct Short<E> {
+    exchange: E,
+    appended: bool,
+    /// The member whose record is next.
+    next: usize,
+    failure: Option<Error>,
+}
+
+impl<E: Exchange> Short<E> {
+    /// One that has not begun.
+    #[inline]
+    pub fn new(exchange: E) -> Short<E> {
+        Short { exchange, appended: false, next: 0, failure: None }
+    }
+
+    /// Goes as far as it can without waiting; `Ok(true)` when done, and not to be called again then nor after an
+    /// error. It goes to its end after an error too, for the sake of the other members.
+    ///
+    /// # Errors
+    /// The first one; at once if the members are in different collectives.
+    #[inline]
+    pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
+        if !self.appended && !self.append(board) {
+            return Ok(false);
+        }
+        let ranks = board.ranks();
+        while self.next < ranks {
+            if let Some(bytes) = self.exchange.bytes(self.next)
+                && !self.pass(board, bytes)?
+            {
+                return Ok(false);
+            }
+            self.next += 1;
+        }
+        let finished = self.exchange.finish();
+        board.close();
+        match self.failure.take() {
+            None => finished.map(|()| true),
+            Some(failure) => Err(failure),
+        }
+    }
+
+    /// For an idle round: whether what it waits for stands elsewhere (see [`Board::seek`]).
+    #[inline]
+    pub fn seek(&mut self, board: &mut dyn Board) {
+        let waits = self.appended && self.next < board.ranks();
+        if waits && let Some(bytes) = self.exchange.bytes(self.next) {
+            board.seek(self.next, shape::<E>(bytes));
+        }
+    }
+
+    /// Appends this member's record; false if there is no room yet.
+    #[inline]
+    fn append(&mut self, board: &mut dyn Board) -> bool {
+        if let Some(bytes) = self.exchange.bytes(board.me()) {
+            let Some(record) = board.claim(shape::<E>(bytes)) else { return false };
+            let written = self.exchange.write(record);
+            self.note(written);
+            board.publish();
+        }
+        self.appended = true;
+        true
+    }
+
+    /// Reads or skips the next record; false if it is not there yet.
+    #[inline]
+    fn pass(&mut self, board: &mut dyn Board, bytes: usize) -> Result<bool> {
+        let mut passed = bytes;
+        if self.exchange.reads(self.next) {
+            match board.look(self.next, shape::<E>(bytes)) {
+                Look::Nothing => return Ok(false),
+                Look::Astray(number) => return Err(astray(self.next, number)),
+                Look::Record(record) => {
+                    passed = record.len();
+                    let read = match passed == bytes || self.exchange.takes_any_length() {
+                        true => self.exchange.read(self.next, record),
+                        false => Err(of_other_length(self.next, passed, bytes)),
+                    };
+                    self.note(read);
+                }
+            }
+        }
+        board.pass(self.next, shape::<E>(passed));
+        Ok(true)
+    }
+
+    #[inline]
+    fn note(&mut self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.failure.get_or_insert(error);
+        }
+    }
+}
+
+#[inline]
+fn shape<E: Exchange>(bytes: usize) -> Shape {
+    Shape { bytes, packing: E::PACKING }
+}
+
+#[cold]
+fn astray(rank: usize, number: u32) -> Error {
+    Error::new(
+        MPI_ERR_OTHER,
+        "the ranks of a communicator are in different collectives",
+        format!("rank {rank} of the communicator, in its collective number {number} there"),
+        "the ranks do not call the same collectives in the same order, or with other counts or roots",
+        "make all ranks of the communicator call each collective, with arguments that match",
+    )
+}
+
+#[cold]
+fn of_other_length(rank: usize, sent: usize, expected: usize) -> Error {
+    Error::new(
+        MPI_ERR_TRUNCATE,
+        "the ranks of a communicator gave different lengths to a collective",
+        format!("{sent} bytes from rank {rank} of the communicator, {expected} here"),
+        "counts or datatypes of the ranks do not match",
+        "give counts and datatypes of the same total size on all ranks",
+    )
+}

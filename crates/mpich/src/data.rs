@@ -1,0 +1,55 @@
+//! Variables of the MPICH ABI. A program may have copies of them, made by the dynamic linker: it is the values that count.
+
+use std::ffi::c_int;
+
+/// A pointer that programs compare with.
+#[repr(transparent)]
+pub struct Pointer(*const c_int);
+
+// SAFETY: the address of a static, which nothing here writes to.
+unsafe impl Sync for Pointer {}
+
+impl Pointer {
+    /// The address itself.
+    pub fn address(&self) -> *const c_int {
+        self.0
+    }
+}
+
+static UNWEIGHTED: c_int = 0;
+// Another value, so that no linker makes the two one.
+static WEIGHTS_EMPTY: c_int = 1;
+
+/// Words of a status in Fortran.
+static FORTRAN_STATUS: [c_int; 10] = [0; 10];
+
+/// `MPI_UNWEIGHTED`: an address of its own.
+#[unsafe(no_mangle)]
+pub static MPI_UNWEIGHTED: Pointer = Pointer(&UNWEIGHTED);
+
+/// `MPI_WEIGHTS_EMPTY`: an address of its own.
+#[unsafe(no_mangle)]
+pub static MPI_WEIGHTS_EMPTY: Pointer = Pointer(&WEIGHTS_EMPTY);
+
+/// `MPI_F_STATUS_IGNORE`: the status that Fortran programs pass to ignore it. There is no Fortran interface yet that could say which.
+#[unsafe(no_mangle)]
+pub static MPI_F_STATUS_IGNORE: Pointer = Pointer(std::ptr::null());
+
+/// `MPI_F_STATUSES_IGNORE`: as [`MPI_F_STATUS_IGNORE`].
+#[unsafe(no_mangle)]
+pub static MPI_F_STATUSES_IGNORE: Pointer = Pointer(std::ptr::null());
+
+/// `MPI_F08_STATUS_IGNORE`: an address of its own.
+#[unsafe(no_mangle)]
+pub static MPI_F08_STATUS_IGNORE: Pointer = Pointer((&raw const FORTRAN_STATUS).cast());
+
+/// `MPI_F08_STATUSES_IGNORE`: an address of its own.
+#[unsafe(no_mangle)]
+pub static MPI_F08_STATUSES_IGNORE: Pointer =
+    Pointer((&raw const FORTRAN_STATUS).cast::<c_int>().wrapping_add(5));
+
+/// `MPI_T_PVAR_ALL_HANDLES`: an address of its own.
+#[unsafe(no_mangle)]
+pub static MPI_T_PVAR_ALL_HANDLES: Pointer = Pointer(&ALL_HANDLES);
+
+static ALL_HANDLES: c_int = 2;

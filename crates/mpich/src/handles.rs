@@ -1,0 +1,266 @@
+//! Handles: 32-bit integers here, 64-bit words on the standard face.
+//!
+//! A predefined handle is looked up in tables made from `api/mpich/constants.toml`. Any other has the form
+//! `3 << 30 | kind << 26 | generation << 22 | index`, which no predefined one has (the top bits, 3, are those that MPICH itself gives to
+//! objects made at run time). Index and kind are those of the standard face's handle; the generation has its lowest
+//! four bits. Since these are not all, a table remembers the last handle with this index that
+//! the program was given: the way back is one look-up, without a lock, and the library still checks the whole
+//! handle. So a freed handle is noticed, unless its slot was reused 16 times (or a multiple) meanwhile.
+
+use crate::generated::constants::{self, FACE_OF};
+use crate::library::entries;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+/// Where the kind lies in a handle of the standard face, and how long the index before it is in bits.
+pub const NATIVE_KIND_SHIFT: usize = 27;
+
+const MADE: u32 = 3 << 30;
+const KIND_SHIFT: u32 = 26;
+const GENERATION_SHIFT: u32 = 22;
+const INDEX: u32 = (1 << GENERATION_SHIFT) - 1;
+const GENERATIONS: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
+const CHUNK_ENTRIES: usize = 1024;
+const CHUNKS: usize = (INDEX as usize + 1) / CHUNK_ENTRIES;
+
+/// A send that was complete when it was started: every one has the same handle (as in MPICH, among the requests made
+/// beforehand).
+const SENT: i32 = 0x6c00_0001;
+
+/// A kind of handle.
+pub trait Handle {
+    /// Its C type on this face.
+    type Face: Copy;
+
+    /// The handle on the standard face; for what is no handle, one that is wrong there, too.
+    fn native(handle: Self::Face) -> usize;
+
+    /// The handle on this face.
+    fn face(handle: usize) -> Self::Face;
+}
+
+macro_rules! integers {
+    ($($(#[$doc:meta])* $name:ident $predefined:ident $kind:expr;)*) => { $(
+        $(#[$doc])*
+        pub enum $name {}
+
+        impl Handle for $name {
+            type Face = i32;
+
+            #[inline(always)]
+            fn native(handle: i32) -> usize {
+                match constants::$predefined(handle) {
+                    Some(native) => native,
+                    None => made($kind, handle as u32),
+                }
+            }
+
+            #[inline(always)]
+            fn face(handle: usize) -> i32 {
+                match FACE_OF.get(handle) {
+                    Some(&face) => face,
+                    None => remember(handle),
+                }
+            }
+        }
+    )* };
+}
+
+// The numbers are the kinds of `crates/abi/src/handles.rs`.
+integers! {
+    /// `MPI_Comm`.
+    Comm comm 1;
+    /// `MPI_Group`.
+    Group group 2;
+    /// `MPI_Datatype`.
+    Datatype datatype 3;
+    /// `MPI_Op`.
+    Op op 4;
+    /// `MPI_Errhandler`.
+    Errhandler errhandler 5;
+    /// `MPI_Info`.
+    Info info 6;
+    /// `MPI_Session`.
+    Session session 7;
+    /// `MPI_Win`.
+    Win win 8;
+    /// `MPI_Message`.
+    Message message 10;
+}
+
+/// `MPI_Request`: an object, a send of the engine or a receive of the engine.
+pub enum Request {}
+
+impl Handle for Request {
+    type Face = i32;
+
+    #[inline(always)]
+    fn native(handle: i32) -> usize {
+        let kind = handle as u32 >> KIND_SHIFT & 15;
+        match constants::request(handle) {
+            Some(native) => native,
+            None if handle == SENT => entries().extras.sent,
+            None => made(kind as usize, handle as u32),
+        }
+    }
+
+    #[inline(always)]
+    fn face(handle: usize) -> i32 {
+        match FACE_OF.get(handle) {
+            Some(&face) => face,
+            None if handle == entries().extras.sent => SENT,
+            None => remember(handle),
+        }
+    }
+}
+
+/// `MPI_File`: a pointer here, null for `MPI_FILE_NULL`. The standard face's handles fit.
+pub enum File {}
+
+impl Handle for File {
+    type Face = usize;
+
+    #[inline]
+    fn native(handle: usize) -> usize {
+        match handle {
+            0 => constants::FILE_NULL,
+            small if small < FACE_OF.len() => wrong(small as u32),
+            other => other,
+        }
+    }
+
+    #[inline]
+    fn face(handle: usize) -> usize {
+        if handle == constants::FILE_NULL { 0 } else { handle }
+    }
+}
+
+/// What the program was given: the handle, and its form here.
+struct Entry {
+    handle: AtomicUsize,
+    form: AtomicU32,
+}
+
+type Chunk = [Entry; CHUNK_ENTRIES];
+
+/// By kind and index. Pages of it that no kind uses are never touched.
+static GIVEN: [[AtomicPtr<Chunk>; CHUNKS]; 16] =
+    [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS] }; 16];
+
+/// The handle that was given to the program in this form. The kind is part of the form: a handle of another kind is not
+/// found, or found and refused by the library.
+// No calls in here: where nothing is called before the library is, no register needs to be saved.
+#[inline(always)]
+fn made(kind: usize, form: u32) -> usize {
+    let index = (form & INDEX) as usize;
+    let chunk = GIVEN[kind][index / CHUNK_ENTRIES].load(Ordering::Acquire);
+    if chunk.is_null() {
+        return wrong(form);
+    }
+    // SAFETY: chunks are complete when they are published, and never freed.
+    let entry = unsafe { &(*chunk)[index % CHUNK_ENTRIES] };
+    if entry.form.load(Ordering::Acquire) == form {
+        entry.handle.load(Ordering::Relaxed)
+    } else {
+        wrong(form)
+    }
+}
+
+/// A word that is no handle on the standard face, whose low half tells what the program passed.
+#[inline(always)]
+fn wrong(form: u32) -> usize {
+    0xffff_ffff_8000_0000 | form as usize
+}
+
+/// The form of a handle that is given to the program.
+#[inline]
+fn remember(handle: usize) -> i32 {
+    let (kind, index) = (handle >> NATIVE_KIND_SHIFT & 15, handle & ((1 << NATIVE_KIND_SHIFT) - 1));
+    let generation = (handle >> 32) as u32 & GENERATIONS;
+    let form = MADE | (kind as u32) << KIND_SHIFT | generation << GENERATION_SHIFT | index as u32;
+    let chunk = match GIVEN[kind].get(index / CHUNK_ENTRIES) {
+        Some(place) => {
+            let chunk = place.load(Ordering::Acquire);
+            if chunk.is_null() { make_chunk(place) } else { chunk }
+        }
+        None => too_many(),
+    };
+    // SAFETY: as in `made`.
+    let entry = unsafe { &(*chunk)[index % CHUNK_ENTRIES] };
+    entry.handle.store(handle, Ordering::Relaxed);
+    entry.form.store(form, Ordering::Release);
+    form as i32
+}
+
+#[cold]
+fn make_chunk(place: &AtomicPtr<Chunk>) -> *mut Chunk {
+    let entry = || Entry { handle: AtomicUsize::new(0), form: AtomicU32::new(0) };
+    let chunk: Box<[Entry]> = (0..CHUNK_ENTRIES).map(|_| entry()).collect();
+    let chunk = Box::into_raw(chunk).cast::<Chunk>();
+    match place.compare_exchange(std::ptr::null_mut(), chunk, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => chunk,
+        Err(other) => {
+            // SAFETY: another thread was first, so nobody has seen this one, which was made above.
+            drop(unsafe { Box::from_raw(chunk) });
+            other
+        }
+    }
+}
+
+#[cold]
+fn too_many() -> ! {
+    let fault = verbena_fault::Fault::new(
+        "a handle does not fit into 32 bits",
+        format!("more than {INDEX} MPI objects of one kind, or pending operations"),
+        "the program starts operations, or makes objects, without ever completing or freeing them",
+        "free what is no longer needed, or build the program for the standard ABI, whose handles are wider",
+    );
+    eprintln!("verbena: {fault}");
+    std::process::abort()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made_handle(kind: usize, index: usize, generation: usize) -> usize {
+        generation << 32 | kind << NATIVE_KIND_SHIFT | index
+    }
+
+    #[test]
+    fn predefined_handles_go_there_and_back() {
+        assert_eq!((Comm::native(0x4400_0000), Comm::face(0x101)), (0x101, 0x4400_0000));
+        assert_eq!((Datatype::native(0x4c00_0405), Datatype::face(0x209)), (0x209, 0x4c00_0405));
+        assert_eq!((Datatype::native(0x8c00_0001u32 as i32)), 0x229);
+        assert_eq!((File::native(0), File::face(0x118)), (0x118, 0));
+        for (native, &face) in FACE_OF.iter().enumerate().filter(|(_, face)| **face != 0) {
+            let back = [Comm::native(face), Group::native(face), Datatype::native(face), Op::native(face)];
+            let more =
+                [Errhandler::native(face), Info::native(face), Session::native(face), Win::native(face)];
+            let rest = [Message::native(face), constants::request(face).unwrap_or(0)];
+            assert!([&back[..], &more, &rest].concat().contains(&native), "{native:#x}");
+        }
+    }
+
+    #[test]
+    fn made_handles_go_there_and_back() {
+        for handle in [made_handle(1, 0, 0), made_handle(1, 5000, 77), made_handle(1, 5001, 0xffff_ffff)] {
+            let form = Comm::face(handle);
+            assert_eq!((form as u32 >> 30, Comm::native(form)), (3, handle));
+            assert_eq!(Datatype::native(form), wrong(form as u32), "of another kind");
+        }
+    }
+
+    #[test]
+    fn an_old_handle_of_a_reused_slot_is_wrong() {
+        let old = Op::face(made_handle(4, 9, 1));
+        let new = Op::face(made_handle(4, 9, 2));
+        assert_eq!((Op::native(old), Op::native(new)), (wrong(old as u32), made_handle(4, 9, 2)));
+    }
+
+    #[test]
+    fn what_is_no_handle_stays_wrong() {
+        for garbage in [0, 1, -1, 0x4400_0002, 0x4c00_ff05, 0x0c00_0000, 0x7fff_ffff, i32::MIN] {
+            assert_eq!(Comm::native(garbage) >> 31, (1 << 33) - 1, "{garbage:#x}");
+        }
+    }
+}

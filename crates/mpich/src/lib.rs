@@ -1,0 +1,31 @@
+//! The MPICH ABI of Verbena: `libmpi.so.12`, a second face of the same library.
+//!
+//! Every entry point ([`generated`], or hand-written in [`calls`]) translates its arguments into those of the standard ABI,
+//! calls `libmpi_abi.so.1`, and translates back what that set. All state is there: nothing here knows what MPI
+//! means, only how the two faces write it down.
+//!
+//! | module | what it translates |
+//! | --- | --- |
+//! | [`library`] | nothing: it finds `libmpi_abi.so.1` and its functions |
+//! | [`handles`], [`arrays`] | handles, which are 32-bit integers here |
+//! | [`status`] | the 20-byte status |
+//! | [`values`] | constants, flags, error codes |
+//! | [`addresses`] | addresses that mean something, such as `MPI_IN_PLACE` |
+//! | [`text`] | strings for which the program has less room here |
+//! | [`fortran`], [`data`] | integers of handles, and variables that this ABI exports |
+
+#[macro_use]
+mod entry;
+
+pub mod addresses;
+pub mod arrays;
+pub mod calls;
+pub mod data;
+pub mod fortran;
+#[rustfmt::skip]
+pub mod generated;
+pub mod handles;
+pub mod library;
+pub mod status;
+pub mod text;
+pub mod values;

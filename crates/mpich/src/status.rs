@@ -1,0 +1,261 @@
+//! `MPI_Status`: 20 bytes here, with the count before the public fields; 32 bytes on the standard face.
+
+use crate::values::{code, error_native, rank_face, rank_native, tag_face, tag_native};
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+
+/// The address that stands for `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
+const IGNORE: usize = crate::generated::constants::STATUS_IGNORE;
+
+/// In `MPI_SOURCE` and `MPI_ERROR` of a status of the standard face that the call has not set.
+const UNSET: c_int = c_int::MIN;
+
+/// Arrays up to this length need no allocation.
+const SMALL: usize = 16;
+
+/// A status of the MPICH ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_snake_case)]
+pub struct Status {
+    /// The low 32 bits of the count in bytes.
+    pub count_lo: c_int,
+    /// Whether the operation was cancelled (the lowest bit), and the high 31 bits of the count.
+    pub count_hi_and_cancelled: c_int,
+    /// Rank of the sender.
+    pub MPI_SOURCE: c_int,
+    /// Tag of the message.
+    pub MPI_TAG: c_int,
+    /// Error code, meaningful after calls that return several statuses.
+    pub MPI_ERROR: c_int,
+}
+
+impl Status {
+    /// The status on this face.
+    pub fn of(native: &NativeStatus) -> Status {
+        let mut status =
+            Status { count_lo: 0, count_hi_and_cancelled: 0, MPI_SOURCE: 0, MPI_TAG: 0, MPI_ERROR: 0 };
+        // SAFETY: both are whole.
+        unsafe { NativeStatus::store(native, &mut status) };
+        status
+    }
+}
+
+/// A status of the standard ABI, whose first internal words are the count and, at its top, the cancelled bit
+/// (`crates/abi/src/status.rs`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_snake_case)]
+pub struct NativeStatus {
+    MPI_SOURCE: c_int,
+    MPI_TAG: c_int,
+    MPI_ERROR: c_int,
+    internal: [c_int; 5],
+}
+
+const _: () = assert!(size_of::<Status>() == 20 && size_of::<NativeStatus>() == 32);
+
+impl NativeStatus {
+    const UNSET: NativeStatus =
+        NativeStatus { MPI_SOURCE: UNSET, MPI_TAG: 0, MPI_ERROR: UNSET, internal: [0; 5] };
+
+    /// The status on the standard face.
+    pub fn of(status: &Status) -> NativeStatus {
+        NativeStatus {
+            MPI_SOURCE: rank_native(status.MPI_SOURCE),
+            MPI_TAG: tag_native(status.MPI_TAG),
+            MPI_ERROR: error_native(status.MPI_ERROR),
+            internal: [status.count_lo, status.count_hi_and_cancelled.rotate_right(1), 0, 0, 0],
+        }
+    }
+
+    /// Writes what was set.
+    ///
+    /// # Safety
+    /// Both are valid; of `native` the source and the error are set, and the rest is if the source is not [`UNSET`].
+    #[inline]
+    unsafe fn store(native: *const NativeStatus, status: *mut Status) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*native).MPI_SOURCE != UNSET {
+                (*status).count_lo = (*native).internal[0];
+                (*status).count_hi_and_cancelled = (*native).internal[1].rotate_left(1);
+                (*status).MPI_SOURCE = rank_face((*native).MPI_SOURCE);
+                (*status).MPI_TAG = tag_face((*native).MPI_TAG);
+            }
+            if (*native).MPI_ERROR != UNSET {
+                (*status).MPI_ERROR = code((*native).MPI_ERROR);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn is_ignored(user: *const Status) -> bool {
+    user as usize <= IGNORE
+}
+
+/// A place for a status that the call sets, unless the program ignores it.
+pub struct StatusOut {
+    user: *mut Status,
+    native: MaybeUninit<NativeStatus>,
+}
+
+impl StatusOut {
+    /// For the program's own place.
+    #[inline(always)]
+    pub fn new(user: *mut Status) -> StatusOut {
+        let mut native = MaybeUninit::<NativeStatus>::uninit();
+        // SAFETY: our own place. The rest is read only if the standard face has set the source, and with it all.
+        unsafe {
+            (&raw mut (*native.as_mut_ptr()).MPI_SOURCE).write(UNSET);
+            (&raw mut (*native.as_mut_ptr()).MPI_ERROR).write(UNSET);
+        }
+        StatusOut { user, native }
+    }
+
+    /// The place for the standard face; null if the program ignores it.
+    #[inline(always)]
+    pub fn native(&mut self) -> *mut NativeStatus {
+        if is_ignored(self.user) { std::ptr::null_mut() } else { self.native.as_mut_ptr() }
+    }
+
+    /// Gives the program what was set.
+    ///
+    /// # Safety
+    /// Its place is valid, or `MPI_STATUS_IGNORE`.
+    #[inline(always)]
+    pub unsafe fn store(self) {
+        if !is_ignored(self.user) {
+            // SAFETY: by the caller's promise, and see `new`.
+            unsafe { NativeStatus::store(self.native.as_ptr(), self.user) };
+        }
+    }
+}
+
+/// A status that the call reads and, if it is the program's own place, may set.
+pub struct StatusIn {
+    user: *const Status,
+    native: NativeStatus,
+}
+
+impl StatusIn {
+    /// For the program's status.
+    ///
+    /// # Safety
+    /// It is valid, null, or `MPI_STATUS_IGNORE`.
+    pub unsafe fn new(user: *const Status) -> StatusIn {
+        // SAFETY: by the caller's promise.
+        let native = if is_ignored(user) { NativeStatus::UNSET } else { NativeStatus::of(unsafe { &*user }) };
+        StatusIn { user, native }
+    }
+
+    /// The status for the standard face; null if there is none.
+    pub fn native(&mut self) -> *mut NativeStatus {
+        if is_ignored(self.user) { std::ptr::null_mut() } else { &mut self.native }
+    }
+
+    /// Gives the program what was changed.
+    ///
+    /// # Safety
+    /// As [`StatusIn::new`], and the program may be given something.
+    pub unsafe fn store(self) {
+        if !is_ignored(self.user) {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                let user = self.user.cast_mut();
+                let same = self.native.MPI_ERROR == error_native((*user).MPI_ERROR);
+                let error = if same { UNSET } else { self.native.MPI_ERROR };
+                NativeStatus::store(&NativeStatus { MPI_ERROR: error, ..self.native }, user);
+            }
+        }
+    }
+}
+
+/// Statuses that the call sets, unless the program ignores them: short arrays live on the stack.
+pub struct Statuses {
+    user: *mut Status,
+    len: usize,
+    small: [MaybeUninit<NativeStatus>; SMALL],
+    large: Vec<MaybeUninit<NativeStatus>>,
+}
+
+impl Statuses {
+    /// For the program's `len` places.
+    #[inline]
+    pub fn new(user: *mut Status, len: i64) -> Statuses {
+        let len = if is_ignored(user) { 0 } else { len.max(0) as usize };
+        let large = if len > SMALL { vec![MaybeUninit::uninit(); len] } else { Vec::new() };
+        let mut statuses = Statuses { user, len, small: [MaybeUninit::uninit(); SMALL], large };
+        statuses.places().fill(MaybeUninit::new(NativeStatus::UNSET));
+        statuses
+    }
+
+    #[inline]
+    fn places(&mut self) -> &mut [MaybeUninit<NativeStatus>] {
+        if self.len > SMALL { &mut self.large } else { &mut self.small[..self.len] }
+    }
+
+    /// The array for the standard face; null if the program ignores it.
+    #[inline]
+    pub fn native(&mut self) -> *mut NativeStatus {
+        if is_ignored(self.user) { std::ptr::null_mut() } else { self.places().as_mut_ptr().cast() }
+    }
+
+    /// Gives the program what was set.
+    ///
+    /// # Safety
+    /// Its places are valid, or `MPI_STATUSES_IGNORE`.
+    #[inline]
+    pub unsafe fn store(mut self) {
+        let user = self.user;
+        for (i, place) in self.places().iter().enumerate() {
+            // SAFETY: `new` set all of them; the caller promises the program's.
+            unsafe { NativeStatus::store(place.as_ptr(), user.add(i)) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(count: u64, cancelled: bool) -> Status {
+        Status {
+            count_lo: count as u32 as c_int,
+            count_hi_and_cancelled: ((count >> 32) as u32 * 2 + u32::from(cancelled)) as c_int,
+            MPI_SOURCE: 3,
+            MPI_TAG: 4,
+            MPI_ERROR: 0,
+        }
+    }
+
+    #[test]
+    fn a_status_goes_there_and_back() {
+        for before in [status(0, false), status(7, true), status((1 << 40) + 5, false), status(1 << 62, true)]
+        {
+            assert_eq!(Status::of(&NativeStatus::of(&before)), before);
+        }
+    }
+
+    #[test]
+    fn special_ranks_and_tags_are_translated() {
+        let special = Status { MPI_SOURCE: -1, MPI_TAG: -1, ..status(0, false) };
+        let native = NativeStatus::of(&special);
+        assert_eq!((native.MPI_SOURCE, native.MPI_TAG), (-3, -2));
+    }
+
+    #[test]
+    fn a_status_that_the_call_leaves_alone_stays() {
+        let mut user = Status { MPI_ERROR: 9, ..status(5, false) };
+        // SAFETY: the places are our own.
+        unsafe {
+            let mut out = StatusOut::new(&mut user);
+            assert!(!out.native().is_null());
+            out.store();
+            assert!(StatusOut::new(IGNORE as *mut Status).native().is_null());
+            Statuses::new(&mut user, 1).store();
+        }
+        assert_eq!(user, Status { MPI_ERROR: 9, ..status(5, false) });
+    }
+}

@@ -1,0 +1,90 @@
+//! The library of the MPICH ABI exports every function of the standard ABI, the removed ones, what MPICH exports
+//! beside them for C programs, their PMPI twins, and its variables; and it is called `libmpi.so.12`.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// The functions of the MPI-5.0 standard ABI, one to a line: written down apart from the API table.
+const STANDARD: &str = include_str!("../../abi/tests/mpi50-symbols.txt");
+
+/// What MPICH 5.0.2 exports beside them with an `MPI_` name and a `PMPI_` twin.
+const MORE: [&str; 38] = [
+    "MPI_Address",
+    "MPI_Comm_c2f",
+    "MPI_Comm_f2c",
+    "MPI_Errhandler_c2f",
+    "MPI_Errhandler_create",
+    "MPI_Errhandler_f2c",
+    "MPI_Errhandler_get",
+    "MPI_Errhandler_set",
+    "MPI_File_c2f",
+    "MPI_File_f2c",
+    "MPI_Group_c2f",
+    "MPI_Group_f2c",
+    "MPI_Info_c2f",
+    "MPI_Info_f2c",
+    "MPI_Message_c2f",
+    "MPI_Message_f2c",
+    "MPI_Op_c2f",
+    "MPI_Op_f2c",
+    "MPI_Request_c2f",
+    "MPI_Request_f2c",
+    "MPI_Session_c2f",
+    "MPI_Session_f2c",
+    "MPI_Status_c2f",
+    "MPI_Status_c2f08",
+    "MPI_Status_f082c",
+    "MPI_Status_f082f",
+    "MPI_Status_f2c",
+    "MPI_Status_f2f08",
+    "MPI_Type_c2f",
+    "MPI_Type_extent",
+    "MPI_Type_f2c",
+    "MPI_Type_hindexed",
+    "MPI_Type_hvector",
+    "MPI_Type_lb",
+    "MPI_Type_struct",
+    "MPI_Type_ub",
+    "MPI_Win_c2f",
+    "MPI_Win_f2c",
+];
+
+/// Variables, and the one function that stands for a constant.
+const VARIABLES: [&str; 8] = [
+    "MPIR_Dup_fn",
+    "MPI_F08_STATUSES_IGNORE",
+    "MPI_F08_STATUS_IGNORE",
+    "MPI_F_STATUSES_IGNORE",
+    "MPI_F_STATUS_IGNORE",
+    "MPI_T_PVAR_ALL_HANDLES",
+    "MPI_UNWEIGHTED",
+    "MPI_WEIGHTS_EMPTY",
+];
+
+/// What a tool says about the library that Cargo built with this test.
+fn output(command: &str, arguments: &[&str]) -> String {
+    let library = std::env::current_exe().unwrap().with_file_name("libmpich.so");
+    let output = Command::new(command).args(arguments).arg(library).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn exactly_what_programs_of_the_abi_need_is_exported() {
+    let names = STANDARD.lines().chain(MORE).flat_map(|name| [name.to_string(), format!("P{name}")]);
+    let expected: BTreeSet<String> = names.chain(VARIABLES.map(String::from)).collect();
+    let table = output("nm", &["--dynamic", "--defined-only"]);
+    let exported: BTreeSet<String> =
+        table.lines().filter_map(|line| line.split_whitespace().last()).map(String::from).collect();
+    let missing: Vec<_> = expected.difference(&exported).collect();
+    let surplus: Vec<_> = exported.difference(&expected).collect();
+    assert!(missing.is_empty() && surplus.is_empty(), "missing: {missing:?}, surplus: {surplus:?}");
+}
+
+#[test]
+fn the_soname_is_that_of_the_abi_and_the_standard_face_is_not_linked() {
+    let dynamic = output("readelf", &["--dynamic", "--wide"]);
+    assert!(dynamic.contains("[libmpi.so.12]"), "{dynamic}");
+    // Both export the same names: linked, one of them would get the calls of the other.
+    assert!(!dynamic.contains("libmpi_abi"), "{dynamic}");
+}

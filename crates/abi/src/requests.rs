@@ -193,18 +193,18 @@ fn finish_any(
     handle: &mut MPI_Request,
     store: impl FnOnce(Option<Status>),
 ) -> std::result::Result<(), Failed> {
-    if let Some((kind, id)) = decode_request(*handle) {
-        if let Some((completion, context)) = process.finish_known(id) {
-            *handle = mpi::MPI_REQUEST_NULL;
-            store(Some(match kind {
-                Kind::EngineSend => Status::EMPTY.with_cancelled(completion.cancelled),
-                _ => Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled),
-            }));
-            return match completion.failure {
-                None => Ok(()),
-                Some(failure) => Err(failed_in(context, failure)),
-            };
-        }
+    if let Some((kind, id)) = decode_request(*handle)
+        && let Some((completion, context)) = process.finish_known(id)
+    {
+        *handle = mpi::MPI_REQUEST_NULL;
+        store(Some(match kind {
+            Kind::EngineSend => Status::EMPTY.with_cancelled(completion.cancelled),
+            _ => Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled),
+        }));
+        return match completion.failure {
+            None => Ok(()),
+            Some(failure) => Err(failed_in(context, failure)),
+        };
     }
     finish_object(process, handle, store)
 }

@@ -19,6 +19,8 @@ pub(crate) struct MappedRing {
     lines: *mut u8,
     consumed: *const AtomicU64,
     count: u64,
+    /// Whether this processor can demote lines.
+    demotes: bool,
 }
 
 // SAFETY: plain addresses into shared memory; each end is used by one thread at a time, through `&mut`.
@@ -33,7 +35,12 @@ impl MappedRing {
             && offset.checked_add(RING_EXTRA_BYTES + (1 << log2))? <= control.measures().boards_at();
         let at = control.segment().at(offset, RING_EXTRA_BYTES + (1 << log2)).filter(|_| sound)?.as_ptr();
         let lines = at.wrapping_add(RING_EXTRA_BYTES);
-        Some(MappedRing { lines, consumed: at.cast(), count: (1 << log2) / LINE_BYTES as u64 })
+        Some(MappedRing {
+            lines,
+            consumed: at.cast(),
+            count: (1 << log2) / LINE_BYTES as u64,
+            demotes: can_demote(),
+        })
     }
 
     /// The flag word of a line, for polling.
@@ -144,6 +151,13 @@ impl Lines for MappedRing {
     fn fetch(&self, line: u64) {
         fetch_to_write(self.flag_word(line));
     }
+
+    #[inline]
+    fn demote(&self, line: u64) {
+        if self.demotes {
+            demote(self.flag_word(line));
+        }
+    }
 }
 
 /// Brings a cache line here so that it can be written without asking its last reader.
@@ -153,6 +167,27 @@ fn fetch_to_write<T>(at: *const T) {
     // SAFETY: a prefetch touches nothing, whatever the address; processors without the instruction do nothing.
     unsafe {
         std::arch::asm!("prefetchw [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// Whether the processor has the instruction that [`demote`] uses: bit 25 of `ecx` in leaf 7 of `cpuid`.
+fn can_demote() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::x86_64::__cpuid(0).eax >= 7
+        && std::arch::x86_64::__cpuid_count(7, 0).ecx & 1 << 25 != 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// Moves a cache line from this processor's own caches to the one that it shares with the others.
+#[inline]
+fn demote<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint that changes no memory, on a line of the ring; the processor knows it (`can_demote`).
+    unsafe {
+        std::arch::asm!("cldemote [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

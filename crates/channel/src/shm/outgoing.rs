@@ -23,6 +23,8 @@ pub struct Lane {
     bell: NonNull<Bell>,
     /// This process is not registered for the sleepers' barrier.
     fence_always: bool,
+    /// What `heard` was when the last message of several lines was sent.
+    heard: u32,
     /// Keeps ring and doorbell mapped.
     _control: Arc<Control>,
 }
@@ -45,14 +47,15 @@ impl Lane {
         true
     }
 
-    /// As `send`, for a whole message that lies in one piece.
+    /// As `send`, for a whole message that lies in one piece. `heard` counts what came from the peer (wrapping): a peer that
+    /// has said something since the last message probably waits for this one.
     #[inline(always)]
-    pub fn send_region(&mut self, header: Header, region: Region) -> bool {
+    pub fn send_region(&mut self, header: Header, region: Region, heard: u32) -> bool {
         let [kind, context, ends, length] = header.words();
         // A copy, so that the compiler knows that nothing written to the ring changes it.
         let ring = self.ring;
         let line = self.producer.quick_line(&ring).filter(|_| region.len() <= LINE_PAYLOAD_BYTES_MAX);
-        let Some(line) = line else { return self.send_words(kind, context, ends, length, region) };
+        let Some(line) = line else { return self.send_words([kind, context, ends, length], region, heard) };
         // SAFETY: the line is free, and the payload fits.
         unsafe { ring.fill_line(line, [kind, context, ends, length], region) };
         self.producer.commit_quick_line(&ring, line, region.len());
@@ -61,32 +64,42 @@ impl Lane {
         true
     }
 
-    /// As `send_region`, with the header in four registers.
+    /// As `send_region`, for all that takes no quick line.
     #[inline(never)]
-    fn send_words(&mut self, kind: u64, context: u64, ends: u64, length: u64, region: Region) -> bool {
-        let header = Header::of_words([kind, context, ends, length]);
+    fn send_words(&mut self, words: [u64; 4], region: Region, heard: u32) -> bool {
+        let header = Header::of_words(words);
+        let waited_for = std::mem::replace(&mut self.heard, heard) != heard;
         match region.len() {
             0..=LINE_PAYLOAD_BYTES_MAX => self.send(&header, Payload::Bytes(region.bytes())),
-            _ => self.send_lines(&header, region),
+            _ => self.send_lines(&header, region, waited_for),
         }
     }
 
-    /// As `send_region`, for a message of several lines. The line that the receiver looks at is written last, so that it
-    /// stays with the sender until all is there; and the lines of a next message like this one are fetched
-    /// while nobody waits for them.
-    fn send_lines(&mut self, header: &Header, region: Region) -> bool {
+    /// As `send_region`, for a message of several lines. If the peer waits for it, its lines are, once it is published, pushed towards the receiver, and
+    /// those of a next message like it are fetched while nobody waits for them: measured alone, 17 lines take 327 ns
+    /// from one core to another so, and 395 without (2 lines 147 and 223). In a stream of messages it would do harm.
+    fn send_lines(&mut self, header: &Header, region: Region, waited_for: bool) -> bool {
         let (bytes, count) = (region.len(), lines_for(region.len()));
         let Some(claim) = self.producer.claim(&self.ring, count) else { return false };
         // SAFETY: these lines were claimed just now.
         let record = unsafe { self.ring.record_mut(claim.line, bytes) };
         let (head, body) = record.split_at_mut(HEADER_BYTES);
-        let (first, rest) = body.split_at_mut(LINE_PAYLOAD_BYTES_MAX);
-        region.read(LINE_PAYLOAD_BYTES_MAX, rest);
-        region.read(0, first);
+        if count == 2 {
+            // The line that the receiver looks at goes last, so that it stays here until all is there. With more
+            // lines that costs more than it saves (measured).
+            let (first, rest) = body.split_at_mut(LINE_PAYLOAD_BYTES_MAX);
+            region.read(LINE_PAYLOAD_BYTES_MAX, rest);
+            region.read(0, first);
+        } else {
+            region.read(0, body);
+        }
         head.copy_from_slice(&header.emit());
+        let line = claim.line;
         self.producer.commit(&self.ring, claim, bytes);
         self.notify();
-        self.producer.fetch_ahead(&self.ring, count);
+        if waited_for {
+            self.producer.pass_on(&self.ring, line, count);
+        }
         true
     }
 
@@ -122,6 +135,7 @@ impl Lane {
             ring,
             bell: NonNull::from(&desk.bell),
             fence_always,
+            heard: 0,
             _control: control.clone(),
         })
     }

@@ -23,8 +23,9 @@ pub(crate) const RECORD_HEAD_BYTES: usize = 8 + crate::packet::HEADER_BYTES;
 /// The longest payload of a record of one line.
 pub(crate) const LINE_PAYLOAD_BYTES_MAX: usize = LINE_BYTES - RECORD_HEAD_BYTES;
 
-/// Most lines that a producer fetches ahead: a longer record takes so long to copy that fetching overlaps with it.
-const FETCH_LINES_MAX: u64 = 40;
+/// Up to so many lines a record is passed on with care ([`Producer::pass_on`]): a longer one takes so long to copy that
+/// its lines travel meanwhile.
+const CARE_LINES_MAX: u64 = 40;
 
 const SKIP: u64 = 2;
 
@@ -44,6 +45,8 @@ pub(crate) trait Lines {
     fn tell_consumed(&self, position: u64);
     /// Asks for a line to be brought into this processor's cache, to be written. Changes nothing.
     fn fetch(&self, _line: u64) {}
+    /// Pushes a line out of this processor's own cache, to where the others find it sooner. Changes nothing.
+    fn demote(&self, _line: u64) {}
 }
 
 /// Lines that a record with this payload takes.
@@ -162,11 +165,16 @@ impl Producer {
 }
 
 impl Producer {
-    /// Fetches the next `count` lines and the one behind, if they may be written: the consumer has read them, so they
-    /// lie in its processor's cache, and the next record would wait for each.
+    /// After the record of `count` lines at `line` was committed: pushes its lines towards the consumer, and fetches the
+    /// next `count` lines and the one behind, if they may be written. The consumer has read those, so they lie in its
+    /// processor's cache, and the next record would wait for each.
     #[inline]
-    pub(crate) fn fetch_ahead(&self, ring: &impl Lines, count: u64) {
-        if count <= FETCH_LINES_MAX && self.head + count < self.limit {
+    pub(crate) fn pass_on(&self, ring: &impl Lines, line: u64, count: u64) {
+        if count > CARE_LINES_MAX {
+            return;
+        }
+        (line..line + count).for_each(|line| ring.demote(line));
+        if self.head + count < self.limit {
             (self.head..=self.head + count).for_each(|position| ring.fetch(position & (ring.count() - 1)));
         }
     }

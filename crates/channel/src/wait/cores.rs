@@ -88,6 +88,27 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
+/// Moves this thread to another core that it may use, and leaves it free to go where it may as before. Nothing happens
+/// if there is no other core, or if the system refuses.
+#[cold]
+pub(crate) fn leave_core() {
+    const BYTES: usize = size_of::<libc::cpu_set_t>();
+    // SAFETY: a set of processors is plain bits, of which all zero is the empty set.
+    let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the calls read and write sets of ours, of the size that is told; the core's number is checked.
+    unsafe {
+        let here = libc::sched_getcpu();
+        if libc::sched_getaffinity(0, BYTES, &mut allowed) != 0 || !(0..libc::CPU_SETSIZE).contains(&here) {
+            return;
+        }
+        let mut others = allowed;
+        libc::CPU_CLR(here as usize, &mut others);
+        if libc::CPU_COUNT(&others) > 0 && libc::sched_setaffinity(0, BYTES, &others) == 0 {
+            libc::sched_setaffinity(0, BYTES, &allowed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +152,16 @@ mod tests {
         assert!(!load.oversubscribed());
         assert!(Load { quota: Some(1.5), ..load }.oversubscribed());
         assert!(Load { local_ranks: 9, ..load }.oversubscribed());
+    }
+
+    #[test]
+    fn a_thread_that_leaves_its_core_may_use_the_same_cores_as_before() {
+        let run = || {
+            let before = affinity();
+            leave_core();
+            (before, affinity())
+        };
+        let (before, after) = std::thread::spawn(run).join().unwrap();
+        assert_eq!(before, after);
     }
 }

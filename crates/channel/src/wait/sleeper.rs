@@ -1,7 +1,7 @@
 //! The waiter of a process whose peers share memory with it: spin, yield, sleep on the doorbell.
 
 use super::bell::Bell;
-use super::cores::Load;
+use super::cores::{self, Load};
 use super::{Step, Waiter};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -113,20 +113,24 @@ pub(crate) struct Sleeper<B> {
 ///
 /// Then wait after wait ends when the core was yielded, and each message costs two switches of the core (two
 /// microseconds, measured, against two tenths). The scheduler may leave it so for seconds, since neither process is ever
-/// away for long. But it gives a process that is *woken* a core of its own if one is idle: so one real sleep ends it.
+/// away for long. So one of them leaves the core by itself ([`cores::leave_core`]).
 #[derive(Debug, Default)]
 struct Company {
     /// The last idle round yielded the core.
     yielded: AtomicBool,
     /// How many waits in a row ended so.
     waits: AtomicU32,
+    /// How often that was answered: each time doubles the waits that it takes, for where leaving does not help.
+    answers: AtomicU32,
 }
 
 /// So many waits in a row do not end with a yield by chance.
 const COMPANY_WAITS: u32 = 32;
+/// How often the number is doubled at most: to two seconds of waits of two microseconds.
+const DOUBLED_MAX: u32 = 15;
 
 impl Company {
-    /// Notes an idle round; true if it had better be a sleep.
+    /// Notes an idle round; true if the core had better be left to the other.
     #[inline]
     fn is_met(&self, round: u32, yields: bool) -> bool {
         let after_yield = self.yielded.load(Relaxed);
@@ -135,9 +139,11 @@ impl Company {
             let waits = if after_yield { self.waits.load(Relaxed) + 1 } else { 0 };
             self.waits.store(waits, Relaxed);
         }
-        let met = yields && self.waits.load(Relaxed) >= COMPANY_WAITS;
+        let answers = self.answers.load(Relaxed);
+        let met = yields && self.waits.load(Relaxed) >= COMPANY_WAITS << answers.min(DOUBLED_MAX);
         if met {
             self.waits.store(0, Relaxed);
+            self.answers.store(answers.saturating_add(1), Relaxed);
         }
         met
     }
@@ -158,8 +164,10 @@ impl<B: AsRef<Bell>> Sleeper<B> {
 impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
         let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
-        let in_company = !patience.shares_cores() && self.company.is_met(round, patience.yields_at(round));
-        if !in_company && let Some(step) = pass_time(patience, round) {
+        if !patience.shares_cores() && self.company.is_met(round, patience.yields_at(round)) {
+            cores::leave_core();
+        }
+        if let Some(step) = pass_time(patience, round) {
             return step;
         }
         *self.armed() += 1;
@@ -220,28 +228,29 @@ mod tests {
         assert_eq!((steps[7], sleeper.idle(u32::MAX)), (Step::Armed, Step::Armed));
     }
 
-    /// A wait that ends in this round.
-    fn wait_until(sleeper: &Sleeper<Own>, round: u32) -> Step {
-        (0..=round).map(|round| sleeper.idle(round)).last().expect("at least one round")
+    /// A wait that ends in this round, of which round 3 yields; whether company was met.
+    fn wait_until(company: &Company, round: u32) -> bool {
+        (0..=round).map(|round| company.is_met(round, round == 3)).last().expect("at least one round")
     }
 
     #[test]
-    fn waits_that_keep_ending_with_a_yield_lead_to_a_sleep() {
-        let sleeper = sleeper();
+    fn waits_that_keep_ending_with_a_yield_show_company() {
+        let company = Company::default();
         for _ in 0..COMPANY_WAITS {
-            assert_eq!(wait_until(&sleeper, 3), Step::Again);
+            assert!(!wait_until(&company, 3));
         }
-        assert_eq!((wait_until(&sleeper, 2), sleeper.idle(3)), (Step::Again, Step::Armed));
-        sleeper.disarm();
-        assert_eq!(wait_until(&sleeper, 3), Step::Again);
+        assert!(wait_until(&company, 3));
+        // From now on it takes twice as many.
+        assert!((0..2 * COMPANY_WAITS).all(|_| !wait_until(&company, 3)));
+        assert!(wait_until(&company, 3));
     }
 
     #[test]
     fn a_wait_that_ends_while_spinning_shows_a_core_of_its_own() {
-        let sleeper = sleeper();
+        let company = Company::default();
         for wait in 0..4 * COMPANY_WAITS {
             let round = if wait % COMPANY_WAITS == 0 { 2 } else { 3 };
-            assert_eq!(wait_until(&sleeper, round), Step::Again, "wait {wait}");
+            assert!(!wait_until(&company, round), "wait {wait}");
         }
     }
 

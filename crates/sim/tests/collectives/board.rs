@@ -132,17 +132,17 @@ fn contribution(job: Job, rank: usize, i: usize) -> u32 {
     (job.number as u32 * 7919 + rank as u32 * 104_729 + i as u32).wrapping_mul(2_654_435_761)
 }
 
+/// Moves a rank on in a collective; true when it is through.
+type Advance = Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>;
+
 /// A rank in a collective: what it does next, and where the result is.
 struct Part {
-    step: Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>,
+    step: Advance,
     out: Region,
     expected: Option<Vec<u32>>,
 }
 
-fn short(
-    board: &SharedBoard,
-    exchange: impl Exchange + 'static,
-) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+fn short(board: &SharedBoard, exchange: impl Exchange + 'static) -> Advance {
     let (board, mut short) = (board.clone(), Short::new(exchange));
     Box::new(move |_, _| short.advance(&mut **board.lock()))
 }
@@ -238,7 +238,7 @@ fn long(
     (send, out): (Region, Region),
     count: usize,
     piece: usize,
-) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+) -> Advance {
     let mut collective = Collective::of(comm, comm.next_collective_tag());
     collective.schedule().lend(board);
     let plan = &mut plan(collective.schedule(), comm);

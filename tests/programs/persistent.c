@@ -1,12 +1,12 @@
-/* Persistent collectives: started together and apart, in different order on different ranks, with other collectives in between;
- * never started; outliving their communicator, datatype and operation. */
+/* Persistent collectives: started together and apart, in different order on different ranks, with other collectives in
+ * between; never started; outliving their communicator, datatype and operation. */
 #include "forms.h"
 
 enum { BARRIER, BCAST, ALLREDUCE, ALLGATHER, ALLTOALLW, SCAN, GATHER, NEIGHBORS, KINDS, ROUNDS = 25, MANY = 64 };
 
 struct state {
-    int rank, size, value, sum, before, line[2], around[2], counts[MANY], places[MANY], given[MANY], got[MANY], all[MANY],
-        gathered[MANY];
+    int rank, size, value, sum, before, line[2], around[2];
+    int counts[MANY], places[MANY], given[MANY], got[MANY], all[MANY], gathered[MANY];
     MPI_Datatype types[MANY];
     MPI_Request requests[KINDS];
 };

@@ -1,5 +1,5 @@
-/* Every collective that reduces: in every form, on one group and between two, with MPI_IN_PLACE wherever it is allowed, with
- * no elements, few and many, and with an operation that is not commutative. */
+/* Every collective that reduces: in every form, on one group and between two, with MPI_IN_PLACE wherever it is allowed,
+ * with no elements, few and many, and with an operation that is not commutative. */
 #include "team.h"
 
 /* The map x -> m x + c. Composition is associative, not commutative. */
@@ -17,7 +17,9 @@ static void compose(void *in, void *inout, int *n, MPI_Datatype *type) {
 }
 
 /* Operands: the i-th of the rank with this id. */
-static struct map map_of(int member, int i) { return (struct map){2 * (unsigned)(member + i) + 3, (unsigned)(member + 7 * i) + 5}; }
+static struct map map_of(int member, int i) {
+    return (struct map){2 * (unsigned)(member + i) + 3, (unsigned)(member + 7 * i) + 5};
+}
 
 /* The i-th result of the ranks from `first` up to `last`. */
 static struct map composed(int first, int last, int i) {

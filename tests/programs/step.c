@@ -1,5 +1,5 @@
-/* A rank that makes a mistake in a collective, in pairs: its partner, which does not depend on it, goes on, and the next collectives of
- * both fit together again. */
+/* A rank that makes a mistake in a collective, in pairs: its partner, which does not depend on it, goes on, and the next
+ * collectives of both fit together again. */
 #include "check.h"
 
 /* The next collectives: each gives what it should, so nothing of an earlier one was taken for it. */

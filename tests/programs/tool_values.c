@@ -289,6 +289,8 @@ int main(int argc, char **argv) {
     int provided;
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     OK(write_count("VERBENA_EAGER_BYTES_MAX", 4096));
+    /* Collectives by messages, which can be counted. */
+    OK(write_int("VERBENA_BOARDS", 0));
     OK(write_count("VERBENA_WAIT_SPINS", 0));
     OK(write_count("VERBENA_WAIT_YIELDS", 1));
     MPI_Init(&argc, &argv);

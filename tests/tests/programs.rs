@@ -51,6 +51,26 @@ fn objects() {
 }
 
 #[test]
+fn communicators() {
+    passes("communicators", &[1, 2, 3, 4, 7]);
+}
+
+#[test]
+fn intercommunicators() {
+    passes("bridges", &[2, 3, 4, 7]);
+}
+
+#[test]
+fn topologies() {
+    passes("topologies", &[1, 2, 4, 5]);
+}
+
+#[test]
+fn sessions_beside_the_world_model() {
+    passes("models", &[1, 2, 4]);
+}
+
+#[test]
 fn sessions() {
     passes("sessions", &[1, 2, 4]);
 }

@@ -1,11 +1,11 @@
 //! What happens to an error: the error handler of the right object gets it (MPI-5.0, 9.3).
 
-use crate::generated::types::{MPI_Comm, MPI_File, MPI_Session, MPI_Win};
-use crate::handles::{COMMS, FILES, SESSIONS};
+use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
+use crate::handles::{COMMS, ERRHANDLERS, FILES, SESSIONS};
 use crate::{startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
-use verbena_mpi::errhandler::{Action, Handling, predefined};
+use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Errhandler, Error};
 
@@ -25,6 +25,8 @@ pub enum Owner {
     Session(MPI_Session),
     /// The tool information interface: its errors are return codes only (MPI-5.0, 15.3.10).
     Tool,
+    /// None yet: the error handler that the call is given for the object that it makes (MPI-5.0, 11.3.1).
+    Handler(MPI_Errhandler),
 }
 
 /// An error, and the object that it belongs to if that is not the one that the API table names.
@@ -93,6 +95,16 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
         Owner::File(handle) => {
             (FILES.get(handle).map_or_else(|_| FILE_DEFAULT.get(), |file| file.errhandler()), handle)
         }
+        Owner::Handler(handle) => ERRHANDLERS.get(handle).map_or_else(
+            |_| of_self(),
+            |given| {
+                let no_object = match given.action() {
+                    Action::Call(Kind::Session, _) => mpi::MPI_SESSION_NULL,
+                    _ => mpi::MPI_COMM_NULL,
+                };
+                (given.clone(), no_object)
+            },
+        ),
         Owner::Win(_) | Owner::None | Owner::Tool => of_self(),
     }
 }

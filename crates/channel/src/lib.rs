@@ -63,6 +63,23 @@ pub struct Reach {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key(pub [u8; 32]);
 
+/// Names a message whose parts are handed out to both sides ([`Channel::divide`]). It travels in a packet; only the
+/// channel that made it can read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division(pub u64);
+
+/// The largest number of parts of a [`Division`].
+pub const PARTS_MAX: u32 = 1000;
+
+/// The end of a message from which parts are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The receiver's.
+    Front,
+    /// The sender's.
+    Back,
+}
+
 /// Why a packet was not taken.
 #[derive(Debug)]
 pub enum SendError {
@@ -187,6 +204,31 @@ pub trait Channel: Send {
         _token: u64,
     ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "write", peer))
+    }
+
+    /// The receiver of a message from `peer` would share its copying with the sender: opens a division into `parts` (2 to
+    /// [`PARTS_MAX`]), of which the receiver has the first already. [`take_part`](Channel::take_part) hands the others
+    /// out to both sides, each part once. `None` if there is nothing that both sides see at once, or if two
+    /// copiers are no quicker than one here.
+    fn divide(&mut self, _peer: Peer, _parts: u32) -> Option<Division> {
+        None
+    }
+
+    /// Takes the next part of a division with `peer` from one end: its number, counted from the front. `None` if all are
+    /// taken or the division has ended.
+    fn take_part(&mut self, _peer: Peer, _division: Division, _from: End) -> Option<u32> {
+        None
+    }
+
+    /// The receiver ends the division: nothing of it is taken any more. Returns how many parts the sender took.
+    fn end_division(&mut self, _peer: Peer, _division: Division) -> u32 {
+        0
+    }
+
+    /// As [`end_division`](Channel::end_division) where the receiver knows that all parts are taken: costs no look at
+    /// what the sender wrote.
+    fn forget_division(&mut self, peer: Peer, division: Division) {
+        self.end_division(peer, division);
     }
 
     /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.

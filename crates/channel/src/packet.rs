@@ -34,8 +34,8 @@ pub enum Kind {
     Data = 6,
     /// Rendezvous: the receiver (or sender) has all; the other side's request is complete.
     Finish = 7,
-    /// Rendezvous: one side claims a part of a shared copy.
-    Claim = 8,
+    /// Rendezvous: the sender has copied a part, or could not.
+    Copied = 8,
     /// The receiver's unexpected memory is full (flags 1) or has room again (flags 0).
     Throttle = 9,
     /// Asks to cancel a send that was not matched yet.
@@ -57,7 +57,7 @@ impl Kind {
             5 => ClearToSend,
             6 => Data,
             7 => Finish,
-            8 => Claim,
+            8 => Copied,
             9 => Throttle,
             10 => Cancel,
             11 => CancelAnswer,

@@ -33,11 +33,11 @@ pub trait Waiter: Send + Sync {
     fn sleep(&self);
     /// Takes the arming back without sleeping.
     fn disarm(&self);
-    /// Lets another process run, if ranks share cores; false if this one had better go on. For calls that do not wait.
-    fn step_aside(&self) -> bool;
-    /// Whether a process that looks again at once, without an idle round, holds up nobody: it has a core to itself.
-    fn may_spin(&self) -> bool {
-        true
+    /// Whether ranks share cores, so that a call that finds nothing and does not wait had better [`step_aside`](Waiter::step_aside).
+    fn shares_cores(&self) -> bool;
+    /// Lets another process run.
+    fn step_aside(&self) {
+        std::thread::yield_now();
     }
     /// Wakes the other threads of this process that sleep here (one of them made progress for another).
     fn ring_self(&self);

@@ -140,7 +140,7 @@ impl Core {
             Kind::ClearToSend => self.clear_to_send(peer, header, payload)?,
             Kind::Data => self.data(peer, header, payload)?,
             Kind::Finish => self.finished(peer, header),
-            Kind::Claim => self.claim(peer, header, payload)?,
+            Kind::Copied => self.copied(peer, header, payload)?,
             Kind::Throttle => self.throttle(peer, header),
             Kind::Cancel => self.cancel_asked(peer, header),
             Kind::CancelAnswer => self.cancel_answered(peer, header),

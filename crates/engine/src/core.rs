@@ -15,7 +15,7 @@ use crate::unexpected::Arrived;
 use crate::wire::Control;
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
-use verbena_channel::{Fault, Key, Peer};
+use verbena_channel::{Division, Fault, Key, Peer};
 
 /// The state.
 pub(crate) struct Core {
@@ -53,6 +53,8 @@ pub(crate) struct Work {
     pub push: VecDeque<Id>,
     /// Exposures to end.
     pub conceal: Vec<(usize, Peer, Key)>,
+    /// Divisions to end, and whether all their parts are known to be taken.
+    pub divided: Vec<(usize, Peer, Division, bool)>,
     /// Packets that came out of order.
     pub gaps: Vec<Gap>,
 }
@@ -61,7 +63,7 @@ impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
         let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
-        waiting | self.conceal.len() | self.gaps.len() == 0
+        waiting | self.conceal.len() | self.divided.len() | self.gaps.len() == 0
     }
 }
 

@@ -221,22 +221,24 @@ impl Engine {
             self.begin(id);
         }
         moved |= self.flush();
+        // What is received here comes before help for others.
+        let may_help = self.core.incoming.len() == 0;
         if let Some(id) = self.core.work.pull.pop_front() {
             self.pull(id);
             moved = true;
         }
-        moved |= self.push_some();
+        moved |= self.push_some(may_help);
         moved |= self.flush();
         self.end_exposures();
         moved
     }
 
     /// Lets sends in motion move, up to a bound; those whose channel is full do not count.
-    fn push_some(&mut self) -> bool {
+    fn push_some(&mut self, may_help: bool) -> bool {
         let mut moves = 0;
         for _ in 0..self.core.work.push.len() {
             let Some(id) = self.core.work.push.pop_front() else { break };
-            moves += self.push(id) as usize;
+            moves += self.push(id, may_help) as usize;
             if moves == MOVES_MAX {
                 break;
             }
@@ -247,6 +249,12 @@ impl Engine {
     fn end_exposures(&mut self) {
         while let Some((channel, peer, key)) = self.core.work.conceal.pop() {
             self.channels[channel].conceal(peer, &key);
+        }
+        while let Some((channel, peer, division, all_taken)) = self.core.work.divided.pop() {
+            match all_taken {
+                true => self.channels[channel].forget_division(peer, division),
+                false => _ = self.channels[channel].end_division(peer, division),
+            }
         }
     }
 

@@ -117,14 +117,17 @@ pub enum Posted {
 /// The engine's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The longest message that is sent at once, in bytes; the channel's own limit counts besides.
+    /// The longest message that is sent at once, in bytes; the channel's own limit counts besides. `usize::MAX`
+    /// leaves it to what the channels can do.
     pub eager_bytes_max: usize,
     /// Bytes of unexpected messages held for one peer before it is asked to send by rendezvous.
     pub unexpected_bytes_max: usize,
-    /// Piece of a shared copy that one side claims at a time, in bytes.
+    /// The longest piece of a message that is copied at a time, in bytes.
     pub claim_bytes: usize,
     /// Whether both sides of a rendezvous may copy.
     pub copy_by_both: bool,
+    /// The shortest message that both sides copy, in bytes.
+    pub copy_by_both_bytes_min: usize,
 }
 
 impl Settings {
@@ -140,6 +143,7 @@ impl Settings {
             unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.get(),
             claim_bytes: verbena_settings::CLAIM_BYTES.get(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.get(),
+            copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.get(),
         }
     }
 }
@@ -152,6 +156,7 @@ impl Default for Settings {
             unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.default(),
             claim_bytes: verbena_settings::CLAIM_BYTES.default(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.default(),
+            copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.default(),
         }
     }
 }

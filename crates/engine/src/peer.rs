@@ -16,6 +16,8 @@ pub(crate) struct Route {
     pub packet_bytes_max: usize,
     /// The largest message in bytes that is sent at once.
     pub eager_bytes_max: usize,
+    /// The same for scattered memory, which no other process can read.
+    pub eager_scattered_bytes_max: usize,
     /// The channel for memory, if any offers it.
     pub memory: Option<usize>,
     /// What the memory channel can do.
@@ -115,6 +117,14 @@ impl PeerState {
     pub fn update_at_once(&mut self) {
         self.at_once = if self.outbox.is_empty() { self.eager_now } else { -1 };
     }
+
+    /// Whether a message of this length goes at once now. The peer has a route and is not broken.
+    pub fn is_eager(&self, bytes: usize, scattered: bool) -> bool {
+        match &self.route {
+            Some(route) if scattered && !self.throttled => bytes <= route.eager_scattered_bytes_max,
+            _ => bytes as i64 <= self.eager_now,
+        }
+    }
 }
 
 /// All peers: a pointer each, and the rest when they are met.
@@ -179,10 +189,19 @@ pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: u
     let (packets, reach) = quickest(&|reach| reach.packet_bytes_max > 0)?;
     let memory =
         quickest(&|reach| reach.get && reach.put).or_else(|| quickest(&|reach| reach.get || reach.put));
+    let channel_max = reach.eager_bytes_max.min(reach.packet_bytes_max);
+    // A channel that does both has chosen its limit itself.
+    let other = memory.filter(|(channel, reach)| reach.get && *channel != packets);
+    let readable_from = other.map(|(_, reach)| reach.memory_bytes_min);
+    let contiguous_max = match readable_from {
+        Some(bytes) if eager_bytes_max == usize::MAX => channel_max.min(bytes.saturating_sub(1)),
+        _ => channel_max.min(eager_bytes_max),
+    };
     Some(Route {
         packets,
         packet_bytes_max: reach.packet_bytes_max,
-        eager_bytes_max: reach.eager_bytes_max.min(reach.packet_bytes_max).min(eager_bytes_max),
+        eager_bytes_max: contiguous_max,
+        eager_scattered_bytes_max: channel_max.min(eager_bytes_max),
         memory: memory.map(|(channel, _)| channel),
         get: memory.is_some_and(|(_, reach)| reach.get),
         put: memory.is_some_and(|(_, reach)| reach.put),

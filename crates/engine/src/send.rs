@@ -130,7 +130,7 @@ impl Engine {
         let request = self.core.requests.get(id).expect("a queued send");
         let peer = request.peer;
         let state = self.core.peers.get(peer).expect("a peer with a route");
-        match request.buffer.len() as i64 <= state.eager_now {
+        match state.is_eager(request.buffer.len(), request.buffer.region().is_none()) {
             true => self.transmit_eager(peer, id),
             false => self.announce(peer, id),
         }

@@ -8,12 +8,10 @@
 //! | `Matched` | | sender's request | | |
 //! | `RequestToSend` | [`MEMORY`] | match | bytes | sender's request, memory if flagged |
 //! | `ClearToSend` | | sender's request | first byte | receiver's request, bytes |
-//! | `ClearToSend` | [`MEMORY`] | sender's request | | receiver's request, bytes, memory: an invitation to help |
+//! | `ClearToSend` | [`MEMORY`] | sender's request | bytes | receiver's request, bytes a part, division, memory: an invitation to help |
 //! | `Data` | | receiver's request | first byte | the bytes |
 //! | `Finish` | | sender's request | bytes | |
-//! | `Claim` | [`WANT`] | receiver's request | | the sender would copy a part |
-//! | `Claim` | [`GRANT`] | sender's request | first byte | bytes: the sender may copy them |
-//! | `Claim` | [`DONE`], [`FAILED`] | receiver's request | first byte | bytes: they are in place, or not |
+//! | `Copied` | [`DONE`], [`FAILED`] | receiver's request | first byte | bytes: they are in place, or not |
 //! | `Throttle` | 1 or 0 | | | |
 //! | `Cancel` | | match | sender's request | |
 //! | `CancelAnswer` | 1: cancelled | sender's request | | |
@@ -26,17 +24,13 @@ use verbena_channel::packet::{Header, Kind};
 
 /// The payload ends with a description of memory.
 pub(crate) const MEMORY: u8 = 1;
-/// The sender is in the library and would copy a part.
-pub(crate) const WANT: u8 = 1;
-/// The sender may copy this part.
-pub(crate) const GRANT: u8 = 2;
 /// The sender has copied this part.
-pub(crate) const DONE: u8 = 3;
+pub(crate) const DONE: u8 = 1;
 /// The sender could not copy this part.
-pub(crate) const FAILED: u8 = 4;
+pub(crate) const FAILED: u8 = 2;
 
 /// The longest control payload that the engine builds.
-const PAYLOAD_MAX: usize = 52;
+const PAYLOAD_MAX: usize = 60;
 const _: () = assert!(PAYLOAD_MAX <= verbena_channel::CONTROL_BYTES_MAX);
 
 /// Memory that a peer exposed.

@@ -168,7 +168,7 @@ fn forge(pair: &mut Pair, header: Header, payload: &[u8]) {
 #[test]
 fn packets_that_make_no_sense_give_the_peer_up() {
     use Kind::*;
-    for kind in [RequestToSend, ClearToSend, Claim] {
+    for kind in [RequestToSend, ClearToSend, Copied] {
         let mut pair = Pair::new(Wire::packets());
         forge(&mut pair, Header::new(kind), &[1, 2, 3]);
         assert!(is_channel_failure(done(&pair.send(1, 1, Bytes::zero(8).buffer()))), "{kind:?}");
@@ -178,9 +178,9 @@ fn packets_that_make_no_sense_give_the_peer_up() {
 #[test]
 fn packets_for_operations_that_are_over_are_ignored() {
     use Kind::*;
-    for kind in [Matched, ClearToSend, Data, Finish, Claim, CancelAnswer] {
+    for kind in [Matched, ClearToSend, Data, Finish, Copied, CancelAnswer] {
         let mut pair = Pair::new(Wire::packets());
-        let header = Header { context: 1 << 32 | 5, flags: (kind == Claim) as u8 * 2, ..Header::new(kind) };
+        let header = Header { context: 1 << 32 | 5, flags: (kind == Copied) as u8 * 2, ..Header::new(kind) };
         forge(&mut pair, header, &[0; 64]);
         assert!(is_good(done(&pair.send(1, 1, Bytes::zero(8).buffer())), 8), "{kind:?}");
     }

@@ -28,6 +28,7 @@ fn exchange_one(mut pair: Pair, bytes: usize, receive_first: bool) -> Pair {
     assert!(is_good(&pair.end(0, send), bytes));
     assert!(room.get() == data.get(), "wrong bytes");
     assert_eq!(pair.wire.exposed(), 0, "memory left exposed");
+    assert_eq!(pair.wire.divisions(), 0, "a division left open");
     assert!(pair.is_quiet());
     pair
 }
@@ -84,23 +85,53 @@ fn the_receiver_does_not_wait_for_an_absent_sender() {
 }
 
 #[test]
-fn a_late_grant_never_writes_into_a_finished_buffer() {
-    let mut pair = Pair::new(Wire::memory(Memory::AtOnce, Memory::AtOnce));
+fn the_receiver_waits_for_what_the_sender_is_writing_just_then() {
+    let mut pair = Pair::new(Wire::memory(Memory::AtOnce, Memory::Later));
     let (data, room) = (Bytes::pattern(20 * PIECE, 9), Bytes::zero(20 * PIECE));
     let send = pair.send(0, 5, data.buffer());
     let receive = pending(&pair.receive_any(1, room.buffer()));
     pair.engines[1].progress();
-    // The sender hears the invitation and asks; the receiver goes on alone until only grants are open.
+    // The sender hears the invitation and begins to write; the receiver reads all the rest.
     pair.engines[0].progress();
     (0..30).for_each(|_| _ = pair.engines[1].progress());
-    assert!(!pair.engines[1].is_complete(receive), "complete while the sender may still write");
+    assert!(!pair.engines[1].is_complete(receive), "complete while the sender still writes");
     pair.settle();
     assert!(is_good(&pair.engines[1].take(receive).unwrap(), 20 * PIECE));
     assert!(room.get() == data.get());
+    assert!(pair.wire.transfers().1 > 0);
     room.fill(0);
     pair.settle();
     assert!(room.get().iter().all(|b| *b == 0));
     assert!(is_good(&pair.end(0, send), 20 * PIECE));
+}
+
+#[test]
+fn a_sender_that_goes_away_with_an_invitation_holds_nothing_up() {
+    let mut pair = Pair::new(Wire::memory(Memory::AtOnce, Memory::AtOnce));
+    let (data, room) = (Bytes::pattern(20 * PIECE, 9), Bytes::zero(20 * PIECE));
+    pair.send(0, 5, data.buffer());
+    let receive = pending(&pair.receive_any(1, room.buffer()));
+    pair.engines[1].progress();
+    // It writes some parts, and then the program computes.
+    pair.engines[0].progress();
+    assert!(pair.wire.transfers().1 > 0);
+    (0..30).for_each(|_| _ = pair.engines[1].progress());
+    assert!(pair.engines[1].is_complete(receive));
+    assert!(room.get() == data.get());
+}
+
+#[test]
+fn who_has_much_to_read_does_not_write_for_others() {
+    let mut pair = Pair::new(Wire::memory(Memory::AtOnce, Memory::AtOnce));
+    let (data, rooms) = (Bytes::pattern(20 * PIECE, 9), [0, 1].map(|_| Bytes::zero(20 * PIECE)));
+    let receives = [0, 1].map(|at| pair.receive_any(at, rooms[at].buffer()));
+    let sends = [0, 1].map(|from| pair.send(from, 5, data.buffer()));
+    for (at, (send, receive)) in sends.into_iter().zip(receives).enumerate() {
+        assert!(is_good(&pair.end(at, receive), 20 * PIECE) && is_good(&pair.end(at, send), 20 * PIECE));
+        assert!(rooms[at].get() == data.get());
+    }
+    let (gets, puts) = pair.wire.transfers();
+    assert!(gets >= 8 * puts, "{gets} reads, {puts} writes");
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub struct Process {
     size: u32,
     engine: Lock<Engine>,
     waiter: Arc<dyn Waiter>,
+    shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
-    may_spin: bool,
     tasks: TaskList,
     sleepers: AtomicUsize,
     slept: AtomicU64,
@@ -64,7 +64,7 @@ impl Process {
             me,
             size,
             engine: Lock::new(engine),
-            may_spin: waiter.may_spin(),
+            shares_cores: waiter.shares_cores(),
             waiter,
             boards: None,
             tasks: TaskList::default(),
@@ -87,7 +87,7 @@ impl Process {
     /// Whether looking again at once, without yielding, holds up no rank that is waited for.
     #[inline]
     pub(crate) fn may_spin(&self) -> bool {
-        self.may_spin
+        !self.shares_cores
     }
 
     /// This process's number in the job.
@@ -164,7 +164,13 @@ impl Process {
     /// ranks share cores one that finds nothing lets another rank run before it looks again.
     #[inline]
     pub fn poll(&self) -> bool {
-        self.progress() || (self.waiter.step_aside() && self.progress())
+        self.progress() || (self.shares_cores && self.poll_again())
+    }
+
+    #[cold]
+    fn poll_again(&self) -> bool {
+        self.waiter.step_aside();
+        self.progress()
     }
 
     /// Makes progress until `done` gives a value.

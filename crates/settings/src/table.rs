@@ -38,23 +38,25 @@ settings! {
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared memory
-    CMA_BYTES_MIN: Number(64 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with channel/examples/channel_bench";
+    CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
 
     /// the longest message that is sent at once, without asking the receiver
-    EAGER_BYTES_MAX: Automatic("what the channel takes in one packet", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";
+    EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";
     /// unexpected messages held for one peer before it is asked to send by rendezvous only
     UNEXPECTED_BYTES_MAX: Number(4 << 20, 0..=1 << 40), Engine, Bytes, Process, Anytime, "MPI-5.0, 3.5";
     /// the piece of a long message that one of the two sides copies at a time
     CLAIM_BYTES: Number(128 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "";
     /// whether sender and receiver both copy a long message
     COPY_BY_BOTH: Flag(true), Engine, None, Process, Anytime, "";
+    /// the shortest message that sender and receiver both copy
+    COPY_BY_BOTH_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
 
     /// rounds of pure spinning before a wait begins to yield
     WAIT_SPINS: Automatic("100 with a core for each rank of the node, else 0", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// rounds of yielding before a wait sleeps
-    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else 200", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
+    WAIT_YIELDS: Automatic("60000 with a core for each rank of the node, else at most 200 by the ranks for a core", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// of the rounds of yielding, every how many-th gives up the core; the others only pause it
     WAIT_YIELD_EVERY: Automatic("32 with a core for each rank of the node, else 1", 1..=1_000_000_000), Wait, Rounds, Process, Start, "";
 

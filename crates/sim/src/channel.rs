@@ -5,7 +5,7 @@ use crate::world::{Event, Moving, Refusal, World, fault, number};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{Channel, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 
 /// Events delivered per poll at most.
 const POLL_MAX: u64 = 16;
@@ -101,5 +101,25 @@ impl Channel for SimChannel {
         token: u64,
     ) -> Result<Transfer, Fault> {
         self.transfer(Moving { token, key: number(key), offset, mine: from, put: true, fails: false })
+    }
+
+    fn divide(&mut self, peer: Peer, parts: u32) -> Option<Division> {
+        self.world().divide(self.me, peer, parts)
+    }
+
+    fn take_part(&mut self, peer: Peer, division: Division, from: End) -> Option<u32> {
+        self.world().take_part(self.me, peer, division, from)
+    }
+
+    fn end_division(&mut self, _peer: Peer, division: Division) -> u32 {
+        self.world().end_division(self.me, division).0
+    }
+
+    fn forget_division(&mut self, _peer: Peer, division: Division) {
+        let mut world = self.world();
+        let (_, left) = world.end_division(self.me, division);
+        if left > 0 {
+            world.violations.push(format!("rank {} forgets {left} parts that nobody took", self.me));
+        }
     }
 }

@@ -66,6 +66,10 @@ pub struct Faults {
     pub unexpected_bytes_max: usize,
     /// See [`Settings::copy_by_both`].
     pub copy_by_both: bool,
+    /// See [`Settings::copy_by_both_bytes_min`].
+    pub copy_by_both_bytes_min: usize,
+    /// Percentage of messages that the fabric cannot divide.
+    pub undivided_percent: u32,
 }
 
 impl Memory {
@@ -109,6 +113,8 @@ impl Faults {
             claim_bytes: 4096,
             unexpected_bytes_max: 1 << 20,
             copy_by_both: true,
+            copy_by_both_bytes_min: 8192,
+            undivided_percent: 0,
         }
     }
 
@@ -130,6 +136,8 @@ impl Faults {
             claim_bytes: random.pick(&[64, 500, 4096, 100_000]),
             unexpected_bytes_max: random.pick(&[0, 500, 10_000, 1 << 20]),
             copy_by_both: random.percent(75),
+            copy_by_both_bytes_min: random.pick(&[0, 1000, 10_000]),
+            undivided_percent: random.pick(&[0, 0, 20]),
         }
     }
 
@@ -141,6 +149,7 @@ impl Faults {
             unexpected_bytes_max: self.unexpected_bytes_max,
             claim_bytes: self.claim_bytes,
             copy_by_both: self.copy_by_both,
+            copy_by_both_bytes_min: self.copy_by_both_bytes_min,
         }
     }
 }

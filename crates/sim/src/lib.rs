@@ -9,6 +9,7 @@
 
 mod channel;
 mod cluster;
+mod divisions;
 mod faults;
 mod memory;
 mod random;

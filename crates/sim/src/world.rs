@@ -1,13 +1,14 @@
 //! The fabric: what is on its way between the ranks, and when it arrives.
 
 use crate::Rank;
+use crate::divisions::Divisions;
 use crate::faults::{Canary, Faults};
 use crate::random::{Random, mix};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
-use verbena_channel::{Fault, Key};
+use verbena_channel::{Division, End, Fault, Key};
 
 /// Something that will happen at a rank.
 #[derive(Debug)]
@@ -96,6 +97,7 @@ pub(crate) struct World {
     armed: Vec<u64>,
     lines: Vec<Line>,
     exposed: HashMap<u64, (Rank, Region)>,
+    divisions: Divisions,
     serial: u64,
     transfers: u64,
 }
@@ -116,6 +118,7 @@ impl World {
             armed: vec![u64::MAX; ranks as usize],
             lines: vec![Line::default(); (ranks * ranks) as usize],
             exposed: HashMap::new(),
+            divisions: Divisions::default(),
             serial: 0,
             transfers: 0,
         }
@@ -286,9 +289,33 @@ impl World {
         }
     }
 
-    /// Exposures of living ranks that were not ended.
+    /// Exposures and divisions of living ranks that were not ended.
     pub fn exposures(&self) -> usize {
-        self.exposed.values().filter(|(owner, _)| !self.is_dead(*owner)).count()
+        let exposed = self.exposed.values().filter(|(owner, _)| !self.is_dead(*owner)).count();
+        exposed + self.divisions.count(|rank| !self.is_dead(rank))
+    }
+
+    /// Now and then the fabric has no division to give.
+    pub fn divide(&mut self, me: Rank, peer: Rank, parts: u32) -> Option<Division> {
+        let given = !self.random.percent(self.faults.undivided_percent);
+        given.then(|| self.divisions.open(me, peer, parts))
+    }
+
+    pub fn take_part(&mut self, me: Rank, peer: Rank, division: Division, from: End) -> Option<u32> {
+        let taken = self.divisions.take(me, peer, division, from);
+        self.note(&[self.now_ns, u64::from(me), division.0, from as u64]);
+        taken.unwrap_or_else(|violation| {
+            self.violations.push(violation);
+            None
+        })
+    }
+
+    /// How many parts the sender took, and how many nobody took.
+    pub fn end_division(&mut self, me: Rank, division: Division) -> (u32, u32) {
+        self.divisions.end(me, division).unwrap_or_else(|violation| {
+            self.violations.push(violation);
+            (0, 0)
+        })
     }
 
     /// Begins a transfer: `Some(true)` if it is done, `Some(false)` if it is under way, `None` if refused.

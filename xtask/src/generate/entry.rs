@@ -190,8 +190,10 @@ fn owner(function: &Function) -> String {
     if function.is_of_tool() {
         return "Owner::Tool".into();
     }
-    if function.owner.is_some() {
-        return "Owner::File(mpi::MPI_FILE_NULL)".into();
+    match function.owner.as_deref() {
+        Some("errhandler") => return "Owner::Handler(errhandler)".into(),
+        Some(_) => return "Owner::File(mpi::MPI_FILE_NULL)".into(),
+        None => {}
     }
     for parameter in &function.parameters {
         let variant = match parameter.kind.base.as_str() {

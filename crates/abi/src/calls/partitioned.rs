@@ -124,7 +124,7 @@ pub fn parrived(request: MPI_Request, partition: c_int, flag: OutFlag) -> Outcom
         if look()? || !request.is_active() {
             return Ok(true);
         }
-        process().progress();
+        process().poll();
         look()
     };
     flag.set(look().map_err(|error| Failed { error, owner })?);

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int};
 
 entry! {
     MPI_Comm_create_from_group PMPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm)
-    Owner::None => {
+    Owner::Handler(errhandler) => {
         state::running()?;
         let newcomm = Out::new(newcomm)?;
         let group = handles::GROUPS.get(group)?;
@@ -33,7 +33,7 @@ entry! {
 
 entry! {
     MPI_Intercomm_create_from_groups PMPI_Intercomm_create_from_groups(local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm)
-    Owner::None => {
+    Owner::Handler(errhandler) => {
         state::running()?;
         let newintercomm = Out::new(newintercomm)?;
         let local_group = handles::GROUPS.get(local_group)?;
@@ -94,7 +94,7 @@ entry! {
 
 entry! {
     MPI_Session_init PMPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session)
-    Owner::None => {
+    Owner::Handler(errhandler) => {
         let session = Out::new(session)?;
         let info = args::optional_info(info)?;
         let errhandler = handles::ERRHANDLERS.get(errhandler)?;

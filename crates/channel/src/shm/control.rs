@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 
-/// Bytes of a ring beyond its lines: the page of the consumer's position.
+/// Bytes of a ring beyond its lines: the page of the consumer's position and of the divisions' words.
 pub(crate) const RING_EXTRA_BYTES: usize = PAGE_BYTES;
 
 /// The measures of a segment, fixed when it is created.

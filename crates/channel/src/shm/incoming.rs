@@ -1,11 +1,12 @@
 //! The receiving ends: the rings of all who have ever sent something, and the words to poll.
 
 use super::control::Control;
+use super::division::{self, Desk};
 use super::mapped::MappedRing;
 use super::ring::{Consumer, Found};
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
-use crate::{Fault, Peer, Sink};
+use crate::{Division, End, Fault, Peer, Sink};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -39,6 +40,7 @@ unsafe impl Send for FlagWord {}
 struct Incoming {
     ring: MappedRing,
     consumer: Consumer,
+    divisions: Desk,
     peer: Peer,
     /// The sender's doorbell, for when it sleeps on a full ring.
     bell: NonNull<Bell>,
@@ -87,6 +89,32 @@ impl Inbox {
         self.next.iter().all(empty) && !self.is_behind()
     }
 
+    fn of(&mut self, peer: Peer) -> Option<&mut Incoming> {
+        self.rings.iter_mut().find(|ring| ring.peer == peer)
+    }
+
+    /// Opens a division of a message from `peer`.
+    pub(super) fn divide(&mut self, peer: Peer, parts: u32) -> Option<Division> {
+        self.of(peer).and_then(|ring| ring.divisions.open(&ring.ring, parts))
+    }
+
+    /// Takes a part of a message from `peer`, from the front.
+    pub(super) fn take_part(&mut self, peer: Peer, division: Division) -> Option<u32> {
+        self.of(peer).and_then(|ring| division::take_part(&ring.ring, division, End::Front))
+    }
+
+    /// Ends a division and says how many parts the sender took; of a ring that is gone nothing is known.
+    pub(super) fn end_division(&mut self, peer: Peer, division: Division) -> u32 {
+        self.of(peer).map_or(0, |ring| ring.divisions.end(&ring.ring, division))
+    }
+
+    /// Ends a division of which all parts are taken.
+    pub(super) fn forget_division(&mut self, peer: Peer, division: Division) {
+        if let Some(ring) = self.of(peer) {
+            ring.divisions.forget(division);
+        }
+    }
+
     fn remove(&mut self, index: usize) -> Peer {
         self.next.swap_remove(index);
         self.rings.swap_remove(index).peer
@@ -125,7 +153,8 @@ impl Inbox {
 
     fn add(&mut self, ring: MappedRing, peer: Peer, bell: NonNull<Bell>, fence_always: bool) {
         self.next.push(FlagWord(ring.flag_word(0)));
-        self.rings.push(Incoming { ring, consumer: Consumer::new(), peer, bell, fence_always });
+        let (consumer, divisions) = (Consumer::new(), Desk::new());
+        self.rings.push(Incoming { ring, consumer, divisions, peer, bell, fence_always });
     }
 }
 

@@ -7,6 +7,9 @@ use crate::memory::Region;
 use crate::packet::HEADER_BYTES;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
+/// Words for divisions in a ring's first page, one on each line behind the consumer's position.
+pub(crate) const DIVISIONS: usize = RING_EXTRA_BYTES / LINE_BYTES - 1;
+
 /// Log2 of the smallest ring's bytes.
 pub(crate) const RING_LOG2_MIN: u32 = 12;
 
@@ -51,6 +54,14 @@ impl MappedRing {
     fn consumed_ref(&self) -> &AtomicU64 {
         // SAFETY: the first word of the ring's pages, within the mapping (checked by `at`), aligned to a page.
         unsafe { &*self.consumed }
+    }
+
+    /// A word by which both ends divide the copying of a message; `None` if there is none of that number.
+    #[inline]
+    pub(crate) fn division_word(&self, slot: usize) -> Option<&AtomicU64> {
+        let line = self.consumed.cast::<u8>().wrapping_add((slot + 1) * LINE_BYTES);
+        // SAFETY: within the ring's first page by the check, which is within the mapping; aligned, as lines are.
+        (slot < DIVISIONS).then(|| unsafe { &*line.cast::<AtomicU64>() })
     }
 
     /// Header and payload of a record, to read.

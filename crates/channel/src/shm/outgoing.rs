@@ -96,6 +96,11 @@ impl Lane {
         unsafe { self.bell.as_ref() }.notify(self.fence_always);
     }
 
+    /// The ring, for what both ends share beside packets. It must not outlive the segment.
+    pub(super) fn ring(&self) -> MappedRing {
+        self.ring
+    }
+
     /// Makes the ring from `me` to `to` (ranks on the node): room from the pool, pages reserved, offset
     /// published, receiver told. Where memory is short the ring is smaller, as long as a packet fits.
     pub(super) fn make(

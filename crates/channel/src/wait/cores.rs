@@ -19,9 +19,14 @@ impl Load {
         Load { local_ranks, cores: count_union(std::iter::once(&*affinity())), quota: quota() }
     }
 
+    /// How many ranks there are for each core's worth of time.
+    pub fn ranks_per_core(&self) -> f64 {
+        f64::from(self.local_ranks) / self.quota.unwrap_or(f64::INFINITY).min(f64::from(self.cores))
+    }
+
     /// Whether ranks must share cores, so that one that spins holds up another.
     pub fn oversubscribed(&self) -> bool {
-        f64::from(self.local_ranks) > self.quota.unwrap_or(f64::INFINITY).min(f64::from(self.cores))
+        self.ranks_per_core() > 1.0
     }
 }
 

@@ -45,9 +45,8 @@ impl Waiter for Plain {
         self.bell.lower();
     }
 
-    #[inline]
-    fn step_aside(&self) -> bool {
-        self.patience.step_aside()
+    fn shares_cores(&self) -> bool {
+        self.patience.shares_cores()
     }
 
     fn ring_self(&self) {

@@ -4,8 +4,11 @@ use super::bell::Bell;
 use super::cores::Load;
 use super::{Step, Waiter};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+/// Yields of all ranks that share a core, before they sleep.
+const YIELDS_SHARED: f64 = 200.0;
 
 /// How many idle rounds pass before the next, deeper way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +27,14 @@ impl Patience {
     /// pure spinning would cost a whole spin for each message (35 microseconds, measured).
     ///
     /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
-    /// yield to a rank that has work costs a microsecond, a sleep and a wake several.
+    /// yield to a rank that has work costs a microsecond, a sleep and a wake several. The more ranks share a core, the more
+    /// of them run at each yield: fewer yields are enough, and ranks that only yield to each other must soon sleep.
     ///
     /// Each number counts as it is set by `VERBENA_WAIT_...`, if it is.
     pub(crate) fn for_load(load: &Load) -> Patience {
         let found = if load.oversubscribed() {
-            Patience { spins: 0, yields: 200, yield_every: 1 }
+            let yields = YIELDS_SHARED / load.ranks_per_core();
+            Patience { spins: 0, yields: (yields as u32).max(Learnt::YIELDS_MIN), yield_every: 1 }
         } else {
             Patience { spins: 100, yields: 60_000, yield_every: 32 }
         };
@@ -43,25 +48,26 @@ impl Patience {
 }
 
 impl Patience {
-    /// Yields the core where nobody may spin; else does nothing and returns false.
+    /// Whether this idle round yields the core (if it does not sleep).
     #[inline]
-    pub(super) fn step_aside(&self) -> bool {
-        if self.spins > 0 {
-            return false;
-        }
-        std::thread::yield_now();
-        true
+    fn yields_at(&self, round: u32) -> bool {
+        round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
+    }
+
+    /// Whether nobody may spin.
+    pub(super) fn shares_cores(&self) -> bool {
+        self.spins == 0
     }
 }
 
 /// One idle round of spinning or yielding; `None` when it is time to sleep.
 #[inline]
 pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
-    let Some(round) = round.checked_sub(patience.spins) else { return Some(Step::Again) };
-    if round >= patience.yields {
+    let Some(after_spins) = round.checked_sub(patience.spins) else { return Some(Step::Again) };
+    if after_spins >= patience.yields {
         return None;
     }
-    if round.is_multiple_of(patience.yield_every) {
+    if patience.yields_at(round) {
         std::thread::yield_now();
     } else {
         std::hint::spin_loop();
@@ -72,41 +78,76 @@ pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
 /// The longest sleep, so that nothing that rings no bell (a signal handler, another channel) waits longer.
 pub(crate) const SLEEP_MAX: Duration = Duration::from_millis(100);
 
+/// How many times a rank without a core of its own yields before it sleeps, learnt from its sleeps.
+///
+/// Where ranks talk all the time a yield gets the answer at a third of what a sleep and a wake cost, and a few yields
+/// are enough: each lets all the others run. Where they wait for long, their yields only take time from those that work.
+#[derive(Debug)]
+struct Learnt(AtomicU32);
+
+impl Learnt {
+    const YIELDS_MIN: u32 = 4;
+    /// A sleep from this length on was a long one: the wake that ended it does not matter.
+    const LONG: Duration = Duration::from_micros(500);
+
+    /// The limit after a sleep of this length, given the most that it may be.
+    fn after(&self, slept: Duration, max: u32) {
+        let now = self.0.load(Relaxed);
+        let next = if slept < Self::LONG { now.saturating_mul(2) } else { now / 2 };
+        self.0.store(next.clamp(Self::YIELDS_MIN.min(max), max), Relaxed);
+    }
+}
+
 /// Waits at the doorbell `B`.
 #[derive(Debug)]
 pub(crate) struct Sleeper<B> {
     bell: B,
     patience: Patience,
+    yields: Learnt,
     /// Threads of this process between arming and waking: the last one takes the bell's word down.
     armed: Mutex<u32>,
-    /// Waits in a row in which somebody else used this core as soon as it was yielded.
-    crowded: AtomicU32,
+    company: Company,
 }
 
-/// A yield that takes longer has let somebody else run.
-const YIELD_ALONE: Duration = Duration::from_nanos(800);
-/// So many crowded waits in a row are no accident.
-const CROWDED_MAX: u32 = 16;
+/// Notices that this process shares its core with the one that it waits for, though there would be a core for each.
+///
+/// Then wait after wait ends when the core was yielded, and each message costs two switches of the core (two
+/// microseconds, measured, against two tenths). The scheduler may leave it so for seconds, since neither process is ever
+/// away for long. But it gives a process that is *woken* a core of its own if one is idle: so one real sleep ends it.
+#[derive(Debug, Default)]
+struct Company {
+    /// The last idle round yielded the core.
+    yielded: AtomicBool,
+    /// How many waits in a row ended so.
+    waits: AtomicU32,
+}
+
+/// So many waits in a row do not end with a yield by chance.
+const COMPANY_WAITS: u32 = 32;
+
+impl Company {
+    /// Notes an idle round; true if it had better be a sleep.
+    #[inline]
+    fn is_met(&self, round: u32, yields: bool) -> bool {
+        let after_yield = self.yielded.load(Relaxed);
+        self.yielded.store(yields, Relaxed);
+        if round == 0 {
+            let waits = if after_yield { self.waits.load(Relaxed) + 1 } else { 0 };
+            self.waits.store(waits, Relaxed);
+        }
+        let met = yields && self.waits.load(Relaxed) >= COMPANY_WAITS;
+        if met {
+            self.waits.store(0, Relaxed);
+        }
+        met
+    }
+}
 
 impl<B: AsRef<Bell>> Sleeper<B> {
     /// The waiter of the process that owns `bell`.
     pub(crate) fn new(bell: B, patience: Patience) -> Sleeper<B> {
-        Sleeper { bell, patience, armed: Mutex::new(0), crowded: AtomicU32::new(0) }
-    }
-
-    /// Yields for the first time in a wait. True if it is better to sleep: where there is a core for each rank, but two
-    /// ranks wait for each other on the same one, they would go on like that for long. The scheduler moves a process
-    /// that wakes up to an idle core, not one that yields.
-    fn yield_first(&self) -> bool {
-        let start = Instant::now();
-        std::thread::yield_now();
-        if start.elapsed() < YIELD_ALONE {
-            self.crowded.store(0, Relaxed);
-            return false;
-        }
-        let crowded = (self.crowded.load(Relaxed) + 1) % CROWDED_MAX;
-        self.crowded.store(crowded, Relaxed);
-        crowded == 0
+        let yields = Learnt(AtomicU32::new(patience.yields));
+        Sleeper { bell, patience, yields, armed: Mutex::new(0), company: Company::default() }
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -116,11 +157,9 @@ impl<B: AsRef<Bell>> Sleeper<B> {
 
 impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
-        if self.patience.spins > 0 && round == self.patience.spins {
-            if !self.yield_first() {
-                return Step::Again;
-            }
-        } else if let Some(step) = pass_time(self.patience, round) {
+        let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
+        let in_company = !patience.shares_cores() && self.company.is_met(round, patience.yields_at(round));
+        if !in_company && let Some(step) = pass_time(patience, round) {
             return step;
         }
         *self.armed() += 1;
@@ -129,7 +168,12 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
     }
 
     fn sleep(&self) {
+        let start = Instant::now();
         self.bell.as_ref().wait(SLEEP_MAX);
+        // With a core each a rank has yielded for milliseconds already: nothing to learn.
+        if self.patience.shares_cores() {
+            self.yields.after(start.elapsed(), self.patience.yields);
+        }
         self.disarm();
     }
 
@@ -141,13 +185,8 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
         }
     }
 
-    #[inline]
-    fn step_aside(&self) -> bool {
-        self.patience.step_aside()
-    }
-
-    fn may_spin(&self) -> bool {
-        self.patience.spins > 0
+    fn shares_cores(&self) -> bool {
+        self.patience.shares_cores()
     }
 
     fn ring_self(&self) {
@@ -158,8 +197,7 @@ impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU32, Ordering::*};
-    use std::time::Instant;
+    use std::sync::atomic::Ordering::SeqCst;
 
     #[derive(Default)]
     struct Own(Bell);
@@ -182,13 +220,47 @@ mod tests {
         assert_eq!((steps[7], sleeper.idle(u32::MAX)), (Step::Armed, Step::Armed));
     }
 
+    /// A wait that ends in this round.
+    fn wait_until(sleeper: &Sleeper<Own>, round: u32) -> Step {
+        (0..=round).map(|round| sleeper.idle(round)).last().expect("at least one round")
+    }
+
+    #[test]
+    fn waits_that_keep_ending_with_a_yield_lead_to_a_sleep() {
+        let sleeper = sleeper();
+        for _ in 0..COMPANY_WAITS {
+            assert_eq!(wait_until(&sleeper, 3), Step::Again);
+        }
+        assert_eq!((wait_until(&sleeper, 2), sleeper.idle(3)), (Step::Again, Step::Armed));
+        sleeper.disarm();
+        assert_eq!(wait_until(&sleeper, 3), Step::Again);
+    }
+
+    #[test]
+    fn a_wait_that_ends_while_spinning_shows_a_core_of_its_own() {
+        let sleeper = sleeper();
+        for wait in 0..4 * COMPANY_WAITS {
+            let round = if wait % COMPANY_WAITS == 0 { 2 } else { 3 };
+            assert_eq!(wait_until(&sleeper, round), Step::Again, "wait {wait}");
+        }
+    }
+
     #[test]
     fn ranks_without_a_core_each_do_not_spin() {
         let load = Load { local_ranks: 4, cores: 2, quota: None };
         assert_eq!(Patience::for_load(&load).spins, 0);
-        assert!(Patience::for_load(&load).step_aside());
+        assert!(Patience::for_load(&load).shares_cores());
         let with_cores = Patience::for_load(&Load { cores: 4, ..load });
-        assert!(with_cores.spins > 0 && !with_cores.step_aside());
+        assert!(with_cores.spins > 0 && !with_cores.shares_cores());
+    }
+
+    #[test]
+    fn long_sleeps_teach_to_sleep_sooner_and_short_ones_to_yield_again() {
+        let (yields, max) = (Learnt(AtomicU32::new(200)), 200);
+        (0..20).for_each(|_| yields.after(Duration::from_millis(1), max));
+        assert_eq!(yields.0.load(Relaxed), Learnt::YIELDS_MIN);
+        (0..20).for_each(|_| yields.after(Duration::from_micros(100), max));
+        assert_eq!(yields.0.load(Relaxed), max);
     }
 
     #[test]

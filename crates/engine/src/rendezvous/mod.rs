@@ -2,18 +2,19 @@
 //!
 //! The sender announces (`RequestToSend`), with a key of its memory where a channel can read it. The receiver,
 //! once matched, chooses:
-//! - *pull*: it reads the sender's memory piece by piece, and at the end says `Finish`. For a message of at
-//!   least two pieces it invites the sender to write pieces from the back while it reads from the front;
+//! - *pull*: it reads the sender's memory part by part, and at the end says `Finish`. Where both sides see a division
+//!   of the message ([`verbena_channel::Channel::divide`]) and the message is worth it, it invites the sender to write
+//!   parts from the back while it reads from the front;
 //! - *stream*: it says `ClearToSend` and the sender sends `Data` packets.
 //!
-//! Who copies what is decided by the receiver alone: a sender that is in the library asks (`Claim` with
-//! `WANT`), the receiver grants a piece, the sender writes it and reports. So the receiver never
-//! waits for a sender that is busy elsewhere, and it completes only when no grant is open: the sender
-//! can never write into a buffer that the program has back.
+//! The division hands each part out once, to whoever is about to copy it. So the receiver never waits for a sender
+//! that is busy elsewhere, but only for parts that the sender is copying just then, and of which it will report; and
+//! the sender can never write into a buffer that the program has back.
 //!
 //! Whatever fails, the receiver still has a way on: a failed write is read instead, and after a failed read
 //! all that is not in place yet is streamed. A piece that is copied twice does no harm.
 
+mod parts;
 pub(crate) mod receiver;
 pub(crate) mod sender;
 
@@ -26,8 +27,6 @@ use verbena_channel::{Fault, Peer};
 pub(crate) use receiver::Incoming;
 pub(crate) use sender::Outgoing;
 
-/// Pieces that a sender may hold at once: the one it writes and the next, so that it need not wait for grants.
-pub(crate) const GRANTS_MAX: usize = 2;
 /// Reads or writes of one message that are under way at once on a channel that does them in the background.
 pub(crate) const TRANSFERS_MAX: u32 = 4;
 /// Data packets of one message per call of progress.
@@ -77,18 +76,15 @@ impl Core {
         }
     }
 
-    /// A packet about shared copying, either way.
-    pub fn claim(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
-        use crate::wire::{DONE, FAILED, GRANT, WANT};
+    /// The sender has copied a part, or could not.
+    pub fn copied(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
+        use crate::wire::{DONE, FAILED};
         let piece = Piece { offset: header.length, len: Reader(payload).word()? };
-        let id = Id::of(header.context);
-        match header.flags {
-            WANT => self.help_wanted(peer, id),
-            GRANT => self.granted(peer, id, piece)?,
-            DONE => self.help_ended(peer, id, piece, true)?,
-            FAILED => self.help_ended(peer, id, piece, false)?,
+        let in_place = match header.flags {
+            DONE => true,
+            FAILED => false,
             _ => return None,
-        }
-        Some(())
+        };
+        self.help_ended(peer, Id::of(header.context), piece, in_place)
     }
 }

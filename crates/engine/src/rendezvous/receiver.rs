@@ -1,6 +1,7 @@
 //! The receiving side of a rendezvous.
 
-use super::{GRANTS_MAX, Piece, TRANSFERS_MAX, TransferNote};
+use super::parts::{Cut, Parts};
+use super::{Piece, TRANSFERS_MAX, TransferNote};
 use crate::Engine;
 use crate::core::Core;
 use crate::event::{Event, EventKind};
@@ -9,10 +10,10 @@ use crate::peer::Route;
 use crate::request::{State, received};
 use crate::slab::Id;
 use crate::unexpected::Offer;
-use crate::wire::{Control, GRANT, Memory, name_hash};
+use crate::wire::{Control, Memory, name_hash};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Key, Peer, Transfer};
+use verbena_channel::{End, Key, Peer, Transfer};
 
 /// A long message on its way here.
 #[derive(Debug)]
@@ -26,20 +27,14 @@ pub(crate) struct Incoming {
     awaited: u64,
     /// Own memory that the sender was shown, with its channel.
     exposed: Option<(usize, Key)>,
-    /// Everything before it was taken by this side.
-    front: u64,
-    /// Everything from here on was granted to the sender.
-    back: u64,
+    /// The parts, once it is clear that they are read.
+    parts: Parts,
     /// Pieces that the sender could not write: this side takes them.
     redo: Vec<Piece>,
     /// The span to be streamed, since reading failed.
     missing: Option<Piece>,
-    /// Grants without report.
-    grants: u32,
     /// Reads under way.
     reads: u32,
-    /// The sender could not write: no more grants.
-    helpless: bool,
     /// Whether it is on the list of work.
     listed: bool,
 }
@@ -52,13 +47,10 @@ impl Incoming {
             bytes,
             awaited: 0,
             exposed: None,
-            front: 0,
-            back: bytes,
+            parts: Parts::alone(Cut { bytes, part_bytes: bytes.max(1) }),
             redo: Vec::new(),
             missing: None,
-            grants: 0,
             reads: 0,
-            helpless: false,
             listed: false,
         }
     }
@@ -68,32 +60,15 @@ impl Incoming {
         self.awaited == 0
     }
 
-    /// Whether there is a piece to read now.
+    /// Whether there may be a piece to read now.
     fn can_read(&self) -> bool {
-        let left = !self.redo.is_empty() || self.front < self.back;
+        let left = !self.redo.is_empty() || self.parts.is_open();
         self.is_pulling() && self.missing.is_none() && left && self.reads < TRANSFERS_MAX
     }
 
-    fn next_piece(&mut self, piece_bytes: u64) -> Option<Piece> {
-        if let Some(piece) = self.redo.pop() {
-            return Some(piece);
-        }
-        let len = piece_bytes.min(self.back - self.front);
-        let piece = Piece { offset: self.front, len };
-        self.front += len;
-        (len > 0).then_some(piece)
-    }
-
-    /// A piece from the back for the sender, if enough is left that both have something to do.
-    fn grant(&mut self, piece_bytes: u64) -> Option<Piece> {
-        let left = self.back - self.front;
-        let free = self.grants < GRANTS_MAX as u32 && !self.helpless && self.missing.is_none();
-        if !self.is_pulling() || !free || left < 2 * piece_bytes {
-            return None;
-        }
-        self.back -= piece_bytes;
-        self.grants += 1;
-        Some(Piece { offset: self.back, len: piece_bytes })
+    /// Whether the sender must be kept from further parts, since all that is not in place will be streamed.
+    fn must_end_division(&self) -> bool {
+        self.missing.is_some() && self.parts.division.is_some()
     }
 
     fn read_failed(&mut self, piece: Piece) {
@@ -102,9 +77,7 @@ impl Incoming {
 
     /// All that is not in place, given that something is missing.
     fn gap(&self, missing: Piece) -> Piece {
-        let untaken = Piece { offset: self.front, len: self.back - self.front };
-        let untaken = (untaken.len > 0).then_some(untaken);
-        self.redo.iter().copied().chain(untaken).fold(missing, Piece::union)
+        self.redo.iter().copied().chain(self.parts.untaken()).fold(missing, Piece::union)
     }
 }
 
@@ -160,34 +133,13 @@ impl Core {
         self.post(peer, control.word(id.number()).word(piece.len));
     }
 
-    /// The sender would help: grants what is left for it.
-    pub fn help_wanted(&mut self, peer: Peer, id: Id) {
-        for _ in 0..GRANTS_MAX {
-            self.grant_one(peer, id);
-        }
-    }
-
-    fn grant_one(&mut self, peer: Peer, id: Id) {
-        let piece_bytes = self.settings.claim_bytes as u64;
-        let Some((_, incoming)) = self.incoming_of(peer, id) else { return };
-        let sender = incoming.offer.sender;
-        if let Some(piece) = incoming.grant(piece_bytes) {
-            let control = Control::new(Kind::Claim, sender).flags(GRANT).length(piece.offset);
-            self.post(peer, control.word(piece.len));
-        }
-    }
-
-    /// The sender reports a granted piece.
+    /// The sender reports a part that it took.
     pub fn help_ended(&mut self, peer: Peer, id: Id, piece: Piece, in_place: bool) -> Option<()> {
         let Some((_, incoming)) = self.incoming_of(peer, id) else { return Some(()) };
-        if incoming.grants == 0 || !piece.is_within(incoming.bytes) {
+        if !incoming.parts.report() || !piece.is_within(incoming.bytes) {
             return None;
         }
-        incoming.grants -= 1;
-        if in_place {
-            self.grant_one(peer, id);
-        } else {
-            incoming.helpless = true;
+        if !in_place {
             incoming.redo.push(piece);
             self.counts.fallbacks += 1;
         }
@@ -226,13 +178,13 @@ impl Core {
         if broken && incoming.reads == 0 {
             return self.fail_incoming(id, place);
         }
-        if incoming.can_read() && !broken {
+        if (incoming.can_read() || incoming.must_end_division()) && !broken {
             if !std::mem::replace(&mut incoming.listed, true) {
                 self.work.pull.push_back(id);
             }
             return;
         }
-        let is_still = incoming.reads == 0 && incoming.grants == 0 && incoming.is_pulling();
+        let is_still = incoming.reads == 0 && incoming.parts.is_settled() && incoming.is_pulling();
         match incoming.missing {
             Some(missing) if is_still => {
                 let gap = incoming.gap(missing);
@@ -265,6 +217,9 @@ impl Core {
         let incoming = self.incoming.remove(place).expect("a rendezvous");
         if let Some((channel, key)) = incoming.exposed {
             self.work.conceal.push((channel, peer, key));
+        }
+        if let Some((channel, division)) = incoming.parts.division {
+            self.work.divided.push((channel, peer, division, incoming.parts.is_settled()));
         }
         incoming.total
     }
@@ -313,20 +268,61 @@ impl Engine {
         known && route.get && bytes >= route.memory_bytes_min as u64
     }
 
-    /// Shows the sender where it may write, if the message is worth two copiers. Returns whether it did.
+    /// Cuts the message, and if it is worth two copiers shows the sender where it may write. Returns whether it did.
     fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> bool {
-        let settings = &self.core.settings;
-        if !settings.copy_by_both || !route.put || region.len() < 2 * settings.claim_bytes {
-            return false;
-        }
-        let channel = route.memory.expect("can be pulled");
-        let Some(key) = self.channels[channel].expose(peer, region) else { return false };
-        let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
+        let piece_bytes = self.core.settings.claim_bytes as u64;
         let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
+        incoming.parts = Parts::alone(Cut::for_one(incoming.bytes, piece_bytes));
+        let settings = &self.core.settings;
+        // If long messages go both ways, each side has its own to read, and better in its own cache.
+        let one_way = self.core.outgoing.len() == 0;
+        let worth_it = settings.copy_by_both && one_way && region.len() >= settings.copy_by_both_bytes_min;
+        worth_it && route.put && self.divide(id, peer, route, region).is_some()
+    }
+
+    fn divide(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> Option<()> {
+        let cut = Cut::for_both(region.len() as u64, self.core.settings.claim_bytes as u64);
+        let channel = route.memory.filter(|_| cut.count() > 1)?;
+        let division = self.channels[route.packets].divide(peer, cut.count())?;
+        let Some(key) = self.channels[channel].expose(peer, region) else {
+            self.channels[route.packets].end_division(peer, division);
+            return None;
+        };
+        let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
+        let (_, incoming) = self.core.incoming_of(peer, id)?;
         incoming.exposed = Some((channel, key));
-        let control = Control::new(Kind::ClearToSend, incoming.offer.sender);
-        self.core.post(peer, control.word(id.number()).word(region.len() as u64).memory(Some(&memory)));
-        true
+        incoming.parts = Parts::divided(cut, route.packets, division);
+        let control = Control::new(Kind::ClearToSend, incoming.offer.sender).length(cut.bytes);
+        let control = control.word(id.number()).word(cut.part_bytes).word(division.0);
+        self.core.post(peer, control.memory(Some(&memory)));
+        Some(())
+    }
+
+    /// The next piece for this side.
+    fn next_piece(&mut self, peer: Peer, id: Id) -> Option<Piece> {
+        let (_, incoming) = self.core.incoming_of(peer, id)?;
+        if let Some(piece) = incoming.redo.pop() {
+            return Some(piece);
+        }
+        if let Some(piece) = incoming.parts.take_own() {
+            return Some(piece);
+        }
+        let (channel, division) = incoming.parts.division?;
+        match self.channels[channel].take_part(peer, division, End::Front) {
+            Some(part) => incoming.parts.taken(part),
+            None => {
+                self.end_division(peer, id);
+                None
+            }
+        }
+    }
+
+    /// From now on nobody takes parts any more.
+    fn end_division(&mut self, peer: Peer, id: Id) {
+        let Some((_, incoming)) = self.core.incoming_of(peer, id) else { return };
+        if let Some((channel, division)) = incoming.parts.division {
+            incoming.parts.end(self.channels[channel].end_division(peer, division));
+        }
     }
 
     /// Reads one piece, or starts several where they run in the background.
@@ -335,12 +331,14 @@ impl Engine {
         let peer = request.peer;
         let Some((_, incoming)) = self.core.incoming_of(peer, id) else { return };
         incoming.listed = false;
+        if incoming.must_end_division() {
+            self.end_division(peer, id);
+        }
         while self.pull_piece(peer, id) == Some(Transfer::Pending) {}
         self.core.advance(id);
     }
 
     fn pull_piece(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
-        let piece_bytes = self.core.settings.claim_bytes as u64;
         let region = self.core.requests.get(id)?.buffer.region()?;
         let channel = self.core.peers.get(peer)?.route?.memory?;
         let (_, incoming) = self.core.incoming_of(peer, id)?;
@@ -348,8 +346,8 @@ impl Engine {
             return None;
         }
         let key = incoming.offer.memory?.key;
-        let piece = incoming.next_piece(piece_bytes)?;
-        incoming.reads += 1;
+        let piece = self.next_piece(peer, id)?;
+        self.core.incoming_of(peer, id)?.1.reads += 1;
         let note = TransferNote { request: id, piece, put: false, channel };
         let token = self.core.transfers.insert(note);
         let into = region.part(piece.offset as usize, piece.len as usize);

@@ -1,15 +1,27 @@
 //! The sending side of a rendezvous.
 
-use super::{GRANTS_MAX, Piece, STREAM_PACKETS_MAX, TransferNote};
+use super::parts::Cut;
+use super::{Piece, STREAM_PACKETS_MAX, TransferNote};
 use crate::Engine;
 use crate::core::Core;
 use crate::outbox::{Given, give};
 use crate::request::{State, sent};
 use crate::slab::Id;
-use crate::wire::{Control, DONE, FAILED, MEMORY, Memory, Reader, WANT, name_hash};
+use crate::wire::{Control, DONE, FAILED, MEMORY, Memory, Reader, name_hash};
 use crate::{Completion, Failure};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Key, Payload, Peer, Transfer};
+use verbena_channel::{Division, End, Key, Payload, Peer, Transfer};
+
+/// Writes of one message under way at once: the one that is copied and the next.
+const WRITES_MAX: u32 = 2;
+
+/// The receiver's memory, and how to know which parts to write there.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    key: Key,
+    cut: Cut,
+    division: Division,
+}
 
 /// A long message that waits for its receiver, or is being moved.
 #[derive(Debug, Default)]
@@ -18,10 +30,8 @@ pub(crate) struct Outgoing {
     exposed: Option<(usize, Key)>,
     /// The receiver's request, once it answered.
     receiver: u64,
-    /// The receiver's memory, if it invited to write there.
-    target: Option<Key>,
-    /// Pieces granted and not yet begun.
-    grants: [Option<Piece>; GRANTS_MAX],
+    /// The receiver's memory, if it invited to write there, while there may be parts to write.
+    target: Option<Target>,
     /// Writes under way.
     writes: u32,
     /// What is still to be streamed.
@@ -35,12 +45,8 @@ impl Outgoing {
         Outgoing { exposed, ..Outgoing::default() }
     }
 
-    fn take_grant(&mut self) -> Option<Piece> {
-        self.grants.iter_mut().find_map(Option::take)
-    }
-
     fn has_work(&self) -> bool {
-        self.stream.is_some() || self.grants.iter().any(Option::is_some)
+        self.stream.is_some() || (self.target.is_some() && self.writes < WRITES_MAX)
     }
 }
 
@@ -57,9 +63,9 @@ impl Core {
         let (receiver, bytes) = (reader.word()?, reader.word()?);
         let id = Id::of(header.context);
         if header.flags & MEMORY != 0 {
-            let memory = reader.memory()?;
-            self.invited(peer, id, receiver, memory);
-            return Some(());
+            let cut = Cut { bytes: header.length, part_bytes: bytes };
+            let (division, memory) = (Division(reader.word()?), reader.memory()?);
+            return self.invited(peer, id, receiver, &memory, Target { key: memory.key, cut, division });
         }
         let piece = Piece { offset: header.length, len: bytes };
         let Some(request) = self.requests.get(id) else { return Some(()) };
@@ -73,33 +79,24 @@ impl Core {
         Some(())
     }
 
-    /// Says yes to an invitation if this side can write there.
-    fn invited(&mut self, peer: Peer, id: Id, receiver: u64, memory: Memory) {
-        let contiguous = self.requests.get(id).is_some_and(|r| r.buffer.region().is_some());
+    /// Follows an invitation if this side can write there.
+    fn invited(&mut self, peer: Peer, id: Id, receiver: u64, memory: &Memory, target: Target) -> Option<()> {
+        let Some(request) = self.requests.get(id) else { return Some(()) };
+        let (bytes, contiguous) = (request.buffer.len() as u64, request.buffer.region().is_some());
+        if target.cut.part_bytes == 0 || target.cut.bytes > bytes {
+            return None;
+        }
         let route = self.peers.get(peer).and_then(|state| state.route);
         let can = route.is_some_and(|route| {
             let known = route.memory.is_some_and(|c| name_hash(self.tally[c].name) == memory.channel);
             known && route.put
         });
-        let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return };
+        let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return Some(()) };
         outgoing.receiver = receiver;
         if contiguous && can {
-            outgoing.target = Some(memory.key);
-            self.post(peer, Control::new(Kind::Claim, receiver).flags(WANT).word(0));
+            outgoing.target = Some(target);
+            self.list_push(peer, id);
         }
-    }
-
-    /// The receiver leaves a piece to this side.
-    pub fn granted(&mut self, peer: Peer, id: Id, piece: Piece) -> Option<()> {
-        let Some(request) = self.requests.get(id) else { return Some(()) };
-        let within = piece.is_within(request.buffer.len() as u64);
-        let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return Some(()) };
-        let free = outgoing.grants.iter_mut().find(|grant| grant.is_none())?;
-        if !within || outgoing.target.is_none() {
-            return None;
-        }
-        *free = Some(piece);
-        self.list_push(peer, id);
         Some(())
     }
 
@@ -156,6 +153,7 @@ impl Core {
             return self.fail_outgoing(note.request, place);
         }
         self.report(peer, note, in_place);
+        self.list_push(peer, note.request);
     }
 
     fn report(&mut self, peer: Peer, note: TransferNote, in_place: bool) {
@@ -163,19 +161,23 @@ impl Core {
             self.tally[note.channel].put_bytes += note.piece.len;
         }
         let Some((_, outgoing)) = self.outgoing_of(peer, note.request) else { return };
-        let control = Control::new(Kind::Claim, outgoing.receiver).length(note.piece.offset);
+        if !in_place {
+            // It would fail again: the receiver reads what is left.
+            outgoing.target = None;
+        }
+        let control = Control::new(Kind::Copied, outgoing.receiver).length(note.piece.offset);
         self.post(peer, control.flags(if in_place { DONE } else { FAILED }).word(note.piece.len));
     }
 }
 
 impl Engine {
-    /// Writes one granted piece and streams some packets; returns whether anything moved.
-    pub(crate) fn push(&mut self, id: Id) -> bool {
+    /// Writes one part of the receiver's copy, if that may be now, and streams some packets; returns whether anything moved.
+    pub(crate) fn push(&mut self, id: Id, may_help: bool) -> bool {
         let Some(request) = self.core.requests.get(id) else { return false };
         let peer = request.peer;
         let Some((_, outgoing)) = self.core.outgoing_of(peer, id) else { return false };
         outgoing.listed = false;
-        let wrote = self.push_piece(peer, id).is_some();
+        let wrote = may_help && self.push_piece(peer, id).is_some();
         let streamed = self.stream(peer, id);
         if self.core.outgoing_of(peer, id).is_some_and(|(_, outgoing)| outgoing.has_work()) {
             self.core.list_push(peer, id);
@@ -187,13 +189,20 @@ impl Engine {
         let region = self.core.requests.get(id)?.buffer.region()?;
         let channel = self.core.peers.get(peer)?.route?.memory?;
         let (_, outgoing) = self.core.outgoing_of(peer, id)?;
-        let key = outgoing.target?;
-        let piece = outgoing.take_grant()?;
+        let target = outgoing.target.filter(|_| outgoing.writes < WRITES_MAX)?;
+        let packets = self.core.peers.get(peer)?.route?.packets;
+        let part = self.channels[packets].take_part(peer, target.division, End::Back);
+        let piece = part.and_then(|part| target.cut.part(part));
+        let (_, outgoing) = self.core.outgoing_of(peer, id)?;
+        let Some(piece) = piece else {
+            outgoing.target = None;
+            return None;
+        };
         outgoing.writes += 1;
         let note = TransferNote { request: id, piece, put: true, channel };
         let token = self.core.transfers.insert(note);
         let from = region.part(piece.offset as usize, piece.len as usize);
-        let outcome = self.channels[channel].put(peer, &key, piece.offset, from, token.number());
+        let outcome = self.channels[channel].put(peer, &target.key, piece.offset, from, token.number());
         if !matches!(outcome, Ok(Transfer::Pending)) {
             self.core.transfers.remove(token);
             self.core.outgoing_of(peer, id)?.1.writes -= 1;

@@ -68,7 +68,7 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(wire: Wire) -> Pair {
-        Pair::with(wire, Settings { claim_bytes: 1024, ..Settings::default() })
+        Pair::with(wire, Settings { claim_bytes: 1024, copy_by_both_bytes_min: 2048, ..Settings::default() })
     }
 
     pub fn with(wire: Wire, settings: Settings) -> Pair {

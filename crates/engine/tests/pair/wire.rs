@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
-use verbena_channel::{Channel, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{Channel, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 
 /// How reads or writes of memory go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ struct State {
     /// Ends of transfers that each side is still to be told.
     ends: [VecDeque<(u64, Result<(), Fault>)>; 2],
     exposed: Vec<Option<Region>>,
+    /// Of each division the parts, and how many were taken from either end; `None` when it has ended.
+    divisions: Vec<Option<[u32; 3]>>,
     gets: usize,
     puts: usize,
     cut: bool,
@@ -75,6 +77,7 @@ impl Wire {
             packets: Default::default(),
             ends: Default::default(),
             exposed: Vec::new(),
+            divisions: Vec::new(),
             gets: 0,
             puts: 0,
             cut: false,
@@ -127,6 +130,11 @@ impl Wire {
         self.0.lock().unwrap().exposed.iter().flatten().count()
     }
 
+    /// Divisions that were not ended.
+    pub fn divisions(&self) -> usize {
+        self.0.lock().unwrap().divisions.iter().flatten().count()
+    }
+
     /// Lets a test reorder, repeat or forge what is on its way to `to`.
     pub fn meddle(&self, to: usize, with: impl FnOnce(&mut VecDeque<(Header, Vec<u8>)>)) {
         with(&mut self.0.lock().unwrap().packets[to]);
@@ -155,6 +163,10 @@ impl WireEnd {
     ) -> Result<Transfer, Fault> {
         assert_eq!(peer, 1 - self.me);
         let mut state = self.wire.0.lock().unwrap();
+        if state.cut {
+            // Memory is no nearer than packets are, and its owner may have given up.
+            return Err(fault("the wire is cut"));
+        }
         let index = u64::from_le_bytes(key.0[..8].try_into().unwrap()) as usize;
         let theirs = state.exposed[index].expect("memory still exposed").part(offset as usize, mine.len());
         let (how, count) = match put {
@@ -262,5 +274,37 @@ impl Channel for WireEnd {
         token: u64,
     ) -> Result<Transfer, Fault> {
         self.transfer(peer, key, offset, from, token, true)
+    }
+
+    fn divide(&mut self, _peer: Peer, parts: u32) -> Option<Division> {
+        let mut state = self.wire.0.lock().unwrap();
+        assert!(parts >= 2);
+        state.divisions.push(Some([parts, 1, 0]));
+        Some(Division(state.divisions.len() as u64 - 1))
+    }
+
+    fn take_part(&mut self, _peer: Peer, division: Division, from: End) -> Option<u32> {
+        let mut state = self.wire.0.lock().unwrap();
+        let [parts, first, last] = state.divisions[division.0 as usize].as_mut()?;
+        if *first + *last == *parts {
+            return None;
+        }
+        match from {
+            End::Front => *first += 1,
+            End::Back => *last += 1,
+        }
+        Some(if from == End::Front { *first - 1 } else { *parts - *last })
+    }
+
+    fn end_division(&mut self, _peer: Peer, division: Division) -> u32 {
+        let mut state = self.wire.0.lock().unwrap();
+        let [_, _, last] = state.divisions[division.0 as usize].take().expect("ended once");
+        last
+    }
+
+    fn forget_division(&mut self, _peer: Peer, division: Division) {
+        let mut state = self.wire.0.lock().unwrap();
+        let [parts, first, last] = state.divisions[division.0 as usize].take().expect("ended once");
+        assert_eq!(first + last, parts, "forgotten before all parts were taken");
     }
 }

@@ -3,9 +3,9 @@
 //! An algorithm (module [`algorithms`]) fills a [`schedule::Schedule`]: a list of sends, receives, copies and
 //! reductions. One executor ([`execute`]) runs schedules, whether the call blocks, is nonblocking or
 //! persistent. [`choose`] decides which algorithm; [`plan`] tells algorithms who takes part; [`operations`]
-//! puts the three together, one function for each collective; [`forms`] runs the result. Between processes of one node there are short cuts over a
-//! [`board`]. Who adds an algorithm writes one function in
-//! [`algorithms`] and one line in [`choose`].
+//! puts the three together, one function for each collective; [`forms`] runs the result, blocking, in the
+//! background or again and again. Between processes of one node there are short cuts over a [`board`]. Who adds
+//! an algorithm writes one function in [`algorithms`] and one line in [`choose`].
 
 pub mod algorithms;
 pub mod blocks;

@@ -8,6 +8,7 @@ use crate::generated::constants::MPI_PROC_NULL;
 use crate::process::{Access, Process, failure_error};
 use crate::request::Outcome;
 use crate::task::Task;
+use std::collections::VecDeque;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
 use verbena_channel::memory::Buffer;
@@ -36,7 +37,7 @@ struct Round {
     is_ready: Vec<bool>,
     /// Number of partitions that are not ready.
     missing: usize,
-    under_way: Vec<RequestId>,
+    under_way: VecDeque<RequestId>,
     error: Option<Error>,
 }
 
@@ -90,7 +91,7 @@ impl Sending {
         access.with(|engine| {
             for &partition in partitions {
                 match engine.send(self.message(target, partition)) {
-                    Posted::Pending(id) => round.under_way.push(id),
+                    Posted::Pending(id) => round.under_way.push_back(id),
                     Posted::Done(completion) => round.note(completion),
                 }
             }
@@ -126,16 +127,13 @@ impl Sending {
         if round.missing > 0 {
             return None;
         }
-        let mut under_way = std::mem::take(&mut round.under_way);
+        // They leave much in this order: to look behind one that has not would cost more than it finds.
         access.with(|engine| {
-            under_way.retain(|&id| {
-                engine.take(id).is_none_or(|completion| {
-                    round.note(completion);
-                    false
-                })
-            });
+            while let Some(completion) = round.under_way.front().and_then(|&id| engine.take(id)) {
+                round.under_way.pop_front();
+                round.note(completion);
+            }
         });
-        round.under_way = under_way;
         round.under_way.is_empty().then(|| Outcome { error: round.error.clone(), ..Outcome::EMPTY })
     }
 

@@ -1,7 +1,7 @@
 //! The tool interface, where objects and callbacks go through it (MPI-5.0, 15.3).
 //!
-//! Callbacks of events are passed on as they are: of what they get only the number of the safety level differs between the
-//! two faces, and the library has no events yet.
+//! Callbacks of events are passed on as they are: they get no handle of a kind that differs, and the library always calls
+//! them with the safety level `MPI_T_CB_REQUIRE_NONE`, which is 0 on both faces.
 
 use crate::arrays::{Handles, Out};
 use crate::generated::types::*;

@@ -218,17 +218,17 @@ face! { MPI_T_pvar_handle_free PMPI_T_pvar_handle_free(session: MPI_T_pvar_sessi
 } }
 
 face! { MPI_T_pvar_read PMPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
-    let code = native!(MPI_T_pvar_read(session, handle, buf));
+    let code = native!(MPI_T_pvar_read(session, addresses::pvar_native(handle), buf));
     values::code(code)
 } }
 
 face! { MPI_T_pvar_readreset PMPI_T_pvar_readreset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
-    let code = native!(MPI_T_pvar_readreset(session, handle, buf));
+    let code = native!(MPI_T_pvar_readreset(session, addresses::pvar_native(handle), buf));
     values::code(code)
 } }
 
 face! { MPI_T_pvar_reset PMPI_T_pvar_reset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
-    let code = native!(MPI_T_pvar_reset(session, handle));
+    let code = native!(MPI_T_pvar_reset(session, addresses::pvar_native(handle)));
     values::code(code)
 } }
 
@@ -243,23 +243,24 @@ face! { MPI_T_pvar_session_free PMPI_T_pvar_session_free(session: *mut MPI_T_pva
 } }
 
 face! { MPI_T_pvar_start PMPI_T_pvar_start(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
-    let code = native!(MPI_T_pvar_start(session, handle));
+    let code = native!(MPI_T_pvar_start(session, addresses::pvar_native(handle)));
     values::code(code)
 } }
 
 face! { MPI_T_pvar_stop PMPI_T_pvar_stop(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
-    let code = native!(MPI_T_pvar_stop(session, handle));
+    let code = native!(MPI_T_pvar_stop(session, addresses::pvar_native(handle)));
     values::code(code)
 } }
 
 face! { MPI_T_pvar_write PMPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *const c_void) -> c_int {
-    let code = native!(MPI_T_pvar_write(session, handle, buf));
+    let code = native!(MPI_T_pvar_write(session, addresses::pvar_native(handle), buf));
     values::code(code)
 } }
 
 face! { MPI_T_source_get_info PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut c_int, ticks_per_second: *mut MPI_Count, max_ticks: *mut MPI_Count, info: *mut MPI_Info) -> c_int {
     let mut info_native = arrays::Out::<Info>::new(info);
     let code = native!(MPI_T_source_get_info(source_index, name, name_len, desc, desc_len, ordering, ticks_per_second, max_ticks, info_native.native()));
+    values::set(code, ordering, values::source_order_face);
     info_native.store();
     values::code(code)
 } }

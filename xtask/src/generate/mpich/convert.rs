@@ -40,9 +40,7 @@ pub fn convert(family: &str, function: &Function, parameter: &Parameter, facts: 
         }
         ("string", Out) => string(function, parameter, facts),
         ("raw", _) if facts.is_weights(parameter) => argument(format!("addresses::weights_native({name})")),
-        ("raw", _) if kind.ctype(false).rust() == "MPI_T_pvar_handle" => {
-            argument(format!("addresses::pvar_native({name})"))
-        }
+        ("pvar_handle", In) => argument(format!("addresses::pvar_native({name})")),
         _ => argument(name.clone()),
     }
 }

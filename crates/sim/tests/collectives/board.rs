@@ -53,6 +53,12 @@ impl Board for Late {
     fn record_bytes_max(&self) -> usize {
         self.inner.record_bytes_max()
     }
+    fn open(&mut self, number: u32) {
+        self.inner.open(number);
+    }
+    fn seek(&mut self, rank: usize, shape: Shape) {
+        self.inner.seek(rank, shape);
+    }
     fn claim(&mut self, shape: Shape) -> Option<Region> {
         if self.random.percent(self.hidden_percent) { None } else { self.inner.claim(shape) }
     }
@@ -132,19 +138,28 @@ fn contribution(job: Job, rank: usize, i: usize) -> u32 {
     (job.number as u32 * 7919 + rank as u32 * 104_729 + i as u32).wrapping_mul(2_654_435_761)
 }
 
-/// Moves a rank on in a collective; true when it is through.
-type Advance = Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>;
-
 /// A rank in a collective: what it does next, and where the result is.
 struct Part {
-    step: Advance,
+    step: Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>,
     out: Region,
     expected: Option<Vec<u32>>,
 }
 
-fn short(board: &SharedBoard, exchange: impl Exchange + 'static) -> Advance {
+fn short(
+    board: &SharedBoard,
+    job: Job,
+    exchange: impl Exchange + 'static,
+) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
     let (board, mut short) = (board.clone(), Short::new(exchange));
-    Box::new(move |_, _| short.advance(&mut **board.lock()))
+    board.lock().open(job.number as u32 + 1);
+    Box::new(move |_, _| {
+        let mut board = board.lock();
+        let done = short.advance(&mut **board);
+        if let Ok(false) = done {
+            short.seek(&mut **board);
+        }
+        done
+    })
 }
 
 fn reduction() -> Reduction<'static> {
@@ -185,22 +200,22 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
     };
     let own_words = |rank: usize| (0..n).map(move |i| contribution(job, rank, i));
     let (step, expected) = match job.kind {
-        Kind::Barrier => (short(board, Barrier), None),
+        Kind::Barrier => (short(board, job, Barrier), None),
         Kind::Bcast => {
             let place = if me == root { send } else { out };
             let buffer = Box::leak(Box::new(Buffer::Contiguous(place.part(0, 4 * n))));
-            (short(board, Bcast { buffer, root, me }), (me != root).then(|| own_words(root).collect()))
+            (short(board, job, Bcast { buffer, root, me }), (me != root).then(|| own_words(root).collect()))
         }
-        Kind::Allreduce => (short(board, fold(0..ranks, true)), Some(sum(0, ranks))),
-        Kind::Reduce => (short(board, fold(0..ranks, me == root)), (me == root).then(|| sum(0, ranks))),
-        Kind::Scan => (short(board, fold(0..me + 1, true)), Some(sum(0, me + 1))),
+        Kind::Allreduce => (short(board, job, fold(0..ranks, true)), Some(sum(0, ranks))),
+        Kind::Reduce => (short(board, job, fold(0..ranks, me == root)), (me == root).then(|| sum(0, ranks))),
+        Kind::Scan => (short(board, job, fold(0..me + 1, true)), Some(sum(0, me + 1))),
         Kind::Allgather => {
             let exchange = Allgather { mine: own, recv: blocks(out), me };
             let all = (0..ranks).flat_map(|rank| match rank == me {
                 true => vec![0; n],
                 false => own_words(rank).collect(),
             });
-            (short(board, exchange), Some(all.collect()))
+            (short(board, job, exchange), Some(all.collect()))
         }
         Kind::Gather => {
             let recv = (me == root).then(|| blocks(out));
@@ -209,14 +224,14 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
                 true => vec![0; n],
                 false => own_words(rank).collect(),
             });
-            (short(board, exchange), (me == root).then(|| all.collect()))
+            (short(board, job, exchange), (me == root).then(|| all.collect()))
         }
         Kind::Scatter => {
             let send = (me == root).then(|| blocks(send));
             let mine = Buffer::Contiguous(out.part(0, 4 * n));
             let exchange = Scatter { send, block: 4 * n, mine, ranks, root, me };
             let block = (me * n..(me + 1) * n).map(|i| contribution(job, root, i)).collect();
-            (short(board, exchange), (me != root).then_some(block))
+            (short(board, job, exchange), (me != root).then_some(block))
         }
         Kind::Alltoall => {
             let exchange = Alltoall { send: blocks(send), recv: blocks(out), block: 4 * n, ranks, me };
@@ -224,7 +239,7 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
                 true => vec![0; n],
                 false => (me * n..(me + 1) * n).map(|i| contribution(job, rank, i)).collect(),
             });
-            (short(board, exchange), Some(all.collect()))
+            (short(board, job, exchange), Some(all.collect()))
         }
         Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
     };
@@ -238,7 +253,7 @@ fn long(
     (send, out): (Region, Region),
     count: usize,
     piece: usize,
-) -> Advance {
+) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
     let mut collective = Collective::of(comm, comm.next_collective_tag());
     collective.schedule().lend(board);
     let plan = &mut plan(collective.schedule(), comm);

@@ -69,7 +69,7 @@ settings! {
     /// smallest vector that two ranks exchange over a board and not by messages
     COLL_BOARD_EXCHANGE_BYTES_MIN: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// pieces in which two ranks exchange long vectors over a board
-    COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
+    COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// largest message that a broadcast sends whole down a tree

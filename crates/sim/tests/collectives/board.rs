@@ -22,7 +22,7 @@ use verbena_sim::{Cluster, Faults, Random};
 /// Seeds that a test run tries.
 const SEEDS: u64 = 400;
 /// Steps after which a run counts as stuck.
-const STEPS_MAX: u64 = 2_000_000;
+const STEPS_MAX: u64 = 40_000_000;
 
 /// What a board does wrong, to see that it is noticed.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! `MPI_Allreduce` (MPI-5.0, 6.9.6) of long vectors through the slots of a board.
 //!
 //! The vector goes through the slots piece by piece, each piece through the next slot of its owner. Every rank makes the same
-//! posts in the same order, so the number of a post says what is ready. A rank fills the slots for the next piece before it
-//! waits for the others', so that they seldom wait for each other. Elements lie side by side, without gaps.
+//! posts in the same order, so the number of a post says what is ready. A rank fills the slots for the next pieces before it
+//! waits for the others', so that they seldom wait for each other: where ranks share cores each wait may cost a time slice. Elements lie side by side, without gaps.
 
 use super::part;
 use crate::coll::operations::Operands;
@@ -71,15 +71,16 @@ pub fn exchange(plan: &mut Plan, send: Elements, recv: Elements, count: usize, p
     let mut ready = Vec::with_capacity(pieces);
     // The other one has read what stood in the slots.
     plan.expect_others(slots.posts);
-    for number in 0..=pieces {
-        // When it has shown piece n - 2, it has read piece n - 4 and before.
+    // When it has shown piece n - 1 - ahead, it has read piece n - slots: so a slot is free when it is filled again.
+    let ahead = (slots.slots - 2) / 2;
+    for number in 0..pieces + ahead {
         if number < pieces {
             let (first, len) = range(number, slots.piece);
             let to = elements(slots.slot(me, number), send, 0);
             plan.copy(send.buffer(first as isize, len), to.buffer(0, len));
             ready.push(slots.post(plan));
         }
-        let Some(number) = number.checked_sub(1) else { continue };
+        let Some(number) = number.checked_sub(ahead) else { continue };
         plan.expect_others(ready[number]);
         let (first, len) = range(number, slots.piece);
         let (own, out) = (send.from(first as isize), recv.from(first as isize));
@@ -97,23 +98,24 @@ pub fn reduce_and_gather(plan: &mut Plan, operands: Operands, piece_bytes: usize
     let pieces = operands.count.div_ceil(slots.piece);
     let (mut shown, mut reduced) = (Vec::with_capacity(pieces), Vec::with_capacity(pieces));
     plan.expect_others(slots.posts);
-    for number in 0..pieces + 2 {
+    let ahead = (slots.slots - 2) / 3;
+    for number in 0..pieces + 2 * ahead {
         if number < pieces {
-            // All have gathered piece n - 4 before they show piece n - 1.
+            // All have gathered piece n - slots before they show the piece after that which they show in the same round.
             if number >= slots.slots {
-                plan.expect_others(shown[number - 1]);
+                plan.expect_others(shown[number + 2 * ahead + 1 - slots.slots]);
             }
             task.show(plan, &slots, number);
             shown.push(slots.post(plan));
         }
-        if (1..=pieces).contains(&number) {
-            plan.expect_others(shown[number - 1]);
-            task.reduce_part(plan, &slots, number - 1);
+        if (ahead..pieces + ahead).contains(&number) {
+            plan.expect_others(shown[number - ahead]);
+            task.reduce_part(plan, &slots, number - ahead);
             reduced.push(slots.post(plan));
         }
-        if number >= 2 {
-            plan.expect_others(reduced[number - 2]);
-            task.gather(plan, &slots, number - 2);
+        if number >= 2 * ahead {
+            plan.expect_others(reduced[number - 2 * ahead]);
+            task.gather(plan, &slots, number - 2 * ahead);
         }
     }
     slots.post(plan);

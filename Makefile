@@ -4,7 +4,7 @@ STAGE := $(CURDIR)/target/stage
 VENV := $(CURDIR)/target/venv
 MPI4PY := mpi4py==4.1.2
 
-.PHONY: help deps build stage mpi4py demo test bench check install
+.PHONY: help deps build stage mpi4py stock demo test bench check install
 
 help:
 	@echo "make demo                  build, then run a C program and mpi4py's own demos on Verbena"
@@ -26,10 +26,14 @@ stage: build
 mpi4py: stage
 	@packaging/build-mpi4py $(VENV) $(STAGE) $(MPI4PY)
 
+# mpi4py's stock wheel, which is built for the MPICH ABI.
+stock: mpi4py
+	@packaging/stock-mpi4py $(VENV)-stock $(MPI4PY)
+
 demo: mpi4py
 	@packaging/demo $(STAGE) $(VENV)
 
-test: mpi4py
+test: stock
 	packaging/run-tests $(STAGE) $(VENV)
 
 bench: stage

@@ -40,6 +40,17 @@ pub fn venv(path: &str) -> PathBuf {
     file
 }
 
+/// A file of the virtual environment with mpi4py's stock wheel.
+///
+/// # Panics
+/// If it is not there: `make stock` makes it.
+pub fn stock_venv(path: &str) -> PathBuf {
+    let venv = std::env::var_os("VERBENA_STOCK_VENV").map_or(top().join("target/venv-stock"), PathBuf::from);
+    let file = venv.join(path);
+    assert!(file.exists(), "{} is missing: run `make stock`", file.display());
+    file
+}
+
 /// Where test programs are built.
 pub fn build_dir() -> PathBuf {
     let dir = top().join("target/programs");

@@ -1,5 +1,8 @@
 //! mpi4py's own test suite, unmodified, module by module, against `tests/mpi4py-expectations.toml`.
 //!
+//! On the standard face it is built by our `mpicc`; on the MPICH face it is the stock wheel, at the numbers of ranks
+//! in `VERBENA_STOCK_RANKS` (default: 2).
+//!
 //! A module that does not stand in that file must have no failure. One that is expected to fail and passes
 //! is an error too: it comes off the list. A hang is a failure, whatever the file says; a module that cannot
 //! be run yet is skipped there, with the reason.
@@ -9,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use verbena_tests::{Ended, Job, staged, top, venv};
+use verbena_tests::{Ended, Job, staged, stock_venv, top, venv};
 
 /// The only modules that may stand in the file: those of windows, files and processes started at run time.
 const OPEN: [&str; 8] = ["dynproc", "file", "io", "msgspec", "spawn", "util_pool", "util_sync", "win"];
@@ -81,13 +84,33 @@ fn runs(module: &str, ranks: u32, expectations: &[Entry]) -> Vec<Run> {
     runs
 }
 
+/// Which ABI mpi4py speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Face {
+    Standard,
+    Mpich,
+}
+
+/// A job of the Python with this mpi4py.
+fn python(ranks: u32, face: Face) -> Job {
+    let job = Job::limited(&staged("bin/mpiexec"), ranks, MODULE_SECONDS_MAX);
+    match face {
+        Face::Standard => job.arg(venv("bin/python")),
+        Face::Mpich => {
+            let library = staged("lib/libmpi.so.12");
+            let job = job.env("LD_LIBRARY_PATH", library.parent().expect("a folder"));
+            job.env("MPI4PY_MPIABI", "mpich").arg(stock_venv("bin/python"))
+        }
+    }
+}
+
 /// Runs it; the answer is empty if all is as expected.
-fn check(run: &Run, ranks: u32) -> String {
-    let job = Job::limited(&staged("bin/mpiexec"), ranks, MODULE_SECONDS_MAX).arg(venv("bin/python"));
+fn check(run: &Run, ranks: u32, face: Face) -> String {
+    let job = python(ranks, face);
     let mut job = job.args(["test/main.py", "-v", "-i", &format!(r"^test_{}\.py$", run.module)]);
     job.command().args(&run.arguments).current_dir(venv("mpi4py"));
     let ended = job.run();
-    let title = format!("{} {} at {ranks} ranks", run.module, run.arguments.join(" "));
+    let title = format!("{} {} at {ranks} ranks ({face:?})", run.module, run.arguments.join(" "));
     println!("{:6.1} s  {title}: {}", ended.took.as_secs_f64(), summary(&ended));
     match passed(&ended, ranks) {
         _ if ended.hung => format!("{title} hung\n{}\n", tail(&ended.stderr)),
@@ -128,14 +151,14 @@ fn tail(text: &str) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-fn suite(ranks: u32) {
+fn suite(ranks: u32, face: Face) {
     // One suite after the other: together they would have more ranks than any of them says.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let expectations = expectations();
     let (mut wrong, start) = (String::new(), Instant::now());
     for run in modules().iter().flat_map(|module| runs(module, ranks, &expectations)) {
-        let _ = write!(wrong, "{}", check(&run, ranks));
+        let _ = write!(wrong, "{}", check(&run, ranks, face));
     }
     println!("{:6.1} s  the suite at {ranks} ranks", start.elapsed().as_secs_f64());
     assert!(wrong.is_empty(), "\n{wrong}");
@@ -143,22 +166,30 @@ fn suite(ranks: u32) {
 
 #[test]
 fn the_suite_at_1_rank() {
-    suite(1);
+    suite(1, Face::Standard);
 }
 
 #[test]
 fn the_suite_at_2_ranks() {
-    suite(2);
+    suite(2, Face::Standard);
 }
 
 #[test]
 fn the_suite_at_3_ranks() {
-    suite(3);
+    suite(3, Face::Standard);
 }
 
 #[test]
 fn the_suite_at_4_ranks() {
-    suite(4);
+    suite(4, Face::Standard);
+}
+
+#[test]
+fn the_suite_with_the_stock_wheel() {
+    let ranks = std::env::var("VERBENA_STOCK_RANKS").unwrap_or("2".into());
+    for ranks in ranks.split(',') {
+        suite(ranks.trim().parse().expect("a number of ranks"), Face::Mpich);
+    }
 }
 
 #[test]

@@ -65,6 +65,10 @@ pub trait Board: Send {
     /// The longest record in bytes.
     fn record_bytes_max(&self) -> usize;
 
+    /// Begins a collective. `number` counts the blocking collectives of the communicator from 1, whichever way they go and
+    /// whether or not they fail, so that all members agree on it; it may wrap.
+    fn open(&mut self, number: u32);
+
     /// Room for a record of this shape in this member's log; `None` as long as somebody has not read what stands there.
     fn claim(&mut self, shape: Shape) -> Option<Region>;
 
@@ -73,6 +77,9 @@ pub trait Board: Send {
 
     /// The record of this collective in the log of `rank`. It should have this shape; it says itself how long it is.
     fn look(&mut self, rank: usize, shape: Shape) -> Look;
+
+    /// For a member that waits for that record: finds it also where it should not be, because a call of `rank` failed.
+    fn seek(&mut self, rank: usize, shape: Shape);
 
     /// Goes past a record of this shape in the log of `rank`.
     fn pass(&mut self, rank: usize, shape: Shape);

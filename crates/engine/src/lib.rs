@@ -221,8 +221,7 @@ impl Engine {
             self.begin(id);
         }
         moved |= self.flush();
-        // What is received here comes before help for others: if both sides have much to read, each reads its own, and
-        // the bytes stay in the cache of the side that wants them.
+        // What is received here comes before help for others.
         let may_help = self.core.incoming.len() == 0;
         if let Some(id) = self.core.work.pull.pop_front() {
             self.pull(id);

@@ -76,9 +76,16 @@ impl<K: Handle> InOut<K> {
     pub unsafe fn store(self) {
         if self.native != self.before {
             // SAFETY: a null place is never set.
-            unsafe { self.user.write(K::face(self.native)) };
+            unsafe { changed::<K>(self.user, self.native) };
         }
     }
+}
+
+/// Stores another handle: hardly ever one that is not null.
+#[inline(never)]
+unsafe fn changed<K: Handle>(user: *mut K::Face, native: usize) {
+    // SAFETY: by the caller's promise.
+    unsafe { user.write(K::face(native)) };
 }
 
 /// An array of handles: short ones live on the stack.

@@ -39,7 +39,7 @@ pub trait Handle {
 }
 
 macro_rules! integers {
-    ($($(#[$doc:meta])* $name:ident $predefined:ident $kinds:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident $predefined:ident $kind:expr;)*) => { $(
         $(#[$doc])*
         pub enum $name {}
 
@@ -48,7 +48,10 @@ macro_rules! integers {
 
             #[inline(always)]
             fn native(handle: i32) -> usize {
-                constants::$predefined(handle).unwrap_or_else(|| made($kinds, handle as u32))
+                match constants::$predefined(handle) {
+                    Some(native) => native,
+                    None => made($kind, handle as u32),
+                }
             }
 
             #[inline(always)]
@@ -62,26 +65,26 @@ macro_rules! integers {
     )* };
 }
 
-// The numbers are the kinds of `crates/abi/src/handles.rs`, as a set of bits.
+// The numbers are the kinds of `crates/abi/src/handles.rs`.
 integers! {
     /// `MPI_Comm`.
-    Comm comm 1 << 1;
+    Comm comm 1;
     /// `MPI_Group`.
-    Group group 1 << 2;
+    Group group 2;
     /// `MPI_Datatype`.
-    Datatype datatype 1 << 3;
+    Datatype datatype 3;
     /// `MPI_Op`.
-    Op op 1 << 4;
+    Op op 4;
     /// `MPI_Errhandler`.
-    Errhandler errhandler 1 << 5;
+    Errhandler errhandler 5;
     /// `MPI_Info`.
-    Info info 1 << 6;
+    Info info 6;
     /// `MPI_Session`.
-    Session session 1 << 7;
+    Session session 7;
     /// `MPI_Win`.
-    Win win 1 << 8;
+    Win win 8;
     /// `MPI_Message`.
-    Message message 1 << 10;
+    Message message 10;
 }
 
 /// `MPI_Request`: an object, a send of the engine or a receive of the engine.
@@ -92,10 +95,11 @@ impl Handle for Request {
 
     #[inline(always)]
     fn native(handle: i32) -> usize {
+        let kind = handle as u32 >> KIND_SHIFT & 15;
         match constants::request(handle) {
             Some(native) => native,
             None if handle == SENT => entries().extras.sent,
-            None => made(1 << 11 | 1 << 12 | 1 << 13, handle as u32),
+            None => made(kind as usize, handle as u32),
         }
     }
 
@@ -142,24 +146,27 @@ type Chunk = [Entry; CHUNK_ENTRIES];
 static GIVEN: [[AtomicPtr<Chunk>; CHUNKS]; 16] =
     [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS] }; 16];
 
-/// The handle that was given to the program in this form, if it is of one of these kinds.
-#[inline]
-fn made(kinds: u32, form: u32) -> usize {
-    let (kind, index) = (form >> KIND_SHIFT & 15, (form & INDEX) as usize);
-    let chunk = GIVEN[kind as usize][index / CHUNK_ENTRIES].load(Ordering::Acquire);
-    if chunk.is_null() || kinds >> kind & 1 == 0 {
+/// The handle that was given to the program in this form. The kind is part of the form: a handle of another kind is not
+/// found, or found and refused by the library.
+// No calls in here: where nothing is called before the library is, no register needs to be saved.
+#[inline(always)]
+fn made(kind: usize, form: u32) -> usize {
+    let index = (form & INDEX) as usize;
+    let chunk = GIVEN[kind][index / CHUNK_ENTRIES].load(Ordering::Acquire);
+    if chunk.is_null() {
         return wrong(form);
     }
     // SAFETY: chunks are complete when they are published, and never freed.
     let entry = unsafe { &(*chunk)[index % CHUNK_ENTRIES] };
-    if entry.form.load(Ordering::Acquire) != form {
-        return wrong(form);
+    if entry.form.load(Ordering::Acquire) == form {
+        entry.handle.load(Ordering::Relaxed)
+    } else {
+        wrong(form)
     }
-    entry.handle.load(Ordering::Relaxed)
 }
 
 /// A word that is no handle on the standard face, whose low half tells what the program passed.
-#[cold]
+#[inline(always)]
 fn wrong(form: u32) -> usize {
     0xffff_ffff_8000_0000 | form as usize
 }

@@ -66,6 +66,8 @@ settings! {
     COLL_SHORT_FEW_BYTES_MAX: Number(8 << 10, 0..=8 << 10), Collective, Bytes, Job, Anytime, "";
     /// largest record of a short collective over a board, for more than 16 ranks
     COLL_SHORT_MANY_BYTES_MAX: Number(2 << 10, 0..=4000), Collective, Bytes, Job, Anytime, "";
+    /// smallest vector that two ranks exchange over a board and not by messages
+    COLL_BOARD_EXCHANGE_BYTES_MIN: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// pieces in which two ranks exchange long vectors over a board
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board

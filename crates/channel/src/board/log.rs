@@ -10,10 +10,13 @@
 //! 2. A record never wraps. Where it does not fit before the end it stands at the start of the next lap, which every
 //!    member computes.
 //! 3. Before the writer enters a quarter, all others must have closed the last collective that wrote there a lap ago.
-//! 4. Each member tells how many collectives it has closed whenever any of the logs came into another quarter. As all
+//! 4. Each member tells which collective it closed last whenever any of the logs came into another quarter. As all
 //!    members compute that alike, whoever waits by rule 3 waits for something that was told or will be without its help.
 //!
-//! A head states the number of its collective, so that members who are in different ones find out.
+//! A head states the number of its collective, which counts all blocking ones of the communicator, also those that went
+//! by messages or failed before they began. So a member whose call failed finds records that it has not passed, goes past
+//! them, and is in step again; and members who are in different collectives find out. For that sake no head
+//! stands where a payload might be taken for it: a record that does not fit into the rest of a cache line begins a new one.
 //!
 //! The words are behind [`Words`]: mapped memory in `slate`, loom's atomics in the model check
 //! (`cargo test -p verbena-channel --lib board`).
@@ -24,8 +27,11 @@ use crate::memory::Region;
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 8;
 const QUARTERS: u64 = 4;
-/// Bits of a head that say the payload's bytes; the number of the collective is above.
+/// Bits of a head that say the payload's bytes and, in the highest of them, the packing; the number of the collective is
+/// above.
 const LENGTH_BITS: u32 = 32;
+const TIGHT: u64 = 1 << (LENGTH_BITS - 1);
+const LINE_BYTES: u64 = 64;
 
 /// Bits of a collective's number, one less than a head has room for: numbers begin at 1.
 const NUMBER_BITS: u32 = 31;
@@ -42,12 +48,16 @@ pub(crate) trait Words {
     fn entered(&self, rank: usize) -> u64;
     /// Tells how many quarters beyond the first lap this member entered (release).
     fn tell_entered(&self, quarters: u64);
+    /// The collective of the last record that `rank` published, as heads state it, and its offset below (acquire).
+    fn latest(&self, rank: usize) -> u64;
+    /// Tells that of this member's (release).
+    fn tell_latest(&self, latest: u64);
     /// The payload of `bytes` bytes behind the head at `offset` of the log of `rank`.
     fn payload(&self, rank: usize, offset: u64, bytes: usize) -> Region;
-    /// How many collectives `rank` has told that it closed (acquire).
+    /// The number of the last collective that `rank` has told that it closed (acquire).
     fn closed(&self, rank: usize) -> u64;
-    /// Tells how many collectives this member closed (release).
-    fn tell_closed(&self, collectives: u64);
+    /// Tells the number of the last collective that this member closed (release).
+    fn tell_closed(&self, number: u64);
 }
 
 /// A record that was claimed and not published yet.
@@ -65,15 +75,15 @@ pub(crate) struct Logs {
     capacity: u64,
     /// Where the next record of each log is looked for.
     next: Vec<u64>,
-    /// Collectives closed.
-    closed: u64,
+    /// The collective that is open, counted from 1.
+    number: u64,
     /// A log came into another quarter since the last time that something was told.
     crossed: bool,
     claim: Option<Claim>,
     /// For each log the quarter, counted from the first lap, up to which it may be read; for this member's own also
     /// written.
     entered: Vec<u64>,
-    /// For each quarter, how many collectives others must have closed before it is written again.
+    /// For each quarter, the collective that others must have closed before it is written again.
     marks: [u64; QUARTERS as usize],
 }
 
@@ -84,7 +94,7 @@ impl Logs {
             me,
             capacity: capacity as u64,
             next: vec![0; ranks],
-            closed: 0,
+            number: 0,
             crossed: false,
             claim: None,
             entered: vec![QUARTERS - 1; ranks],
@@ -102,9 +112,20 @@ impl Logs {
         (self.capacity / QUARTERS) as usize - HEAD_BYTES
     }
 
-    /// The number of the collective that is open, as heads state it.
-    fn number(&self) -> u64 {
-        (self.closed & ((1 << NUMBER_BITS) - 1)) + 1
+    /// Begins the collective of this number; numbers grow, and only their low 32 bits are told.
+    #[inline]
+    pub(crate) fn open(&mut self, number: u32) {
+        self.number += u64::from(number.wrapping_sub(self.number as u32));
+    }
+
+    /// The number of the collective that is open, as heads state it: never 0.
+    fn stated(&self) -> u64 {
+        (self.number.wrapping_sub(1) & ((1 << NUMBER_BITS) - 1)) + 1
+    }
+
+    /// Whether a head's number is of an earlier collective than the one that is open.
+    fn is_past(&self, stated: u64) -> bool {
+        self.stated().wrapping_sub(stated) & ((1 << NUMBER_BITS) - 1) < 1 << (NUMBER_BITS - 1)
     }
 
     fn quarter(&self, position: u64) -> u64 {
@@ -114,7 +135,7 @@ impl Logs {
     /// Where a record that comes next to `position` stands.
     #[inline]
     fn place(&self, position: u64, shape: Shape) -> u64 {
-        let position = position.next_multiple_of(granule(shape.packing));
+        let position = begin(position, shape);
         let offset = position & (self.capacity - 1);
         if offset + record_bytes(shape) > self.capacity {
             position + self.capacity - offset
@@ -156,13 +177,16 @@ impl Logs {
     #[inline]
     pub(crate) fn publish(&mut self, words: &impl Words) {
         let Claim { at, shape } = self.claim.take().expect("a record was claimed");
-        words.publish(at & (self.capacity - 1), self.number() << LENGTH_BITS | shape.bytes as u64);
+        let offset = at & (self.capacity - 1);
+        words.publish(offset, self.stated() << LENGTH_BITS | described(shape));
+        words.tell_latest(self.stated() << LENGTH_BITS | offset);
         for quarter in self.quarter(at)..=self.quarter(at + record_bytes(shape) - 1) {
-            self.marks[(quarter % QUARTERS) as usize] = self.closed + 1;
+            self.marks[(quarter % QUARTERS) as usize] = self.number;
         }
     }
 
-    /// Looks at the record of `rank`, which should have this shape.
+    /// Looks at the record of `rank`, which should have this shape. Goes past those of collectives that this member did
+    /// not get to.
     #[inline]
     pub(crate) fn look(&mut self, words: &impl Words, rank: usize, shape: Shape) -> Look {
         let at = self.place(self.next[rank], shape);
@@ -173,11 +197,37 @@ impl Logs {
         let head = words.head(rank, offset);
         match head >> LENGTH_BITS {
             0 => Look::Nothing,
-            number if number == self.number() => {
-                let bytes = (head & ((1 << LENGTH_BITS) - 1)) as usize;
+            number if number == self.stated() => {
+                let bytes = (head & (TIGHT - 1)) as usize;
                 Look::Record(words.payload(rank, offset, bytes.min(self.bytes_max())))
             }
+            number if self.is_past(number) => self.look_beyond(words, rank, shape, head),
             number => Look::Astray(number as u32),
+        }
+    }
+
+    #[cold]
+    fn look_beyond(&mut self, words: &impl Words, rank: usize, shape: Shape, head: u64) -> Look {
+        let packing = if head & TIGHT == 0 { Packing::Lines } else { Packing::Tight };
+        let bytes = (head & (TIGHT - 1)) as usize;
+        self.pass(rank, Shape { bytes: bytes.min(self.bytes_max()), packing });
+        self.look(words, rank, shape)
+    }
+
+    /// For a reader that waits: goes back to where the record of `rank` is, if that stands before the place where it is
+    /// looked for. So it is when `rank` failed in a collective whose record this member passed without reading.
+    #[cold]
+    pub(crate) fn seek(&mut self, words: &impl Words, rank: usize, shape: Shape) {
+        let latest = words.latest(rank);
+        let (number, offset) = (latest >> LENGTH_BITS, latest & (self.capacity - 1));
+        let expected = self.place(self.next[rank], shape);
+        if number != self.stated() || offset == expected & (self.capacity - 1) {
+            return;
+        }
+        let behind = (expected - offset) & (self.capacity - 1);
+        if let Some(at) = expected.checked_sub(behind) {
+            self.next[rank] = at;
+            self.crossed = true;
         }
     }
 
@@ -199,20 +249,34 @@ impl Logs {
     /// Ends a collective. True if others were told.
     #[inline]
     pub(crate) fn close(&mut self, words: &impl Words) -> bool {
-        self.closed += 1;
         if !std::mem::take(&mut self.crossed) {
             return false;
         }
-        words.tell_closed(self.closed);
+        words.tell_closed(self.number);
         true
     }
+}
+
+/// Where a record begins that comes next to `position`, but for the log's end.
+#[inline]
+fn begin(position: u64, shape: Shape) -> u64 {
+    let position = position.next_multiple_of(granule(shape.packing));
+    let fits = position % LINE_BYTES + record_bytes(shape) <= LINE_BYTES;
+    if fits { position } else { position.next_multiple_of(LINE_BYTES) }
+}
+
+/// What a head says of the record itself.
+#[inline]
+fn described(shape: Shape) -> u64 {
+    let tight = if shape.packing == Packing::Tight { TIGHT } else { 0 };
+    shape.bytes as u64 | tight
 }
 
 #[inline]
 fn granule(packing: Packing) -> u64 {
     match packing {
         Packing::Tight => 16,
-        Packing::Lines => 64,
+        Packing::Lines => LINE_BYTES,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | part | size | content |
 //! | --- | --- | --- |
-//! | desks | a few lines for each member | collectives closed; posts; quarters entered |
+//! | desks | a few lines for each member | last collective closed; posts; quarters entered; latest record |
 //! | logs | one for each member | see `log` |
 //! | slots | `slots` for each member | pieces of long collectives |
 
@@ -69,6 +69,7 @@ struct Desk {
     closed: Line,
     posts: Line,
     entered: AtomicU64,
+    latest: AtomicU64,
 }
 
 /// A word with a cache line to itself.
@@ -151,6 +152,15 @@ impl Words for Memory {
         self.desk(self.me).entered.store(quarters, Release);
     }
 
+    fn latest(&self, rank: usize) -> u64 {
+        self.desk(rank).latest.load(Acquire)
+    }
+
+    #[inline]
+    fn tell_latest(&self, latest: u64) {
+        self.desk(self.me).latest.store(latest, Release);
+    }
+
     #[inline]
     fn payload(&self, rank: usize, offset: u64, bytes: usize) -> Region {
         assert!(offset as usize + HEAD_BYTES + bytes <= self.measures.log_bytes);
@@ -163,8 +173,8 @@ impl Words for Memory {
         self.desk(rank).closed.0.load(Acquire)
     }
 
-    fn tell_closed(&self, collectives: u64) {
-        self.desk(self.me).closed.0.store(collectives, Release);
+    fn tell_closed(&self, number: u64) {
+        self.desk(self.me).closed.0.store(number, Release);
     }
 }
 
@@ -194,6 +204,11 @@ impl<K: Keeper> Board for Slate<K> {
     }
 
     #[inline]
+    fn open(&mut self, number: u32) {
+        self.logs.open(number);
+    }
+
+    #[inline]
     fn claim(&mut self, shape: Shape) -> Option<Region> {
         self.logs.claim(&self.memory, shape)
     }
@@ -207,6 +222,10 @@ impl<K: Keeper> Board for Slate<K> {
     #[inline]
     fn look(&mut self, rank: usize, shape: Shape) -> Look {
         self.logs.look(&self.memory, rank, shape)
+    }
+
+    fn seek(&mut self, rank: usize, shape: Shape) {
+        self.logs.seek(&self.memory, rank, shape);
     }
 
     #[inline]

@@ -274,7 +274,9 @@ impl Engine {
         let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
         incoming.parts = Parts::alone(Cut::for_one(incoming.bytes, piece_bytes));
         let settings = &self.core.settings;
-        let worth_it = settings.copy_by_both && region.len() >= settings.copy_by_both_bytes_min;
+        // If long messages go both ways, each side has its own to read, and better in its own cache.
+        let one_way = self.core.outgoing.len() == 0;
+        let worth_it = settings.copy_by_both && one_way && region.len() >= settings.copy_by_both_bytes_min;
         worth_it && route.put && self.divide(id, peer, route, region).is_some()
     }
 

@@ -134,12 +134,14 @@ impl Table {
         }
     }
 
-    /// For a vector that does not go in one record of the board that the ranks have.
+    /// For a vector of `bytes` bytes that does not go in one record of the board that the ranks have; `None` if
+    /// messages are better.
     #[inline]
-    pub fn allreduce_over_board(&self, ranks: usize) -> Allreduce {
+    pub fn allreduce_over_board(&self, ranks: usize, bytes: usize) -> Option<Allreduce> {
         match ranks {
-            2 => Allreduce::BoardExchange(set::COLL_BOARD_EXCHANGE_PIECE_BYTES.get()),
-            _ => Allreduce::BoardParts(set::COLL_BOARD_PARTS_PIECE_BYTES.get()),
+            2 if bytes < set::COLL_BOARD_EXCHANGE_BYTES_MIN.get() => None,
+            2 => Some(Allreduce::BoardExchange(set::COLL_BOARD_EXCHANGE_PIECE_BYTES.get())),
+            _ => Some(Allreduce::BoardParts(set::COLL_BOARD_PARTS_PIECE_BYTES.get())),
         }
     }
 

@@ -106,6 +106,31 @@ fn gather_all(process: &Process, channel: Channel, team: Team<'_>, mine: &Owned,
     })
 }
 
+/// The root's bytes: first their length.
+fn bcast_bytes(
+    process: &Process,
+    channel: Channel,
+    comm: &Comm,
+    root: i32,
+    data: Vec<u8>,
+) -> Result<Vec<u8>> {
+    let send = |owned: &Owned| {
+        channel.run(process, Team::local(comm), |plan| bcast::binomial(plan, owned.buffer(), root as usize))
+    };
+    let length = Owned::length_of(&data);
+    send(&length)?;
+    let bytes = if comm.rank() == root { Owned::of(&data) } else { Owned::new(length.number(0)) };
+    send(&bytes)?;
+    Ok(bytes.part(0, length.number(0)))
+}
+
+/// What rank 0 tells the others once in a communicator's life. The tag is its own, above those that are counted: a rank
+/// that hears of it a collective later than the others, since one failed there, still gets it.
+pub(crate) fn tell_once(process: &Process, comm: &Comm, data: Vec<u8>) -> Result<Vec<u8>> {
+    let channel = Channel { context: comm.context(Traffic::Collective), tag: 1 << 30 };
+    bcast_bytes(process, channel, comm, 0, data)
+}
+
 impl Exchange for Process {
     fn new_context(&self) -> u64 {
         Process::new_context(self)
@@ -116,15 +141,7 @@ impl Exchange for Process {
     }
 
     fn bcast(&self, comm: &Comm, root: i32, data: Vec<u8>) -> Result<Vec<u8>> {
-        let (channel, team) = (Channel::next(comm), Team::local(comm));
-        let send = |owned: &Owned| {
-            channel.run(self, team, |plan| bcast::binomial(plan, owned.buffer(), root as usize))
-        };
-        let length = Owned::length_of(&data);
-        send(&length)?;
-        let bytes = if comm.rank() == root { Owned::of(&data) } else { Owned::new(length.number(0)) };
-        send(&bytes)?;
-        Ok(bytes.part(0, length.number(0)))
+        bcast_bytes(self, Channel::next(comm), comm, root, data)
     }
 
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {

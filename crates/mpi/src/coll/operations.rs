@@ -216,11 +216,12 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
         return operands.copy_alone(plan);
     }
     let (send, recv) = (operands.input(), operands.output());
-    let chosen = match plan.has_board() && over_board::takes(send) {
-        true => TABLE.allreduce_over_board(plan.size()),
-        false => TABLE.allreduce(plan.size(), count, operands.bytes(), commutative),
+    let (size, bytes) = (plan.size(), operands.bytes());
+    let over_a_board = match plan.has_board() && over_board::takes(send) {
+        true => TABLE.allreduce_over_board(size, bytes),
+        false => None,
     };
-    match chosen {
+    match over_a_board.unwrap_or_else(|| TABLE.allreduce(size, count, bytes, commutative)) {
         Allreduce::BoardExchange(piece) => over_board::exchange(plan, send, recv, count, piece),
         Allreduce::BoardParts(piece) => over_board::reduce_and_gather(plan, operands, piece),
         Allreduce::RecursiveDoubling => reducing_all::recursive_doubling(plan, send, recv, count),

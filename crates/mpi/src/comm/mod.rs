@@ -170,7 +170,7 @@ impl Comm {
         &self.seat
     }
 
-    /// Number of blocking collectives by messages so far; the same on all members.
+    /// Number of blocking collectives so far, with the one under way and those that failed; the same on all members.
     pub(crate) fn collectives_begun(&self) -> u32 {
         self.blocking.load(Ordering::Relaxed)
     }

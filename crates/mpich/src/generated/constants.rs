@@ -213,38 +213,32 @@ pub static FACE_OF: [i32; 748] = {
     table
 };
 
-static OP: [(u32, u32); 256] = {
-    let mut table = [(0, 0); 256];
+static OP: [(u32, u32); 512] = {
+    let mut table = [(0, 0); 512];
+    table[304] = (0x18000000, 0x20); // MPI_OP_NULL
+    table[357] = (0x58000003, 0x21); // MPI_SUM
+    table[40] = (0x58000002, 0x22); // MPI_MIN
+    table[236] = (0x58000001, 0x23); // MPI_MAX
+    table[161] = (0x58000004, 0x24); // MPI_PROD
+    table[282] = (0x58000006, 0x28); // MPI_BAND
+    table[403] = (0x58000008, 0x29); // MPI_BOR
+    table[12] = (0x5800000a, 0x2a); // MPI_BXOR
+    table[478] = (0x58000005, 0x30); // MPI_LAND
+    table[87] = (0x58000007, 0x31); // MPI_LOR
+    table[207] = (0x58000009, 0x32); // MPI_LXOR
+    table[328] = (0x5800000b, 0x38); // MPI_MINLOC
+    table[133] = (0x5800000c, 0x39); // MPI_MAXLOC
+    table[449] = (0x5800000d, 0x3c); // MPI_REPLACE
+    table[254] = (0x5800000e, 0x3d); // MPI_NO_OP
     table[0] = (1, 0);
-    table[0x1] = (0x58000001, 0x23); // MPI_MAX
-    table[0x2] = (0x58000002, 0x22); // MPI_MIN
-    table[0x3] = (0x58000003, 0x21); // MPI_SUM
-    table[0x4] = (0x58000004, 0x24); // MPI_PROD
-    table[0x5] = (0x58000005, 0x30); // MPI_LAND
-    table[0x6] = (0x58000006, 0x28); // MPI_BAND
-    table[0x7] = (0x58000007, 0x31); // MPI_LOR
-    table[0x8] = (0x58000008, 0x29); // MPI_BOR
-    table[0x9] = (0x58000009, 0x32); // MPI_LXOR
-    table[0xa] = (0x5800000a, 0x2a); // MPI_BXOR
-    table[0xb] = (0x5800000b, 0x38); // MPI_MINLOC
-    table[0xc] = (0x5800000c, 0x39); // MPI_MAXLOC
-    table[0xd] = (0x5800000d, 0x3c); // MPI_REPLACE
-    table[0xe] = (0x5800000e, 0x3d); // MPI_NO_OP
-    table[0x0] = (0x18000000, 0x20); // MPI_OP_NULL
     table
 };
 
 #[inline(always)]
 pub fn op(handle: i32) -> Option<usize> {
-    let (face, native) = OP[(handle & 255) as usize];
-    if face == handle as u32 { Some(native as usize) } else { rare_op(handle) }
-}
-
-#[inline(never)]
-fn rare_op(handle: i32) -> Option<usize> {
-    match handle as u32 {
-        _ => None,
-    }
+    let place = (handle as u32).wrapping_mul(0x9e3779b1) >> 23;
+    let (face, native) = OP[place as usize];
+    if face == handle as u32 && face != 0 { Some(native as usize) } else { None }
 }
 
 #[inline(always)]
@@ -319,95 +313,89 @@ pub fn request(handle: i32) -> Option<usize> {
     }
 }
 
-static DATATYPE: [(u32, u32); 256] = {
-    let mut table = [(0, 0); 256];
+static DATATYPE: [(u32, u32); 512] = {
+    let mut table = [(0, 0); 512];
+    table[328] = (0x0c000000, 0x200); // MPI_DATATYPE_NULL
+    table[44] = (0x4c000843, 0x201); // MPI_AINT
+    table[292] = (0x4c000845, 0x202); // MPI_COUNT
+    table[424] = (0x4c000844, 0x203); // MPI_OFFSET
+    table[331] = (0x4c00010f, 0x207); // MPI_PACKED
+    table[436] = (0x4c000203, 0x208); // MPI_SHORT
+    table[293] = (0x4c000405, 0x209); // MPI_INT
+    table[270] = (0x4c000807, 0x20a); // MPI_LONG
+    table[6] = (0x4c000809, 0x20b); // MPI_LONG_LONG
+    table[305] = (0x4c000204, 0x20c); // MPI_UNSIGNED_SHORT
+    table[161] = (0x4c000406, 0x20d); // MPI_UNSIGNED
+    table[138] = (0x4c000808, 0x20e); // MPI_UNSIGNED_LONG
+    table[458] = (0x4c000819, 0x20f); // MPI_UNSIGNED_LONG_LONG
+    table[146] = (0x4c00040a, 0x210); // MPI_FLOAT
+    table[439] = (0x4c000840, 0x212); // MPI_C_FLOAT_COMPLEX
+    table[484] = (0x4c000834, 0x213); // MPI_CXX_FLOAT_COMPLEX
+    table[255] = (0x4c00080b, 0x214); // MPI_DOUBLE
+    table[276] = (0x4c001041, 0x216); // MPI_C_DOUBLE_COMPLEX
+    table[321] = (0x4c001035, 0x217); // MPI_CXX_DOUBLE_COMPLEX
+    table[203] = (0x4c00041d, 0x218); // MPI_LOGICAL
+    table[466] = (0x4c00041b, 0x219); // MPI_INTEGER
+    table[334] = (0x4c00041c, 0x21a); // MPI_REAL
+    table[311] = (0x4c00081e, 0x21b); // MPI_COMPLEX
+    table[179] = (0x4c00081f, 0x21c); // MPI_DOUBLE_PRECISION
+    table[264] = (0x4c001022, 0x21d); // MPI_DOUBLE_COMPLEX
+    table[418] = (0x4c00011a, 0x21e); // MPI_CHARACTER
+    table[91] = (0x4c00100c, 0x220); // MPI_LONG_DOUBLE
+    table[81] = (0x4c002042, 0x224); // MPI_C_LONG_DOUBLE_COMPLEX
+    table[126] = (0x4c002036, 0x225); // MPI_CXX_LONG_DOUBLE_COMPLEX
+    table[72] = (0x8c000000, 0x228); // MPI_FLOAT_INT
+    table[452] = (0x8c000001, 0x229); // MPI_DOUBLE_INT
+    table[320] = (0x8c000002, 0x22a); // MPI_LONG_INT
+    table[341] = (0x4c000816, 0x22b); // MPI_2INT
+    table[188] = (0x8c000003, 0x22c); // MPI_SHORT_INT
+    table[56] = (0x8c000004, 0x22d); // MPI_LONG_DOUBLE_INT
+    table[428] = (0x4c000821, 0x230); // MPI_2REAL
+    table[133] = (0x4c001023, 0x231); // MPI_2DOUBLE_PRECISION
+    table[48] = (0x4c000820, 0x232); // MPI_2INTEGER
+    table[150] = (0x4c00013f, 0x238); // MPI_C_BOOL
+    table[196] = (0x4c000133, 0x239); // MPI_CXX_BOOL
+    table[131] = (0x4c00040e, 0x23c); // MPI_WCHAR
+    table[180] = (0x4c000137, 0x240); // MPI_INT8_T
+    table[165] = (0x4c00013b, 0x241); // MPI_UINT8_T
+    table[128] = (0x4c000101, 0x243); // MPI_CHAR
+    table[169] = (0x4c000118, 0x244); // MPI_SIGNED_CHAR
+    table[508] = (0x4c000102, 0x245); // MPI_UNSIGNED_CHAR
+    table[83] = (0x4c00010d, 0x247); // MPI_BYTE
+    table[109] = (0x4c000238, 0x248); // MPI_INT16_T
+    table[94] = (0x4c00023c, 0x249); // MPI_UINT16_T
+    table[97] = (0x4c000439, 0x250); // MPI_INT32_T
+    table[82] = (0x4c00043d, 0x251); // MPI_UINT32_T
+    table[206] = (0x4c00083a, 0x258); // MPI_INT64_T
+    table[191] = (0x4c00083e, 0x259); // MPI_UINT64_T
+    table[120] = (0x4c000147, 0x2c0); // MPI_LOGICAL1
+    table[474] = (0x4c00012d, 0x2c1); // MPI_INTEGER1
+    table[49] = (0x4c000248, 0x2c8); // MPI_LOGICAL2
+    table[271] = (0x4c00022f, 0x2c9); // MPI_INTEGER2
+    table[433] = (0x4c000226, 0x2ca); // MPI_REAL2
+    table[37] = (0x4c000449, 0x2d0); // MPI_LOGICAL4
+    table[259] = (0x4c000430, 0x2d1); // MPI_INTEGER4
+    table[421] = (0x4c000427, 0x2d2); // MPI_REAL4
+    table[11] = (0x4c00042e, 0x2d3); // MPI_COMPLEX4
+    table[145] = (0x4c00084a, 0x2d8); // MPI_LOGICAL8
+    table[368] = (0x4c000831, 0x2d9); // MPI_INTEGER8
+    table[398] = (0x4c000829, 0x2da); // MPI_REAL8
+    table[17] = (0x4c000828, 0x2db); // MPI_COMPLEX8
+    table[494] = (0x4c00104b, 0x2e0); // MPI_LOGICAL16
+    table[204] = (0x4c001032, 0x2e1); // MPI_INTEGER16
+    table[103] = (0x4c00102b, 0x2e2); // MPI_REAL16
+    table[234] = (0x4c00102a, 0x2e3); // MPI_COMPLEX16
+    table[420] = (0x4c00202c, 0x2eb); // MPI_COMPLEX32
+    table[312] = (0x4c000246, 0x2ca); // MPIX_C_FLOAT16
     table[0] = (1, 0);
-    table[0x1] = (0x4c000101, 0x243); // MPI_CHAR
-    table[0x2] = (0x4c000102, 0x245); // MPI_UNSIGNED_CHAR
-    table[0xd] = (0x4c00010d, 0x247); // MPI_BYTE
-    table[0xf] = (0x4c00010f, 0x207); // MPI_PACKED
-    table[0x18] = (0x4c000118, 0x244); // MPI_SIGNED_CHAR
-    table[0x1a] = (0x4c00011a, 0x21e); // MPI_CHARACTER
-    table[0x2d] = (0x4c00012d, 0x2c1); // MPI_INTEGER1
-    table[0x33] = (0x4c000133, 0x239); // MPI_CXX_BOOL
-    table[0x37] = (0x4c000137, 0x240); // MPI_INT8_T
-    table[0x3b] = (0x4c00013b, 0x241); // MPI_UINT8_T
-    table[0x3f] = (0x4c00013f, 0x238); // MPI_C_BOOL
-    table[0x47] = (0x4c000147, 0x2c0); // MPI_LOGICAL1
-    table[0x3] = (0x4c000203, 0x208); // MPI_SHORT
-    table[0x4] = (0x4c000204, 0x20c); // MPI_UNSIGNED_SHORT
-    table[0x26] = (0x4c000226, 0x2ca); // MPI_REAL2
-    table[0x2f] = (0x4c00022f, 0x2c9); // MPI_INTEGER2
-    table[0x38] = (0x4c000238, 0x248); // MPI_INT16_T
-    table[0x3c] = (0x4c00023c, 0x249); // MPI_UINT16_T
-    table[0x46] = (0x4c000246, 0x2ca); // MPIX_C_FLOAT16
-    table[0x48] = (0x4c000248, 0x2c8); // MPI_LOGICAL2
-    table[0x5] = (0x4c000405, 0x209); // MPI_INT
-    table[0x6] = (0x4c000406, 0x20d); // MPI_UNSIGNED
-    table[0xa] = (0x4c00040a, 0x210); // MPI_FLOAT
-    table[0xe] = (0x4c00040e, 0x23c); // MPI_WCHAR
-    table[0x1b] = (0x4c00041b, 0x219); // MPI_INTEGER
-    table[0x1c] = (0x4c00041c, 0x21a); // MPI_REAL
-    table[0x1d] = (0x4c00041d, 0x218); // MPI_LOGICAL
-    table[0x27] = (0x4c000427, 0x2d2); // MPI_REAL4
-    table[0x2e] = (0x4c00042e, 0x2d3); // MPI_COMPLEX4
-    table[0x30] = (0x4c000430, 0x2d1); // MPI_INTEGER4
-    table[0x39] = (0x4c000439, 0x250); // MPI_INT32_T
-    table[0x3d] = (0x4c00043d, 0x251); // MPI_UINT32_T
-    table[0x49] = (0x4c000449, 0x2d0); // MPI_LOGICAL4
-    table[0x7] = (0x4c000807, 0x20a); // MPI_LONG
-    table[0x8] = (0x4c000808, 0x20e); // MPI_UNSIGNED_LONG
-    table[0x9] = (0x4c000809, 0x20b); // MPI_LONG_LONG
-    table[0xb] = (0x4c00080b, 0x214); // MPI_DOUBLE
-    table[0x16] = (0x4c000816, 0x22b); // MPI_2INT
-    table[0x19] = (0x4c000819, 0x20f); // MPI_UNSIGNED_LONG_LONG
-    table[0x1e] = (0x4c00081e, 0x21b); // MPI_COMPLEX
-    table[0x1f] = (0x4c00081f, 0x21c); // MPI_DOUBLE_PRECISION
-    table[0x20] = (0x4c000820, 0x232); // MPI_2INTEGER
-    table[0x21] = (0x4c000821, 0x230); // MPI_2REAL
-    table[0x28] = (0x4c000828, 0x2db); // MPI_COMPLEX8
-    table[0x29] = (0x4c000829, 0x2da); // MPI_REAL8
-    table[0x31] = (0x4c000831, 0x2d9); // MPI_INTEGER8
-    table[0x34] = (0x4c000834, 0x213); // MPI_CXX_FLOAT_COMPLEX
-    table[0x3a] = (0x4c00083a, 0x258); // MPI_INT64_T
-    table[0x3e] = (0x4c00083e, 0x259); // MPI_UINT64_T
-    table[0x40] = (0x4c000840, 0x212); // MPI_C_FLOAT_COMPLEX
-    table[0x43] = (0x4c000843, 0x201); // MPI_AINT
-    table[0x44] = (0x4c000844, 0x203); // MPI_OFFSET
-    table[0x45] = (0x4c000845, 0x202); // MPI_COUNT
-    table[0x4a] = (0x4c00084a, 0x2d8); // MPI_LOGICAL8
-    table[0xc] = (0x4c00100c, 0x220); // MPI_LONG_DOUBLE
-    table[0x22] = (0x4c001022, 0x21d); // MPI_DOUBLE_COMPLEX
-    table[0x23] = (0x4c001023, 0x231); // MPI_2DOUBLE_PRECISION
-    table[0x2a] = (0x4c00102a, 0x2e3); // MPI_COMPLEX16
-    table[0x2b] = (0x4c00102b, 0x2e2); // MPI_REAL16
-    table[0x32] = (0x4c001032, 0x2e1); // MPI_INTEGER16
-    table[0x35] = (0x4c001035, 0x217); // MPI_CXX_DOUBLE_COMPLEX
-    table[0x41] = (0x4c001041, 0x216); // MPI_C_DOUBLE_COMPLEX
-    table[0x4b] = (0x4c00104b, 0x2e0); // MPI_LOGICAL16
-    table[0x2c] = (0x4c00202c, 0x2eb); // MPI_COMPLEX32
-    table[0x36] = (0x4c002036, 0x225); // MPI_CXX_LONG_DOUBLE_COMPLEX
-    table[0x42] = (0x4c002042, 0x224); // MPI_C_LONG_DOUBLE_COMPLEX
-    table[0x0] = (0x0c000000, 0x200); // MPI_DATATYPE_NULL
     table
 };
 
 #[inline(always)]
 pub fn datatype(handle: i32) -> Option<usize> {
-    let (face, native) = DATATYPE[(handle & 255) as usize];
-    if face == handle as u32 { Some(native as usize) } else { rare_datatype(handle) }
-}
-
-#[inline(never)]
-fn rare_datatype(handle: i32) -> Option<usize> {
-    match handle as u32 {
-        0x8c000000 => Some(0x228), // MPI_FLOAT_INT
-        0x8c000001 => Some(0x229), // MPI_DOUBLE_INT
-        0x8c000002 => Some(0x22a), // MPI_LONG_INT
-        0x8c000003 => Some(0x22c), // MPI_SHORT_INT
-        0x8c000004 => Some(0x22d), // MPI_LONG_DOUBLE_INT
-        _ => None,
-    }
+    let place = (handle as u32).wrapping_mul(0xbe1e0823) >> 23;
+    let (face, native) = DATATYPE[place as usize];
+    if face == handle as u32 && face != 0 { Some(native as usize) } else { None }
 }
 
 #[inline(always)]
@@ -415,7 +403,7 @@ pub fn rank_native(value: c_int) -> c_int {
     if value >= 0 { value } else { rank_native_special(value) }
 }
 
-#[cold]
+#[inline(always)]
 fn rank_native_special(value: c_int) -> c_int {
     match value {
         -1 => -3,
@@ -430,7 +418,7 @@ pub fn rank_face(value: c_int) -> c_int {
     if value >= 0 { value } else { rank_face_special(value) }
 }
 
-#[cold]
+#[inline(always)]
 fn rank_face_special(value: c_int) -> c_int {
     match value {
         -3 => -1,
@@ -445,7 +433,7 @@ pub fn tag_native(value: c_int) -> c_int {
     if value >= 0 { value } else { tag_native_special(value) }
 }
 
-#[cold]
+#[inline(always)]
 fn tag_native_special(value: c_int) -> c_int {
     match value {
         -1 => -2,
@@ -458,7 +446,7 @@ pub fn tag_face(value: c_int) -> c_int {
     if value >= 0 { value } else { tag_face_special(value) }
 }
 
-#[cold]
+#[inline(always)]
 fn tag_face_special(value: c_int) -> c_int {
     match value {
         -2 => -1,
@@ -525,7 +513,7 @@ pub fn displacement_native(value: i64) -> i64 {
     if value >= 0 { value } else { displacement_native_special(value) }
 }
 
-#[cold]
+#[inline(always)]
 fn displacement_native_special(value: i64) -> i64 {
     match value {
         -54278278 => -1,
@@ -538,7 +526,7 @@ pub fn displacement_face(value: i64) -> i64 {
     if value >= 0 { value } else { displacement_face_special(value) }
 }
 
-#[cold]
+#[inline(always)]
 fn displacement_face_special(value: i64) -> i64 {
     match value {
         -1 => -54278278,

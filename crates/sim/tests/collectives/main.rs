@@ -3,6 +3,7 @@
 //! `VERBENA_SIM_SEED=<number>` replays one seed.
 
 mod arena;
+mod board;
 mod element;
 mod errors;
 mod inter;

@@ -5,7 +5,7 @@ use crate::generate::table::Table;
 use anyhow::{Context, Result};
 use std::fmt::Write;
 
-/// A kind with more predefined handles than this gets a table, by the handle's lowest byte.
+/// A kind with more predefined handles than this gets a table.
 const COMPARED_MAX: usize = 4;
 
 /// The text of `crates/mpich/src/generated/constants.rs`.
@@ -75,51 +75,63 @@ fn write_faces(text: &mut String, facts: &Facts) -> Result<()> {
 
 /// A function from a predefined handle to that of the standard face.
 fn write_handles(text: &mut String, kind: &str, pairs: &[&Pair]) -> Result<()> {
-    let (table, compared) =
-        if pairs.len() > COMPARED_MAX { by_lowest_byte(pairs) } else { (vec![], pairs.to_vec()) };
-    let name = if table.is_empty() { kind.to_string() } else { format!("rare_{kind}") };
-    if !table.is_empty() {
-        let upper = kind.to_uppercase();
-        writeln!(text, "\nstatic {upper}: [(u32, u32); 256] = {{\n    let mut table = [(0, 0); 256];")?;
-        writeln!(text, "    table[0] = (1, 0);")?;
-        for pair in &table {
-            let (face, native) = (pair.face, pair.native);
-            writeln!(text, "    table[{:#x}] = ({face:#010x}, {native:#x}); // {}", face & 255, pair.name)?;
-        }
-        writeln!(
-            text,
-            "    table\n}};\n\n#[inline(always)]\npub fn {kind}(handle: i32) -> Option<usize> {{"
-        )?;
-        writeln!(text, "    let (face, native) = {upper}[(handle & 255) as usize];")?;
-        writeln!(
-            text,
-            "    if face == handle as u32 {{ Some(native as usize) }} else {{ {name}(handle) }}\n}}"
-        )?;
+    if pairs.len() > COMPARED_MAX {
+        write_table(text, kind, pairs)
+    } else {
+        write_comparisons(text, kind, pairs)
     }
-    let inline = if table.is_empty() { "#[inline(always)]" } else { "#[inline(never)]" };
-    let public = if table.is_empty() { "pub " } else { "" };
+}
+
+fn write_comparisons(text: &mut String, kind: &str, pairs: &[&Pair]) -> Result<()> {
     writeln!(
         text,
-        "\n{inline}\n{public}fn {name}(handle: i32) -> Option<usize> {{\n    match handle as u32 {{"
+        "\n#[inline(always)]\npub fn {kind}(handle: i32) -> Option<usize> {{\n    match handle as u32 {{"
     )?;
-    for pair in compared {
+    for pair in pairs {
         writeln!(text, "        {:#010x} => Some({:#x}), // {}", pair.face, pair.native, pair.name)?;
     }
     Ok(writeln!(text, "        _ => None,\n    }}\n}}")?)
 }
 
-/// Splits the handles into those that a table by the lowest byte can hold and the others: of two with the same
-/// byte, the table has the one with the lower value.
-fn by_lowest_byte<'a>(pairs: &[&'a Pair]) -> (Vec<&'a Pair>, Vec<&'a Pair>) {
-    let mut sorted = pairs.to_vec();
-    sorted.sort_by_key(|pair| (pair.face >> 30 != 1, pair.face));
-    let mut table: Vec<&Pair> = Vec::new();
-    let mut others = Vec::new();
-    for pair in sorted {
-        let taken = table.iter().any(|other| other.face & 255 == pair.face & 255);
-        if taken { others.push(pair) } else { table.push(pair) }
+/// Bits of an index of such a table.
+const INDEX_BITS: u32 = 9;
+
+/// A table in which each handle has a place of its own, found by one multiplication.
+fn write_table(text: &mut String, kind: &str, pairs: &[&Pair]) -> Result<()> {
+    let (upper, len, shift) = (kind.to_uppercase(), 1 << INDEX_BITS, u32::BITS - INDEX_BITS);
+    let factor = factor(pairs).with_context(|| format!("no factor tells the handles of {kind} apart"))?;
+    writeln!(text, "\nstatic {upper}: [(u32, u32); {len}] = {{\n    let mut table = [(0, 0); {len}];")?;
+    for pair in pairs {
+        let (place, face, native) = (place(pair, factor), pair.face, pair.native);
+        writeln!(text, "    table[{place}] = ({face:#010x}, {native:#x}); // {}", pair.name)?;
     }
-    (table, others)
+    // 0 is no handle, and its place is the first: an empty one must not look as if it held that.
+    if pairs.iter().all(|pair| place(pair, factor) != 0) {
+        writeln!(text, "    table[0] = (1, 0);")?;
+    }
+    writeln!(text, "    table\n}};\n\n#[inline(always)]\npub fn {kind}(handle: i32) -> Option<usize> {{")?;
+    writeln!(text, "    let place = (handle as u32).wrapping_mul({factor:#x}) >> {shift};")?;
+    writeln!(text, "    let (face, native) = {upper}[place as usize];")?;
+    // No handle is 0, so an empty place holds none.
+    Ok(writeln!(
+        text,
+        "    if face == handle as u32 && face != 0 {{ Some(native as usize) }} else {{ None }}\n}}"
+    )?)
+}
+
+fn place(pair: &Pair, factor: u32) -> u32 {
+    (pair.face as u32).wrapping_mul(factor) >> (u32::BITS - INDEX_BITS)
+}
+
+/// A factor that gives each handle a place of its own.
+fn factor(pairs: &[&Pair]) -> Option<u32> {
+    let is_good = |factor: &u32| {
+        let mut taken = [false; 1 << INDEX_BITS];
+        factor >> (u32::BITS - INDEX_BITS) != 0
+            && pairs.iter().all(|pair| !std::mem::replace(&mut taken[place(pair, *factor) as usize], true))
+    };
+    // Multiples of an odd number with well-mixed bits: any would do.
+    (1..1_000_000u32).map(|n| n.wrapping_mul(0x9e37_79b1)).find(is_good)
 }
 
 /// Functions that translate the constants of a class, `<class>_native` and `<class>_face`.
@@ -171,7 +183,7 @@ enum Rest {
 fn write_special(text: &mut String, name: &str, int: &str, pairs: &[(i64, i64)], rest: Rest) -> Result<()> {
     writeln!(text, "\n#[inline(always)]\npub fn {name}(value: {int}) -> {int} {{")?;
     writeln!(text, "    if value >= 0 {{ value }} else {{ {name}_special(value) }}\n}}")?;
-    write_match(text, "#[cold]\n", &format!("{name}_special"), int, pairs, rest)
+    write_match(text, "#[inline(always)]\n", &format!("{name}_special"), int, pairs, rest)
 }
 
 fn write_match(

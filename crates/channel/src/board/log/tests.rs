@@ -10,6 +10,7 @@ struct Model {
     words: Vec<Vec<AtomicU64>>,
     closed: Vec<AtomicU64>,
     entered: Vec<AtomicU64>,
+    latest: Vec<AtomicU64>,
 }
 
 /// One member's view. Payload is read and written through `words` by the test, not through regions.
@@ -38,6 +39,12 @@ impl Words for View {
     fn tell_entered(&self, quarters: u64) {
         self.model.entered[self.me].store(quarters, Release);
     }
+    fn latest(&self, rank: usize) -> u64 {
+        self.model.latest[rank].load(Acquire)
+    }
+    fn tell_latest(&self, latest: u64) {
+        self.model.latest[self.me].store(latest, Release);
+    }
     fn payload(&self, rank: usize, offset: u64, _bytes: usize) -> Region {
         *self.asked.borrow_mut() = (rank, offset + HEAD_BYTES as u64);
         Region::EMPTY
@@ -52,7 +59,7 @@ impl Words for View {
 
 /// Payload that looks like a head of the collective `closed + 1`, the one that could be mistaken.
 fn payload(closed: u64) -> u64 {
-    (closed + 2) << LENGTH_BITS | 8
+    (closed + 2) << LENGTH_BITS | TIGHT | 8
 }
 
 /// A collective: who appends, how many words of payload, and whether the other one reads it.
@@ -63,6 +70,7 @@ fn run(view: View, ranks: usize, capacity: usize, turns: &[Turn]) {
     let mut logs = Logs::new(view.me, ranks, capacity);
     for (closed, &(writer, words, is_read)) in (0..).zip(turns) {
         let shape = Shape { bytes: 8 * words, packing: Packing::Tight };
+        logs.open(closed as u32 + 1);
         if writer == view.me {
             write(&view, &mut logs, shape, closed);
         } else if is_read {
@@ -105,6 +113,7 @@ fn check(capacity: usize, turns: &'static [Turn]) {
             words: vec![words(), words()],
             closed: vec![AtomicU64::new(0), AtomicU64::new(0)],
             entered: vec![AtomicU64::new(0), AtomicU64::new(0)],
+            latest: vec![AtomicU64::new(0), AtomicU64::new(0)],
         });
         let view = |me| View { model: model.clone(), me, asked: RefCell::default() };
         let there = view(1);

@@ -44,6 +44,7 @@ macro_rules! on_board {
 #[inline]
 fn run(process: &Process, comm: &Comm, board: &SharedBoard, exchange: impl Exchange) -> Result<()> {
     let mut board = board.lock();
+    board.open(comm.collectives_begun());
     let mut short = Short::new(exchange);
     if comm.count_short().is_multiple_of(PROGRESS_EVERY) {
         process.progress();
@@ -55,7 +56,10 @@ fn run(process: &Process, comm: &Comm, board: &SharedBoard, exchange: impl Excha
         }
     }
     process.wait(|_| match short.advance(&mut **board) {
-        Ok(false) => None,
+        Ok(false) => {
+            short.seek(&mut **board);
+            None
+        }
         Ok(true) => Some(Ok(())),
         Err(error) => Some(Err(error)),
     })

@@ -1,6 +1,7 @@
 //! A communicator's board: when it gets one, and how all members agree.
 
-use crate::comm::{Comm, Exchange};
+use crate::coll::exchange::tell_once;
+use crate::comm::Comm;
 use crate::error::Result;
 use crate::process::Process;
 use std::sync::{Arc, OnceLock};
@@ -44,7 +45,7 @@ impl Seat {
         }
         let ticket = if comm.rank() == 0 { boards.make(members.len()) } else { None };
         let told =
-            process.bcast(comm, 0, ticket.map_or(Vec::new(), |ticket| ticket.to_le_bytes().to_vec()))?;
+            tell_once(process, comm, ticket.map_or(Vec::new(), |ticket| ticket.to_le_bytes().to_vec()))?;
         let ticket = <[u8; 8]>::try_from(&told[..]).ok().map(u64::from_le_bytes);
         let board = ticket.and_then(|ticket| boards.open(ticket, members, comm.rank() as usize));
         Ok(self.board.get_or_init(|| board.map(|board| Arc::new(Lock::new(board)))).as_ref())

@@ -77,6 +77,15 @@ impl<E: Exchange> Short<E> {
         }
     }
 
+    /// For an idle round: whether what it waits for stands elsewhere (see [`Board::seek`]).
+    #[inline]
+    pub fn seek(&mut self, board: &mut dyn Board) {
+        let waits = self.appended && self.next < board.ranks();
+        if waits && let Some(bytes) = self.exchange.bytes(self.next) {
+            board.seek(self.next, shape::<E>(bytes));
+        }
+    }
+
     /// Appends this member's record; false if there is no room yet.
     #[inline]
     fn append(&mut self, board: &mut dyn Board) -> bool {

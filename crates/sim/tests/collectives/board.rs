@@ -1,0 +1,378 @@
+//! Collectives over a board whose records and posts are seen late, between ranks of very different speed: one after the
+//! other on the same board with short logs, so that a generation that is taken for another one is noticed.
+
+use crate::element::word;
+use crate::job::plan;
+use crate::seeds;
+use std::sync::Arc;
+use verbena_channel::board::{Board, Look, Shape, heap};
+use verbena_channel::elements::Elements;
+use verbena_channel::lock::Lock;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_mpi::coll::algorithms::over_board;
+use verbena_mpi::coll::board::SharedBoard;
+use verbena_mpi::coll::board::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
+use verbena_mpi::coll::board::short::{Exchange, Short};
+use verbena_mpi::coll::operations::Operands;
+use verbena_mpi::coll::{Blocks, Collective, Reduction};
+use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::{Comm, Group, Op, Result};
+use verbena_sim::{Cluster, Faults, Random};
+
+/// Seeds that a test run tries.
+const SEEDS: u64 = 400;
+/// Steps after which a run counts as stuck.
+const STEPS_MAX: u64 = 2_000_000;
+
+/// What a board does wrong, to see that it is noticed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Nothing,
+    /// It shows the record before, if it is long enough.
+    Repeats,
+    /// It shows posts that were not made yet.
+    Early,
+}
+
+/// A board on which things are seen late.
+struct Late {
+    inner: Box<dyn Board>,
+    random: Random,
+    hidden_percent: u32,
+    wrong: Wrong,
+    last: Vec<Option<Region>>,
+}
+
+impl Board for Late {
+    fn ranks(&self) -> usize {
+        self.inner.ranks()
+    }
+    fn me(&self) -> usize {
+        self.inner.me()
+    }
+    fn record_bytes_max(&self) -> usize {
+        self.inner.record_bytes_max()
+    }
+    fn open(&mut self, number: u32) {
+        self.inner.open(number);
+    }
+    fn seek(&mut self, rank: usize, shape: Shape) {
+        self.inner.seek(rank, shape);
+    }
+    fn claim(&mut self, shape: Shape) -> Option<Region> {
+        if self.random.percent(self.hidden_percent) { None } else { self.inner.claim(shape) }
+    }
+    fn publish(&mut self) {
+        self.inner.publish();
+    }
+    fn look(&mut self, rank: usize, shape: Shape) -> Look {
+        if self.random.percent(self.hidden_percent) {
+            return Look::Nothing;
+        }
+        let found = self.inner.look(rank, shape);
+        match (found, self.last[rank]) {
+            (Look::Nothing, Some(last)) if self.wrong == Wrong::Repeats && last.len() >= shape.bytes => {
+                Look::Record(last.part(0, shape.bytes))
+            }
+            (Look::Record(record), _) => {
+                self.last[rank] = Some(record);
+                found
+            }
+            _ => found,
+        }
+    }
+    fn pass(&mut self, rank: usize, shape: Shape) {
+        self.inner.pass(rank, shape);
+    }
+    fn close(&mut self) {
+        self.inner.close();
+    }
+    fn slots(&self) -> usize {
+        self.inner.slots()
+    }
+    fn slot_bytes(&self) -> usize {
+        self.inner.slot_bytes()
+    }
+    fn slot(&self, rank: usize, index: usize) -> Region {
+        self.inner.slot(rank, index)
+    }
+    fn post(&mut self) {
+        self.inner.post();
+    }
+    fn posted(&self) -> u64 {
+        self.inner.posted()
+    }
+    fn has_posted(&self, rank: usize, posts: u64) -> bool {
+        let early = u64::from(self.wrong == Wrong::Early);
+        self.inner.has_posted(rank, posts.saturating_sub(early))
+    }
+}
+
+/// A collective, the same for all ranks.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Barrier,
+    Bcast,
+    Allreduce,
+    Reduce,
+    Scan,
+    Allgather,
+    Gather,
+    Scatter,
+    Alltoall,
+    /// Over slots, in pieces of so many bytes.
+    Long(usize),
+}
+
+/// One collective: its number, so many words a rank, its root.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    number: usize,
+    kind: Kind,
+    words: usize,
+    root: usize,
+}
+
+/// The word `i` that `rank` contributes.
+fn contribution(job: Job, rank: usize, i: usize) -> u32 {
+    (job.number as u32 * 7919 + rank as u32 * 104_729 + i as u32).wrapping_mul(2_654_435_761)
+}
+
+/// A rank in a collective: what it does next, and where the result is.
+struct Part {
+    step: Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>,
+    out: Region,
+    expected: Option<Vec<u32>>,
+}
+
+fn short(
+    board: &SharedBoard,
+    job: Job,
+    exchange: impl Exchange + 'static,
+) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+    let (board, mut short) = (board.clone(), Short::new(exchange));
+    board.lock().open(job.number as u32 + 1);
+    Box::new(move |_, _| {
+        let mut board = board.lock();
+        let done = short.advance(&mut **board);
+        if let Ok(false) = done {
+            short.seek(&mut **board);
+        }
+        done
+    })
+}
+
+fn reduction() -> Reduction<'static> {
+    Reduction { op: Op::predefined(mpi::MPI_SUM).expect("a predefined operation"), datatype: word() }
+}
+
+/// Memory that a test leaks, as words.
+fn words(values: impl Iterator<Item = u32>) -> Region {
+    let bytes: Vec<u8> = values.flat_map(u32::to_le_bytes).collect();
+    let (region, owner) = Region::allocate(bytes.len().max(1));
+    std::mem::forget(owner);
+    region.write(0, &bytes);
+    region
+}
+
+fn elements(region: Region) -> Elements<'static> {
+    Elements::at_origins(region, word().layout())
+}
+
+/// The part of rank `me` of `ranks` in a job.
+fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
+    let (me, ranks, n, root) = (comm.rank() as usize, comm.size() as usize, job.words, job.root);
+    let send = words((0..n * ranks).map(|i| contribution(job, me, i)));
+    let out = words((0..n * ranks).map(|_| 0));
+    let own = Buffer::Contiguous(send.part(0, 4 * n));
+    let blocks = |region| Blocks::Even { elements: elements(region), count: n };
+    let sum = |from: usize, to: usize| -> Vec<u32> {
+        (0..n).map(|i| (from..to).map(|rank| contribution(job, rank, i)).fold(0, u32::wrapping_add)).collect()
+    };
+    let fold = |from: std::ops::Range<usize>, has_result: bool| Fold {
+        send: elements(send),
+        count: n,
+        from,
+        part: (0, n),
+        recv: has_result.then(|| elements(out)),
+        reduction: reduction(),
+        first: None,
+    };
+    let own_words = |rank: usize| (0..n).map(move |i| contribution(job, rank, i));
+    let (step, expected) = match job.kind {
+        Kind::Barrier => (short(board, job, Barrier), None),
+        Kind::Bcast => {
+            let place = if me == root { send } else { out };
+            let buffer = Box::leak(Box::new(Buffer::Contiguous(place.part(0, 4 * n))));
+            (short(board, job, Bcast { buffer, root, me }), (me != root).then(|| own_words(root).collect()))
+        }
+        Kind::Allreduce => (short(board, job, fold(0..ranks, true)), Some(sum(0, ranks))),
+        Kind::Reduce => (short(board, job, fold(0..ranks, me == root)), (me == root).then(|| sum(0, ranks))),
+        Kind::Scan => (short(board, job, fold(0..me + 1, true)), Some(sum(0, me + 1))),
+        Kind::Allgather => {
+            let exchange = Allgather { mine: own, recv: blocks(out), me };
+            let all = (0..ranks).flat_map(|rank| match rank == me {
+                true => vec![0; n],
+                false => own_words(rank).collect(),
+            });
+            (short(board, job, exchange), Some(all.collect()))
+        }
+        Kind::Gather => {
+            let recv = (me == root).then(|| blocks(out));
+            let exchange = Gather { mine: own, block: 4 * n, recv, root };
+            let all = (0..ranks).flat_map(|rank| match rank == root {
+                true => vec![0; n],
+                false => own_words(rank).collect(),
+            });
+            (short(board, job, exchange), (me == root).then(|| all.collect()))
+        }
+        Kind::Scatter => {
+            let send = (me == root).then(|| blocks(send));
+            let mine = Buffer::Contiguous(out.part(0, 4 * n));
+            let exchange = Scatter { send, block: 4 * n, mine, ranks, root, me };
+            let block = (me * n..(me + 1) * n).map(|i| contribution(job, root, i)).collect();
+            (short(board, job, exchange), (me != root).then_some(block))
+        }
+        Kind::Alltoall => {
+            let exchange = Alltoall { send: blocks(send), recv: blocks(out), block: 4 * n, ranks, me };
+            let all = (0..ranks).flat_map(|rank| match rank == me {
+                true => vec![0; n],
+                false => (me * n..(me + 1) * n).map(|i| contribution(job, rank, i)).collect(),
+            });
+            (short(board, job, exchange), Some(all.collect()))
+        }
+        Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
+    };
+    Part { step, out, expected }
+}
+
+/// An allreduce over slots, as a schedule.
+fn long(
+    comm: &Comm,
+    board: &SharedBoard,
+    (send, out): (Region, Region),
+    count: usize,
+    piece: usize,
+) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+    let mut collective = Collective::of(comm, comm.next_collective_tag());
+    collective.schedule().lend(board);
+    let plan = &mut plan(collective.schedule(), comm);
+    let (from, to) = (elements(send), elements(out));
+    match comm.size() {
+        2 => over_board::exchange(plan, from, to, count, piece),
+        _ => {
+            let operands = Operands { send: Some(from), recv: Some(to), count, commutative: true };
+            over_board::reduce_and_gather(plan, operands, piece);
+        }
+    }
+    Box::new(move |cluster, rank| collective.advance(&mut cluster.visit(rank), Some(reduction())))
+}
+
+fn is_right(part: &Part) -> bool {
+    let Some(expected) = &part.expected else { return true };
+    let bytes: Vec<u8> = expected.iter().flat_map(|word| word.to_le_bytes()).collect();
+    part.out.part(0, bytes.len()).bytes() == bytes
+}
+
+fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize) -> Job {
+    let kind = match random.below(12) {
+        0 => Kind::Barrier,
+        1 | 2 => Kind::Bcast,
+        3 => Kind::Allreduce,
+        4 => Kind::Reduce,
+        5 => Kind::Scan,
+        6 => Kind::Allgather,
+        7 => Kind::Gather,
+        8 => Kind::Scatter,
+        9 => Kind::Alltoall,
+        _ => Kind::Long(random.pick(&[4, 20, 64, 128])),
+    };
+    let words = match kind {
+        Kind::Long(_) => random.between(1, 300) as usize,
+        Kind::Scatter | Kind::Alltoall => random.below((record_bytes_max / ranks / 4) as u64 + 1) as usize,
+        _ => random.below((record_bytes_max / 4) as u64 + 1) as usize,
+    };
+    Job {
+        number,
+        kind,
+        words: words.max(1).min(record_bytes_max.max(1200)),
+        root: random.below(ranks as u64) as usize,
+    }
+}
+
+/// A rank: its communicator, its board, and how far it has come.
+struct Runner {
+    comm: Comm,
+    board: SharedBoard,
+    next: usize,
+    at: Option<Part>,
+}
+
+fn runner(comm: Comm, inner: Box<dyn Board>, random: &mut Random, wrong: Wrong) -> Runner {
+    let (last, hidden_percent) = (vec![None; inner.ranks()], random.pick(&[0, 10, 50, 90]));
+    let late: Box<dyn Board> = Box::new(Late { inner, random: random.fork(), hidden_percent, wrong, last });
+    Runner { comm, board: Arc::new(Lock::new(late)), next: 0, at: None }
+}
+
+fn try_seed(seed: u64, wrong: Wrong) -> std::result::Result<(), String> {
+    let mut random = Random::new(seed);
+    let ranks = random.pick(&[2, 2, 3, 4, 5, 9]);
+    let log_bytes = random.pick(&[512, 1024, 4096]);
+    let sides = heap::sides(ranks, log_bytes, random.pick(&[4, 5, 8]), 128);
+    let record_bytes_max = sides[0].record_bytes_max();
+    let jobs: Vec<Job> = (0..40).map(|number| job(&mut random, number, ranks, record_bytes_max)).collect();
+    let mut cluster = Cluster::new(random.word(), ranks as u32, Faults::none());
+    let comm = |me| Comm::new(8, Arc::new(Group::new((0..ranks as u32).collect(), me)), None);
+    let mut runners: Vec<Runner> =
+        (0..).zip(sides).map(|(me, side)| runner(comm(me), side, &mut random, wrong)).collect();
+    let (mut steps, mut left) = (0, ranks * jobs.len());
+    while left > 0 {
+        let rank = random.below(ranks as u64) as usize;
+        // Now and then a rank runs as far ahead as it can.
+        for _ in 0..random.pick(&[1, 1, 3, 200]) {
+            left -= usize::from(advance(&mut runners[rank], rank, &jobs, &mut cluster)?);
+            steps += 1;
+        }
+        if steps > STEPS_MAX {
+            return Err(format!("stuck: {:?}", runners.iter().map(|runner| runner.next).collect::<Vec<_>>()));
+        }
+    }
+    Ok(())
+}
+
+/// One step of a rank; true if a collective ended.
+fn advance(
+    runner: &mut Runner,
+    rank: usize,
+    jobs: &[Job],
+    cluster: &mut Cluster,
+) -> std::result::Result<bool, String> {
+    let Some(&job) = jobs.get(runner.next) else { return Ok(false) };
+    let at = runner.at.get_or_insert_with(|| part(job, &runner.comm, &runner.board));
+    match (at.step)(cluster, rank as u32).map_err(|error| format!("{job:?}, rank {rank}: {error}"))? {
+        false => return Ok(false),
+        true if !is_right(at) => return Err(format!("{job:?}, rank {rank}: wrong result")),
+        true => runner.at = None,
+    }
+    runner.next += 1;
+    Ok(true)
+}
+
+#[test]
+fn a_board_gives_what_a_naive_computation_gives() {
+    for seed in seeds(SEEDS) {
+        try_seed(seed, Wrong::Nothing).unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
+    }
+}
+
+#[test]
+fn a_board_that_repeats_records_is_noticed() {
+    let noticed = (0..20).filter(|&seed| try_seed(seed, Wrong::Repeats).is_err());
+    assert!(noticed.count() >= 15);
+}
+
+#[test]
+fn a_board_that_shows_posts_early_is_noticed() {
+    let noticed = (0..20).filter(|&seed| try_seed(seed, Wrong::Early).is_err());
+    assert!(noticed.count() >= 15);
+}

@@ -1,0 +1,109 @@
+//! The MPICH ABI: programs built for MPICH and Intel MPI run on `libmpi.so.12` unchanged.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use verbena_tests::peers::{INTEL, MPICH, Peer};
+use verbena_tests::{Ended, Job, build_dir, compile, job, shell, staged, top};
+
+/// A job that finds our library where its program expects another.
+fn on_ours(ranks: u32, program: &Path) -> Job {
+    let library = staged("lib/libmpi.so.12");
+    job(ranks, program).env("LD_LIBRARY_PATH", library.parent().expect("a folder"))
+}
+
+/// A program of `tests/programs`, built with a peer's `mpi.h` and linked with its `libmpi.so.12`; nothing of ours.
+fn built_by(peer: Peer, name: &str) -> PathBuf {
+    let header = peer.file("include/mpi.h");
+    let include = format!("-I{}", header.parent().expect("a folder").display());
+    let library = peer.file("lib/libmpi.so.12").display().to_string();
+    let out = build_dir().join(format!("{name}.{}-abi", peer.name));
+    let source = top().join("tests/programs").join(format!("{name}.c"));
+    // The peer's library needs others, which it finds when it runs.
+    let link = "-Wl,--allow-shlib-undefined";
+    // Some programs make handles of numbers, which are pointers on the standard face and integers here.
+    let lenient = "-Wno-error";
+    compile(Path::new("cc"), &source, &out, &[&include, &library, link, lenient, "-lm"]);
+    out
+}
+
+fn runs(peer: Peer, name: &str, ranks: &[u32]) {
+    let program = built_by(peer, name);
+    for &n in ranks {
+        let ended = on_ours(n, &program).run().ok();
+        assert!(ended.stdout.contains(&format!("{name}: ok with {n} ranks")), "{ended:?}");
+    }
+}
+
+/// Whatever the standard face is tested with, in the other ABI: handles, statuses, callbacks, constants.
+#[test]
+fn programs_built_with_mpich_s_header() {
+    let names = [
+        "point",
+        "collectives",
+        "forms",
+        "datatypes",
+        "threads",
+        "abuse",
+        "objects",
+        "sessions",
+        "partitioned",
+        "tool",
+    ];
+    for name in names {
+        runs(MPICH, name, &[2, 4]);
+    }
+}
+
+#[test]
+fn programs_built_with_intel_mpi_s_header() {
+    for name in ["point", "collectives", "datatypes", "objects", "abuse"] {
+        runs(INTEL, name, &[2, 4]);
+    }
+}
+
+#[test]
+fn the_library_names_itself_and_the_abi() {
+    let program = built_by(MPICH, "hello");
+    let ended = on_ours(1, &program).run().ok();
+    assert!(ended.stdout.contains("Verbena") && ended.stdout.contains("MPICH ABI"), "{ended:?}");
+}
+
+/// Copied without the library that it is a face of, it says what is missing.
+#[test]
+fn alone_it_says_what_is_missing() {
+    let program = built_by(MPICH, "hello");
+    let folder = build_dir().join("mpich-alone");
+    std::fs::create_dir_all(&folder).expect("writable");
+    std::fs::copy(staged("lib/libmpi.so.12"), folder.join("libmpi.so.12")).expect("copy");
+    let ended = job(1, &program).env("LD_LIBRARY_PATH", &folder).run();
+    assert_ne!(ended.code, 0);
+    ended.complains("cannot open its library").complains("libmpi_abi.so.1");
+}
+
+/// Intel's own benchmark, as its package brings it.
+#[test]
+fn intel_s_benchmarks_run() {
+    let ended: Ended = on_ours(2, &INTEL.file("bin/IMB-MPI1"))
+        .args(["PingPong", "Sendrecv", "Allreduce", "Bcast", "Alltoall", "-iter", "10", "-msglog", "0:16"])
+        .run()
+        .ok();
+    let all = ["PingPong", "Sendrecv", "Allreduce", "Bcast", "Alltoall"];
+    assert!(all.iter().all(|name| ended.stdout.contains(&format!("Benchmarking {name}"))), "{ended:?}");
+    assert!(ended.stdout.contains("All processes entering MPI_Finalize"), "{ended:?}");
+}
+
+/// Debian's package of NetPIPE for MPICH: its binary asks for `libmpich.so.12`.
+#[test]
+fn debian_s_netpipe_finds_every_byte_intact() {
+    let home = top().join("target/sources/netpipe-mpich2");
+    if !home.exists() {
+        std::fs::create_dir_all(home.parent().expect("a folder")).expect("writable");
+        shell(Command::new(top().join("packaging/debian-binary")).arg("netpipe-mpich2").arg(&home));
+    }
+    let output = build_dir().join("netpipe-mpich2.out");
+    let program = home.join("usr/bin/NPmpich2");
+    let ended = on_ours(2, &program).args(["-i", "-u", "300000", "-n", "4", "-o"]).arg(output).run().ok();
+    let text = ended.stdout + &ended.stderr;
+    assert!(text.contains("Integrity check passed"), "{text}");
+    assert!(!text.contains("Integrity check failed"), "{text}");
+}

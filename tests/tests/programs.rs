@@ -31,6 +31,11 @@ fn datatypes() {
 }
 
 #[test]
+fn threads_that_do_different_things() {
+    passes("stress", &[1, 2, 4]);
+}
+
+#[test]
 fn threads() {
     passes("threads", &[1, 2, 4]);
 }

@@ -21,6 +21,7 @@ pub mod request;
 pub mod session;
 pub mod startup;
 pub mod task;
+mod threads;
 pub mod tool;
 pub mod topology;
 

@@ -7,6 +7,7 @@ use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::task::TaskList;
+use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -161,14 +162,17 @@ impl Process {
     }
 
     /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
-    /// ranks share cores one that finds nothing lets another rank run before it looks again.
+    /// ranks (or threads of this one) share cores one that finds nothing lets another run before it looks again.
     #[inline]
     pub fn poll(&self) -> bool {
-        self.progress() || (self.shares_cores && self.poll_again())
+        self.progress() || ((self.shares_cores || is_shared()) && self.poll_again())
     }
 
     #[cold]
     fn poll_again(&self) -> bool {
+        if !self.shares_cores && !threads::several() {
+            return false;
+        }
         self.waiter.step_aside();
         self.progress()
     }
@@ -279,6 +283,9 @@ impl Process {
     /// An idle round: spin, yield or sleep, as the waiter says. Breaks with the value if it turned up.
     #[cold]
     fn idle<T>(&self, round: u32, done: &mut impl FnMut(&Process) -> Option<T>) -> ControlFlow<T, u32> {
+        if is_shared() && !self.shares_cores && threads::several() {
+            self.waiter.step_aside();
+        }
         if self.waiter.idle(round) == Step::Again {
             return ControlFlow::Continue(round.saturating_add(1));
         }

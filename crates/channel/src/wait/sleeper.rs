@@ -241,7 +241,7 @@ mod tests {
         }
         assert!(wait_until(&company, 3));
         // From now on it takes twice as many.
-        assert!((0..2 * COMPANY_WAITS).all(|_| !wait_until(&company, 3)));
+        assert!((1..2 * COMPANY_WAITS).all(|_| !wait_until(&company, 3)));
         assert!(wait_until(&company, 3));
     }
 

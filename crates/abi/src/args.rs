@@ -102,6 +102,18 @@ pub fn solid(address: Address, count: i64, datatype: &Datatype) -> Option<Region
     Some(unsafe { Region::new(address.0.cast(), bytes) })
 }
 
+/// As [`solid`], for elements of `element_bytes` bytes and a message that is not longer than `bytes_max`.
+#[inline(always)]
+pub fn solid_short(address: Address, count: i64, element_bytes: u8, bytes_max: usize) -> Option<Region> {
+    let bytes = count.checked_mul(i64::from(element_bytes))? as usize;
+    // One comparison for counts that are negative, 0 or too large, and for datatypes that are unknown here.
+    if bytes.wrapping_sub(1) >= bytes_max || (address.0 as usize) < LOWEST_ADDRESS as usize {
+        return None;
+    }
+    // SAFETY: as in `solid`.
+    Some(unsafe { Region::new(address.0.cast(), bytes) })
+}
+
 /// As [`buffer`], for all that is not plain.
 #[inline(never)]
 fn scattered_buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {

@@ -3,6 +3,25 @@
 /// An entry point that checks its arguments, calls a body and returns an error code. If there is a quick way
 /// ([`crate::calls::quick`]), that comes first and the rest stands apart, so that it costs the quick way no register.
 macro_rules! entry {
+    (quick $quick:expr; next $next:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
+                checked! { $mpi $owner => { $($body)* } }
+            }
+            #[inline(never)]
+            unsafe extern "C" fn next($($name: $type),*) -> std::ffi::c_int {
+                // SAFETY: the program passes what the MPI standard says.
+                unsafe { $next.unwrap_or_else(|| general($($name),*)) }
+            }
+            // SAFETY: as above.
+            unsafe { $quick.unwrap_or_else(|| next($($name),*)) }
+        }
+
+        twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
+    };
     (quick $quick:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {

@@ -36,6 +36,7 @@ fn make_process() -> Result<()> {
     let Started { process, launch } = start()?;
     COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(process.world()));
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(process.own()));
+    crate::predefined::learn_element_bytes();
     state::set_process(process);
     tool::event::attach(state::process(), clock_ns);
     // Set only here, under the lock of `USERS`.

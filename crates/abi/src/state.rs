@@ -7,6 +7,7 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::thread::ThreadId;
+use verbena_channel::lock::{Alone, is_shared};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Process, Result};
 
@@ -25,6 +26,8 @@ pub enum World {
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The process while calls that communicate are allowed, else null.
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+/// As `OPEN`, but null too if several threads may be in MPI: what quick ways need takes one look.
+static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
 static MAIN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
@@ -59,6 +62,9 @@ pub fn process() -> &'static Process {
 pub fn set_open(open: bool) {
     let process = if open { PROCESS.load(Ordering::Acquire) } else { std::ptr::null_mut() };
     OPEN.store(process, Ordering::Release);
+    // Threads come to share before the library is opened to them, never after.
+    let quick = if is_shared() { std::ptr::null_mut() } else { process };
+    QUICK.store(quick, Ordering::Release);
 }
 
 /// `Ok` between initialisation and finalisation, else `MPI_ERR_OTHER`.
@@ -72,6 +78,13 @@ pub fn running() -> Result<()> {
 pub fn running_process() -> Option<&'static Process> {
     // SAFETY: null, or what `PROCESS` holds: see `try_process`.
     unsafe { OPEN.load(Ordering::Acquire).as_ref() }
+}
+
+/// The same, if the calling thread is alone in MPI.
+#[inline(always)]
+pub fn process_alone() -> Option<(&'static Process, Alone)> {
+    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`).
+    unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, Alone::known())) }
 }
 
 /// Where the world model stands.

@@ -34,6 +34,16 @@ impl Alone {
     pub fn now() -> Option<Alone> {
         if is_shared() { None } else { Some(Alone(PhantomData)) }
     }
+
+    /// The same, of a caller who knows it already.
+    ///
+    /// # Safety
+    /// [`is_shared`] is false.
+    #[inline(always)]
+    pub unsafe fn known() -> Alone {
+        debug_assert!(!is_shared());
+        Alone(PhantomData)
+    }
 }
 
 /// A value that one thread at a time may use.

@@ -84,6 +84,12 @@ impl Engine {
         self.send_region(peer, context, ends, region)
     }
 
+    /// As [`Engine::send_region_at_once`], if the message goes in one line of shared memory too.
+    #[inline(always)]
+    pub fn send_line_at_once(&mut self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
+        self.send_line(peer, context, ends, region)
+    }
+
     /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of
     /// what may be in a completion, and its caller needs no code for it.
     #[inline(always)]

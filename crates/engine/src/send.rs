@@ -59,6 +59,35 @@ impl Engine {
         taken
     }
 
+    /// As `send_region`, for a message that goes in one line of shared memory: nothing is called, so nothing need be
+    /// saved. `false` also says that it does not.
+    #[inline(always)]
+    pub(crate) fn send_line(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        (source, tag): (i32, i32),
+        region: Region,
+    ) -> bool {
+        let length = region.len() as u64;
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        if length as i64 > state.at_once {
+            return false;
+        }
+        let Some(lane) = &mut state.lane else { return false };
+        let header =
+            Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
+        if !lane.has_line(region.len()) {
+            return false;
+        }
+        // Counted before, as in `send_region`.
+        state.bytes_sent += length;
+        let taken = lane.send_line(header, region);
+        debug_assert!(taken, "the lane has a line");
+        state.next += 1;
+        taken
+    }
+
     #[inline(never)]
     fn send_without_lane(
         &mut self,

@@ -5,8 +5,9 @@ use crate::generated::constants::MPI_PROC_NULL;
 use crate::process::Process;
 use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
-use verbena_channel::lock::{Alone, Lock};
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::Peer;
+use verbena_channel::lock::Lock;
+use verbena_channel::memory::Buffer;
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
@@ -22,19 +23,12 @@ pub fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> 
     }
 }
 
-/// Sends `region` to `dest` in standard mode if it can leave at once: then the send is complete. `false` says that
-/// nothing happened (`dest` may be `MPI_PROC_NULL`, for one).
+/// What the engine needs of a message to `dest` besides the tag: the process, the matching context and the sender's rank.
+/// `None` if there is no such process (`dest` may be `MPI_PROC_NULL`, for one).
 #[inline(always)]
-pub fn send_at_once(
-    (process, alone): (&Process, Alone),
-    comm: &Comm,
-    region: Region,
-    dest: i32,
-    tag: i32,
-) -> bool {
-    let Some(&peer) = comm.targets().members().get(dest as usize) else { return false };
-    let (context, source) = (comm.context(Traffic::Point), comm.rank());
-    process.engine_alone(alone).send_region_at_once(peer, context, (source, tag), region)
+pub fn address(comm: &Comm, dest: i32) -> Option<(Peer, u64, i32)> {
+    let &peer = comm.targets().members().get(dest as usize)?;
+    Some((peer, comm.context(Traffic::Point), comm.rank()))
 }
 
 /// Starts a send.

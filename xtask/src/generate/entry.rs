@@ -95,7 +95,10 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
         (Some(module), None) => {
-            let quick = if bodies.is_quick(&body) { quick(function, large, &body) } else { String::new() };
+            let next = format!("{body}_next");
+            let ways =
+                [("quick", &body), ("next", &next)].into_iter().filter(|(_, way)| bodies.is_quick(way));
+            let quick: String = ways.map(|(step, way)| quick(function, large, step, way)).collect();
             let entry = checked(function, name, large, &signature, &format!("{module}::{body}"));
             Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))
         }
@@ -166,13 +169,13 @@ fn is_of_form(function: &Function, parameter: &Parameter) -> bool {
 }
 
 /// The call of the quick way, whose counts are large in both forms.
-fn quick(function: &Function, large: bool, body: &str) -> String {
+fn quick(function: &Function, large: bool, step: &str, way: &str) -> String {
     let argument = |p: &Parameter| match p.kind.ctype(false) == p.kind.ctype(true) {
         true => p.name.clone(),
         false => format!("i64::from({})", p.name),
     };
     let arguments: Vec<String> = function.parameters(large).map(argument).collect();
-    format!("    quick calls::quick::{body}({});\n", arguments.join(", "))
+    format!("    {step} calls::quick::{way}({});\n", arguments.join(", "))
 }
 
 /// An entry point that returns a value of its own and cannot fail.

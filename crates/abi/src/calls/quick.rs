@@ -4,18 +4,21 @@
 //! words for what is wrong: `None` says that nothing happened, and the general way takes the call, checks
 //! again and reports. So the two never differ in what they do, only in how many instructions it takes.
 //!
-//! The generator finds a quick way by its name, that of the call's body.
+//! The generator finds a quick way by its name, that of the call's body. If there is a second of that name with `_next`,
+//! it is tried after the first, in a function of its own: the first, which calls nothing, then saves no registers.
 
 use crate::args::{self, Address};
 use crate::generated::types::{MPI_Comm, MPI_Datatype, MPI_Request};
 use crate::handles::{COMMS, DATATYPES, Kind, decode, encode_request};
+use crate::predefined::element_bytes;
 use crate::report::{Failed, Owner, raise};
 use crate::requests::SENT_HANDLE;
-use crate::state::running_process;
+use crate::state::process_alone;
 use crate::status::Status;
 use std::ffi::{c_int, c_void};
 use verbena_channel::lock::Alone;
 use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::shm::Lane;
 use verbena_engine::{Receive, RequestId};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
@@ -25,7 +28,7 @@ use verbena_mpi::{Comm, Process, point};
 /// What every quick way begins with.
 #[inline(always)]
 fn begin() -> Option<(&'static Process, Alone)> {
-    Some((running_process()?, Alone::now()?))
+    process_alone()
 }
 
 /// The communicator and the buffer of a message, if they are plain.
@@ -64,7 +67,35 @@ unsafe fn leaves(
     let (process, alone) = begin()?;
     // SAFETY: to send runs no code of the program.
     let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
-    (tag >= 0 && point::send_at_once((process, alone), comm, region, dest, tag)).then_some(())
+    let (peer, context, source) = point::address(comm, dest)?;
+    if tag < 0 {
+        return None;
+    }
+    process.engine_alone(alone).send_region_at_once(peer, context, (source, tag), region).then_some(())
+}
+
+/// As [`leaves`], for elements of a predefined datatype that fit a line of shared memory.
+///
+/// # Safety
+/// As [`leaves`].
+#[inline(always)]
+unsafe fn leaves_in_line(
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Option<()> {
+    let region = args::solid_short(Address::new(buf), count, element_bytes(datatype), Lane::LINE_BYTES_MAX)?;
+    let (process, alone) = begin()?;
+    // SAFETY: this thread is alone in MPI, and to send runs no code of the program.
+    let comm = unsafe { COMMS.peek(alone, comm)? };
+    let (peer, context, source) = point::address(comm, dest)?;
+    if tag < 0 {
+        return None;
+    }
+    process.engine_alone(alone).send_line_at_once(peer, context, (source, tag), region).then_some(())
 }
 
 /// `MPI_Send` (MPI-5.0, 3.2.1).
@@ -73,6 +104,24 @@ unsafe fn leaves(
 /// As [`isend`].
 #[inline(always)]
 pub unsafe fn send(
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Option<c_int> {
+    // SAFETY: the caller's promise.
+    unsafe { leaves_in_line(buf, count, datatype, dest, tag, comm)? };
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// `MPI_Send` of what fits no line.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn send_next(
     buf: *const c_void,
     count: i64,
     datatype: MPI_Datatype,
@@ -91,6 +140,31 @@ pub unsafe fn send(
 /// The arguments are what the MPI standard asks for: pointers that are not null lead to memory that is the call's.
 #[inline(always)]
 pub unsafe fn isend(
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    dest: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    request: *mut MPI_Request,
+) -> Option<c_int> {
+    if request.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; the request is not null.
+    unsafe {
+        leaves_in_line(buf, count, datatype, dest, tag, comm)?;
+        *request = SENT_HANDLE;
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// `MPI_Isend` of what fits no line.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn isend_next(
     buf: *const c_void,
     count: i64,
     datatype: MPI_Datatype,
@@ -202,38 +276,35 @@ unsafe fn end_receive(process: &Process, id: RequestId, comm: MPI_Comm, status: 
     }
 }
 
-/// `MPI_Wait` (MPI-5.0, 3.7.3).
+/// `MPI_Wait` (MPI-5.0, 3.7.3) for a send that is complete.
 ///
 /// # Safety
 /// As [`isend`].
 #[inline(always)]
 pub unsafe fn wait(request: *mut MPI_Request, status: *mut Status) -> Option<c_int> {
+    begin()?;
+    // SAFETY: the caller's promise, after the request was found not to be null.
+    unsafe {
+        if request.is_null() || *request != SENT_HANDLE {
+            return None;
+        }
+        *request = mpi::MPI_REQUEST_NULL;
+        store(status, Status::EMPTY);
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// `MPI_Wait` for a receive.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn wait_next(request: *mut MPI_Request, status: *mut Status) -> Option<c_int> {
     if request.is_null() {
         return None;
     }
     let (process, alone) = begin()?;
     // SAFETY: the caller's promise; the request is not null.
-    unsafe {
-        if *request == SENT_HANDLE {
-            *request = mpi::MPI_REQUEST_NULL;
-            store(status, Status::EMPTY);
-            return Some(mpi::MPI_SUCCESS);
-        }
-        wait_received((process, alone), request, status)
-    }
-}
-
-/// `MPI_Wait` for a receive. Apart, so that a wait for a send that is complete needs no room on the stack.
-///
-/// # Safety
-/// As [`isend`]; the request is not null.
-#[inline(never)]
-unsafe fn wait_received(
-    (process, alone): (&Process, Alone),
-    request: *mut MPI_Request,
-    status: *mut Status,
-) -> Option<c_int> {
-    // SAFETY: the caller's promise.
     unsafe {
         let place = decode(Kind::EngineReceive, *request)?;
         let id = RequestId { index: place.index, generation: place.generation };

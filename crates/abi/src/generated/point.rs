@@ -212,6 +212,7 @@ entry! {
 
 entry! {
     quick calls::quick::isend(buf, i64::from(count), datatype, dest, tag, comm, request);
+    next calls::quick::isend_next(buf, i64::from(count), datatype, dest, tag, comm, request);
     MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -228,6 +229,7 @@ entry! {
 
 entry! {
     quick calls::quick::isend(buf, i64::from(count), datatype, dest, tag, comm, request);
+    next calls::quick::isend_next(buf, i64::from(count), datatype, dest, tag, comm, request);
     MPI_Isend_c PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -519,6 +521,7 @@ entry! {
 
 entry! {
     quick calls::quick::send(buf, i64::from(count), datatype, dest, tag, comm);
+    next calls::quick::send_next(buf, i64::from(count), datatype, dest, tag, comm);
     MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
@@ -534,6 +537,7 @@ entry! {
 
 entry! {
     quick calls::quick::send(buf, i64::from(count), datatype, dest, tag, comm);
+    next calls::quick::send_next(buf, i64::from(count), datatype, dest, tag, comm);
     MPI_Send_c PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;

@@ -33,6 +33,9 @@ pub struct Lane {
 unsafe impl Send for Lane {}
 
 impl Lane {
+    /// The longest payload of a packet of one line.
+    pub const LINE_BYTES_MAX: usize = LINE_PAYLOAD_BYTES_MAX;
+
     /// Sends one packet, which must be no longer than the channel said ([`crate::Reach`]); false if the ring is full.
     pub fn send(&mut self, header: &Header, payload: Payload<'_>) -> bool {
         let payload_bytes = payload.len();
@@ -51,13 +54,24 @@ impl Lane {
     /// has said something since the last message probably waits for this one.
     #[inline(always)]
     pub fn send_region(&mut self, header: Header, region: Region, heard: u32) -> bool {
-        let [kind, context, ends, length] = header.words();
+        self.send_line(header, region) || self.send_words(header.words(), region, heard)
+    }
+
+    /// Whether `send_line` would send a message of this length.
+    #[inline(always)]
+    pub fn has_line(&self, bytes: usize) -> bool {
+        bytes <= LINE_PAYLOAD_BYTES_MAX && self.producer.has_quick_line()
+    }
+
+    /// As `send_region`, but false too if it takes more than one line that is at hand.
+    #[inline(always)]
+    pub fn send_line(&mut self, header: Header, region: Region) -> bool {
         // A copy, so that the compiler knows that nothing written to the ring changes it.
         let ring = self.ring;
         let line = self.producer.quick_line(&ring).filter(|_| region.len() <= LINE_PAYLOAD_BYTES_MAX);
-        let Some(line) = line else { return self.send_words([kind, context, ends, length], region, heard) };
+        let Some(line) = line else { return false };
         // SAFETY: the line is free, and the payload fits.
-        unsafe { ring.fill_line(line, [kind, context, ends, length], region) };
+        unsafe { ring.fill_line(line, header.words(), region) };
         self.producer.commit_quick_line(&ring, line, region.len());
         // SAFETY: see the field. Quick lines are for processes that need not fence always.
         unsafe { self.bell.as_ref() }.notify(false);

@@ -94,14 +94,20 @@ impl Producer {
     /// A free line, to be filled and then given to `commit_quick_line`; `None` if `claim` must be asked.
     #[inline(always)]
     pub(crate) fn quick_line(&mut self, ring: &impl Lines) -> Option<u64> {
-        (self.head < self.quick).then(|| self.head & (ring.count() - 1))
+        self.has_quick_line().then(|| self.head & (ring.count() - 1))
+    }
+
+    /// Whether `quick_line` would give one.
+    #[inline(always)]
+    pub(crate) fn has_quick_line(&self) -> bool {
+        self.head < self.quick
     }
 
     /// As `commit`, for the record of one line that was written to a quick line.
     #[inline(always)]
     pub(crate) fn commit_quick_line(&mut self, ring: &impl Lines, line: u64, payload_bytes: usize) {
         ring.publish(line, (payload_bytes as u64) << 2 | 1);
-        ring.clear((self.head + 2) & (ring.count() - 1));
+        ring.clear((line + 2) & (ring.count() - 1));
         self.head += 1;
     }
 

@@ -73,14 +73,7 @@ pub fn running() -> Result<()> {
     if OPEN.load(Ordering::Acquire).is_null() { Err(not_running()) } else { Ok(()) }
 }
 
-/// The process, between initialisation and finalisation.
-#[inline(always)]
-pub fn running_process() -> Option<&'static Process> {
-    // SAFETY: null, or what `PROCESS` holds: see `try_process`.
-    unsafe { OPEN.load(Ordering::Acquire).as_ref() }
-}
-
-/// The same, if the calling thread is alone in MPI.
+/// The process, between initialisation and finalisation, if the calling thread is alone in MPI.
 #[inline(always)]
 pub fn process_alone() -> Option<(&'static Process, Alone)> {
     // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`).

@@ -140,18 +140,17 @@ fn contribution(job: Job, rank: usize, i: usize) -> u32 {
     (job.number as u32 * 7919 + rank as u32 * 104_729 + i as u32).wrapping_mul(2_654_435_761)
 }
 
+/// What a rank does next in a collective; true when it has ended.
+type Advance = Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>;
+
 /// A rank in a collective: what it does next, and where the result is.
 struct Part {
-    step: Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>,
+    step: Advance,
     out: Region,
     expected: Option<Vec<u32>>,
 }
 
-fn short(
-    board: &SharedBoard,
-    job: Job,
-    exchange: impl Exchange + 'static,
-) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+fn short(board: &SharedBoard, job: Job, exchange: impl Exchange + 'static) -> Advance {
     let (board, mut short) = (board.clone(), Short::new(exchange));
     board.lock().open(job.number as u32 + 1);
     Box::new(move |_, _| {
@@ -245,8 +244,7 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
         }
         Kind::LongBcast(piece) => {
             let place = if me == root { send } else { out };
-            let message = Buffer::Contiguous(place.part(0, 4 * n));
-            let step = long_bcast(comm, board, message, root, piece);
+            let step = long_bcast(comm, board, Buffer::Contiguous(place.part(0, 4 * n)), root, piece);
             (step, (me != root).then(|| own_words(root).collect()))
         }
         Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
@@ -255,13 +253,7 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
 }
 
 /// A broadcast over slots, as a schedule.
-fn long_bcast(
-    comm: &Comm,
-    board: &SharedBoard,
-    message: Buffer,
-    root: usize,
-    piece: usize,
-) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+fn long_bcast(comm: &Comm, board: &SharedBoard, message: Buffer, root: usize, piece: usize) -> Advance {
     let mut collective = Collective::of(comm, comm.next_collective_tag());
     collective.schedule().lend(board);
     over_board::bcast(&mut plan(collective.schedule(), comm), message, root, piece);
@@ -275,7 +267,7 @@ fn long(
     (send, out): (Region, Region),
     count: usize,
     piece: usize,
-) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+) -> Advance {
     let mut collective = Collective::of(comm, comm.next_collective_tag());
     collective.schedule().lend(board);
     let plan = &mut plan(collective.schedule(), comm);

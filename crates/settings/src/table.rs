@@ -72,6 +72,10 @@ settings! {
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
+    /// smallest message that is broadcast over a board, among more than two ranks
+    COLL_BOARD_BCAST_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
+    /// pieces in which a long message is broadcast over a board
+    COLL_BOARD_BCAST_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// largest message that a broadcast sends whole down a tree
     COLL_BCAST_WHOLE_BYTES_MAX: Number(128 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// largest number of ranks for which a long broadcast is a chain

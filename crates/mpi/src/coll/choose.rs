@@ -15,6 +15,8 @@ pub enum Bcast {
     Chain(usize),
     /// [`super::algorithms::bcast::scatter_allgather`]
     ScatterAllgather,
+    /// [`super::algorithms::over_board::bcast`] in pieces of so many bytes.
+    Board(usize),
 }
 
 /// How to reduce to one rank.
@@ -101,10 +103,13 @@ impl Table {
         }
     }
 
-    /// For a message of `bytes`.
+    /// For a message of `bytes`, between ranks that have a board or not.
     #[inline]
-    pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {
+    pub fn bcast(&self, ranks: usize, bytes: usize, has_board: bool) -> Bcast {
         match () {
+            _ if has_board && ranks > 2 && bytes >= set::COLL_BOARD_BCAST_BYTES_MIN.get() => {
+                Bcast::Board(set::COLL_BOARD_BCAST_PIECE_BYTES.get())
+            }
             _ if ranks <= 2 || bytes <= set::COLL_BCAST_WHOLE_BYTES_MAX.get() => Bcast::Binomial,
             _ if ranks <= set::COLL_BCAST_CHAIN_RANKS_MAX.get() => {
                 Bcast::Chain(set::COLL_BCAST_PIECE_BYTES_MIN.get())

@@ -152,6 +152,12 @@ impl<'s, 't> Plan<'s, 't> {
         self.schedule.post();
     }
 
+    /// See [`Schedule::expect`].
+    #[inline]
+    pub fn expect(&mut self, rank: usize, posts: u64) {
+        self.schedule.expect(rank, posts);
+    }
+
     /// Waits until all other ranks have made so many posts since the board was made.
     pub fn expect_others(&mut self, posts: u64) {
         for rank in (0..self.size()).filter(|&rank| rank != self.team.rank) {

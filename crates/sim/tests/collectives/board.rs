@@ -122,6 +122,8 @@ enum Kind {
     Alltoall,
     /// Over slots, in pieces of so many bytes.
     Long(usize),
+    /// A broadcast over slots, in pieces of so many bytes.
+    LongBcast(usize),
 }
 
 /// One collective: its number, so many words a rank, its root.
@@ -138,18 +140,17 @@ fn contribution(job: Job, rank: usize, i: usize) -> u32 {
     (job.number as u32 * 7919 + rank as u32 * 104_729 + i as u32).wrapping_mul(2_654_435_761)
 }
 
+/// What a rank does next in a collective; true when it has ended.
+type Advance = Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>;
+
 /// A rank in a collective: what it does next, and where the result is.
 struct Part {
-    step: Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>,
+    step: Advance,
     out: Region,
     expected: Option<Vec<u32>>,
 }
 
-fn short(
-    board: &SharedBoard,
-    job: Job,
-    exchange: impl Exchange + 'static,
-) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+fn short(board: &SharedBoard, job: Job, exchange: impl Exchange + 'static) -> Advance {
     let (board, mut short) = (board.clone(), Short::new(exchange));
     board.lock().open(job.number as u32 + 1);
     Box::new(move |_, _| {
@@ -241,9 +242,22 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
             });
             (short(board, job, exchange), Some(all.collect()))
         }
+        Kind::LongBcast(piece) => {
+            let place = if me == root { send } else { out };
+            let step = long_bcast(comm, board, Buffer::Contiguous(place.part(0, 4 * n)), root, piece);
+            (step, (me != root).then(|| own_words(root).collect()))
+        }
         Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
     };
     Part { step, out, expected }
+}
+
+/// A broadcast over slots, as a schedule.
+fn long_bcast(comm: &Comm, board: &SharedBoard, message: Buffer, root: usize, piece: usize) -> Advance {
+    let mut collective = Collective::of(comm, comm.next_collective_tag());
+    collective.schedule().lend(board);
+    over_board::bcast(&mut plan(collective.schedule(), comm), message, root, piece);
+    Box::new(move |cluster, rank| collective.advance(&mut cluster.visit(rank), None))
 }
 
 /// An allreduce over slots, as a schedule.
@@ -253,7 +267,7 @@ fn long(
     (send, out): (Region, Region),
     count: usize,
     piece: usize,
-) -> Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>> {
+) -> Advance {
     let mut collective = Collective::of(comm, comm.next_collective_tag());
     collective.schedule().lend(board);
     let plan = &mut plan(collective.schedule(), comm);
@@ -275,7 +289,7 @@ fn is_right(part: &Part) -> bool {
 }
 
 fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize) -> Job {
-    let kind = match random.below(12) {
+    let kind = match random.below(13) {
         0 => Kind::Barrier,
         1 | 2 => Kind::Bcast,
         3 => Kind::Allreduce,
@@ -285,10 +299,11 @@ fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize
         7 => Kind::Gather,
         8 => Kind::Scatter,
         9 => Kind::Alltoall,
+        10 => Kind::LongBcast(random.pick(&[3, 20, 64, 128])),
         _ => Kind::Long(random.pick(&[4, 20, 64, 128])),
     };
     let words = match kind {
-        Kind::Long(_) => random.between(1, 300) as usize,
+        Kind::Long(_) | Kind::LongBcast(_) => random.between(1, 300) as usize,
         Kind::Scatter | Kind::Alltoall => random.below((record_bytes_max / ranks / 4) as u64 + 1) as usize,
         _ => random.below((record_bytes_max / 4) as u64 + 1) as usize,
     };

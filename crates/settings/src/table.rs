@@ -124,6 +124,8 @@ pub const OTHERS: &[&str] = &[
     "VERBENA_SIM_SEED",
     "VERBENA_STAGE",
     "VERBENA_VENV",
+    "VERBENA_STOCK_VENV",
+    "VERBENA_STOCK_RANKS",
     "VERBENA_MPICH",
 ];
 

@@ -102,6 +102,7 @@ fn install(prefix: &Path) {
         ("bin/mpicc", "mpicc"),
         ("bin/verbena", "verbena"),
         ("lib/libmpi_abi.so.1", "libmpi_abi.so"),
+        ("lib/libmpi.so.12", "libmpich.so"),
     ] {
         std::os::unix::fs::symlink(staged(file), build.join(name)).expect("symlink");
     }

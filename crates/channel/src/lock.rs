@@ -110,7 +110,8 @@ impl<T> Lock<T> {
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         let real = is_shared();
         let free = if real { self.mutex.try_lock() } else { !self.held.swap(true, Ordering::Relaxed) };
-        free.then_some(Guard { lock: self, real })
+        // Not `then_some`: a guard that is made and dropped would free the lock of whoever holds it.
+        free.then(|| Guard { lock: self, real })
     }
 }
 
@@ -201,6 +202,8 @@ mod tests {
         assert!(lock.try_lock().is_some());
         let held = lock.lock();
         assert!(lock.try_lock().is_none());
+        assert!(lock.try_lock().is_none(), "a failed attempt frees nothing");
         drop(held);
+        assert!(lock.try_lock().is_some());
     }
 }

@@ -18,6 +18,7 @@ pub mod lock;
 pub mod loopback;
 pub mod memory;
 pub mod packet;
+pub mod rc;
 pub mod registry;
 pub mod scratch;
 pub mod shm;

@@ -1,0 +1,7 @@
+//! The channel `rc`: InfiniBand's Reliable Connection service (papers 1 and 2).
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`adapter`] | what is asked of a verbs device |
+
+pub mod adapter;

@@ -65,16 +65,17 @@ impl Launcher {
             }
         }
     }
+}
 
-    /// The launcher's name in messages.
-    pub fn name(&self) -> &str {
-        match self {
-            Launcher::Ssh => "ssh",
-            Launcher::Srun => "srun",
-            Launcher::Fork => "fork",
-            Launcher::Command(words) => &words[0],
-        }
-    }
+/// The words as one would type them.
+pub fn as_line(words: &[OsString]) -> String {
+    words
+        .iter()
+        .map(|word| quote(word))
+        .collect::<Vec<_>>()
+        .join(OsStr::new(" "))
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// A word as a shell reads it back.

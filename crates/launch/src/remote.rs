@@ -2,11 +2,11 @@
 //! from it.
 
 use crate::job::Exit;
-use crate::launcher::Launcher;
+use crate::launcher::{self, Launcher};
 use crate::sys::{self, Poll};
 use crate::wire::{self, Command, Frames, Key, NOISE_BYTES_MAX, Outbox, Report};
 use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
@@ -87,7 +87,7 @@ impl Remote {
         job: &str,
     ) -> Result<Remote, Fault> {
         let words = launcher.words(name, agent);
-        let line = words.join(OsStr::new(" ")).to_string_lossy().into_owned();
+        let line = launcher::as_line(&words);
         let mut command = std::process::Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own process group: Ctrl-C in the terminal is ours to pass on, and must not cut the connection.

@@ -45,7 +45,6 @@ fn value_count(command: &Command, name: &str) -> usize {
 
 pub(super) fn command() -> Command {
     let pair = ["NAME", "VALUE"];
-    let hyphens = |arg: Arg| arg.allow_hyphen_values(true).value_parser(value_parser!(OsString));
     Command::new("mpiexec")
         .version(concat!("(Verbena) ", env!("CARGO_PKG_VERSION")))
         .about("Starts the ranks of an MPI job, on this host and on others")
@@ -80,48 +79,58 @@ pub(super) fn command() -> Command {
                 .value_name("SECONDS")
                 .value_parser(seconds)
                 .help("End the job after SECONDS, with exit code 124"),
-            Arg::new("host")
-                .long("host")
-                .visible_aliases(["hosts"])
-                .value_name("HOSTS")
-                .help("Start on these hosts: a,b or a:2,b:2 for two ranks on each before the next"),
-            Arg::new("hostfile")
-                .short('f')
-                .long("hostfile")
-                .visible_aliases(["machinefile"])
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("Read the hosts from FILE: lines such as a, a:2 or a slots=2"),
-            Arg::new("ppn")
-                .long("ppn")
-                .visible_aliases(["perhost"])
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(1..=65_536))
-                .help("Start N ranks on each host before the next"),
-            Arg::new("launcher")
-                .long("launcher")
-                .value_name("COMMAND")
-                .help("How to start on other hosts: ssh, srun, fork (on this host, for tests), or a command that is \
-                       called as COMMAND HOST COMMAND-LINE [default: VERBENA_LAUNCHER, or ssh]"),
-            Arg::new("prefix")
-                .long("prefix")
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("Where Verbena is installed on other hosts [default: where it is here]"),
-            Arg::new("genvlist")
-                .long("genvlist")
-                .visible_aliases(["envlist"])
-                .value_name("NAMES")
-                .value_delimiter(',')
-                .value_parser(value_parser!(OsString))
-                .action(ArgAction::Append)
-                .help("Pass these variables on to other hosts, besides VERBENA_*"),
-            flag("genvall", "Pass all variables on to other hosts").visible_alias("envall"),
-            hyphens(Arg::new("export").short('x').value_name("NAME[=VALUE]").action(ArgAction::Append))
-                .help("Pass a variable on to all programs, or set it"),
             flag("oversubscribe", "Accepted and ignored: more ranks than cores are always fine"),
             flag("allow-run-as-root", "Accepted and ignored: root may always start jobs"),
         ])
+        .args(about_hosts())
+}
+
+/// The options about other hosts.
+fn about_hosts() -> Vec<Arg> {
+    vec![
+        Arg::new("host")
+            .long("host")
+            .visible_aliases(["hosts"])
+            .value_name("HOSTS")
+            .help("Start on these hosts: a,b or a:2,b:2 for two ranks on each before the next"),
+        Arg::new("hostfile")
+            .short('f')
+            .long("hostfile")
+            .visible_aliases(["machinefile"])
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .help("Read the hosts from FILE: lines such as a, a:2 or a slots=2"),
+        Arg::new("ppn")
+            .long("ppn")
+            .visible_aliases(["perhost"])
+            .value_name("N")
+            .value_parser(value_parser!(u32).range(1..=65_536))
+            .help("Start N ranks on each host before the next"),
+        Arg::new("launcher").long("launcher").value_name("COMMAND").help(
+            "How to start on other hosts: ssh, srun, fork (on this host, for tests), or a command that is \
+                       called as COMMAND HOST COMMAND-LINE [default: VERBENA_LAUNCHER, or ssh]",
+        ),
+        Arg::new("prefix")
+            .long("prefix")
+            .value_name("DIR")
+            .value_parser(value_parser!(PathBuf))
+            .help("Where Verbena is installed on other hosts [default: where it is here]"),
+        Arg::new("genvlist")
+            .long("genvlist")
+            .visible_aliases(["envlist"])
+            .value_name("NAMES")
+            .value_delimiter(',')
+            .value_parser(value_parser!(OsString))
+            .action(ArgAction::Append)
+            .help("Pass these variables on to other hosts, besides VERBENA_*"),
+        flag("genvall", "Pass all variables on to other hosts").visible_alias("envall"),
+        hyphens(Arg::new("export").short('x').value_name("NAME[=VALUE]").action(ArgAction::Append))
+            .help("Pass a variable on to all programs, or set it"),
+    ]
+}
+
+fn hyphens(arg: Arg) -> Arg {
+    arg.allow_hyphen_values(true).value_parser(value_parser!(OsString))
 }
 
 fn flag(name: &'static str, help: &'static str) -> Arg {

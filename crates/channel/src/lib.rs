@@ -25,6 +25,7 @@ pub mod shm;
 pub mod wait;
 mod wire;
 
+pub use shm::Lane;
 pub use wire::Wire;
 
 use memory::{Buffer, Region};
@@ -165,7 +166,7 @@ pub trait Channel: Send {
 
     /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
     /// then go through it and no longer through [`Channel::send`].
-    fn lend(&mut self, _peer: Peer) -> Option<shm::Lane> {
+    fn lend(&mut self, _peer: Peer) -> Option<Lane> {
         None
     }
 

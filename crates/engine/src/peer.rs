@@ -4,8 +4,7 @@ use crate::slab::Id;
 use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
 use verbena_channel::packet::Header;
-use verbena_channel::shm::Lane;
-use verbena_channel::{Fault, Peer, Reach, Wire};
+use verbena_channel::{Fault, Lane, Peer, Reach, Wire};
 
 /// The ways to a peer.
 #[derive(Clone, Copy, Debug)]

@@ -28,9 +28,10 @@ impl Engine {
         }
     }
 
-    /// The very way of a small message: nothing is allocated, and nothing asked twice.
+    /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`: the very way of a small
+    /// message, on which nothing is allocated, and nothing asked twice.
     #[inline(always)]
-    pub(crate) fn send_region(
+    pub fn send_region(
         &mut self,
         peer: Peer,
         context: u64,
@@ -59,16 +60,10 @@ impl Engine {
         taken
     }
 
-    /// As `send_region`, for a message that goes in one line of shared memory: nothing is called, so nothing need be
-    /// saved. `false` also says that it does not.
+    /// As [`Engine::send_region`], for a message that goes in one line of shared memory: nothing is called, so nothing
+    /// need be saved. `false` also says that it does not.
     #[inline(always)]
-    pub(crate) fn send_line(
-        &mut self,
-        peer: Peer,
-        context: u64,
-        (source, tag): (i32, i32),
-        region: Region,
-    ) -> bool {
+    pub fn send_line(&mut self, peer: Peer, context: u64, (source, tag): (i32, i32), region: Region) -> bool {
         let length = region.len() as u64;
         let Some(state) = self.core.peers.get(peer) else { return false };
         if length as i64 > state.at_once {

@@ -14,6 +14,7 @@ mod faults;
 mod memory;
 mod random;
 pub mod traffic;
+pub mod verbs;
 mod world;
 
 pub use cluster::Cluster;

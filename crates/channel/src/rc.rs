@@ -3,5 +3,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`adapter`] | what is asked of a verbs device |
+//! | [`verbs`] | the real device, over libibverbs |
 
 pub mod adapter;
+pub mod verbs;

@@ -175,9 +175,9 @@ pub fn no_such_device(both: &mut Both) {
     use verbena_channel::rc::verbs::options::{Named, Options};
     let named = |port| Named { device: both.names[0].clone(), port };
     let refusal = |options: Options| Verbs::open(&options).err().expect("refused");
-    let fault = refusal(Options { devices: vec![named(Some(7))], ..Options::current(true) });
+    let fault = refusal(Options { devices: vec![named(Some(7))], ..Options::current() });
     assert!(fault.cause.contains(&format!("{}:1", both.names[0])), "{fault}");
-    let other = Options { devices: vec![named(None)], gid_index: Some(200), ..Options::current(true) };
+    let other = Options { devices: vec![named(None)], gid_index: Some(200), ..Options::current() };
     let fault = refusal(other);
     assert!(fault.cause.contains("VERBENA_RC_GID_INDEX=200"), "{fault}");
 }

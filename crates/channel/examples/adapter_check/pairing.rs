@@ -29,7 +29,7 @@ impl Both {
     /// Opens both, with other options if `change` says so.
     pub fn open(one: &str, other: &str, change: impl Fn(&mut Options)) -> Both {
         let open = |name: &str| {
-            let mut options = Options::current(true);
+            let mut options = Options::current();
             options.devices = vec![Named { device: name.into(), port: None }];
             change(&mut options);
             Verbs::open(&options)

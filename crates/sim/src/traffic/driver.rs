@@ -324,7 +324,7 @@ impl Driver {
         Ok(())
     }
 
-    fn all_collected(&self) -> Result<(), String> {
+    fn all_collected(&mut self) -> Result<(), String> {
         let pending: usize = self.sending.iter().chain(&self.receiving).map(Vec::len).sum();
         if pending > 0 || !self.cluster.is_quiet() {
             return Err(format!("{pending} operations never ended; pending:\n{}", self.cluster.describe()));
@@ -342,6 +342,7 @@ impl Driver {
             cancelled: 0,
             truncated: 0,
             rendezvous: 0,
+            written: 0,
             memory_bytes: 0,
             fallbacks: 0,
             duplicates: 0,
@@ -356,6 +357,7 @@ impl Driver {
         for rank in 0..self.cluster.ranks() {
             let counters = self.cluster.engine(rank).counters();
             report.rendezvous += counters.rendezvous;
+            report.written += counters.written;
             report.fallbacks += counters.fallbacks;
             report.duplicates += counters.duplicates;
             report.throttles += counters.throttles;

@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn options() -> Options {
-        Options::current(true)
+        Options::current()
     }
 
     #[test]

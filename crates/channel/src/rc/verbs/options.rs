@@ -17,7 +17,7 @@ pub struct Options {
     pub service_level: u8,
     /// Traffic class.
     pub traffic_class: u8,
-    /// Bytes that a post shall be able to copy inline.
+    /// Bytes that a post shall be able to copy inline; the device may take less.
     pub inline_bytes_max: usize,
     /// Work under way on one queue pair, reads apart.
     pub work_max: u32,
@@ -71,14 +71,12 @@ impl std::fmt::Display for Named {
 const SHARED_RECEIVES_MAX: usize = 4096;
 /// Receive buffers of one queue pair.
 const PAIR_RECEIVES_MAX: usize = 128;
-/// What is asked of the device; it may take less.
-const INLINE_BYTES_MAX: usize = 512;
 
 impl Options {
-    /// What the table says now; `shared` if there is to be a shared receive queue.
-    pub fn current(shared: bool) -> Options {
+    /// What the table says now.
+    pub fn current() -> Options {
         let list = table::RC_DEVICE.get().unwrap_or_default();
-        let receives = if shared { SHARED_RECEIVES_MAX } else { PAIR_RECEIVES_MAX };
+        let receives = if table::RC_SHARED_RECEIVES.get() { SHARED_RECEIVES_MAX } else { PAIR_RECEIVES_MAX };
         // The table's ranges fit the types.
         Options {
             devices: list
@@ -92,7 +90,7 @@ impl Options {
             partition: table::RC_PARTITION_INDEX.get() as u16,
             service_level: table::RC_SERVICE_LEVEL.get() as u8,
             traffic_class: table::RC_TRAFFIC_CLASS.get() as u8,
-            inline_bytes_max: INLINE_BYTES_MAX,
+            inline_bytes_max: table::RC_INLINE_BYTES_MAX.get(),
             work_max: table::RC_WORK_MAX.get() as u32,
             receives_max: table::RC_RECEIVES_MAX.get().unwrap_or(receives) as u32,
             reads_max: table::RC_READS_MAX.get().map(|reads| reads as u8),
@@ -119,8 +117,7 @@ mod tests {
 
     #[test]
     fn the_table_as_it_is() {
-        let options = Options::current(true);
+        let options = Options::current();
         assert_eq!((options.ack_timeout, options.retries, options.receives_max), (14, 6, 4096));
-        assert_eq!(Options::current(false).receives_max, 128);
     }
 }

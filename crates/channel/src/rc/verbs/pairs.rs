@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn sizes_stay_within_what_the_device_can_do() {
-        let options = Options::current(true);
+        let options = Options::current();
         let device =
             ibv_device_attr { max_qp_wr: 100, max_srq_wr: 64, max_cqe: 500, ..ibv_device_attr::zeroed() };
         let sizes = Sizes::within(&options, 16, &device);

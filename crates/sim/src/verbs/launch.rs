@@ -52,9 +52,10 @@ impl Inner {
         let (stage, wire_ns, now_ns) = (self.costs.read, self.costs.wire_ns(bytes), self.now_ns);
         let device = self.device(peer);
         let begin_ns = now_ns.max(device.out_free_ns);
-        device.out_free_ns = begin_ns + wire_ns.max(stage.receive_ns);
-        device.note_busy(begin_ns, begin_ns + wire_ns);
-        let last_ns = self.take_in(rank, begin_ns + stage.latency_ns / 2 + wire_ns, wire_ns, 0);
+        let ready_ns = begin_ns + stage.receive_ns;
+        device.out_free_ns = ready_ns + wire_ns;
+        device.note_busy(ready_ns, ready_ns + wire_ns);
+        let last_ns = self.take_in(rank, ready_ns + stage.latency_ns / 2 + wire_ns, wire_ns, 0);
         last_ns - wire_ns - now_ns
     }
 

@@ -89,6 +89,16 @@ impl Inner {
         self.device(rank).clock_ns = then_ns;
     }
 
+    /// Time of the rank's CPU to copy so many bytes now. The device moves bytes of the same host over the same memory
+    /// bus: while it does, the copy goes on at a part of its speed.
+    fn copy_ns(&mut self, rank: Rank, bytes: usize) -> u64 {
+        let (alone_ns, from_ns) = (self.costs.copy_ns(bytes), self.time_ns(rank));
+        let percent = self.costs.copy_beside_device_percent;
+        let longest_ns = alone_ns * 100 / percent;
+        let busy_ns = self.device(rank).busy_within(from_ns, from_ns + longest_ns);
+        (alone_ns + busy_ns * (100 - percent) / 100).min(longest_ns)
+    }
+
     fn run_until(&mut self, until_ns: u64) {
         while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= until_ns) {
             let ((at_ns, _), event) = entry.remove_entry();
@@ -178,17 +188,23 @@ impl Subnet {
         self.lock().charge(rank, ns);
     }
 
-    /// The rank's CPU copies so many bytes, slower while the device moves some.
-    pub fn charge_copy(&self, rank: Rank, bytes: usize) {
+    /// The rank's CPU handles a packet and copies its bytes.
+    pub fn charge_packet(&self, rank: Rank, bytes: usize) {
         let mut inner = self.lock();
-        let (alone_ns, from_ns) = (inner.costs.copy_ns(bytes), inner.time_ns(rank));
-        let percent = inner.costs.copy_beside_device_percent;
-        // While the device is busy the copy does only so much of its work: it lasts longer by the rest, twice
-        // counted at most, since the device may be busy for that longer time too.
-        let longest_ns = alone_ns * 100 / percent;
-        let busy_ns = inner.device(rank).busy_within(from_ns, from_ns + longest_ns);
-        let slowed_ns = busy_ns * (100 - percent) / 100;
-        inner.charge(rank, alone_ns + slowed_ns.min(longest_ns - alone_ns));
+        let packet_ns = inner.costs.packet_ns;
+        inner.charge(rank, packet_ns);
+        let copy_ns = inner.copy_ns(rank, bytes);
+        inner.charge(rank, copy_ns);
+    }
+
+    /// What the work of the rank's CPU takes it to, to be taken back with [`Subnet::set_clock_ns`].
+    pub fn clock_ns(&self, rank: Rank) -> u64 {
+        self.lock().device(rank).clock_ns
+    }
+
+    /// Sets what [`Subnet::clock_ns`] gave: the work since then was not done.
+    pub fn set_clock_ns(&self, rank: Rank, ns: u64) {
+        self.lock().device(rank).clock_ns = ns;
     }
 
     /// The rank dies: its device neither sends nor answers any more.

@@ -7,7 +7,7 @@ use crate::peer::Early;
 use crate::request::{State, not_done, received, sent};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body, Offer};
-use crate::wire::{Control, Reader};
+use crate::wire::{Control, MEMORY, Reader, WRITE};
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Fault, Peer, Sink};
@@ -202,10 +202,7 @@ impl Core {
     }
 
     fn offered(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
-        let mut reader = Reader(payload);
-        let sender = reader.word()?;
-        let memory = if header.flags & crate::wire::MEMORY != 0 { Some(reader.memory()?) } else { None };
-        let (key, offer) = (key_of(header), Offer { sender, memory });
+        let (key, offer) = (key_of(header), offer_in(header, payload)?);
         match self.posted.find(&key) {
             Some(node) => {
                 let id = self.posted.remove(node);
@@ -267,6 +264,18 @@ pub(crate) struct Gap {
     pub channel: usize,
     pub expected: u32,
     pub got: u32,
+}
+
+/// What an announcement says of the message's memory.
+fn offer_in(header: &Header, payload: &[u8]) -> Option<Offer> {
+    let mut reader = Reader(payload);
+    let sender = reader.word()?;
+    let memory = if header.flags & (MEMORY | WRITE) != 0 { Some(reader.memory()?) } else { None };
+    Some(Offer {
+        sender,
+        memory: memory.filter(|_| header.flags & MEMORY != 0),
+        writes_by: memory.filter(|_| header.flags & WRITE != 0).map(|memory| memory.channel),
+    })
 }
 
 #[inline]

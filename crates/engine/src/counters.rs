@@ -52,6 +52,8 @@ pub struct Counters {
     pub pulled: u64,
     /// Those for which the sender was invited to write as well.
     pub shared: u64,
+    /// Those that the sender was asked to write, alone.
+    pub written: u64,
     /// Those that the sender was asked to send as packets.
     pub streamed: u64,
     /// Packets sent that carry no whole message: announcements, answers, data.

@@ -37,6 +37,7 @@ pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
 pub use message::*;
+pub use rendezvous::choice::Large;
 use request::State;
 use slab::Id;
 use verbena_channel::memory::Buffer;

@@ -2,8 +2,6 @@
 
 use crate::request::{Request, State};
 use crate::{Completion, Engine, MessageId, Posted, Receive, RequestId};
-use verbena_channel::Peer;
-use verbena_channel::memory::Region;
 
 /// What [`Engine::take_known`] found.
 #[derive(Debug)]
@@ -70,24 +68,6 @@ impl Engine {
     #[inline]
     pub fn send_at_once(&mut self, send: &crate::Send) -> bool {
         self.send_now(send)
-    }
-
-    /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`.
-    #[inline(always)]
-    pub fn send_region_at_once(
-        &mut self,
-        peer: Peer,
-        context: u64,
-        ends: (i32, i32),
-        region: Region,
-    ) -> bool {
-        self.send_region(peer, context, ends, region)
-    }
-
-    /// As [`Engine::send_region_at_once`], if the message goes in one line of shared memory too.
-    #[inline(always)]
-    pub fn send_line_at_once(&mut self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
-        self.send_line(peer, context, ends, region)
     }
 
     /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of

@@ -46,6 +46,10 @@ settings! {
     EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";
     /// unexpected messages held for one peer before it is asked to send by rendezvous only
     UNEXPECTED_BYTES_MAX: Number(4 << 20, 0..=1 << 40), Engine, Bytes, Process, Anytime, "MPI-5.0, 3.5";
+    /// how long messages go: auto (what the channels' costs make the quickest), copy (all copied into the ring, then transferred), pipeline (copied and transferred chunk by chunk), read (the receiver reads the sender's memory), write (the sender writes the receiver's); what neither can be read nor written goes by pipeline
+    LARGE: Choice(&["auto", "copy", "pipeline", "read", "write"], 0), Engine, None, Process, Anytime, "paper 2, 4 to 6";
+    /// the chunks in which a long message goes through the ring by copy and pipeline
+    CHUNK_BYTES: Automatic("what the channel takes in one packet", 1 << 10..=32 << 10), Engine, Bytes, Process, Anytime, "paper 2, 4.4.1";
     /// the piece of a long message that one of the two sides copies at a time
     CLAIM_BYTES: Number(128 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "";
     /// whether sender and receiver both copy a long message

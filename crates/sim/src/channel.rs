@@ -6,10 +6,18 @@ use crate::world::{Event, Moving, Refusal, World, fault, number};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{
+    Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+};
 
 /// Events delivered per poll at most.
 const POLL_MAX: u64 = 16;
+
+/// A packet's time, as the channel estimates it.
+const LATENCY_NS: u32 = 500;
+/// A transfer's time: more than two packets, so that writing is quicker where it is free.
+const COST: Cost = Cost { start_ns: 3 * LATENCY_NS, byte_ps: 1000 };
+const FREE: Cost = Cost { start_ns: 0, byte_ps: 0 };
 
 /// The channel.
 pub(crate) struct SimChannel {
@@ -43,10 +51,11 @@ impl Channel for SimChannel {
             packet_bytes_max: faults.packet_bytes_max,
             eager_bytes_max: faults.eager_bytes_max,
             ordered: faults.ordered,
-            get: faults.memory.get,
-            put: faults.memory.put,
+            get: faults.memory.get.then_some(COST),
+            put: faults.memory.put.then_some(if faults.memory.put_is_quicker { FREE } else { COST }),
+            in_background: faults.memory.in_background,
             memory_bytes_min: faults.memory_bytes_min,
-            latency_ns: 500,
+            latency_ns: LATENCY_NS,
         })
     }
 

@@ -16,20 +16,14 @@ use crate::requests::SENT_HANDLE;
 use crate::state::process_alone;
 use crate::status::Status;
 use std::ffi::{c_int, c_void};
+use verbena_channel::Lane;
 use verbena_channel::lock::Alone;
 use verbena_channel::memory::{Buffer, Region};
-use verbena_channel::shm::Lane;
 use verbena_engine::{Receive, RequestId};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::checked;
 use verbena_mpi::{Comm, Process, point};
-
-/// What every quick way begins with.
-#[inline(always)]
-fn begin() -> Option<(&'static Process, Alone)> {
-    process_alone()
-}
 
 /// The communicator and the buffer of a message, if they are plain.
 ///
@@ -64,14 +58,14 @@ unsafe fn leaves(
     tag: c_int,
     comm: MPI_Comm,
 ) -> Option<()> {
-    let (process, alone) = begin()?;
+    let (process, alone) = process_alone()?;
     // SAFETY: to send runs no code of the program.
     let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
     let (peer, context, source) = point::address(comm, dest)?;
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone).send_region_at_once(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).send_region(peer, context, (source, tag), region).then_some(())
 }
 
 /// As [`leaves`], for elements of a predefined datatype that fit a line of shared memory.
@@ -88,14 +82,14 @@ unsafe fn leaves_in_line(
     comm: MPI_Comm,
 ) -> Option<()> {
     let region = args::solid_short(Address::new(buf), count, element_bytes(datatype), Lane::LINE_BYTES_MAX)?;
-    let (process, alone) = begin()?;
+    let (process, alone) = process_alone()?;
     // SAFETY: this thread is alone in MPI, and to send runs no code of the program.
     let comm = unsafe { COMMS.peek(alone, comm)? };
     let (peer, context, source) = point::address(comm, dest)?;
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone).send_line_at_once(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).send_line(peer, context, (source, tag), region).then_some(())
 }
 
 /// `MPI_Send` (MPI-5.0, 3.2.1).
@@ -227,7 +221,7 @@ pub unsafe fn irecv(
     }
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
-        let id = start_receive(begin()?, buf, count, datatype, (source, tag), comm)?;
+        let id = start_receive(process_alone()?, buf, count, datatype, (source, tag), comm)?;
         *request = encode_request(Kind::EngineReceive, id);
     }
     Some(mpi::MPI_SUCCESS)
@@ -247,7 +241,7 @@ pub unsafe fn recv(
     comm: MPI_Comm,
     status: *mut Status,
 ) -> Option<c_int> {
-    let (process, alone) = begin()?;
+    let (process, alone) = process_alone()?;
     // SAFETY: the caller's promise.
     unsafe {
         let id = start_receive((process, alone), buf, count, datatype, (source, tag), comm)?;
@@ -282,7 +276,7 @@ unsafe fn end_receive(process: &Process, id: RequestId, comm: MPI_Comm, status: 
 /// As [`isend`].
 #[inline(always)]
 pub unsafe fn wait(request: *mut MPI_Request, status: *mut Status) -> Option<c_int> {
-    begin()?;
+    process_alone()?;
     // SAFETY: the caller's promise, after the request was found not to be null.
     unsafe {
         if request.is_null() || *request != SENT_HANDLE {
@@ -303,7 +297,7 @@ pub unsafe fn wait_next(request: *mut MPI_Request, status: *mut Status) -> Optio
     if request.is_null() {
         return None;
     }
-    let (process, alone) = begin()?;
+    let (process, alone) = process_alone()?;
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
         let place = decode(Kind::EngineReceive, *request)?;

@@ -342,6 +342,7 @@ impl Driver {
             cancelled: 0,
             truncated: 0,
             rendezvous: 0,
+            written: 0,
             memory_bytes: 0,
             fallbacks: 0,
             duplicates: 0,
@@ -356,6 +357,7 @@ impl Driver {
         for rank in 0..self.cluster.ranks() {
             let counters = self.cluster.engine(rank).counters();
             report.rendezvous += counters.rendezvous;
+            report.written += counters.written;
             report.fallbacks += counters.fallbacks;
             report.duplicates += counters.duplicates;
             report.throttles += counters.throttles;

@@ -28,6 +28,8 @@ pub struct Report {
     pub truncated: usize,
     /// Messages by rendezvous.
     pub rendezvous: u64,
+    /// Of these, messages that the sender was asked to write.
+    pub written: u64,
     /// Bytes that were read or written directly.
     pub memory_bytes: u64,
     /// Transfers of memory that failed.

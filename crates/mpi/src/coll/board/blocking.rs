@@ -44,9 +44,10 @@ macro_rules! on_board {
 #[inline]
 fn run(process: &Process, comm: &Comm, board: &SharedBoard, exchange: impl Exchange) -> Result<()> {
     let mut board = board.lock();
-    board.open(comm.collectives_begun());
+    let begun = comm.collectives_begun();
+    board.open(begun);
     let mut short = Short::new(exchange);
-    if comm.count_short().is_multiple_of(PROGRESS_EVERY) {
+    if begun.is_multiple_of(PROGRESS_EVERY) {
         process.progress();
     }
     let looks = if process.may_spin() { LOOKS } else { 1 };

@@ -178,7 +178,8 @@ impl Cluster {
     }
 
     fn run(&mut self, rank: Rank, now_ns: u64) {
-        if self.engines[rank as usize].progress() {
+        let unseen = |subnet: &Subnet| subnet.has_unseen(rank);
+        if self.engines[rank as usize].progress() || self.subnet.as_ref().is_some_and(unseen) {
             let soon_ns = now_ns + self.random.between(1, 200);
             self.world().wake(rank, soon_ns);
         }

@@ -11,6 +11,7 @@ mod channel;
 mod cluster;
 mod divisions;
 mod faults;
+pub mod figures;
 mod memory;
 mod random;
 pub mod traffic;

@@ -94,7 +94,7 @@ impl Bench {
             Some((at_ns, rank)) if at_ns <= devices_ns => {
                 self.subnet.run_until(at_ns);
                 let (subnet, player) = (&self.subnet, &mut self.players[rank]);
-                player.awake = player.play(rank as Rank, subnet)?;
+                player.awake = player.play(rank as Rank, subnet)? || subnet.has_unseen(rank as Rank);
             }
             _ if devices_ns < u64::MAX => self.subnet.run_until(devices_ns),
             _ => {

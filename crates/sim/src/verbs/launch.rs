@@ -23,6 +23,7 @@ impl Inner {
         let one_way_ns = if is_read { stage.latency_ns / 2 } else { stage.latency_ns };
         work.pieces = self.pieces(&work);
         let pieces = work.pieces.len() as u64;
+        self.counts.torn += u64::from(!is_read && pieces > 1);
         work.piece_ns = (wire_ns + delay_ns) / pieces + 1;
         let piece_ns = work.piece_ns;
         let posted = Posted { rank, pair: number, serial: work.serial };

@@ -30,6 +30,33 @@ pub(super) enum Event {
     Datagram { to: Rank, bytes: Vec<u8> },
 }
 
+/// What the devices did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sends posted.
+    pub sends: u64,
+    /// RDMA writes posted.
+    pub writes: u64,
+    /// RDMA reads posted.
+    pub reads: u64,
+    /// Posts of any sort that ask for a completion.
+    pub signalled: u64,
+    /// Posts whose bytes were copied at once.
+    pub inline: u64,
+    /// Posts that found the queue full.
+    pub full: u64,
+    /// Sends that found no receive buffer.
+    pub not_ready: u64,
+    /// Writes that landed in more than one piece.
+    pub torn: u64,
+    /// Datagrams sent.
+    pub datagrams: u64,
+    /// Datagrams that were lost.
+    pub lost: u64,
+    /// Queue pairs that went into error.
+    pub broken: u64,
+}
+
 /// The state.
 pub(super) struct Inner {
     pub now_ns: u64,
@@ -41,6 +68,7 @@ pub(super) struct Inner {
     pub trace: u64,
     /// Rules that the devices' users broke.
     pub violations: Vec<String>,
+    pub counts: Counts,
     /// Every key, handle and queue pair number ever given.
     pub numbers: u32,
     /// By time, then by age.
@@ -134,6 +162,7 @@ impl Subnet {
             devices: (0..ranks).map(|_| Device::default()).collect(),
             trace: 0,
             violations: Vec::new(),
+            counts: Counts::default(),
             numbers: 0,
             events: BTreeMap::new(),
             scheduled: 0,
@@ -176,11 +205,15 @@ impl Subnet {
         std::mem::take(&mut self.lock().woken)
     }
 
+    /// Whether the rank's device holds anything that the rank has not seen: a rank that waits goes on to look.
+    pub fn has_unseen(&self, rank: Rank) -> bool {
+        self.lock().device(rank).has_unseen()
+    }
+
     /// Whether nothing is on its way and no device holds anything that its rank has not seen.
     pub fn is_silent(&self) -> bool {
         let inner = self.lock();
-        let seen = |d: &Device| !d.is_up() || d.completions.is_empty() && d.datagrams.is_empty();
-        inner.events.is_empty() && inner.devices.iter().all(seen)
+        inner.events.is_empty() && !inner.devices.iter().any(Device::has_unseen)
     }
 
     /// The rank's CPU works for so long.
@@ -242,6 +275,11 @@ impl Subnet {
     /// Rules that the devices' users broke, such as naming memory that is not registered.
     pub fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()
+    }
+
+    /// What the devices did so far.
+    pub fn counts(&self) -> Counts {
+        self.lock().counts
     }
 
     /// Bytes that the rank has registered, now and at most.

@@ -203,6 +203,12 @@ pub trait Channel: Send {
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
 
+    /// Whether every packet taken so far has reached the other side's memory, so that this process may leave. The first
+    /// call says that it is about to.
+    fn is_quiet(&mut self) -> bool {
+        true
+    }
+
     /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
     /// cannot move memory with that peer.
     fn expose(&mut self, _peer: Peer, _region: Region) -> Option<Key> {

@@ -279,7 +279,7 @@ impl Cluster {
     }
 
     /// Whether the engine of every living rank is quiet ([`Engine::is_quiet`]).
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&mut self) -> bool {
         (0..self.ranks()).all(|rank| self.is_dead(rank) || self.engines[rank as usize].is_quiet())
     }
 

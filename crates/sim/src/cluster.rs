@@ -216,6 +216,7 @@ impl Cluster {
     fn is_still(&mut self) -> bool {
         self.away_until_ns.fill(0);
         self.world().refusals = 0;
+        let datagrams = self.datagrams();
         if self.subnet.is_some() {
             let later_ns = self.now_ns() + REST_NS;
             self.world().now_ns = later_ns;
@@ -227,7 +228,12 @@ impl Cluster {
                 moved |= !self.is_dead(rank) && self.engines[rank as usize].progress();
             }
         }
-        !moved && self.world().refusals == 0 && self.is_silent()
+        // A datagram that was lost leaves no other trace.
+        !moved && self.world().refusals == 0 && self.datagrams() == datagrams && self.is_silent()
+    }
+
+    fn datagrams(&self) -> u64 {
+        self.subnet.as_ref().map_or(0, |subnet| subnet.counts().datagrams)
     }
 
     /// The rank dies: it never runs again, and nothing reaches it. The others learn of it when a channel tells them

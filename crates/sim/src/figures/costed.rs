@@ -58,6 +58,18 @@ impl<C: Channel> Channel for Costed<C> {
         sent
     }
 
+    fn hold(&mut self, peer: Peer) {
+        self.inner.hold(peer);
+    }
+
+    fn release(&mut self, peer: Peer) {
+        self.inner.release(peer);
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        self.inner.is_quiet()
+    }
+
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         self.inner.poll(&mut CostedSink { rank: self.rank, subnet: &self.subnet, inner: sink })
     }

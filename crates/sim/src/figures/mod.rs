@@ -2,3 +2,6 @@
 
 mod bench;
 mod costed;
+mod design;
+
+pub use design::Design;

@@ -57,6 +57,25 @@ pub struct Counts {
     pub broken: u64,
 }
 
+impl Counts {
+    /// What was done since then.
+    pub fn since(&self, then: &Counts) -> Counts {
+        Counts {
+            sends: self.sends - then.sends,
+            writes: self.writes - then.writes,
+            reads: self.reads - then.reads,
+            signalled: self.signalled - then.signalled,
+            inline: self.inline - then.inline,
+            full: self.full - then.full,
+            not_ready: self.not_ready - then.not_ready,
+            torn: self.torn - then.torn,
+            datagrams: self.datagrams - then.datagrams,
+            lost: self.lost - then.lost,
+            broken: self.broken - then.broken,
+        }
+    }
+}
+
 /// The state.
 pub(super) struct Inner {
     pub now_ns: u64,

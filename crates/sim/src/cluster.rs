@@ -47,6 +47,7 @@ pub struct Cluster {
     world: Arc<Mutex<World>>,
     /// The verbs devices of the ranks, if they have such.
     subnet: Option<Subnet>,
+    nodes: Nodes,
     memories: Vec<Memory>,
     random: Random,
     away_until_ns: Vec<u64>,
@@ -89,7 +90,7 @@ impl Cluster {
         };
         let engines = (0..ranks).map(engine).collect();
         let away_until_ns = vec![0; ranks as usize];
-        Cluster { engines, world, subnet, memories: Vec::new(), random, away_until_ns, steps: 0 }
+        Cluster { engines, world, subnet, nodes, memories: Vec::new(), random, away_until_ns, steps: 0 }
     }
 
     /// The number of ranks.
@@ -241,6 +242,13 @@ impl Cluster {
     pub fn kill(&mut self, rank: Rank) {
         self.world().kill(rank);
         self.subnet.iter().for_each(|subnet| subnet.kill(rank));
+    }
+
+    /// The rank's verbs device becomes unusable, and with it every way to the others; the rank lives on. Returns whether
+    /// that is so: ranks on one node have another way.
+    pub fn break_device(&mut self, rank: Rank) -> bool {
+        let alone = self.subnet.as_ref().filter(|_| self.nodes.size == 1);
+        alone.inspect(|subnet| subnet.break_device(rank)).is_some()
     }
 
     /// Whether the rank has died.

@@ -110,7 +110,11 @@ fn run(subnet: &Subnet, processes: &mut [Process]) {
     for _ in 0..ROUNDS_MAX {
         for rank in std::mem::take(&mut awake) {
             let process = &mut processes[rank as usize];
-            if rank == 0 { counted(|| process.progress()) } else { process.progress() }
+            if rank == 0 {
+                counted(|| process.progress())
+            } else {
+                process.progress()
+            }
             awake.extend(subnet.has_unseen(rank).then_some(rank));
         }
         if processes.iter().all(|process| process.pending.is_empty()) {
@@ -169,7 +173,8 @@ fn all_speaking_with_a_polling_set_of_16_takes_at_most_20_mb() {
     let subnet = Subnet::new(1, PROCESSES, Costs::PLAIN, DeviceFaults::NONE);
     let settings = Settings { set_max: 16, ..Settings::current(PROCESSES) };
     let mut rcs = channels(&subnet, |_| settings.clone(), PROCESSES).into_iter();
-    let mut process = |rank| Process { engine: engine(rank, rcs.next().expect("one each")), pending: Vec::new() };
+    let mut process =
+        |rank| Process { engine: engine(rank, rcs.next().expect("one each")), pending: Vec::new() };
     HELD.set(0);
     let mut processes = vec![counted(|| process(0))];
     processes.extend((1..PROCESSES).map(process));

@@ -17,6 +17,7 @@ pub mod layout;
 pub mod lock;
 pub mod loopback;
 pub mod memory;
+pub mod neighbor;
 pub mod packet;
 pub mod rc;
 pub mod registry;
@@ -203,6 +204,12 @@ pub trait Channel: Send {
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
 
+    /// Whether every packet taken so far has reached the other side's memory, so that this process may leave. The first
+    /// call says that it is about to.
+    fn is_quiet(&mut self) -> bool {
+        true
+    }
+
     /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
     /// cannot move memory with that peer.
     fn expose(&mut self, _peer: Peer, _region: Region) -> Option<Key> {
@@ -269,6 +276,11 @@ pub trait Channel: Send {
 
     /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
     fn boards(&self) -> Option<Arc<dyn board::Boards>> {
+        None
+    }
+
+    /// Access to the memory of other processes of the node; `None` if this channel has none.
+    fn neighbors(&self) -> Option<Arc<dyn neighbor::Neighbors>> {
         None
     }
 

@@ -156,11 +156,12 @@ impl Engine {
         self.consume(key, arrived, buffer)
     }
 
-    /// Whether anything is still to be sent or is under way that needs `progress` on this side before the
-    /// process may leave (queued packets, forgotten sends).
-    pub fn is_quiet(&self) -> bool {
+    /// Whether nothing is still to be sent or under way that needs `progress` on this side before the
+    /// process may leave (queued packets, forgotten sends, packets that the channel knows to be on their way).
+    pub fn is_quiet(&mut self) -> bool {
         let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| !state.outbox.is_empty());
-        self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits)
+        let idle = self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits);
+        idle && self.channels.iter_mut().all(|channel| channel.is_quiet())
     }
 
     /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,

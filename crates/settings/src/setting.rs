@@ -50,6 +50,10 @@ pub enum Unit {
     Rounds,
     /// Exchanges with other ranks that are under way at once.
     Exchanges,
+    /// Slots of a ring.
+    Slots,
+    Packets,
+    Seconds,
 }
 
 impl Unit {
@@ -61,6 +65,9 @@ impl Unit {
             Unit::Ranks => "ranks",
             Unit::Rounds => "rounds",
             Unit::Exchanges => "exchanges",
+            Unit::Slots => "slots",
+            Unit::Packets => "packets",
+            Unit::Seconds => "seconds",
         }
     }
 }

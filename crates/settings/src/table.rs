@@ -42,6 +42,37 @@ settings! {
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
 
+    /// slots of each one-way ring of the channel rc; paper 1 has 100
+    RC_SLOTS: Number(32, 2..=65535), Channel, Slots, Process, Start, "paper 1, 4.1 and 6.4";
+    /// size of a slot; a packet that needs more takes several in a row. Paper 1 has 2048
+    RC_SLOT_BYTES: Number(2 << 10, 192..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 5";
+    /// size of a receive buffer, and of the largest packet that goes by send and receive; paper 1 has 2048
+    RC_BUFFER_BYTES: Number(2 << 10, 192..=4 << 20), Channel, Bytes, Job, Start, "paper 1, 3.1 and 5";
+    /// the longest message that rc sends eagerly; paper 1 has 2048 with all headers
+    RC_EAGER_BYTES_MAX: Automatic("what fits a receive buffer", 0..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 6.2.1";
+    /// receive buffers posted for each connection, and so the packets that the peer may send by send and receive before it hears of credits
+    RC_CREDITS: Automatic("4096 by the number of ranks, but 4 to 32", 4..=65535), Channel, Packets, Process, Start, "paper 1, 3.1";
+    /// 0 posts the receive buffers to each queue pair and not to one shared receive queue
+    RC_SHARED_RECEIVES: Flag(true), Channel, None, Process, Start, "paper 1, 3.1";
+    /// buffers for sending by send and receive, over all connections
+    RC_SEND_BUFFERS_MAX: Number(256, 2..=1 << 20), Channel, Packets, Process, Start, "paper 1, 3.1";
+    /// who comes into the polling set, and so gets a ring: nobody, the first that are heard, those that are heard most, those that the program names, or all
+    RC_POLL_POLICY: Choice(&["none", "first", "most", "hinted", "all"], 1), Channel, None, Process, Start, "paper 1, 4.7";
+    /// the order in which the polling set is polled
+    RC_POLL_ORDER: Choice(&["sequential", "circular", "priority"], 0), Channel, None, Process, Start, "paper 1, 4.7";
+    /// the size of the polling set at most, unless all are in it
+    RC_POLL_SET_MAX: Number(16, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 3.3 and 6.5";
+    /// peers whose rings this process writes into at most; more offers are declined
+    RC_SENDER_RINGS_MAX: Number(64, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 4.6";
+    /// how a packet in a ring is noticed: by flags in it, or by a head pointer that a second RDMA write brings
+    RC_NOTIFY: Choice(&["piggyback", "pointer"], 0), Channel, None, Job, Start, "paper 2, 4.2 and 4.3";
+    /// of the RDMA writes and inline sends, every how many-th is signalled
+    RC_SIGNAL_EVERY: Number(32, 1..=1 << 20), Channel, Packets, Process, Start, "paper 1, 4.3";
+    /// packets up to this size are copied into the descriptor, if the device takes them
+    RC_INLINE_BYTES_MAX: Number(512, 0..=1 << 20), Channel, Bytes, Process, Start, "measured with verbena bench";
+    /// a peer that does not answer for so long when a connection is made is given up; it answers only inside MPI
+    RC_CONNECT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "";
+
     /// the longest message that is sent at once, without asking the receiver
     EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";
     /// unexpected messages held for one peer before it is asked to send by rendezvous only
@@ -76,6 +107,12 @@ settings! {
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
+    /// smallest vector that ranks of a node reduce in each other's memory (by the system calls of cma)
+    COLL_DIRECT_BYTES_MIN: Number(12 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// smallest part of such a vector that one rank reduces at a time
+    COLL_DIRECT_PIECE_BYTES_MIN: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// largest part of such a vector that one rank reduces at a time
+    COLL_DIRECT_PIECE_BYTES_MAX: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest message that is broadcast over a board, among more than two ranks
     COLL_BOARD_BCAST_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// pieces in which a long message is broadcast over a board

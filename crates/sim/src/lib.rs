@@ -17,7 +17,7 @@ pub mod traffic;
 pub mod verbs;
 mod world;
 
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Nodes};
 pub use faults::{Canary, Faults, Memory as MemoryFaults};
 pub use memory::{Memory, Shape};
 pub use random::Random;

@@ -324,7 +324,7 @@ impl Driver {
         Ok(())
     }
 
-    fn all_collected(&self) -> Result<(), String> {
+    fn all_collected(&mut self) -> Result<(), String> {
         let pending: usize = self.sending.iter().chain(&self.receiving).map(Vec::len).sum();
         if pending > 0 || !self.cluster.is_quiet() {
             return Err(format!("{pending} operations never ended; pending:\n{}", self.cluster.describe()));

@@ -1,0 +1,4 @@
+//! The channel `rc` over simulated devices: channel to channel, without an engine above.
+
+mod paths;
+mod rig;

@@ -163,8 +163,7 @@ fn machine(args: &Args) -> Vec<String> {
     words.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The kernel's console goes to a file. Standard output and standard error have a port each; a third one reports to
-/// standard error, so that it is not held up behind the command's own words.
+/// The kernel's console goes to a file; standard output and standard error have a port each.
 fn streams(console: &Path) -> Vec<String> {
     let mut words = vec!["-device".to_owned(), "virtio-serial-pci".to_owned()];
     let mut port = |id: &str, backend: String, device: String| {
@@ -172,8 +171,8 @@ fn streams(console: &Path) -> Vec<String> {
     };
     let console = console.display().to_string().replace(',', ",,");
     port("c", format!("file,path={console}"), "isa-serial,chardev=c".into());
-    for (number, stream) in [(1, 1), (2, 2), (3, 2)] {
-        let (name, device) = (format!("p{number}"), format!("virtserialport,chardev=p{number},nr={number}"));
+    for stream in [1, 2] {
+        let (name, device) = (format!("p{stream}"), format!("virtserialport,chardev=p{stream},nr={stream}"));
         port(&name, format!("file,path=/proc/self/fd/{stream}"), device);
     }
     words

@@ -32,6 +32,8 @@ settings! {
     SETTINGS: Text("none"), Startup, None, Process, Start, "";
     /// speak this version of PMI with the launcher, without Verbena's extension; auto: what the launcher speaks
     PMI: Choice(&["auto", "1", "2"], 0), Startup, None, Process, Start, "";
+    /// how mpiexec starts on other hosts: ssh, srun, fork, or a command that is called as COMMAND HOST COMMAND-LINE
+    LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma"]), Channel, None, Process, Start, "";
@@ -183,7 +185,6 @@ settings! {
 /// Variables that begin with `VERBENA_` and are no settings: what `mpiexec` tells the ranks, and what the
 /// project's own tests read.
 pub const OTHERS: &[&str] = &[
-    "VERBENA_LAUNCHER",
     "VERBENA_JOB",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",

@@ -174,6 +174,13 @@ pub trait Channel: Send {
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
 
+    /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
+    /// payload fits `into`: copies the payload there and returns its length. `None` says that nothing happened, and leaves
+    /// the packet to [`Channel::poll`], which need not be possible here at all.
+    fn take_front(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
+        None
+    }
+
     /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
     /// cannot move memory with that peer.
     fn expose(&mut self, _peer: Peer, _region: Region) -> Option<Key> {

@@ -132,7 +132,8 @@ impl<'a> Allreduce<'a> {
         reach: &'a Reach,
         piece: usize,
     ) -> Allreduce<'a> {
-        let (send, recv) = (operands.input().origins(operands.count), operands.output().origins(operands.count));
+        let (send, recv) =
+            (operands.input().origins(operands.count), operands.output().origins(operands.count));
         let (me, size, bytes) = (board.me(), operands.input().bytes(1), operands.bytes());
         let (send, recv) = (send.part(0, bytes), recv.part(0, bytes));
         board.offer_parts();

@@ -48,7 +48,9 @@ impl Seat {
         }
         Some(self.reach.get_or_init(|| {
             let members = comm.group().members().iter();
-            members.map(|&peer| process.neighbors().filter(|_| peer != process.me())?.neighbor(peer)).collect()
+            members
+                .map(|&peer| process.neighbors().filter(|_| peer != process.me())?.neighbor(peer))
+                .collect()
         }))
     }
 

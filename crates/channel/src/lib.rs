@@ -208,6 +208,8 @@ pub trait Channel: Send {
     /// call says that it is about to.
     fn is_quiet(&mut self) -> bool {
         true
+    }
+
     /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
     /// payload fits `into`: copies the payload there and returns its length. `None` says that nothing happened, and leaves
     /// the packet to [`Channel::poll`], which need not be possible here at all.

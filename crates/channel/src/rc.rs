@@ -6,6 +6,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`adapter`] | what is asked of a verbs device |
+//! | [`verbs`] | the real device, over libibverbs |
 //! | [`settings`] | the settings of one end |
 //! | [`frame`] | what stands before every packet on the wire |
 //! | [`peers`] | what is known of each peer |
@@ -41,6 +42,7 @@ mod queue;
 mod receive;
 mod send;
 pub mod settings;
+pub mod verbs;
 
 use crate::packet::Header;
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};

@@ -32,6 +32,8 @@ settings! {
     SETTINGS: Text("none"), Startup, None, Process, Start, "";
     /// speak this version of PMI with the launcher, without Verbena's extension; auto: what the launcher speaks
     PMI: Choice(&["auto", "1", "2"], 0), Startup, None, Process, Start, "";
+    /// how mpiexec starts on other hosts: ssh, srun, fork, or a command that is called as COMMAND HOST COMMAND-LINE
+    LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma"]), Channel, None, Process, Start, "";
@@ -133,10 +135,10 @@ settings! {
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
-    /// smallest vector that ranks of a node reduce in each other's memory (by the system calls of cma)
-    COLL_DIRECT_BYTES_MIN: Number(12 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// smallest share of a vector, of which each has one, that ranks of a node reduce in each other's memory (by cma)
+    COLL_DIRECT_SHARE_BYTES_MIN: Number(6 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest part of such a vector that one rank reduces at a time
-    COLL_DIRECT_PIECE_BYTES_MIN: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    COLL_DIRECT_PIECE_BYTES_MIN: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// largest part of such a vector that one rank reduces at a time
     COLL_DIRECT_PIECE_BYTES_MAX: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest message that is broadcast over a board, among more than two ranks
@@ -183,7 +185,6 @@ settings! {
 /// Variables that begin with `VERBENA_` and are no settings: what `mpiexec` tells the ranks, and what the
 /// project's own tests read.
 pub const OTHERS: &[&str] = &[
-    "VERBENA_LAUNCHER",
     "VERBENA_JOB",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",

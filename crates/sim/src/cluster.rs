@@ -47,6 +47,7 @@ pub struct Cluster {
     world: Arc<Mutex<World>>,
     /// The verbs devices of the ranks, if they have such.
     subnet: Option<Subnet>,
+    nodes: Nodes,
     memories: Vec<Memory>,
     random: Random,
     away_until_ns: Vec<u64>,
@@ -89,7 +90,7 @@ impl Cluster {
         };
         let engines = (0..ranks).map(engine).collect();
         let away_until_ns = vec![0; ranks as usize];
-        Cluster { engines, world, subnet, memories: Vec::new(), random, away_until_ns, steps: 0 }
+        Cluster { engines, world, subnet, nodes, memories: Vec::new(), random, away_until_ns, steps: 0 }
     }
 
     /// The number of ranks.
@@ -178,7 +179,8 @@ impl Cluster {
     }
 
     fn run(&mut self, rank: Rank, now_ns: u64) {
-        if self.engines[rank as usize].progress() {
+        let unseen = |subnet: &Subnet| subnet.has_unseen(rank);
+        if self.engines[rank as usize].progress() || self.subnet.as_ref().is_some_and(unseen) {
             let soon_ns = now_ns + self.random.between(1, 200);
             self.world().wake(rank, soon_ns);
         }
@@ -215,6 +217,7 @@ impl Cluster {
     fn is_still(&mut self) -> bool {
         self.away_until_ns.fill(0);
         self.world().refusals = 0;
+        let datagrams = self.datagrams();
         if self.subnet.is_some() {
             let later_ns = self.now_ns() + REST_NS;
             self.world().now_ns = later_ns;
@@ -226,7 +229,12 @@ impl Cluster {
                 moved |= !self.is_dead(rank) && self.engines[rank as usize].progress();
             }
         }
-        !moved && self.world().refusals == 0 && self.is_silent()
+        // A datagram that was lost leaves no other trace.
+        !moved && self.world().refusals == 0 && self.datagrams() == datagrams && self.is_silent()
+    }
+
+    fn datagrams(&self) -> u64 {
+        self.subnet.as_ref().map_or(0, |subnet| subnet.counts().datagrams)
     }
 
     /// The rank dies: it never runs again, and nothing reaches it. The others learn of it when a channel tells them
@@ -234,6 +242,13 @@ impl Cluster {
     pub fn kill(&mut self, rank: Rank) {
         self.world().kill(rank);
         self.subnet.iter().for_each(|subnet| subnet.kill(rank));
+    }
+
+    /// The rank's verbs device becomes unusable, and with it every way to the others; the rank lives on. Returns whether
+    /// that is so: ranks on one node have another way.
+    pub fn break_device(&mut self, rank: Rank) -> bool {
+        let alone = self.subnet.as_ref().filter(|_| self.nodes.size == 1);
+        alone.inspect(|subnet| subnet.break_device(rank)).is_some()
     }
 
     /// Whether the rank has died.

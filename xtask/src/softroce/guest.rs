@@ -2,19 +2,25 @@
 
 use super::job::Job;
 use super::kernel::Kernel;
-use super::{Accelerator, Args};
-use anyhow::{Context, Result};
+use super::{Accelerator, Args, Shape};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use verbena_fault::Fault;
 
 /// Time for booting, and for the guest's own report when its command's time is up.
 pub(super) const GRACE: Duration = Duration::from_secs(90);
+
+/// How long QEMU may take to make its sockets.
+const SOCKET_TIME: Duration = Duration::from_secs(30);
+
+/// The wires' MTU in bytes, as in `guest/fabric.sh`.
+const MTU: u32 = 4200;
 
 /// What the kernel is told: quiet, no rest after a panic, nothing that only real hardware needs.
 const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=4 panic=-1 random.trust_cpu=on mitigations=off \
@@ -22,23 +28,20 @@ const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=4 panic=-1 random.trust
 
 /// A running guest. It ends with this value, and with this process however that ends.
 pub(super) struct Guest {
+    node: u32,
     machine: Child,
     streams: Vec<JoinHandle<()>>,
     console: PathBuf,
 }
 
 impl Guest {
-    /// Boots a guest.
-    ///
-    /// # Errors
-    /// QEMU cannot be started.
-    pub(super) fn start(args: &Args, job: &Job, kernel: &Kernel) -> Result<Guest> {
-        let console = job.control().join("console");
+    fn start(args: &Args, job: &Job, kernel: &Kernel, node: u32) -> Result<Guest> {
+        let console = job.control().join(format!("console.{node}"));
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--", "qemu-system-x86_64"]);
-        command.args(machine(args)).args(streams(&console)).args(folders(job));
+        command.args(machine(args)).args(streams(&console)).args(folders(job)).args(wires(args, job, node));
         command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(job.initrd());
-        command.args(["-append", &format!("{KERNEL_WORDS} SOFTROCE_NODE=0")]);
+        command.args(["-append", &format!("{KERNEL_WORDS} SOFTROCE_NODE={node}")]);
         // A group of its own: what the keyboard interrupts is we, and we end the guest.
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -47,7 +50,7 @@ impl Guest {
             forward(machine.stdout.take().expect("piped"), std::io::stdout()),
             forward(machine.stderr.take().expect("piped"), std::io::stderr()),
         ];
-        Ok(Guest { machine, streams, console })
+        Ok(Guest { node, machine, streams, console })
     }
 
     /// Whether it has not ended yet. Once it has, all that it said is written.
@@ -59,11 +62,17 @@ impl Guest {
         Ok(!ended)
     }
 
+    /// The failure of a guest that ended before it was ready for the others.
+    pub(super) fn never_came_up(&mut self, job: &Job) -> Option<Fault> {
+        let ended = self.node > 0 && self.machine.try_wait().is_ok_and(|ended| ended.is_some());
+        (ended && !job.is_up(self.node)).then(|| self.lost())
+    }
+
     /// It ended without a word about the command.
     pub(super) fn lost(&self) -> Fault {
         Fault::new(
-            "A Soft-RoCE node ended before its command did.",
-            format!("its console ends with:{}", self.console_end()),
+            "A Soft-RoCE guest ended too early.",
+            format!("guest {}, whose console ends with:{}", self.node, self.console_end()),
             "its kernel failed, it ran out of memory, or its files could not be reached",
             "look at the console; give it more memory with --memory",
         )
@@ -76,7 +85,7 @@ impl Guest {
                 "A Soft-RoCE node did not even report in time ({seconds} s and {} s more).",
                 GRACE.as_secs()
             ),
-            format!("its console ends with:{}", self.console_end()),
+            format!("guest {}, whose console ends with:{}", self.node, self.console_end()),
             "its kernel hangs, or this machine is far too busy",
             "look at the console; run again on a quiet machine, or with a higher --limit",
         )
@@ -98,6 +107,50 @@ impl Drop for Guest {
     }
 }
 
+/// Boots all guests, guest 0 first: the others plug their wires into it.
+///
+/// # Errors
+/// QEMU cannot be started, or guest 0 makes no sockets for the wires.
+pub(super) fn start_all(args: &Args, job: &Job, kernel: &Kernel) -> Result<Vec<Guest>> {
+    let mut guests = vec![Guest::start(args, job, kernel, 0)?];
+    if args.shape == Shape::Many {
+        for node in 1..args.nodes {
+            wait_for(&job.wire(node)).with_context(|| guests[0].lost())?;
+            guests.push(Guest::start(args, job, kernel, node)?);
+        }
+    }
+    Ok(guests)
+}
+
+fn wait_for(socket: &Path) -> Result<()> {
+    let start = Instant::now();
+    while !socket.exists() {
+        ensure!(start.elapsed() < SOCKET_TIME, "QEMU did not make {}", socket.display());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// The ends of the wires at a guest: a stream loses nothing, datagrams and multicast do under load.
+fn wires(args: &Args, job: &Job, node: u32) -> Vec<String> {
+    let peers = match (args.shape, node) {
+        (Shape::One, _) => 0..0,
+        (Shape::Many, 0) => 1..args.nodes,
+        (Shape::Many, node) => node..node + 1,
+    };
+    let server = if node == 0 { "on" } else { "off" };
+    let end = |wire: u32| {
+        let path = job.wire(wire).display().to_string().replace(',', ",,");
+        [
+            "-netdev".to_owned(),
+            format!("stream,id=n{wire},server={server},addr.type=unix,addr.path={path}"),
+            "-device".to_owned(),
+            format!("virtio-net-pci,netdev=n{wire},host_mtu={MTU}"),
+        ]
+    };
+    peers.flat_map(end).collect()
+}
+
 fn machine(args: &Args) -> Vec<String> {
     let accelerator = match args.accelerator {
         Accelerator::Tcg => "tcg,thread=multi",
@@ -110,8 +163,7 @@ fn machine(args: &Args) -> Vec<String> {
     words.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The kernel's console goes to a file. Standard output and standard error have a port each; a third one reports to
-/// standard error, so that it is not held up behind the command's own words.
+/// The kernel's console goes to a file; standard output and standard error have a port each.
 fn streams(console: &Path) -> Vec<String> {
     let mut words = vec!["-device".to_owned(), "virtio-serial-pci".to_owned()];
     let mut port = |id: &str, backend: String, device: String| {
@@ -119,8 +171,8 @@ fn streams(console: &Path) -> Vec<String> {
     };
     let console = console.display().to_string().replace(',', ",,");
     port("c", format!("file,path={console}"), "isa-serial,chardev=c".into());
-    for (number, stream) in [(1, 1), (2, 2), (3, 2)] {
-        let (name, device) = (format!("p{number}"), format!("virtserialport,chardev=p{number},nr={number}"));
+    for stream in [1, 2] {
+        let (name, device) = (format!("p{stream}"), format!("virtserialport,chardev=p{stream},nr={stream}"));
         port(&name, format!("file,path=/proc/self/fd/{stream}"), device);
     }
     words

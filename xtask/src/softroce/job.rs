@@ -2,11 +2,12 @@
 
 use super::kernel::Kernel;
 use super::{Args, Shape, file_fault};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The top of the source tree.
 pub(super) fn top() -> PathBuf {
@@ -32,7 +33,18 @@ impl Job {
         }
         let job = Job { out: out.canonicalize()?, folder };
         fs::write(job.control().join("job.sh"), script(args, kernel)?)?;
+        if args.shape == Shape::Many {
+            job.make_key()?;
+        }
         Ok(job)
+    }
+
+    /// The key by which the guests let each other in.
+    fn make_key(&self) -> Result<()> {
+        let key = self.control().join("key");
+        let made =
+            Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(key).status()?;
+        if made.success() { Ok(()) } else { bail!("ssh-keygen failed: {made}") }
     }
 
     /// What the guests see as `/softroce`.
@@ -43,6 +55,16 @@ impl Job {
     /// What the guests see as `/out`.
     pub(super) fn out(&self) -> &Path {
         &self.out
+    }
+
+    /// Whether the guest of a node (of several) has told that it is ready.
+    pub(super) fn is_up(&self, node: u32) -> bool {
+        self.control().join(format!("up.{node}")).exists()
+    }
+
+    /// The socket that is the wire between guest 0 and another.
+    pub(super) fn wire(&self, node: u32) -> PathBuf {
+        self.folder.path().join(format!("wire.{node}"))
     }
 
     /// Where the initramfs goes.
@@ -68,6 +90,7 @@ fn script(args: &Args, kernel: &Kernel) -> Result<Vec<u8>> {
         "shape",
         OsStr::new(match args.shape {
             Shape::One => "one",
+            Shape::Many => "many",
         }),
     );
     set("nodes", number(args.nodes).as_ref());

@@ -23,7 +23,6 @@ mod tools;
 mod wire;
 
 use anyhow::{Context, Result};
-use guest::Guest;
 use job::Job;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,7 +36,7 @@ use wire::Wire;
 /// The options of `cargo xtask softroce`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Number of nodes
+    /// Number of nodes, which are called node0, node1, ...
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     nodes: u32,
     /// What a node is
@@ -77,8 +76,11 @@ pub struct Args {
 /// What a node is.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// One guest; a node is a set of namespaces in it: quick to boot, lowest latency
+    /// A set of namespaces in one guest: quick to boot, lowest latency
     One,
+    /// A guest of its own: the fuller test, ten times the latency
+    #[value(alias = "two")]
+    Many,
 }
 
 /// How QEMU runs the guest's instructions.
@@ -107,20 +109,21 @@ fn execute(args: &Args) -> Result<ExitCode> {
     let kernel = kernel::provide()?;
     let job = Job::prepare(args, &kernel)?;
     initrd::write(&kernel, &job.initrd())?;
-    let mut guest = Guest::start(args, &job, &kernel)?;
+    let mut guests = guest::start_all(args, &job, &kernel)?;
     let deadline = Instant::now() + Duration::from_secs(u64::from(args.limit)) + guest::GRACE;
-    while guest.running()? {
+    while guests[0].running()? {
         if interrupted.load(Ordering::Relaxed) {
             return Ok(ExitCode::from(130));
         }
         if Instant::now() > deadline {
-            return Err(guest.silent(args.limit).into());
+            return Err(guests[0].silent(args.limit).into());
+        }
+        if let Some(lost) = guests.iter_mut().find_map(|guest| guest.never_came_up(&job)) {
+            return Err(lost.into());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let code = job.exit_code().ok_or_else(|| guest.lost())?;
-    drop(guest);
-    Ok(ExitCode::from(code))
+    Ok(ExitCode::from(job.exit_code().ok_or_else(|| guests[0].lost())?))
 }
 
 /// Set when somebody asks us to end: then the guests are ended and the folders removed first.

@@ -6,7 +6,7 @@ use std::process::Command;
 use verbena_fault::Fault;
 
 /// Here and in the guest, whose files are these.
-const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 13] = [
     "qemu-system-x86_64",
     "busybox",
     "depmod",
@@ -15,6 +15,8 @@ const PROGRAMS: [&str; 11] = [
     "rdma",
     "nsenter",
     "setpriv",
+    "ssh-keygen",
+    "sshd",
     "xz",
     "ibv_devinfo",
     "ib_write_lat",

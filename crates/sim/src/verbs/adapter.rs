@@ -220,6 +220,7 @@ impl Inner {
             return broken("the queue pair is in error");
         }
         if pair.taken(is_read) >= if is_read { limits.reads_max } else { limits.work_max } {
+            self.counts.full += 1;
             return Err(Refused::Full);
         }
         let (serial, state) = (pair.posted, pair.state);
@@ -235,10 +236,22 @@ impl Inner {
             self.wake(rank);
             return Ok(());
         }
+        self.count_post(work.operation, how);
         let local = work.local.part(0, bytes);
         let inline = how.inline.then(|| local.bytes().to_vec());
         self.launch(rank, number, Work::new(serial, work, local, inline, how.signalled || is_read));
         Ok(())
+    }
+
+    fn count_post(&mut self, operation: Operation, how: Post) {
+        let counts = &mut self.counts;
+        match operation {
+            Operation::Send => counts.sends += 1,
+            Operation::Write(_) => counts.writes += 1,
+            Operation::Read(_) => counts.reads += 1,
+        }
+        counts.signalled += u64::from(how.signalled);
+        counts.inline += u64::from(how.inline);
     }
 
     fn post_receive(&mut self, rank: Rank, pair: Option<QueuePair>, receive: Receive) -> Result<(), Refused> {
@@ -273,11 +286,14 @@ impl Inner {
         if bytes.len() > faults.limits.datagram_bytes_max || to as usize >= self.devices.len() {
             return;
         }
+        self.counts.datagrams += 1;
         let copies = 1 + u32::from(self.random.percent(faults.datagrams_doubled_percent));
         for _ in 0..copies {
             let late_ns = self.random.between(0, faults.datagrams_late_ns_max);
             let at_ns = self.time_ns(rank) + self.costs.datagram_ns + late_ns;
-            if !self.random.percent(faults.datagrams_lost_percent) {
+            if self.random.percent(faults.datagrams_lost_percent) {
+                self.counts.lost += 1;
+            } else if !self.device(to).dead {
                 self.schedule(at_ns, Event::Datagram { to, bytes: bytes.to_vec() });
             }
         }

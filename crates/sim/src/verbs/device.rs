@@ -46,6 +46,12 @@ impl Device {
         !self.dead && !self.broken
     }
 
+    /// Whether it holds anything that its rank has not seen.
+    pub fn has_unseen(&self) -> bool {
+        let nothing = self.completions.is_empty() && self.datagrams.is_empty() && self.troubles.is_empty();
+        !self.dead && !nothing
+    }
+
     /// Whether that local memory is registered under this key.
     pub fn may_use(&self, key: u32, region: Region) -> bool {
         region.is_empty()

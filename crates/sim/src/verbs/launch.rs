@@ -23,6 +23,7 @@ impl Inner {
         let one_way_ns = if is_read { stage.latency_ns / 2 } else { stage.latency_ns };
         work.pieces = self.pieces(&work);
         let pieces = work.pieces.len() as u64;
+        self.counts.torn += u64::from(!is_read && pieces > 1);
         work.piece_ns = (wire_ns + delay_ns) / pieces + 1;
         let piece_ns = work.piece_ns;
         let posted = Posted { rank, pair: number, serial: work.serial };
@@ -52,9 +53,10 @@ impl Inner {
         let (stage, wire_ns, now_ns) = (self.costs.read, self.costs.wire_ns(bytes), self.now_ns);
         let device = self.device(peer);
         let begin_ns = now_ns.max(device.out_free_ns);
-        device.out_free_ns = begin_ns + wire_ns.max(stage.receive_ns);
-        device.note_busy(begin_ns, begin_ns + wire_ns);
-        let last_ns = self.take_in(rank, begin_ns + stage.latency_ns / 2 + wire_ns, wire_ns, 0);
+        let ready_ns = begin_ns + stage.receive_ns;
+        device.out_free_ns = ready_ns + wire_ns;
+        device.note_busy(ready_ns, ready_ns + wire_ns);
+        let last_ns = self.take_in(rank, ready_ns + stage.latency_ns / 2 + wire_ns, wire_ns, 0);
         last_ns - wire_ns - now_ns
     }
 

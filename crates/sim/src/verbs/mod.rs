@@ -29,4 +29,4 @@ mod transport;
 pub use adapter::SimAdapter;
 pub use costs::{Costs, Stage};
 pub use faults::DeviceFaults;
-pub use subnet::Subnet;
+pub use subnet::{Counts, Subnet};

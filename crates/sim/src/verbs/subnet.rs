@@ -30,6 +30,52 @@ pub(super) enum Event {
     Datagram { to: Rank, bytes: Vec<u8> },
 }
 
+/// What the devices did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sends posted.
+    pub sends: u64,
+    /// RDMA writes posted.
+    pub writes: u64,
+    /// RDMA reads posted.
+    pub reads: u64,
+    /// Posts of any sort that ask for a completion.
+    pub signalled: u64,
+    /// Posts whose bytes were copied at once.
+    pub inline: u64,
+    /// Posts that found the queue full.
+    pub full: u64,
+    /// Sends that found no receive buffer.
+    pub not_ready: u64,
+    /// Writes that landed in more than one piece.
+    pub torn: u64,
+    /// Datagrams sent.
+    pub datagrams: u64,
+    /// Datagrams that were lost.
+    pub lost: u64,
+    /// Queue pairs that went into error.
+    pub broken: u64,
+}
+
+impl Counts {
+    /// What was done since then.
+    pub fn since(&self, then: &Counts) -> Counts {
+        Counts {
+            sends: self.sends - then.sends,
+            writes: self.writes - then.writes,
+            reads: self.reads - then.reads,
+            signalled: self.signalled - then.signalled,
+            inline: self.inline - then.inline,
+            full: self.full - then.full,
+            not_ready: self.not_ready - then.not_ready,
+            torn: self.torn - then.torn,
+            datagrams: self.datagrams - then.datagrams,
+            lost: self.lost - then.lost,
+            broken: self.broken - then.broken,
+        }
+    }
+}
+
 /// The state.
 pub(super) struct Inner {
     pub now_ns: u64,
@@ -41,6 +87,7 @@ pub(super) struct Inner {
     pub trace: u64,
     /// Rules that the devices' users broke.
     pub violations: Vec<String>,
+    pub counts: Counts,
     /// Every key, handle and queue pair number ever given.
     pub numbers: u32,
     /// By time, then by age.
@@ -89,6 +136,16 @@ impl Inner {
         self.device(rank).clock_ns = then_ns;
     }
 
+    /// Time of the rank's CPU to copy so many bytes now. The device moves bytes of the same host over the same memory
+    /// bus: while it does, the copy goes on at a part of its speed.
+    fn copy_ns(&mut self, rank: Rank, bytes: usize) -> u64 {
+        let (alone_ns, from_ns) = (self.costs.copy_ns(bytes), self.time_ns(rank));
+        let percent = self.costs.copy_beside_device_percent;
+        let longest_ns = alone_ns * 100 / percent;
+        let busy_ns = self.device(rank).busy_within(from_ns, from_ns + longest_ns);
+        (alone_ns + busy_ns * (100 - percent) / 100).min(longest_ns)
+    }
+
     fn run_until(&mut self, until_ns: u64) {
         while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= until_ns) {
             let ((at_ns, _), event) = entry.remove_entry();
@@ -124,6 +181,7 @@ impl Subnet {
             devices: (0..ranks).map(|_| Device::default()).collect(),
             trace: 0,
             violations: Vec::new(),
+            counts: Counts::default(),
             numbers: 0,
             events: BTreeMap::new(),
             scheduled: 0,
@@ -166,11 +224,15 @@ impl Subnet {
         std::mem::take(&mut self.lock().woken)
     }
 
+    /// Whether the rank's device holds anything that the rank has not seen: a rank that waits goes on to look.
+    pub fn has_unseen(&self, rank: Rank) -> bool {
+        self.lock().device(rank).has_unseen()
+    }
+
     /// Whether nothing is on its way and no device holds anything that its rank has not seen.
     pub fn is_silent(&self) -> bool {
         let inner = self.lock();
-        let seen = |d: &Device| !d.is_up() || d.completions.is_empty() && d.datagrams.is_empty();
-        inner.events.is_empty() && inner.devices.iter().all(seen)
+        inner.events.is_empty() && !inner.devices.iter().any(Device::has_unseen)
     }
 
     /// The rank's CPU works for so long.
@@ -178,17 +240,23 @@ impl Subnet {
         self.lock().charge(rank, ns);
     }
 
-    /// The rank's CPU copies so many bytes, slower while the device moves some.
-    pub fn charge_copy(&self, rank: Rank, bytes: usize) {
+    /// The rank's CPU handles a packet and copies its bytes.
+    pub fn charge_packet(&self, rank: Rank, bytes: usize) {
         let mut inner = self.lock();
-        let (alone_ns, from_ns) = (inner.costs.copy_ns(bytes), inner.time_ns(rank));
-        let percent = inner.costs.copy_beside_device_percent;
-        // While the device is busy the copy does only so much of its work: it lasts longer by the rest, twice
-        // counted at most, since the device may be busy for that longer time too.
-        let longest_ns = alone_ns * 100 / percent;
-        let busy_ns = inner.device(rank).busy_within(from_ns, from_ns + longest_ns);
-        let slowed_ns = busy_ns * (100 - percent) / 100;
-        inner.charge(rank, alone_ns + slowed_ns.min(longest_ns - alone_ns));
+        let packet_ns = inner.costs.packet_ns;
+        inner.charge(rank, packet_ns);
+        let copy_ns = inner.copy_ns(rank, bytes);
+        inner.charge(rank, copy_ns);
+    }
+
+    /// What the work of the rank's CPU takes it to, to be taken back with [`Subnet::set_clock_ns`].
+    pub fn clock_ns(&self, rank: Rank) -> u64 {
+        self.lock().device(rank).clock_ns
+    }
+
+    /// Sets what [`Subnet::clock_ns`] gave: the work since then was not done.
+    pub fn set_clock_ns(&self, rank: Rank, ns: u64) {
+        self.lock().device(rank).clock_ns = ns;
     }
 
     /// The rank dies: its device neither sends nor answers any more.
@@ -226,6 +294,11 @@ impl Subnet {
     /// Rules that the devices' users broke, such as naming memory that is not registered.
     pub fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()
+    }
+
+    /// What the devices did so far.
+    pub fn counts(&self) -> Counts {
+        self.lock().counts
     }
 
     /// Bytes that the rank has registered, now and at most.

@@ -137,6 +137,7 @@ impl Inner {
         let (bytes, tries) = (work.local.len(), work.tries);
         work.tries += 1;
         let Some(receive) = self.device(other.rank).next_receive(other.pair) else {
+            self.counts.not_ready += 1;
             return match self.faults.not_ready_retries.is_some_and(|most| tries >= most) {
                 true => Step::Failed(Failed::ReceiverNotReady, self.costs.acknowledge_ns),
                 false => Step::Again(self.faults.not_ready_ns),
@@ -250,7 +251,7 @@ impl Inner {
         }
         let Some(work) = self.work(posted) else { return };
         work.outcome = Some(outcome);
-        let device = self.device(posted.rank);
+        let device = &mut self.devices[posted.rank as usize];
         while let Some(pair) = device.pairs.get_mut(&posted.pair)
             && let Some(outcome) = pair.work.front().and_then(|work| work.outcome)
         {
@@ -260,6 +261,7 @@ impl Inner {
             }
             if outcome.is_err() {
                 device.break_pair(posted.pair);
+                self.counts.broken += 1;
             }
         }
         self.wake(posted.rank);

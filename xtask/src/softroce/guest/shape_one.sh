@@ -39,3 +39,4 @@ start_node() {
 cables
 for ((node = 0; node < nodes; node++)); do device $node e$node; spoil e$node; done
 for ((node = 0; node < nodes; node++)); do start_node $node; done
+export VERBENA_LAUNCHER=remote

@@ -1,9 +1,9 @@
 # The first process of a guest once it has its root: brings up the nodes, runs the command, reports its exit code, ends the
-# guest. /softroce/job.sh, which the host wrote and which was read before this, sets: nodes, shape, netem, stage, seconds_max, modules, guest, directory, ranks_per_node, command.
+# guest. /softroce/job.sh, which the host wrote and which was read before this, sets: nodes, shape, netem, stage, seconds_max, modules,
+# guest, directory, ranks_per_node, command.
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8
 . "$guest/fabric.sh"
-. "$guest/report.sh"
 
 prepare() {
   mkdir -p /lib/modules /run/softroce
@@ -14,7 +14,7 @@ prepare() {
   ln -s fd/1 /dev/stdout
   ln -s fd/2 /dev/stderr
   # The ports appear a moment after their driver.
-  while ! [ -c /dev/vport0p1 -a -c /dev/vport0p2 -a -c /dev/vport0p3 ]; do sleep 0.02; done
+  while ! [ -c /dev/vport0p1 -a -c /dev/vport0p2 ]; do sleep 0.02; done
   load rdma_rxe ib_uverbs rdma_ucm sch_netem
   ulimit -l unlimited
   ip link set lo up
@@ -27,12 +27,8 @@ run() {
   mkfifo /run/softroce/1 /run/softroce/2
   cat /run/softroce/1 >/dev/vport0p1 & local out=$!
   cat /run/softroce/2 >/dev/vport0p2 & local err=$!
-  (cd "$directory" && "${command[@]}") </dev/null >/run/softroce/1 2>/run/softroce/2 & local job=$!
-  (sleep "$seconds_max" && : >/run/softroce/late && report_running /dev/vport0p3 && kill -9 $job) & local watch=$!
-  wait $job 2>/dev/null
+  (cd "$directory" && exec limited "$seconds_max" "${command[@]}") </dev/null >/run/softroce/1 2>/run/softroce/2
   code=$?
-  [ -e /run/softroce/late ] && code=124
-  kill $watch 2>/dev/null
   # A process left behind may hold the pipes for ever: what the command itself said is through by then.
   (sleep 5; kill $out $err) 2>/dev/null &
   wait $out $err 2>/dev/null

@@ -171,37 +171,44 @@ impl Survey {
         chosen
     }
 
-    /// Why what the user named is not used.
+    /// Why no device is used: none of those that the user named, or none at all.
     pub fn refusal(&self, options: &Options) -> Fault {
-        if let Some(fault) = self.library.as_ref().err().or(self.bare.as_ref()) {
+        let wanted =
+            |name: &str| options.devices.is_empty() || options.devices.iter().any(|n| n.device == name);
+        let closed = self.closed.iter().filter(|(name, _)| wanted(name)).map(|(_, fault)| fault);
+        let failed = self.ports.iter().filter_map(|found| match &found.verdict {
+            Verdict::Failed(fault) => Some(fault),
+            _ => None,
+        });
+        let faults = self.library.as_ref().err().into_iter().chain(&self.bare).chain(failed).chain(closed);
+        if let Some(fault) = faults.into_iter().next() {
             return fault.clone();
         }
         let named: Vec<String> = options.devices.iter().map(ToString::to_string).collect();
-        let means = |found: &&Found| {
-            let Candidate { device, port, .. } = &found.candidate;
-            options.devices.iter().any(|named| named.means(device, port.number))
-        };
-        let cause = match self.ports.iter().find(means).map(|found| &found.verdict) {
-            Some(Verdict::Failed(fault)) => return fault.clone(),
-            Some(Verdict::Unfit(reason)) => reason.clone(),
-            _ => match self.closed.iter().find(|(name, _)| options.devices.iter().any(|n| n.device == *name))
-            {
-                Some((_, fault)) => return fault.clone(),
-                None => format!("there is no such device or port; there are: {}", self.names()),
-            },
+        let on = if named.is_empty() {
+            "this machine".into()
+        } else {
+            format!("VERBENA_RC_DEVICE={}", named.join(","))
         };
         Fault::new(
-            "the verbs device that is asked for cannot be used",
-            format!("VERBENA_RC_DEVICE={}", named.join(",")),
-            cause,
-            "name another, or leave the setting out; \"verbena info\" shows all ports and what is wrong with each",
+            "no verbs device can be used",
+            on,
+            self.reasons(),
+            "\"verbena info\" shows all ports; VERBENA_RC_DEVICE names those that may be used",
         )
     }
 
-    fn names(&self) -> String {
-        let name = |found: &Found| format!("{}:{}", found.candidate.device, found.candidate.port.number);
-        let names: Vec<String> = self.ports.iter().map(name).collect();
-        if names.is_empty() { "none".into() } else { names.join(", ") }
+    /// What is wrong with each port.
+    fn reasons(&self) -> String {
+        let reason = |found: &Found| {
+            let Candidate { device, port, .. } = &found.candidate;
+            let Verdict::Unfit(why) = &found.verdict else {
+                return format!("{device}:{} is there", port.number);
+            };
+            format!("{device}:{}: {why}", port.number)
+        };
+        let reasons: Vec<String> = self.ports.iter().map(reason).collect();
+        if reasons.is_empty() { "there is none".into() } else { reasons.join("; ") }
     }
 }
 
@@ -272,5 +279,7 @@ mod tests {
         let named = Named { device: "mlx5_7".into(), port: Some(2) };
         let fault = survey.refusal(&Options { devices: vec![named], ..Options::current() });
         assert!(fault.on == "VERBENA_RC_DEVICE=mlx5_7:2" && fault.cause.contains("none"), "{fault}");
+        let fault = survey.refusal(&Options::current());
+        assert!(fault.on == "this machine" && !fault.remedy.is_empty(), "{fault}");
     }
 }

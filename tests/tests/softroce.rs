@@ -2,8 +2,9 @@
 //!
 //! To add a check, add a line: one boot serves them all. By hand: `cargo xtask softroce -- mpiexec -n 4 spread PROGRAM`.
 
+use std::process::Command;
 use verbena_tests::softroce::Boot;
-use verbena_tests::{Ended, program};
+use verbena_tests::{Ended, program, top};
 
 fn succeeds(ended: Ended) {
     ended.ok();
@@ -33,6 +34,9 @@ fn nodes_in_one_guest() {
             );
         })
         .check("a bad wire loses nothing on a reliable connection", 60, BAD_WIRE, succeeds)
+        .check("the adapter of rc does all that it promises", 180, adapter_check(), |ended| {
+            assert!(ended.ok().stdout.contains("checks passed"));
+        })
         .check("nodes have host names, processes and shared memory of their own", 30, ROOMS, |ended| {
             assert_eq!(ended.ok().stdout, "node0 node1\n");
         })
@@ -55,6 +59,14 @@ fn nodes_in_one_guest() {
 fn typical_us(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     (words.len() > 8 && words[1] == "1000").then(|| words[4].parse().ok()).flatten()
+}
+
+/// The program that tries the real device, `crates/channel/examples/adapter_check`.
+fn adapter_check() -> String {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.args(["build", "--quiet", "--package", "verbena-channel", "--example", "adapter_check"]);
+    assert!(command.current_dir(top()).status().expect("cargo starts").success());
+    top().join("target/debug/examples/adapter_check").display().to_string()
 }
 
 const RAW: &str = r"

@@ -203,6 +203,12 @@ pub trait Channel: Send {
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
 
+    /// The longest payload of a packet of a stream ([`packet::Kind::Data`]) to `peer` now, if that is more than any packet may
+    /// have ([`Reach::packet_bytes_max`]).
+    fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
+        None
+    }
+
     /// Whether every packet taken so far has reached the other side's memory, so that this process may leave. The first
     /// call says that it is about to.
     fn is_quiet(&mut self) -> bool {

@@ -17,6 +17,7 @@ pub mod layout;
 pub mod lock;
 pub mod loopback;
 pub mod memory;
+pub mod neighbor;
 pub mod packet;
 pub mod rc;
 pub mod registry;
@@ -281,6 +282,11 @@ pub trait Channel: Send {
 
     /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
     fn boards(&self) -> Option<Arc<dyn board::Boards>> {
+        None
+    }
+
+    /// Access to the memory of other processes of the node; `None` if this channel has none.
+    fn neighbors(&self) -> Option<Arc<dyn neighbor::Neighbors>> {
         None
     }
 

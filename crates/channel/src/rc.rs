@@ -7,6 +7,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`adapter`] | what is asked of a verbs device |
+//! | [`verbs`] | the real device, over libibverbs |
 //! | [`settings`] | the settings of one end |
 //! | [`frame`] | what stands before every packet on the wire |
 //! | [`peers`] | what is known of each peer |
@@ -48,6 +49,7 @@ mod receive;
 mod ring;
 mod send;
 pub mod settings;
+pub mod verbs;
 
 use crate::packet::{HEADER_BYTES, Header};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};

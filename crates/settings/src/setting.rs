@@ -21,6 +21,8 @@ pub enum Category {
     Wait,
     /// Which algorithm a collective takes.
     Collective,
+    /// The launcher `mpiexec`. The library does not read these.
+    Launcher,
     /// The compiler wrappers. The library does not read these.
     Compiler,
 }
@@ -34,6 +36,7 @@ impl Category {
             Category::Engine => "engine",
             Category::Wait => "wait",
             Category::Collective => "collective",
+            Category::Launcher => "launcher",
             Category::Compiler => "compiler",
         }
     }

@@ -32,6 +32,8 @@ settings! {
     SETTINGS: Text("none"), Startup, None, Process, Start, "";
     /// speak this version of PMI with the launcher, without Verbena's extension; auto: what the launcher speaks
     PMI: Choice(&["auto", "1", "2"], 0), Startup, None, Process, Start, "";
+    /// how mpiexec starts on other hosts: ssh, srun, fork, or a command that is called as COMMAND HOST COMMAND-LINE
+    LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma"]), Channel, None, Process, Start, "";
@@ -41,6 +43,32 @@ settings! {
     CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
+    /// the verbs device of the channel rc, with a port if need be, as in mlx5_0:1; of several, separated by commas, the first that works
+    RC_DEVICE: Text("the active port with the highest rate that works"), Channel, None, Process, Start, "";
+    /// the entry of the port's table of addresses that rc uses; verbena info shows the table
+    RC_GID_INDEX: Automatic("RoCE v2 before RoCE v1, and IPv4 before IPv6", 0..=255), Channel, None, Process, Start, "InfiniBand specification, annexes A16 and A17";
+    /// the largest payload of a packet on the wire; the smaller of both ends counts
+    RC_MTU_BYTES: Automatic("what the port has", 256..=4096), Channel, Bytes, Process, Start, "InfiniBand specification, 9.2";
+    /// the entry of the port's table of partition keys that rc uses
+    RC_PARTITION_INDEX: Number(0, 0..=65535), Channel, None, Process, Start, "InfiniBand specification, 10.9";
+    /// the service level of all packets of rc
+    RC_SERVICE_LEVEL: Number(0, 0..=15), Channel, None, Process, Start, "InfiniBand specification, 7.6";
+    /// the traffic class (with RoCE v2: the type of service) of all packets of rc
+    RC_TRAFFIC_CLASS: Number(0, 0..=255), Channel, None, Process, Start, "InfiniBand specification, 8.3";
+    /// pieces of work under way on one queue pair of rc, RDMA reads apart
+    RC_WORK_MAX: Number(128, 2..=32768), Channel, None, Process, Start, "paper 1, 2.2";
+    /// receive buffers that the device holds for rc, in the shared receive queue or for one queue pair
+    RC_RECEIVES_MAX: Automatic("4096 in a shared queue, 128 for one queue pair", 1..=1 << 20), Channel, None, Process, Start, "paper 1, 3.1";
+    /// RDMA reads under way on one queue pair of rc
+    RC_READS_MAX: Automatic("what the device can do, but at most 16", 1..=255), Channel, None, Process, Start, "InfiniBand specification, 11.2.4.2";
+    /// without an acknowledgement a queue pair sends again after 4.096 us times two to this power; 0: never
+    RC_ACK_TIMEOUT: Number(14, 0..=31), Channel, None, Process, Start, "InfiniBand specification, 9.7.6.1.3; 12 to 14 measured best on Soft-RoCE with 1% loss";
+    /// how often it sends again before the peer counts as lost; Soft-RoCE takes 7 for ever
+    RC_RETRIES: Number(6, 0..=7), Channel, None, Process, Start, "InfiniBand specification, 9.7.6.1.3";
+    /// how often it tries again if the peer has no receive buffer; 7: for ever
+    RC_RECEIVER_RETRIES: Number(7, 0..=7), Channel, None, Process, Start, "InfiniBand specification, 9.7.5.2.8";
+    /// code of the time that a peer waits before that: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 492 ms, 0 is 655 ms
+    RC_RECEIVER_TIMER: Number(12, 0..=31), Channel, None, Process, Start, "InfiniBand specification, 9.7.5.2.8";
 
     /// slots of each one-way ring of the channel rc; paper 1 has 100
     RC_SLOTS: Number(32, 2..=65535), Channel, Slots, Process, Start, "paper 1, 4.1 and 6.4";
@@ -107,6 +135,12 @@ settings! {
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
+    /// smallest vector that ranks of a node reduce in each other's memory (by the system calls of cma)
+    COLL_DIRECT_BYTES_MIN: Number(12 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// smallest part of such a vector that one rank reduces at a time
+    COLL_DIRECT_PIECE_BYTES_MIN: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// largest part of such a vector that one rank reduces at a time
+    COLL_DIRECT_PIECE_BYTES_MAX: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest message that is broadcast over a board, among more than two ranks
     COLL_BOARD_BCAST_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "";
     /// pieces in which a long message is broadcast over a board
@@ -151,7 +185,6 @@ settings! {
 /// Variables that begin with `VERBENA_` and are no settings: what `mpiexec` tells the ranks, and what the
 /// project's own tests read.
 pub const OTHERS: &[&str] = &[
-    "VERBENA_LAUNCHER",
     "VERBENA_JOB",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",

@@ -2,11 +2,12 @@
 //!
 //! | part | size | content |
 //! | --- | --- | --- |
-//! | desks | a few lines for each member | last collective closed; posts; quarters entered; latest record |
+//! | desks | a few lines for each member | last collective closed; posts; parts; quarters entered; latest record |
 //! | logs | one for each member | see `log` |
 //! | slots | `slots` for each member | pieces of long collectives |
 
 use super::log::{HEAD_BYTES, Logs, Words};
+use super::parts::{PartWords, Parts};
 use super::{Board, Look, Shape};
 use crate::memory::Region;
 use std::ptr::NonNull;
@@ -68,6 +69,9 @@ impl Measures {
 struct Desk {
     closed: Line,
     posts: Line,
+    offered: Line,
+    finished: Line,
+    failed: AtomicU64,
     entered: AtomicU64,
     latest: AtomicU64,
 }
@@ -87,6 +91,7 @@ pub(crate) trait Keeper: Send {
 pub(crate) struct Slate<K> {
     memory: Memory,
     logs: Logs,
+    parts: Parts,
     posts: u64,
     keeper: K,
 }
@@ -178,6 +183,40 @@ impl Words for Memory {
     }
 }
 
+impl PartWords for Memory {
+    fn ranks(&self) -> usize {
+        self.measures.ranks
+    }
+
+    fn offered(&self, rank: usize) -> u64 {
+        self.desk(rank).offered.0.load(Acquire)
+    }
+
+    fn offer(&self, word: u64) {
+        self.desk(self.me).offered.0.store(word, Release);
+    }
+
+    fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool {
+        self.desk(rank).offered.0.compare_exchange(old, new, AcqRel, Acquire).is_ok()
+    }
+
+    fn finished(&self, rank: usize) -> u64 {
+        self.desk(rank).finished.0.load(SeqCst)
+    }
+
+    fn tell_finished(&self, parts: u64) {
+        self.desk(self.me).finished.0.store(parts, SeqCst);
+    }
+
+    fn failed(&self, rank: usize) -> u64 {
+        self.desk(rank).failed.load(Acquire)
+    }
+
+    fn tell_failed(&self, number: u64) {
+        self.desk(self.me).failed.store(number, Release);
+    }
+}
+
 impl<K: Keeper> Slate<K> {
     /// The side of member `me` of a board whose memory was zero when it was made.
     ///
@@ -186,7 +225,7 @@ impl<K: Keeper> Slate<K> {
     /// dropped, and that only the members of this board use, each side once.
     pub(crate) unsafe fn new(base: NonNull<u8>, measures: Measures, me: usize, keeper: K) -> Slate<K> {
         let logs = Logs::new(me, measures.ranks, measures.log_bytes);
-        Slate { memory: Memory { base, measures, me }, logs, posts: 0, keeper }
+        Slate { memory: Memory { base, measures, me }, logs, parts: Parts::default(), posts: 0, keeper }
     }
 }
 
@@ -271,5 +310,31 @@ impl<K: Keeper> Board for Slate<K> {
     #[inline]
     fn has_posted(&self, rank: usize, posts: u64) -> bool {
         self.memory.desk(rank).posts.0.load(Acquire) >= posts
+    }
+
+    fn offer_parts(&mut self) {
+        self.parts.offer(&self.memory, self.logs.number());
+    }
+
+    fn owe_parts(&mut self, parts: usize) {
+        self.parts.owe(parts);
+    }
+
+    fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize> {
+        self.parts.take(&self.memory, self.logs.number(), owner, parts)
+    }
+
+    fn finish_part(&mut self, done: bool) {
+        if self.parts.finish(&self.memory, self.logs.number(), done) {
+            self.keeper.wake();
+        }
+    }
+
+    fn all_parts_finished(&self) -> bool {
+        self.parts.all_finished(&self.memory)
+    }
+
+    fn any_part_failed(&self) -> bool {
+        self.parts.any_failed(&self.memory, self.logs.number())
     }
 }

@@ -150,6 +150,16 @@ impl Table {
         }
     }
 
+    /// For a vector of `bytes` bytes that does not go in one record of the board: the parts in which the ranks reduce
+    /// it in each other's memory; `None` if another way is better.
+    #[inline]
+    pub fn allreduce_directly(&self, ranks: usize, bytes: usize) -> Option<usize> {
+        let piece_max = set::COLL_DIRECT_PIECE_BYTES_MAX.get();
+        let piece_min = set::COLL_DIRECT_PIECE_BYTES_MIN.get().min(piece_max);
+        let pays = bytes > self.short_bytes_max(ranks) && bytes >= set::COLL_DIRECT_BYTES_MIN.get();
+        pays.then(|| (bytes / ranks).clamp(piece_min, piece_max))
+    }
+
     /// For blocks of `block` bytes.
     #[inline]
     pub fn rooted(&self, ranks: usize, block: usize) -> Rooted {

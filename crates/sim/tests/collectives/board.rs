@@ -87,6 +87,24 @@ impl Board for Late {
     fn close(&mut self) {
         self.inner.close();
     }
+    fn offer_parts(&mut self) {
+        self.inner.offer_parts();
+    }
+    fn owe_parts(&mut self, parts: usize) {
+        self.inner.owe_parts(parts);
+    }
+    fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize> {
+        self.inner.take_part(owner, parts)
+    }
+    fn finish_part(&mut self, done: bool) {
+        self.inner.finish_part(done);
+    }
+    fn all_parts_finished(&self) -> bool {
+        self.inner.all_parts_finished()
+    }
+    fn any_part_failed(&self) -> bool {
+        self.inner.any_part_failed()
+    }
     fn slots(&self) -> usize {
         self.inner.slots()
     }

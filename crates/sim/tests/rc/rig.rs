@@ -102,10 +102,10 @@ impl Rig {
     }
 
     /// Time goes on to the next event, and every channel is polled.
-    pub fn step(&mut self) -> usize {
+    pub fn step(&mut self) {
         let next_ns = self.subnet.next_ns().unwrap_or(self.subnet.now_ns() + 100_000);
         self.subnet.run_until(next_ns);
-        (0..self.channels.len()).map(|rank| self.poll(rank as Peer)).sum()
+        (0..self.channels.len()).for_each(|rank| self.poll(rank as Peer));
     }
 
     /// So many steps.
@@ -115,8 +115,8 @@ impl Rig {
         }
     }
 
-    pub fn poll(&mut self, rank: Peer) -> usize {
-        self.channels[rank as usize].poll(&mut self.logs[rank as usize])
+    pub fn poll(&mut self, rank: Peer) {
+        self.channels[rank as usize].poll(&mut self.logs[rank as usize]);
     }
 
     /// Steps until that holds.

@@ -79,7 +79,8 @@ impl Inner {
             return;
         }
         pair.last_in_ring = None;
-        let Some(packet) = last.and_then(|last| self.device(peer).exposed(last.address, last.key, PREFIX_BYTES))
+        let Some(packet) =
+            last.and_then(|last| self.device(peer).exposed(last.address, last.key, PREFIX_BYTES))
         else {
             return;
         };
@@ -87,7 +88,8 @@ impl Inner {
         packet.read(0, &mut prefix);
         if word(&prefix, 0) != 0 && word(&prefix, NUMBER_AT).wrapping_add(1) == word(&bytes, NUMBER_AT) {
             exchange(packet, &mut bytes);
-            let work = self.device(posted.rank).pairs.get_mut(&posted.pair).and_then(|p| p.find(posted.serial));
+            let work =
+                self.device(posted.rank).pairs.get_mut(&posted.pair).and_then(|p| p.find(posted.serial));
             work.expect("posted there").inline = Some(bytes);
         }
     }

@@ -3,5 +3,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`adapter`] | what is asked of a verbs device |
+//! | [`cache`] | registrations of the program's memory |
 
 pub mod adapter;
+pub mod cache;

@@ -3,19 +3,21 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `log` | the protocol of the logs: what is where, who may write when |
+//! | `parts` | parts of a collective that any member may do |
 //! | `slate` | a board in mapped memory |
 //! | `heap` | the members of a board within one process, for the simulator and for tests |
 //!
-//! A board has two parts. Each member has a *log* to which it alone appends records and which all the others read;
+//! A board has three sorts of words. Each member has a *log* to which it alone appends records and which all the others read;
 //! short collectives are made of that. And each member has a few *slots*, large pieces of memory that all may read, with
 //! a counter of its *posts*, by which it tells that something in a slot is ready; long collectives go through them piece
-//! by piece.
+//! by piece. And members share out the *parts* of collectives in which they reach into each other's memory.
 //!
 //! What a collective appends, posts and reads follows from its arguments, which all members know alike. So every member
 //! counts along where each log stands, and nobody needs to be told.
 
 pub mod heap;
 pub(crate) mod log;
+pub(crate) mod parts;
 pub(crate) mod slate;
 
 use crate::Peer;
@@ -104,6 +106,40 @@ pub trait Board: Send {
 
     /// Whether member `rank` has made so many posts.
     fn has_posted(&self, rank: usize, posts: u64) -> bool;
+
+    /// A slot of any member, for a collective in which one member fills slots and all others read them: its
+    /// number, if all others are done with what stands there. The lowest one.
+    fn free_slot(&self) -> Option<usize>;
+
+    /// The slot of this number, as [`Board::free_slot`] and [`Board::announced`] give it.
+    fn any_slot(&self, number: usize) -> Region;
+
+    /// Counts one more post of this member, which says that it has filled this slot, and wakes members that sleep.
+    fn announce(&mut self, number: usize);
+
+    /// The slot that `rank` announced by the post that has the number of this member's next one; `None` if it has not yet.
+    fn announced(&self, rank: usize) -> Option<usize>;
+
+    /// Counts one more post of this member, which says that it has read this slot, and wakes members that sleep.
+    fn release(&mut self, number: usize);
+
+    /// Offers this member's parts of the open collective to all members, before its record is published.
+    fn offer_parts(&mut self);
+
+    /// Once all members have offered theirs: so many parts are to be done in all.
+    fn owe_parts(&mut self, parts: usize);
+
+    /// Takes the next part of the `parts` that `owner` offered in the last collective that was opened.
+    fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize>;
+
+    /// Counts a part that this member took, and whether it could be done; wakes members that sleep if it was the last.
+    fn finish_part(&mut self, done: bool);
+
+    /// Whether all parts are done.
+    fn all_parts_finished(&self) -> bool;
+
+    /// Once they are: whether any of them could not be done.
+    fn any_part_failed(&self) -> bool;
 }
 
 /// What a channel offers that can share memory among several processes.

@@ -10,8 +10,10 @@
 
 mod card;
 mod copy;
+mod direct;
 
 use crate::memory::Region;
+use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::shm::node;
 use crate::{
@@ -20,7 +22,10 @@ use crate::{
 use card::Card;
 use copy::Verb;
 use std::io::Error;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+
+pub use direct::own_memory;
 
 /// A copy by system call, in either direction: measured with `examples/channel_bench` as below.
 const COST: Cost = Cost { start_ns: 500, byte_ps: 36 };
@@ -170,18 +175,7 @@ impl Cma {
         if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EACCES)) {
             self.ways[peer as usize] = Way::Refused(format!("refused later: {}", reason(error)));
         }
-        Fault {
-            what: format!("{verb} {len} bytes of another process failed: {error}"),
-            on: format!("process {peer}, seen from process {}", self.me),
-            cause: match error.raw_os_error() {
-                Some(libc::ESRCH) => "that process ended".into(),
-                Some(libc::EFAULT) => {
-                    "the program freed or protected a buffer while it was being transferred".into()
-                }
-                _ => reason(error),
-            },
-            remedy: format!("if it happens again, set {SETTING}=0 to copy through shared memory instead"),
-        }
+        failed(verb, peer, self.me, len, error)
     }
 
     fn not_offered(&self, verb: Verb, peer: Peer) -> Fault {
@@ -195,6 +189,23 @@ impl Cma {
             cause,
             remedy: "nothing: messages are copied through shared memory instead".into(),
         }
+    }
+}
+
+/// A transfer that the kernel refused.
+#[cold]
+fn failed(verb: Verb, peer: Peer, me: Peer, len: usize, error: &Error) -> Fault {
+    Fault {
+        what: format!("{verb} {len} bytes of another process failed: {error}"),
+        on: format!("process {peer}, seen from process {me}"),
+        cause: match error.raw_os_error() {
+            Some(libc::ESRCH) => "that process ended".into(),
+            Some(libc::EFAULT) => {
+                "the program freed or protected a buffer while it was being transferred".into()
+            }
+            _ => reason(error),
+        },
+        remedy: format!("if it happens again, set {SETTING}=0 to copy through shared memory instead"),
     }
 }
 
@@ -307,6 +318,10 @@ impl Channel for Cma {
         _token: u64,
     ) -> Result<Transfer, Fault> {
         self.transfer(Verb::Write, peer, key, offset, from)
+    }
+
+    fn neighbors(&self) -> Option<Arc<dyn Neighbors>> {
+        Some(Arc::new(direct::Reachable::new(self.me, self.ways.clone())))
     }
 
     fn findings(&self) -> Vec<String> {

@@ -17,6 +17,7 @@ pub mod layout;
 pub mod lock;
 pub mod loopback;
 pub mod memory;
+pub mod neighbor;
 pub mod packet;
 pub mod rc;
 pub mod registry;
@@ -25,6 +26,7 @@ pub mod shm;
 pub mod wait;
 mod wire;
 
+pub use shm::Lane;
 pub use wire::Wire;
 
 use memory::{Buffer, Region};
@@ -205,7 +207,7 @@ pub trait Channel: Send {
 
     /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
     /// then go through it and no longer through [`Channel::send`].
-    fn lend(&mut self, _peer: Peer) -> Option<shm::Lane> {
+    fn lend(&mut self, _peer: Peer) -> Option<Lane> {
         None
     }
 
@@ -220,6 +222,25 @@ pub trait Channel: Send {
     /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns how
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
+
+    /// The longest payload of a packet of a stream ([`packet::Kind::Data`]) to `peer` now, if that is more than any packet may
+    /// have ([`Reach::packet_bytes_max`]).
+    fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
+        None
+    }
+
+    /// Whether every packet taken so far has reached the other side's memory, so that this process may leave. The first
+    /// call says that it is about to.
+    fn is_quiet(&mut self) -> bool {
+        true
+    }
+
+    /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
+    /// payload fits `into`: copies the payload there and returns its length. `None` says that nothing happened, and leaves
+    /// the packet to [`Channel::poll`], which need not be possible here at all.
+    fn take_front(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
+        None
+    }
 
     /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
     /// cannot move memory with that peer.
@@ -292,6 +313,8 @@ pub trait Channel: Send {
 
     /// What became of the program's memory that had to be registered; `None` if this channel registers none.
     fn registrations(&self) -> Option<Registrations> {
+    /// Access to the memory of other processes of the node; `None` if this channel has none.
+    fn neighbors(&self) -> Option<Arc<dyn neighbor::Neighbors>> {
         None
     }
 

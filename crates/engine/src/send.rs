@@ -28,9 +28,10 @@ impl Engine {
         }
     }
 
-    /// The very way of a small message: nothing is allocated, and nothing asked twice.
+    /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`: the very way of a small
+    /// message, on which nothing is allocated, and nothing asked twice.
     #[inline(always)]
-    pub(crate) fn send_region(
+    pub fn send_region(
         &mut self,
         peer: Peer,
         context: u64,
@@ -50,7 +51,7 @@ impl Engine {
             Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
         // Counted before, and apart from the packets: together the compiler makes worse code of them.
         state.bytes_sent += length;
-        let taken = lane.send_region(header, region, state.expected);
+        let taken = lane.send_region(header, region, state.heard as u32);
         if taken {
             state.next += 1;
         } else {
@@ -59,16 +60,10 @@ impl Engine {
         taken
     }
 
-    /// As `send_region`, for a message that goes in one line of shared memory: nothing is called, so nothing need be
-    /// saved. `false` also says that it does not.
+    /// As [`Engine::send_region`], for a message that goes in one line of shared memory: nothing is called, so nothing
+    /// need be saved. `false` also says that it does not.
     #[inline(always)]
-    pub(crate) fn send_line(
-        &mut self,
-        peer: Peer,
-        context: u64,
-        (source, tag): (i32, i32),
-        region: Region,
-    ) -> bool {
+    pub fn send_line(&mut self, peer: Peer, context: u64, (source, tag): (i32, i32), region: Region) -> bool {
         let length = region.len() as u64;
         let Some(state) = self.core.peers.get(peer) else { return false };
         if length as i64 > state.at_once {

@@ -5,16 +5,21 @@
 //! it is empty. [`Job::deadline`] says when to call [`Job::settle`] even if nothing happens.
 
 use crate::pmi::Stage;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// How long ranks have between SIGTERM and SIGKILL once the job is lost.
 pub const GRACE: Duration = Duration::from_millis(200);
 /// How long the other ranks have once one has ended after a signal that the user sent to all.
 pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 
+/// The exit code when a program cannot be started, as shells have it.
+const CANNOT_START: i32 = 127;
+
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this code.
     Code(i32),
@@ -65,6 +70,10 @@ pub enum Failure {
         /// What was wrong.
         error: String,
     },
+    /// Ranks could not be started.
+    NotStarted(Fault),
+    /// The connection to a host is lost.
+    Lost(Fault),
     /// The time given with `--timeout` is over.
     TimedOut {
         /// How long it was.
@@ -82,15 +91,22 @@ impl Failure {
             Failure::Aborted { code, .. } => verbena_boot::exit_byte(*code),
             Failure::Failed { code, .. } => *code,
             Failure::NotFinalised { .. } | Failure::Absent { .. } | Failure::Garbled { .. } => 1,
+            Failure::Lost(_) => 1,
+            Failure::NotStarted(_) => CANNOT_START,
             Failure::TimedOut { .. } => 124,
         }
+    }
+
+    /// Whether nothing that is heard later can be its cause.
+    fn is_certain(&self) -> bool {
+        self.order() == 0 || matches!(self, Failure::TimedOut { .. })
     }
 
     /// Of several failures seen at once, the lowest is taken as the cause and the others as its effects: a
     /// rank that is killed makes its peers abort or fail, never the other way round.
     fn order(&self) -> u8 {
         match self {
-            Failure::Killed { .. } => 0,
+            Failure::Killed { .. } | Failure::NotStarted(_) | Failure::Lost(_) => 0,
             Failure::Aborted { .. } => 1,
             Failure::Garbled { .. } => 2,
             Failure::Failed { .. } => 3,
@@ -117,6 +133,9 @@ pub struct Job {
     exits: Vec<Option<(Exit, Stage)>>,
     running: u32,
     suspects: Vec<Failure>,
+    /// How long a suspect is not judged, since the news of what caused it may still be on its way.
+    news_delay: Duration,
+    judge_at: Option<Duration>,
     cause: Option<Failure>,
     user_signal: Option<i32>,
     interrupts: u32,
@@ -132,6 +151,8 @@ impl Job {
             exits: vec![None; size as usize],
             running: size,
             suspects: Vec::new(),
+            news_delay: Duration::ZERO,
+            judge_at: None,
             cause: None,
             user_signal: None,
             interrupts: 0,
@@ -139,6 +160,12 @@ impl Job {
             time_limit,
             actions: VecDeque::new(),
         }
+    }
+
+    /// The same, where the news of a rank's death comes up to `delay` later than what other ranks do because of it:
+    /// a rank that aborts may do so because another was killed.
+    pub fn with_news_delay(self, delay: Duration) -> Job {
+        Job { news_delay: delay, ..self }
     }
 
     /// Whether all ranks have ended.
@@ -161,14 +188,15 @@ impl Job {
         if self.cause.is_some() {
             self.kill_at
         } else {
-            [self.kill_at, self.time_limit].into_iter().flatten().min()
+            [self.kill_at, self.time_limit, self.judge_at].into_iter().flatten().min()
         }
     }
 
     /// A rank has ended; `stage` is how far its PMI life was.
     pub fn handle_exit(&mut self, rank: u32, exit: Exit, stage: Stage) {
-        self.exits[rank as usize] = Some((exit, stage));
-        self.running -= 1;
+        if !self.strike_off(rank, exit, stage) {
+            return;
+        }
         match (exit, stage) {
             (Exit::Signal(signal), _) => self.suspects.push(Failure::Killed { rank, signal }),
             (Exit::Code(0), Stage::Initialised) => self.suspects.push(Failure::NotFinalised { rank }),
@@ -176,6 +204,34 @@ impl Job {
             (Exit::Code(0), _) | (Exit::Code(_), Stage::Finalised) => {}
             (Exit::Code(code), _) => self.suspects.push(Failure::Failed { rank, code }),
         }
+    }
+
+    /// These ranks will never be.
+    pub fn handle_not_started(&mut self, ranks: &[u32], fault: Fault) {
+        self.handle_gone(ranks);
+        self.suspects.push(Failure::NotStarted(fault));
+    }
+
+    /// The host of these ranks is lost. Those that have not ended are as good as killed.
+    pub fn handle_lost(&mut self, ranks: &[u32], fault: Fault) {
+        self.handle_gone(ranks);
+        self.suspects.push(Failure::Lost(fault));
+    }
+
+    fn handle_gone(&mut self, ranks: &[u32]) {
+        for &rank in ranks {
+            self.strike_off(rank, Exit::Signal(libc::SIGKILL), Stage::Fresh);
+        }
+    }
+
+    /// Whether the rank had not ended before.
+    fn strike_off(&mut self, rank: u32, exit: Exit, stage: Stage) -> bool {
+        let first = self.exits[rank as usize].is_none();
+        if first {
+            self.exits[rank as usize] = Some((exit, stage));
+            self.running -= 1;
+        }
+        first
     }
 
     /// A rank called `MPI_Abort`.
@@ -207,10 +263,7 @@ impl Job {
     pub fn settle(&mut self, now: Duration, someone_waits: bool) {
         self.look_for_absent(someone_waits);
         self.look_at_the_time(now);
-        let first = self.suspects.drain(..).min_by_key(Failure::order);
-        if let (None, Some(failure)) = (&self.cause, first) {
-            self.end(failure, now);
-        }
+        self.judge(now);
         if self.kill_at.is_some_and(|at| now >= at) {
             self.kill_at = None;
             self.actions.push_back(Action::Signal(libc::SIGKILL));
@@ -246,6 +299,20 @@ impl Job {
         let ended = (0..).zip(&self.exits).find_map(|(rank, exit)| exit.map(|(_, stage)| (rank, stage)));
         if let (true, Some((rank, stage))) = (someone_waits, ended) {
             self.suspects.push(Failure::Absent { rank, fresh: stage == Stage::Fresh });
+        }
+    }
+
+    /// Takes the worst suspect as the cause, once no better one can come.
+    fn judge(&mut self, now: Duration) {
+        let Some(worst) = self.suspects.iter().min_by_key(|failure| failure.order()) else { return };
+        let judge_at = *self.judge_at.get_or_insert(now + self.news_delay);
+        if worst.is_certain() || now >= judge_at || self.is_over() {
+            let worst = worst.clone();
+            self.suspects.clear();
+            self.judge_at = None;
+            if self.cause.is_none() {
+                self.end(worst, now);
+            }
         }
     }
 
@@ -329,6 +396,42 @@ mod tests {
         job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
         job.settle(NOW, false);
         assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
+    }
+
+    #[test]
+    fn a_cause_that_comes_a_little_later_still_counts() {
+        let delay = Duration::from_millis(50);
+        let mut job = Job::new(3, None).with_news_delay(delay);
+        job.handle_abort(0, 15);
+        job.settle(NOW, false);
+        assert_eq!((job.cause(), job.deadline()), (None, Some(NOW + delay)));
+        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
+        job.settle(NOW + delay / 2, false);
+        assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
+        let mut job = Job::new(3, None).with_news_delay(delay);
+        job.handle_abort(0, 15);
+        job.settle(NOW, false);
+        job.settle(NOW + delay, false);
+        assert_eq!(
+            (job.cause(), job.deadline()),
+            (Some(&Failure::Aborted { rank: 0, code: 15 }), Some(NOW + delay + GRACE))
+        );
+    }
+
+    #[test]
+    fn a_lost_host_takes_its_ranks_along() {
+        let mut job = Job::new(3, None);
+        let fault = Fault::new("a", "b", "c", "d");
+        job.handle_exit(1, Exit::Code(0), Stage::Finalised);
+        job.handle_lost(&[1, 2], fault.clone());
+        job.settle(NOW, false);
+        assert_eq!(job.cause(), Some(&Failure::Lost(fault.clone())));
+        job.handle_exit(0, Exit::Signal(15), Stage::Initialised);
+        assert_eq!((job.is_over(), job.exit_code()), (true, 1));
+        let mut job = Job::new(1, None);
+        job.handle_not_started(&[0], fault);
+        job.settle(NOW, false);
+        assert_eq!((job.is_over(), job.exit_code()), (true, 127));
     }
 
     #[test]

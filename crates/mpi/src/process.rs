@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
+use verbena_channel::neighbor::Neighbors;
 use verbena_channel::wait::{Step, Waiter};
 use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
 
@@ -25,6 +26,7 @@ pub struct Process {
     waiter: Arc<dyn Waiter>,
     shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
+    neighbors: Option<Arc<dyn Neighbors>>,
     tasks: TaskList,
     sleepers: AtomicUsize,
     slept: AtomicU64,
@@ -68,6 +70,7 @@ impl Process {
             shares_cores: waiter.shares_cores(),
             waiter,
             boards: None,
+            neighbors: None,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
             slept: AtomicU64::new(0),
@@ -78,6 +81,16 @@ impl Process {
     /// The same process, with memory that it can share with others.
     pub fn with_boards(self, boards: Option<Arc<dyn Boards>>) -> Process {
         Process { boards, ..self }
+    }
+
+    /// The same process, with access to the memory of others.
+    pub fn with_neighbors(self, neighbors: Option<Arc<dyn Neighbors>>) -> Process {
+        Process { neighbors, ..self }
+    }
+
+    /// Access to the memory of other processes.
+    pub(crate) fn neighbors(&self) -> Option<&dyn Neighbors> {
+        self.neighbors.as_deref()
     }
 
     /// Memory that this process can share with others.
@@ -231,7 +244,16 @@ impl Process {
     #[inline(always)]
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
-        let found = self.engine_alone(alone).take_plain(request);
+        let ended = self.engine_alone(alone).take_ended(request);
+        match ended {
+            None => self.finish_posted(alone, request),
+            ended => ended,
+        }
+    }
+
+    #[inline(never)]
+    fn finish_posted(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        let found = self.engine_alone(alone).take_posted(request);
         match found {
             Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
             Plain::Pending => self.wait_plain(alone, request),

@@ -45,10 +45,12 @@ pub fn start() -> Result<Started, Error> {
     let channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
     let waiter = waiter(&channels);
     let boards = channels.iter().find_map(|channel| channel.boards());
+    let neighbors = channels.iter().find_map(|channel| channel.neighbors());
     let engine = Engine::over(place.me, place.size, channels, Settings::current());
     let launch =
         Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
-    let process = Process::new(place.me, place.size, engine, waiter).with_boards(boards);
+    let process =
+        Process::new(place.me, place.size, engine, waiter).with_boards(boards).with_neighbors(neighbors);
     Ok(Started { process, launch })
 }
 

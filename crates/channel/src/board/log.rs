@@ -112,6 +112,11 @@ impl Logs {
         (self.capacity / QUARTERS) as usize - HEAD_BYTES
     }
 
+    /// The collective that was opened last, counted from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Begins the collective of this number; numbers grow, and only their low 32 bits are told.
     #[inline]
     pub(crate) fn open(&mut self, number: u32) {

@@ -1,7 +1,9 @@
-//! Short blocking collectives over the board, without a schedule. Each function answers `None` if the call must go another
+//! Blocking collectives over the board, without a schedule. Each function answers `None` if the call must go another
 //! way: no board, too long, or of a sort whose sizes not all members know. They all decide alike.
 
+use super::direct::{Allreduce, Verdict};
 use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
+use super::long_bcast::LongBcast;
 use super::seat::SharedBoard;
 use super::short::{Exchange, Short};
 use crate::coll::Blocks;
@@ -13,6 +15,7 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::process::Process;
 use std::ops::Range;
+use verbena_channel::board::Board;
 use verbena_channel::memory::Buffer;
 
 /// Looks at the board before the first round of progress, where every rank has a core: about half a microsecond.
@@ -41,26 +44,77 @@ macro_rules! on_board {
     };
 }
 
+/// A collective over a board, as a loop drives it.
+trait Drive {
+    /// What it ends with.
+    type Outcome;
+    /// Goes as far as it can without waiting; `None` if it must be called again.
+    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<Self::Outcome>>;
+    /// For an idle round.
+    fn seek(&mut self, board: &mut dyn Board);
+}
+
+impl<E: Exchange> Drive for Short<E> {
+    type Outcome = ();
+    #[inline]
+    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<()>> {
+        self.advance(board).map(|done| done.then_some(()))
+    }
+    #[inline]
+    fn seek(&mut self, board: &mut dyn Board) {
+        Short::seek(self, board);
+    }
+}
+
+impl Drive for Allreduce<'_> {
+    type Outcome = Verdict;
+    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<Verdict>> {
+        self.advance(board)
+    }
+    fn seek(&mut self, board: &mut dyn Board) {
+        Allreduce::seek(self, board);
+    }
+}
+
+impl Drive for LongBcast<'_> {
+    type Outcome = ();
+    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<()>> {
+        self.advance(board).map(|done| done.then_some(()))
+    }
+    /// Posts stand where they are looked for.
+    fn seek(&mut self, _: &mut dyn Board) {}
+}
+
 #[inline]
 fn run(process: &Process, comm: &Comm, board: &SharedBoard, exchange: impl Exchange) -> Result<()> {
     let mut board = board.lock();
     board.open(comm.collectives_begun());
-    let mut short = Short::new(exchange);
-    if comm.count_short().is_multiple_of(PROGRESS_EVERY) {
+    drive(process, comm, &mut **board, Short::new(exchange))
+}
+
+/// Drives a collective to its end on a board that is open for it.
+#[inline]
+fn drive<D: Drive>(
+    process: &Process,
+    comm: &Comm,
+    board: &mut dyn Board,
+    mut collective: D,
+) -> Result<D::Outcome> {
+    if comm.collectives_begun().is_multiple_of(PROGRESS_EVERY) {
         process.progress();
     }
     let looks = if process.may_spin() { LOOKS } else { 1 };
     for _ in 0..looks {
-        if short.advance(&mut **board)? {
-            return Ok(());
+        if let Some(outcome) = collective.drive(board)? {
+            return Ok(outcome);
         }
     }
-    process.wait(|_| match short.advance(&mut **board) {
-        Ok(false) => {
-            short.seek(&mut **board);
+    process.wait(|_| match collective.drive(board) {
+        Ok(None) => {
+            collective.seek(board);
             None
         }
-        Ok(true) => Some(Ok(())),
+        Ok(Some(outcome)) => Some(Ok(outcome)),
         Err(error) => Some(Err(error)),
     })
 }
@@ -75,7 +129,24 @@ pub fn barrier(process: &Process, comm: &Comm) -> Done {
 #[inline]
 pub fn bcast(process: &Process, comm: &Comm, buffer: &Buffer, root: i32) -> Done {
     let exchange = Bcast { buffer, root: root as usize, me: comm.rank() as usize };
-    on_board!(process, comm, buffer.len(), exchange)
+    match TABLE.bcast_over_slots(comm.size() as usize, buffer.len()) {
+        None => on_board!(process, comm, buffer.len(), exchange),
+        Some(piece) => long_bcast(process, comm, buffer, root, piece).transpose(),
+    }
+}
+
+/// A long one; `Ok(None)` if the call must go another way.
+fn long_bcast(
+    process: &Process,
+    comm: &Comm,
+    buffer: &Buffer,
+    root: i32,
+    piece: usize,
+) -> Result<Option<()>> {
+    let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
+    let mut board = board.lock();
+    let collective = LongBcast::new(&**board, buffer, root as usize, piece);
+    drive(process, comm, &mut **board, collective).map(Some)
 }
 
 /// Whether all members can reduce records, which lie at any address: predefined operations and datatypes only.
@@ -105,7 +176,35 @@ fn fold(
 /// `MPI_Allreduce`.
 #[inline]
 pub fn allreduce(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction) -> Done {
-    fold(process, comm, operands, reduction, 0..comm.size() as usize, (0, operands.count))
+    let done = fold(process, comm, operands, reduction, 0..comm.size() as usize, (0, operands.count));
+    if done.is_some() { done } else { allreduce_directly(process, comm, operands, reduction).transpose() }
+}
+
+/// A long one, in each other's memory; `Ok(None)` if the call must go another way.
+fn allreduce_directly(
+    process: &Process,
+    comm: &Comm,
+    operands: Operands,
+    reduction: Reduction,
+) -> Result<Option<()>> {
+    let Some(piece) = TABLE.allreduce_directly(comm.size() as usize, operands.bytes()) else {
+        return Ok(None);
+    };
+    if !is_plain(reduction) {
+        return Ok(None);
+    }
+    let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
+    let Some(reach) = comm.seat().reach(process, comm) else { return Ok(None) };
+    let mut board = board.lock();
+    board.open(comm.collectives_begun());
+    let collective = Allreduce::new(&mut **board, operands, reduction, reach, piece);
+    match drive(process, comm, &mut **board, collective)? {
+        Verdict::Done => Ok(Some(())),
+        Verdict::Refused => {
+            comm.seat().part();
+            Ok(None)
+        }
+    }
 }
 
 /// `MPI_Reduce`.

@@ -5,14 +5,18 @@
 //! | `seat` | when a communicator gets a board, and what it holds of it |
 //! | `short` | short collectives: each member appends a record, the others read it |
 //! | `exchanges` | what each short collective writes and reads |
-//! | `blocking` | short blocking calls, without a schedule |
+//! | `long_bcast` | long broadcasts through slots |
+//! | `direct` | long reductions: the members reach into each other's memory |
+//! | `blocking` | blocking calls that go one of these ways, without a schedule |
 //!
 //! Only blocking collectives use a board. Of these each member is in one at a time, and all go through them in the same
 //! order (MPI-5.0, 6.14), so a board needs no tags. Nonblocking ones may be begun in another order than blocking ones, and
 //! go by messages.
 
 pub mod blocking;
+pub mod direct;
 pub mod exchanges;
+pub mod long_bcast;
 mod seat;
 pub mod short;
 

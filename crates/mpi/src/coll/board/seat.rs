@@ -1,9 +1,11 @@
 //! A communicator's board: when it gets one, and how all members agree.
 
+use super::direct::Reach;
 use crate::coll::exchange::tell_once;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::process::Process;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use verbena_channel::board::Board;
 use verbena_channel::lock::Lock;
@@ -21,6 +23,10 @@ pub type SharedBoard = Arc<Lock<Box<dyn Board>>>;
 pub(crate) struct Seat {
     /// Set once it is decided; `None` in it if there is none.
     board: OnceLock<Option<SharedBoard>>,
+    /// The members' memory, opened when it is first asked for.
+    reach: OnceLock<Reach>,
+    /// Not all members reach each other; all know it.
+    apart: AtomicBool,
 }
 
 impl Seat {
@@ -32,6 +38,25 @@ impl Seat {
             Some(board) => Ok(board.as_ref()),
             None => self.decide(process, comm),
         }
+    }
+
+    /// The other members' memory, as far as this member has access; `None` once it is known that not all have. All
+    /// members get `None` from the same collective on.
+    pub(crate) fn reach(&self, process: &Process, comm: &Comm) -> Option<&Reach> {
+        if self.apart.load(Relaxed) {
+            return None;
+        }
+        Some(self.reach.get_or_init(|| {
+            let members = comm.group().members().iter();
+            members
+                .map(|&peer| process.neighbors().filter(|_| peer != process.me())?.neighbor(peer))
+                .collect()
+        }))
+    }
+
+    /// Notes that not all members reach each other.
+    pub(crate) fn part(&self) {
+        self.apart.store(true, Relaxed);
     }
 
     /// Rank 0 makes the board and tells the others by messages.

@@ -77,6 +77,11 @@ impl<E: Exchange> Short<E> {
         }
     }
 
+    /// What was exchanged.
+    pub fn exchange_mut(&mut self) -> &mut E {
+        &mut self.exchange
+    }
+
     /// For an idle round: whether what it waits for stands elsewhere (see [`Board::seek`]).
     #[inline]
     pub fn seek(&mut self, board: &mut dyn Board) {

@@ -1,0 +1,206 @@
+//! Parts of a long collective that any member may do: who takes which, and when all are done.
+//!
+//! Each member has some of the parts and takes them in order; whoever has done its own ones takes those of others. So a
+//! collective does not wait for a member that has arrived but has no core at the moment: the last one to arrive does what is
+//! left, and all may leave as soon as every part is done.
+//!
+//! A member's word says of which collective its parts are and how many are taken. The number of the collective keeps out a
+//! member that has not noticed yet that the collective before is over. A member that has done a part counts it in a word of
+//! its own; the sum over all members tells that everything is done. It cannot run ahead: no part of the next collective
+//! can be taken before every member has shown that it is in it.
+
+/// The words through which members speak.
+pub(crate) trait PartWords {
+    /// Number of members.
+    fn ranks(&self) -> usize;
+    /// The collective of the parts of `rank` in the high half, and how many are taken in the low one (acquire).
+    fn offered(&self, rank: usize) -> u64;
+    /// Offers this member's parts (release).
+    fn offer(&self, word: u64);
+    /// Replaces the word of `rank`; false if it is another one by now (acquire).
+    fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool;
+    /// Number of parts that `rank` has done since the board was made (acquire).
+    fn finished(&self, rank: usize) -> u64;
+    /// Tells that of this member, before anything that it reads later on (release, and a fence).
+    fn tell_finished(&self, parts: u64);
+    /// The last collective of which `rank` could not do a part (acquire).
+    fn failed(&self, rank: usize) -> u64;
+    /// Tells that of this member (release).
+    fn tell_failed(&self, number: u64);
+}
+
+/// What one member knows of the parts.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    /// Parts that this member has done since the board was made.
+    finished: u64,
+    /// What all members will have done at the end of the collective that is open.
+    due: u64,
+}
+
+/// The word of collective `number` with so many parts taken.
+fn word(number: u64, taken: u64) -> u64 {
+    number << 32 | taken
+}
+
+impl Parts {
+    /// Offers this member's parts of collective `number`, before it shows that it is there.
+    pub(crate) fn offer(&self, words: &impl PartWords, number: u64) {
+        words.offer(word(number, 0));
+    }
+
+    /// Takes the next of the `parts` parts that `owner` has.
+    pub(crate) fn take(
+        &self,
+        words: &impl PartWords,
+        number: u64,
+        owner: usize,
+        parts: usize,
+    ) -> Option<usize> {
+        loop {
+            let seen = words.offered(owner);
+            let taken = seen & u64::from(u32::MAX);
+            if seen != word(number, taken) || taken >= parts as u64 {
+                return None;
+            }
+            if words.replace_offered(owner, seen, seen + 1) {
+                return Some(taken as usize);
+            }
+        }
+    }
+
+    /// So many more parts are to be done, by all members together.
+    pub(crate) fn owe(&mut self, parts: usize) {
+        self.due += parts as u64;
+    }
+
+    /// Counts a part that this member has taken; true if it was the last one.
+    pub(crate) fn finish(&mut self, words: &impl PartWords, number: u64, done: bool) -> bool {
+        if !done {
+            words.tell_failed(number);
+        }
+        self.finished += 1;
+        words.tell_finished(self.finished);
+        self.all_finished(words)
+    }
+
+    /// Whether all parts are done.
+    pub(crate) fn all_finished(&self, words: &impl PartWords) -> bool {
+        (0..words.ranks()).map(|rank| words.finished(rank)).sum::<u64>() >= self.due
+    }
+
+    /// Whether any member could not do a part of collective `number`.
+    pub(crate) fn any_failed(&self, words: &impl PartWords, number: u64) -> bool {
+        (0..words.ranks()).any(|rank| words.failed(rank) == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU64, Ordering::*};
+
+    #[derive(Default)]
+    struct Desk {
+        offered: AtomicU64,
+        finished: AtomicU64,
+        failed: AtomicU64,
+        /// The collective in which the member is.
+        arrived: AtomicU64,
+    }
+
+    struct View {
+        desks: Arc<[Desk; 2]>,
+        me: usize,
+    }
+
+    impl PartWords for View {
+        fn ranks(&self) -> usize {
+            2
+        }
+        fn offered(&self, rank: usize) -> u64 {
+            self.desks[rank].offered.load(Acquire)
+        }
+        fn offer(&self, word: u64) {
+            self.desks[self.me].offered.store(word, Release);
+        }
+        fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool {
+            self.desks[rank].offered.compare_exchange(old, new, AcqRel, Acquire).is_ok()
+        }
+        fn finished(&self, rank: usize) -> u64 {
+            self.desks[rank].finished.load(Acquire)
+        }
+        fn tell_finished(&self, parts: u64) {
+            self.desks[self.me].finished.store(parts, Release);
+            loom::sync::atomic::fence(SeqCst);
+        }
+        fn failed(&self, rank: usize) -> u64 {
+            self.desks[rank].failed.load(Acquire)
+        }
+        fn tell_failed(&self, number: u64) {
+            self.desks[self.me].failed.store(number, Release);
+        }
+    }
+
+    /// One member through some collectives of one part each member; the parts that it did of each, as owners.
+    fn run(view: &View, collectives: u64) -> Vec<Vec<usize>> {
+        let mut parts = Parts::default();
+        (1..=collectives)
+            .map(|number| {
+                parts.offer(view, number);
+                view.desks[view.me].arrived.store(number, Release);
+                while view.desks[1 - view.me].arrived.load(Acquire) < number {
+                    loom::thread::yield_now();
+                }
+                parts.owe(2);
+                let mut did = Vec::new();
+                for owner in [view.me, 1 - view.me] {
+                    while parts.take(view, number, owner, 1).is_some() {
+                        did.push(owner);
+                        parts.finish(view, number, true);
+                    }
+                }
+                while !parts.all_finished(view) {
+                    loom::thread::yield_now();
+                }
+                assert!(!parts.any_failed(view, number));
+                did
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_part_of_every_collective_is_done_once() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let desks = Arc::new([Desk::default(), Desk::default()]);
+            let there = View { desks: desks.clone(), me: 1 };
+            let other = loom::thread::spawn(move || run(&there, 2));
+            let here = run(&View { desks, me: 0 }, 2);
+            for (mut did, theirs) in here.into_iter().zip(other.join().unwrap()) {
+                did.extend(theirs);
+                did.sort_unstable();
+                assert_eq!(did, [0, 1]);
+            }
+        });
+    }
+
+    #[test]
+    fn one_of_those_who_finish_last_sees_that_all_is_done() {
+        loom::model(|| {
+            let desks = Arc::new([Desk::default(), Desk::default()]);
+            let finish = |view: View| {
+                let mut parts = Parts::default();
+                parts.owe(2);
+                parts.finish(&view, 1, view.me == 0)
+            };
+            let there = View { desks: desks.clone(), me: 1 };
+            let other = loom::thread::spawn(move || finish(there));
+            let saw = finish(View { desks: desks.clone(), me: 0 });
+            assert!(other.join().unwrap() || saw);
+            assert!(Parts::default().any_failed(&View { desks, me: 0 }, 1));
+        });
+    }
+}

@@ -1,0 +1,60 @@
+//! Processes whose memory is read and written beside the engine.
+
+use super::copy::{self, Verb};
+use super::{Way, failed, probe};
+use crate::memory::Region;
+use crate::neighbor::{Neighbor, Neighbors};
+use crate::{Fault, Peer};
+use std::sync::Arc;
+
+/// The processes of the job, as far as it was known at connect whether they can be reached.
+pub(super) struct Reachable {
+    me: Peer,
+    ways: Vec<Way>,
+}
+
+impl Reachable {
+    pub(super) fn new(me: Peer, ways: Vec<Way>) -> Reachable {
+        Reachable { me, ways }
+    }
+}
+
+impl Neighbors for Reachable {
+    fn neighbor(&self, peer: Peer) -> Option<Arc<dyn Neighbor>> {
+        let way = match self.ways.get(peer as usize)? {
+            Way::Untried(card) => probe(card),
+            way => way.clone(),
+        };
+        let Way::Tried { pid, read: true, write: true } = way else { return None };
+        Some(Arc::new(Process { me: self.me, peer, pid }))
+    }
+}
+
+/// A process that was tried out.
+struct Process {
+    me: Peer,
+    peer: Peer,
+    pid: u32,
+}
+
+impl Process {
+    fn transfer(&self, verb: Verb, local: Region, address: u64) -> Result<(), Fault> {
+        copy::transfer(verb, self.pid, local, address)
+            .map_err(|error| failed(verb, self.peer, self.me, local.len(), &error))
+    }
+}
+
+impl Neighbor for Process {
+    fn read(&self, address: u64, into: Region) -> Result<(), Fault> {
+        self.transfer(Verb::Read, into, address)
+    }
+
+    fn write(&self, from: Region, address: u64) -> Result<(), Fault> {
+        self.transfer(Verb::Write, from, address)
+    }
+}
+
+/// This process as a neighbour of itself, for simulations whose ranks share a process.
+pub fn own_memory() -> Arc<dyn Neighbor> {
+    Arc::new(Process { me: 0, peer: 0, pid: std::process::id() })
+}

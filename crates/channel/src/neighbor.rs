@@ -1,0 +1,30 @@
+//! The memory of other processes of a node, for those who know where something lies in it: collectives, whose ranks tell
+//! each other the addresses of their vectors.
+//!
+//! Unlike [`Channel::get`](crate::Channel::get) and [`Channel::put`](crate::Channel::put) this needs neither a key nor the
+//! engine, and a transfer is over when the call returns.
+
+use crate::memory::Region;
+use crate::{Fault, Peer};
+use std::sync::Arc;
+
+/// Another process, whose memory can be read and written.
+pub trait Neighbor: Send + Sync {
+    /// Fills `into` from what stands at `address` in the other process.
+    ///
+    /// # Errors
+    /// The memory is not there any more, or permission was taken back. Some bytes may have been copied.
+    fn read(&self, address: u64, into: Region) -> Result<(), Fault>;
+
+    /// Copies `from` to `address` in the other process, where the program must expect it.
+    ///
+    /// # Errors
+    /// As for [`Neighbor::read`].
+    fn write(&self, from: Region, address: u64) -> Result<(), Fault>;
+}
+
+/// What a channel offers that can reach into other processes.
+pub trait Neighbors: Send + Sync {
+    /// Process `peer`, if its memory can be both read and written. It is tried out now.
+    fn neighbor(&self, peer: Peer) -> Option<Arc<dyn Neighbor>>;
+}

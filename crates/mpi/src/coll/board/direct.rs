@@ -1,0 +1,308 @@
+//! Long reductions in which the members reach into each other's memory.
+//!
+//! Each member shows in a record where its vectors lie. When all have, the vector is reduced in parts: whoever does a part reads
+//! it from all members, combines it in rank order, and writes the result to all of them. So each byte crosses between the
+//! caches no more often than it must, nothing passes through memory that was not there before, and the members
+//! meet once, however long the vector is. Who has no core at the moment is not waited for: the others do its parts
+//! ([`Board::take_part`]). As the order of the operands never changes, it does not matter who does what: the result is the same
+//! bit for bit.
+//!
+//! A member that cannot reach all others says so in its record, and then all go another way from now on.
+
+use super::short::{Exchange, Short};
+use crate::coll::algorithms::part;
+use crate::coll::execute::Reduction;
+use crate::coll::operations::Operands;
+use crate::error::{Error, Result};
+use crate::generated::constants::{MPI_ERR_OTHER, MPI_ERR_TRUNCATE};
+use std::ops::Range;
+use std::sync::Arc;
+use verbena_channel::board::Board;
+use verbena_channel::memory::Region;
+use verbena_channel::neighbor::Neighbor;
+
+/// The other members' memory by their ranks; `None` for this member itself, and where there is no access.
+pub type Reach = Vec<Option<Arc<dyn Neighbor>>>;
+
+/// How a direct collective ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is done.
+    Done,
+    /// Some member cannot reach the others: all get this answer, and no operand was changed.
+    Refused,
+}
+
+/// What a member shows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Where its operand lies.
+    from: u64,
+    /// Where its result goes.
+    to: u64,
+    bytes: u64,
+    /// [`Place::REACHES`], [`Place::IN_PLACE`]
+    flags: u64,
+}
+
+impl Place {
+    const BYTES: usize = 32;
+    /// It can read and write the memory of all others.
+    const REACHES: u64 = 1;
+    /// Its result takes the place of its operand.
+    const IN_PLACE: u64 = 2;
+
+    fn emit(self) -> [u8; Place::BYTES] {
+        let mut out = [0; Place::BYTES];
+        for (i, word) in [self.from, self.to, self.bytes, self.flags].into_iter().enumerate() {
+            out[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        out
+    }
+
+    fn parse(record: Region) -> Place {
+        let word = |i: usize| {
+            let mut bytes = [0; 8];
+            record.read(8 * i, &mut bytes);
+            u64::from_le_bytes(bytes)
+        };
+        Place { from: word(0), to: word(1), bytes: word(2), flags: word(3) }
+    }
+
+    fn has(&self, flag: u64) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// The records: everybody shows its place and reads all.
+struct Places {
+    mine: Place,
+    all: Vec<Place>,
+}
+
+impl Exchange for Places {
+    fn bytes(&self, _: usize) -> Option<usize> {
+        Some(Place::BYTES)
+    }
+    fn write(&mut self, record: Region) -> Result<()> {
+        record.write(0, &self.mine.emit());
+        Ok(())
+    }
+    fn reads(&self, _: usize) -> bool {
+        true
+    }
+    fn read(&mut self, _: usize, record: Region) -> Result<()> {
+        self.all.push(Place::parse(record));
+        Ok(())
+    }
+}
+
+/// Where a direct collective is.
+enum Stage {
+    /// Not all have shown their places.
+    Meeting(Short<Places>),
+    /// There may be parts that nobody has taken.
+    Working,
+    /// Others do the last parts.
+    Ending,
+}
+
+/// `MPI_Allreduce` with a predefined operation on a predefined datatype.
+pub struct Allreduce<'a> {
+    send: Region,
+    recv: Region,
+    reduction: Reduction<'a>,
+    reach: &'a Reach,
+    me: usize,
+    /// Bytes of an element.
+    size: usize,
+    /// Bytes of a part, a multiple of those of an element.
+    piece: usize,
+    stage: Stage,
+    places: Vec<Place>,
+    failure: Option<Error>,
+}
+
+impl<'a> Allreduce<'a> {
+    /// One that has not begun, of at least one element, in parts of about `piece` bytes. `board` must be open for it.
+    pub fn new(
+        board: &mut dyn Board,
+        operands: Operands<'a>,
+        reduction: Reduction<'a>,
+        reach: &'a Reach,
+        piece: usize,
+    ) -> Allreduce<'a> {
+        let (send, recv) =
+            (operands.input().origins(operands.count), operands.output().origins(operands.count));
+        let (me, size, bytes) = (board.me(), operands.input().bytes(1), operands.bytes());
+        let (send, recv) = (send.part(0, bytes), recv.part(0, bytes));
+        board.offer_parts();
+        let reaches = (0..).zip(reach).all(|(rank, neighbor)| rank == me || neighbor.is_some());
+        let flags = if reaches { Place::REACHES } else { 0 };
+        let flags = if send == recv { flags | Place::IN_PLACE } else { flags };
+        let mine = Place { from: send.address(), to: recv.address(), bytes: bytes as u64, flags };
+        let meeting = Short::new(Places { mine, all: Vec::with_capacity(board.ranks()) });
+        Allreduce {
+            send,
+            recv,
+            reduction,
+            reach,
+            me,
+            size,
+            piece: (piece.min(board.slot_bytes()) / size).max(1) * size,
+            stage: Stage::Meeting(meeting),
+            places: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Goes as far as it can without waiting; `Ok(None)` if it must be called again.
+    ///
+    /// # Errors
+    /// The members are in different collectives, gave different lengths, or lost access to each other's memory after
+    /// operands were overwritten.
+    pub fn advance(&mut self, board: &mut dyn Board) -> Result<Option<Verdict>> {
+        if let Stage::Meeting(meeting) = &mut self.stage {
+            if !meeting.advance(board)? {
+                return Ok(None);
+            }
+            self.places = std::mem::take(&mut meeting.exchange_mut().all);
+            if !self.agree(board)? {
+                return Ok(Some(Verdict::Refused));
+            }
+        }
+        if let Stage::Working = self.stage {
+            self.work(board);
+        }
+        match board.all_parts_finished() {
+            true => self.verdict(board).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// For an idle round, see [`Short::seek`].
+    pub fn seek(&mut self, board: &mut dyn Board) {
+        if let Stage::Meeting(meeting) = &mut self.stage {
+            meeting.seek(board);
+        }
+    }
+
+    /// All know where everything is: whether it can be done.
+    fn agree(&mut self, board: &mut dyn Board) -> Result<bool> {
+        let own = self.send.len() as u64;
+        if let Some(rank) = self.places.iter().position(|place| place.bytes != own) {
+            return Err(of_other_length(rank, self.places[rank].bytes, own));
+        }
+        if !self.places.iter().all(|place| place.has(Place::REACHES)) {
+            return Ok(false);
+        }
+        board.owe_parts(self.parts());
+        self.stage = Stage::Working;
+        Ok(true)
+    }
+
+    fn parts(&self) -> usize {
+        self.send.len().div_ceil(self.piece)
+    }
+
+    /// Does its own parts, then what is left of the others'.
+    fn work(&mut self, board: &mut dyn Board) {
+        let (ranks, parts) = (board.ranks(), self.parts());
+        for owner in (self.me..ranks).chain(0..self.me) {
+            let (first, len) = part(parts, ranks, owner);
+            while let Some(i) = board.take_part(owner, len) {
+                let outcome = match self.failure {
+                    None => self.reduce(board, first + i),
+                    Some(_) => Ok(()),
+                };
+                self.failure = self.failure.take().or(outcome.err());
+                board.finish_part(self.failure.is_none());
+            }
+        }
+        self.stage = Stage::Ending;
+    }
+
+    /// Bytes of a part of the vector.
+    fn range(&self, part: usize) -> Range<usize> {
+        part * self.piece..((part + 1) * self.piece).min(self.send.len())
+    }
+
+    /// Does one part. The slots of this member serve as temporary memory: all others are done with what stood there,
+    /// since they are in this collective.
+    fn reduce(&self, board: &mut dyn Board, part: usize) -> Result<()> {
+        let bytes = self.range(part);
+        let [incoming, one, other] = [0, 1, 2].map(|i| board.slot(self.me, i).part(0, bytes.len()));
+        let out = self.recv.part(bytes.start, bytes.len());
+        let mut left = self.operand(0, &bytes, one)?;
+        for rank in 1..board.ranks() {
+            let right = self.operand(rank, &bytes, incoming)?;
+            let is_last = rank + 1 == board.ranks();
+            let into = match is_last && left != out {
+                true => out,
+                false if left == one => other,
+                false => one,
+            };
+            let Reduction { op, datatype } = self.reduction;
+            op.combine(left, right, into, bytes.len() / self.size, datatype)?;
+            left = into;
+        }
+        if left != out {
+            out.copy_from(left);
+        }
+        self.hand_out(out, bytes.start)
+    }
+
+    /// The operand of a member: where it lies, or read into `room`.
+    fn operand(&self, rank: usize, bytes: &Range<usize>, room: Region) -> Result<Region> {
+        match &self.reach[rank] {
+            None => Ok(self.send.part(bytes.start, bytes.len())),
+            Some(neighbor) => {
+                neighbor.read(self.places[rank].from + bytes.start as u64, room).map_err(Error::channel)?;
+                Ok(room)
+            }
+        }
+    }
+
+    /// Writes a part of the result to all others.
+    fn hand_out(&self, result: Region, at: usize) -> Result<()> {
+        for (neighbor, place) in self.reach.iter().zip(&self.places) {
+            if let Some(neighbor) = neighbor {
+                neighbor.write(result, place.to + at as u64).map_err(Error::channel)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What all members say alike, once every part was tried.
+    fn verdict(&mut self, board: &mut dyn Board) -> Result<Verdict> {
+        if !board.any_part_failed() {
+            return Ok(Verdict::Done);
+        }
+        if !self.places.iter().any(|place| place.has(Place::IN_PLACE)) {
+            return Ok(Verdict::Refused);
+        }
+        Err(self.failure.take().unwrap_or_else(failed_elsewhere))
+    }
+}
+
+#[cold]
+fn of_other_length(rank: usize, theirs: u64, own: u64) -> Error {
+    Error::new(
+        MPI_ERR_TRUNCATE,
+        "the ranks of a communicator gave different lengths to a reduction",
+        format!("{theirs} bytes at rank {rank} of the communicator, {own} here"),
+        "counts or datatypes of the ranks do not match",
+        "give the same count and datatype on all ranks",
+    )
+}
+
+#[cold]
+fn failed_elsewhere() -> Error {
+    Error::new(
+        MPI_ERR_OTHER,
+        "another rank could not reach the memory of a rank of this reduction",
+        "an MPI_Allreduce in place, whose operands are partly overwritten",
+        "a buffer was freed or protected meanwhile, lies in memory of a device, or permission was taken back",
+        "look at the message of the other rank; VERBENA_CMA=0 reduces through shared memory instead",
+    )
+}

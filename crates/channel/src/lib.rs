@@ -204,10 +204,23 @@ pub trait Channel: Send {
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
 
+    /// The longest payload of a packet of a stream ([`packet::Kind::Data`]) to `peer` now, if that is more than any packet may
+    /// have ([`Reach::packet_bytes_max`]).
+    fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
+        None
+    }
+
     /// Whether every packet taken so far has reached the other side's memory, so that this process may leave. The first
     /// call says that it is about to.
     fn is_quiet(&mut self) -> bool {
         true
+    }
+
+    /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
+    /// payload fits `into`: copies the payload there and returns its length. `None` says that nothing happened, and leaves
+    /// the packet to [`Channel::poll`], which need not be possible here at all.
+    fn take_front(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
+        None
     }
 
     /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel

@@ -43,13 +43,27 @@ impl<A: Adapter> Rc<A> {
             self.adapter.close_pair(pair);
         }
         // Nothing completes on the queue pair any more. Buffers posted to itself stay its own: it does not come back.
-        while connection.sequence.has_waiting() {
-            let buffer = connection.sequence.waiting().expect("looked at just now");
+        self.sends.give_back_all_of(peer);
+        self.broken.push((peer, fault));
+    }
+
+    /// Lets go of all that a broken connection still holds.
+    fn let_go(&mut self, peer: Peer) {
+        self.set.remove(peer);
+        let Some(connection) = self.peers.get(peer) else { return };
+        while let Some(buffer) = connection.sequence.waiting() {
             connection.sequence.release(&self.receives);
             self.receives.give_back(buffer);
         }
-        self.sends.give_back_all_of(peer);
-        self.broken.push((peer, fault));
+        let ring_in = connection.ring_in.take().map(|ring| ring.into_memory());
+        let ring_out = connection.ring_out.take().map(|ring| ring.into_memory());
+        let retired = std::mem::take(&mut connection.retired);
+        self.rings_in -= usize::from(ring_in.is_some());
+        self.rings_out -= usize::from(ring_out.is_some());
+        for memory in retired.into_iter().map(|(_, memory)| memory).chain(ring_in).chain(ring_out) {
+            memory.release(&mut self.adapter);
+        }
+        self.fill_set();
     }
 
     /// No connection could even be begun. Returns the fault, with both ends.
@@ -63,14 +77,16 @@ impl<A: Adapter> Rc<A> {
         fault
     }
 
-    /// Reports what broke.
+    /// Reports what broke. What the peer wrote into its ring before is still delivered: it may have left in order.
     #[cold]
     pub(super) fn report_broken(&mut self, sink: &mut dyn Sink) -> usize {
-        let count = self.broken.len();
-        for (peer, fault) in self.broken.drain(..) {
-            sink.broken(peer, fault);
+        let broken = std::mem::take(&mut self.broken);
+        for (peer, fault) in &broken {
+            self.drain_ring(*peer, usize::MAX, sink);
+            self.let_go(*peer);
+            sink.broken(*peer, fault.clone());
         }
-        count
+        broken.len()
     }
 
     /// Asks the adapter what happened to the device.

@@ -216,6 +216,7 @@ impl<A: Adapter> Rc<A> {
         let connection = self.peers.get(peer).expect("a connection");
         if matches!(connection.stage, Stage::Asking(_)) {
             connection.stage = Stage::Up;
+            self.met(peer);
         }
     }
 }

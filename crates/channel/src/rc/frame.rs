@@ -41,12 +41,16 @@ pub enum Kind {
     Withdraw = 6,
     /// The sender wrote into the ring for the last time before this packet.
     Withdrawn = 7,
+    /// The receiver, too, wrote for the last time: its tail pointer.
+    Closed = 8,
 }
 
 impl Kind {
     fn from_code(code: u8) -> Option<Kind> {
         use Kind::*;
-        [Data, Credits, Offer, Accept, Decline, Withdraw, Withdrawn].into_iter().find(|k| *k as u8 == code)
+        [Data, Credits, Offer, Accept, Decline, Withdraw, Withdrawn, Closed]
+            .into_iter()
+            .find(|k| *k as u8 == code)
     }
 }
 

@@ -6,6 +6,9 @@
 
 use super::pool::{NONE, Pool};
 
+/// The first packet's number: so that the numbers wrap round in every job and every test, not only in long ones.
+const FIRST: u32 = 0u32.wrapping_sub(100);
+
 /// How a packet's number stands to the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -32,7 +35,15 @@ pub struct Sequence {
 impl Sequence {
     /// Before the first packet.
     pub fn new() -> Sequence {
-        Sequence { next: 0, expected: 0, first: NONE, last: NONE }
+        Sequence { next: FIRST, expected: FIRST, first: NONE, last: NONE }
+    }
+
+    /// The number of the next packet sent.
+    #[inline]
+    pub fn number(&mut self) -> u32 {
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        number
     }
 
     /// How a packet with this number stands.

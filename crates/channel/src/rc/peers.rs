@@ -4,7 +4,10 @@ use super::adapter::{Address, Endpoint, Limits, QueuePair};
 use super::connect::Asking;
 use super::credit::Credits;
 use super::order::Sequence;
+use super::pinned::Pinned;
 use super::queue::SendQueue;
+use super::ring::incoming::Incoming;
+use super::ring::outgoing::Outgoing;
 use super::settings::Settings;
 use crate::{Fault, Peer};
 
@@ -21,7 +24,7 @@ pub enum Stage {
 
 /// A connection, or one to be.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Connection<D> {
     /// The queue pair on this side; none any more once it is broken.
     pub pair: Option<QueuePair>,
     /// How far it is.
@@ -38,11 +41,34 @@ pub struct Connection {
     pub receives: Credits,
     /// Receive buffers posted for the peer.
     pub posted: u16,
+    /// The ring that this process writes into.
+    pub ring_out: Option<Box<Outgoing<D>>>,
+    /// The ring that the peer writes into.
+    pub ring_in: Option<Box<Incoming<D>>>,
+    /// Memory of rings that are used no more, until all work before the mark is done.
+    pub retired: Vec<(u32, Pinned)>,
+    /// Packets from the peer since the last review of the polling set.
+    pub heard: u32,
+    /// The peer does not want a ring of ours, or there is no memory for one.
+    pub ringless: bool,
+    /// What is to be said to the peer.
+    pub news: News,
     /// Whether the peer stands in the list of those with something to do.
     pub listed: bool,
 }
 
-impl Connection {
+/// What is to be said to a peer about rings, each at most once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// Its offer is declined.
+    pub decline: bool,
+    /// Its ring, which it has drained, is ours no longer to write to.
+    pub closed: bool,
+    /// Something of what the stages of the rings say.
+    pub rings: bool,
+}
+
+impl<D> Connection<D> {
     /// A connection with this queue pair and end of ours, before the first packet.
     pub fn new(
         pair: Option<QueuePair>,
@@ -51,7 +77,7 @@ impl Connection {
         posted: u16,
         limits: &Limits,
         settings: &Settings,
-    ) -> Connection {
+    ) -> Connection<D> {
         Connection {
             pair,
             stage,
@@ -61,8 +87,27 @@ impl Connection {
             sequence: Sequence::new(),
             receives: Credits::default(),
             posted,
+            ring_out: None,
+            ring_in: None,
+            retired: Vec::new(),
+            heard: 0,
+            ringless: false,
+            news: News::default(),
             listed: false,
         }
+    }
+
+    /// Bytes of its state and its rings.
+    fn bytes(&self) -> usize {
+        let rings = self.ring_out.as_ref().map_or(0, |ring| ring.bytes())
+            + self.ring_in.as_ref().map_or(0, |ring| ring.bytes());
+        let retired: usize = self.retired.iter().map(|(_, memory)| memory.region().len()).sum();
+        size_of::<Connection<D>>() + rings + retired
+    }
+
+    /// Whether everything that was sent over it has arrived.
+    pub fn is_quiet(&self) -> bool {
+        self.queue.is_idle() && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
     }
 
     /// Whether packets can be sent.
@@ -73,26 +118,35 @@ impl Connection {
 }
 
 /// All peers.
-pub struct Peers {
+pub struct Peers<D> {
     cards: Vec<Option<Address>>,
-    connections: Vec<Option<Box<Connection>>>,
+    connections: Vec<Option<Box<Connection<D>>>>,
+    /// Nobody has spoken.
+    all_silent: bool,
 }
 
-impl Peers {
+impl<D> Peers<D> {
     /// The peers with these cards, none of which has spoken.
-    pub fn new(cards: Vec<Option<Address>>) -> Peers {
+    pub fn new(cards: Vec<Option<Address>>) -> Peers<D> {
         let connections = std::iter::repeat_with(|| None).take(cards.len()).collect();
-        Peers { cards, connections }
+        Peers { cards, connections, all_silent: true }
     }
 
     /// Bytes of state for a peer that never spoke.
     pub const fn silent_bytes() -> usize {
-        size_of::<Option<Address>>() + size_of::<Option<Box<Connection>>>()
+        size_of::<Option<Address>>() + size_of::<Option<Box<Connection<D>>>>()
+    }
+
+    /// Whether nobody has spoken.
+    #[inline]
+    pub fn all_silent(&self) -> bool {
+        self.all_silent
     }
 
     /// Bytes of state for all peers.
     pub fn bytes(&self) -> usize {
-        self.cards.len() * Peers::silent_bytes() + self.iter().count() * size_of::<Connection>()
+        self.cards.len() * Peers::<D>::silent_bytes()
+            + self.iter().map(|(_, connection)| connection.bytes()).sum::<usize>()
     }
 
     /// Where the peer's datagrams go; `None` if it has no device, or the job no such process.
@@ -102,22 +156,28 @@ impl Peers {
 
     /// The connection with the peer, if there is one or is to be one.
     #[inline]
-    pub fn get(&mut self, peer: Peer) -> Option<&mut Connection> {
+    pub fn get(&mut self, peer: Peer) -> Option<&mut Connection<D>> {
         self.connections.get_mut(peer as usize)?.as_deref_mut()
     }
 
     /// As [`Peers::get`], to look only.
-    pub fn look(&self, peer: Peer) -> Option<&Connection> {
+    pub fn look(&self, peer: Peer) -> Option<&Connection<D>> {
         self.connections.get(peer as usize)?.as_deref()
     }
 
     /// Notes a connection to be.
-    pub fn add(&mut self, peer: Peer, connection: Connection) {
+    pub fn add(&mut self, peer: Peer, connection: Connection<D>) {
+        self.all_silent = false;
         self.connections[peer as usize] = Some(Box::new(connection));
     }
 
+    /// Does this to every connection.
+    pub fn for_each(&mut self, mut f: impl FnMut(&mut Connection<D>)) {
+        self.connections.iter_mut().flatten().for_each(|connection| f(connection));
+    }
+
     /// All with whom there is a connection, or is to be one, or was one.
-    pub fn iter(&self) -> impl Iterator<Item = (Peer, &Connection)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Peer, &Connection<D>)> {
         (0..).zip(&self.connections).filter_map(|(peer, connection)| Some((peer, connection.as_deref()?)))
     }
 }
@@ -129,6 +189,6 @@ mod tests {
     /// The limit, below which the engine's own pointer for the peer must stay too.
     #[test]
     fn a_silent_peer_costs_little() {
-        assert!(Peers::silent_bytes() + size_of::<Option<Box<u8>>>() <= 64, "{}", Peers::silent_bytes());
+        assert!(Peers::<u8>::silent_bytes() + size_of::<Option<Box<u8>>>() <= 64);
     }
 }

@@ -150,12 +150,19 @@ impl<A: Adapter> Rc<A> {
     /// Delivers the packet in a receive buffer, and posts the buffer anew.
     fn deliver_buffer(&mut self, peer: Peer, buffer: u32, sink: &mut dyn Sink) {
         let region = self.receives.get(buffer).region;
-        self.deliver(peer, region, sink);
+        let Some(frame) = Frame::of_words(read_words(region)) else {
+            return self.nonsense(peer, "unknown kind");
+        };
+        self.deliver(peer, &frame, region, sink);
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(pair) = connection.pair else { return self.receives.give_back(buffer) };
         connection.receives.owed += 1;
-        if connection.receives.is_worth_telling() {
+        let (worth, ringless) = (connection.receives.is_worth_telling(), connection.ring_in.is_none());
+        if worth {
             self.enlist(peer);
+        }
+        if ringless {
+            self.consider(peer);
         }
         self.repost(pair, buffer);
     }
@@ -169,12 +176,17 @@ impl<A: Adapter> Rc<A> {
 
     /// Takes the packet whose turn it is out of the memory where it lies.
     #[inline]
-    pub(super) fn deliver(&mut self, peer: Peer, packet: Region, sink: &mut dyn Sink) {
-        let frame = Frame::of_words(read_words(packet));
-        let Some(frame) = frame else { return self.nonsense(peer, "unknown kind") };
+    pub(super) fn deliver(&mut self, peer: Peer, frame: &Frame, packet: Region, sink: &mut dyn Sink) {
         let Some(connection) = self.peers.get(peer) else { return };
         connection.sequence.expected = connection.sequence.expected.wrapping_add(1);
         connection.receives.have += frame.receive_credits;
+        if frame.ring_credits > 0
+            && let Some(ring) = &mut connection.ring_out
+        {
+            ring.credit(frame.ring_credits);
+        }
+        connection.heard += 1;
+        self.heard += 1;
         let body = packet.part(PREFIX_BYTES, frame.body_bytes as usize);
         match frame.kind {
             Kind::Data => self.deliver_data(peer, body, sink),

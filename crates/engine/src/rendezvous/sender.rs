@@ -282,7 +282,9 @@ impl Engine {
         if !state.outbox.is_empty() {
             return Some(Given::Full);
         }
-        let len = piece.len.min(route.packet_bytes_max.min(self.core.settings.chunk_bytes_max) as u64);
+        let room =
+            self.channels[route.packets].stream_bytes_max(peer).unwrap_or(0).max(route.packet_bytes_max);
+        let len = piece.len.min(room.min(self.core.settings.chunk_bytes_max) as u64);
         let header = Header { context: receiver, length: piece.offset, ..Header::new(Kind::Data) };
         let buffer = &self.core.requests.get(id)?.buffer;
         let payload = Payload::Buffer { buffer, offset: piece.offset as usize, len: len as usize };

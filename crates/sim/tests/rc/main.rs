@@ -2,3 +2,5 @@
 
 mod paths;
 mod rig;
+mod rings;
+mod seeds;

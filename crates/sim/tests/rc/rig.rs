@@ -3,7 +3,7 @@
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::rc::adapter::Adapter;
 use verbena_channel::rc::settings::{Notify, Order, Policy};
-use verbena_channel::rc::{Rc, Settings};
+use verbena_channel::rc::{PRIMARY, Rc, SECONDARY, Settings};
 use verbena_channel::{Channel, Fault, Payload, Peer, SendError, Sink};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 
@@ -40,9 +40,14 @@ pub struct Log {
     pub broken: Vec<(Peer, Fault)>,
 }
 
-/// The payload of the packet with this number: its length and bytes follow from the number.
+/// The payload of the packet with this number: its bytes follow from the number. Half of them look like the flags of a
+/// ring, at every alignment.
 pub fn payload(number: u64, len: usize) -> Vec<u8> {
-    (0..len).map(|at| (number as usize * 31 + at * 7) as u8).collect()
+    let flag = if number % 4 == 1 { PRIMARY } else { SECONDARY }.to_le_bytes();
+    match number % 2 {
+        0 => (0..len).map(|at| (number as usize * 31 + at * 7) as u8).collect(),
+        _ => (0..len).map(|at| flag[(at + number as usize / 4) % 4]).collect(),
+    }
 }
 
 impl Sink for Log {
@@ -97,14 +102,21 @@ impl Rig {
     }
 
     /// Time goes on to the next event, and every channel is polled.
-    pub fn step(&mut self) -> usize {
+    pub fn step(&mut self) {
         let next_ns = self.subnet.next_ns().unwrap_or(self.subnet.now_ns() + 100_000);
         self.subnet.run_until(next_ns);
-        (0..self.channels.len()).map(|rank| self.poll(rank as Peer)).sum()
+        (0..self.channels.len()).for_each(|rank| self.poll(rank as Peer));
     }
 
-    pub fn poll(&mut self, rank: Peer) -> usize {
-        self.channels[rank as usize].poll(&mut self.logs[rank as usize])
+    /// So many steps.
+    pub fn steps(&mut self, count: usize) {
+        for _ in 0..count {
+            self.step();
+        }
+    }
+
+    pub fn poll(&mut self, rank: Peer) {
+        self.channels[rank as usize].poll(&mut self.logs[rank as usize]);
     }
 
     /// Steps until that holds.
@@ -120,6 +132,13 @@ impl Rig {
         self.until(&format!("{count} packets at {rank}"), |rig| {
             rig.logs[rank as usize].packets.len() >= count
         });
+    }
+
+    /// The longest payload that rank `from` may send to `to` now.
+    pub fn longest(&mut self, from: Peer, to: Peer) -> usize {
+        let channel = &mut self.channels[from as usize];
+        let anyway = channel.reach(to).expect("a peer").packet_bytes_max;
+        channel.stream_bytes_max(to).unwrap_or(0).max(anyway)
     }
 
     /// Steps until all that was sent is known to have arrived.

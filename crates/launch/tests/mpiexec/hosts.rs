@@ -378,9 +378,9 @@ fn the_key_is_on_no_command_line() {
 
 /// The time is generous: other tests run beside this one.
 #[test]
-fn sixteen_hosts_start_and_end_in_no_time() {
+fn sixteen_hosts_start_and_end_soon() {
     let hosts: Vec<String> = (0..16).map(|i| format!("n{i}")).collect();
     let outcome = fork(&["-host", &hosts.join(","), CLIENT, "exchange", "finalize"]);
     assert_good(&outcome);
-    assert!(outcome.took < Duration::from_secs(2), "{outcome:?}");
+    assert!(outcome.took < Duration::from_secs(10), "{outcome:?}");
 }

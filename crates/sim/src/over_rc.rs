@@ -110,7 +110,12 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     let adapters: Vec<SimAdapter> = (0..ranks).map(|rank| subnet.adapter(rank)).collect();
     let cards: Vec<Option<Address>> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
     let settings = (0..ranks).map(settings);
-    let open = |(rank, (adapter, settings))| Rc::new(rank, ranks, adapter, cards.clone(), settings);
+    let open = |(rank, (adapter, settings))| {
+        let mut rc = Rc::new(rank, ranks, adapter, cards.clone(), settings);
+        // A program that says that it will hear most from its neighbours.
+        rc.hint(&[(rank + 1) % ranks, (rank + ranks - 1) % ranks]);
+        rc
+    };
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
 }
 

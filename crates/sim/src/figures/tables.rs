@@ -119,7 +119,8 @@ pub fn chunks() -> Result<Table, String> {
     let names = CHUNKS.map(size);
     let mut table = Table::new(title, std::iter::once("size".to_string()).chain(names));
     for bytes in [64 << 10, 256 << 10, 1 << 20] {
-        let values = CHUNKS.map(|chunk| Design::Pipeline(chunk).bandwidth_mb_s(bytes, WINDOW_LONG, Costs::PAPER_2));
+        let values =
+            CHUNKS.map(|chunk| Design::Pipeline(chunk).bandwidth_mb_s(bytes, WINDOW_LONG, Costs::PAPER_2));
         table.add(size(bytes), values.into_iter().collect::<Result<_, _>>()?);
     }
     Ok(table)

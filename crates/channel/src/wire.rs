@@ -6,6 +6,8 @@
 //! other method on its way, sending, goes through the end that a channel lends: [`Channel::lend`].)
 
 use crate::loopback::Loopback;
+use crate::rc::Rc;
+use crate::rc::verbs::Verbs;
 use crate::shm::Shm;
 use crate::{Channel, Sink};
 use std::ops::{Deref, DerefMut};
@@ -16,6 +18,8 @@ pub enum Wire {
     Shm(Box<Shm>),
     /// Packets to oneself.
     Loopback(Box<Loopback>),
+    /// Packets and memory by RDMA.
+    Rc(Box<Rc<Verbs>>),
     /// A channel on which packets arrive and that is not known here.
     Other(Box<dyn Channel>),
     /// A channel that only moves memory, and at once: there is nothing to poll.
@@ -30,7 +34,8 @@ impl Wire {
             Wire::Shm(shm) => shm.is_silent(),
             Wire::Loopback(loopback) => loopback.is_empty(),
             Wire::Memory(_) => true,
-            Wire::Other(_) => false,
+            // What arrives outside its rings shows only to the device.
+            Wire::Rc(_) | Wire::Other(_) => false,
         }
     }
 
@@ -40,6 +45,7 @@ impl Wire {
         match self {
             Wire::Shm(shm) => shm.poll_into(sink),
             Wire::Loopback(loopback) => loopback.poll(sink),
+            Wire::Rc(rc) => rc.poll(sink),
             Wire::Other(channel) => channel.poll(sink),
             Wire::Memory(_) => 0,
         }
@@ -53,6 +59,7 @@ impl Deref for Wire {
         match self {
             Wire::Shm(shm) => shm.as_ref(),
             Wire::Loopback(loopback) => loopback.as_ref(),
+            Wire::Rc(rc) => rc.as_ref(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_ref(),
         }
     }
@@ -63,6 +70,7 @@ impl DerefMut for Wire {
         match self {
             Wire::Shm(shm) => shm.as_mut(),
             Wire::Loopback(loopback) => loopback.as_mut(),
+            Wire::Rc(rc) => rc.as_mut(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_mut(),
         }
     }

@@ -51,7 +51,12 @@ fn a_thousand_seeds() {
         ("broken pairs", sum(|(_, c)| c.broken)),
         ("writes", sum(|(_, c)| c.writes)),
         ("torn writes", sum(|(_, c)| c.torn)),
-        ("full queues", sum(|(_, c)| c.full)),
+        ("packets of credits", sum(|(_, c)| c.packets[2])),
+        ("rings offered", sum(|(_, c)| c.packets[3])),
+        ("rings accepted", sum(|(_, c)| c.packets[4])),
+        ("rings declined", sum(|(_, c)| c.packets[5])),
+        ("rings taken back", sum(|(_, c)| c.packets[6])),
+        ("rings closed", sum(|(_, c)| c.packets[8])),
         ("inline posts", sum(|(_, c)| c.inline)),
         ("ports down", sum(|(_, c)| c.ports_down)),
     ] {

@@ -37,6 +37,8 @@ pub(super) enum Event {
 pub struct Counts {
     /// Sends posted.
     pub sends: u64,
+    /// Those of them that are packets of `rc`, by kind (as its module `frame` numbers them).
+    pub packets: [u64; 9],
     /// RDMA writes posted.
     pub writes: u64,
     /// RDMA reads posted.
@@ -66,6 +68,7 @@ impl Counts {
     pub fn since(&self, then: &Counts) -> Counts {
         Counts {
             sends: self.sends - then.sends,
+            packets: std::array::from_fn(|kind| self.packets[kind] - then.packets[kind]),
             writes: self.writes - then.writes,
             reads: self.reads - then.reads,
             signalled: self.signalled - then.signalled,

@@ -41,6 +41,7 @@ pub fn paper_settings() -> Settings {
         policy: Policy::First,
         order: Order::Sequential,
         set_max: 16,
+        review_every: 1024,
         sender_rings_max: 64,
         notify: Notify::Piggyback,
         signal_every: 32,
@@ -96,7 +97,8 @@ impl RcFaults {
             send_buffers_max: random.pick(&[2, 8, 256]),
             policy: random.pick(&[Policy::None, Policy::First, Policy::Most, Policy::Hinted, Policy::All]),
             order: random.pick(&[Order::Sequential, Order::Circular, Order::Priority]),
-            set_max: random.pick(&[0, 1, 2, 16]),
+            set_max: random.pick(&[0, 1, 1, 2, 16]),
+            review_every: random.pick(&[4, 16, 1024]),
             sender_rings_max: random.pick(&[0, 1, 2, 64]),
             signal_every: random.pick(&[1, 3, 32]),
             inline_bytes_max: random.pick(&[0, 64, 512]),
@@ -110,7 +112,12 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     let adapters: Vec<SimAdapter> = (0..ranks).map(|rank| subnet.adapter(rank)).collect();
     let cards: Vec<Option<Address>> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
     let settings = (0..ranks).map(settings);
-    let open = |(rank, (adapter, settings))| Rc::new(rank, ranks, adapter, cards.clone(), settings);
+    let open = |(rank, (adapter, settings))| {
+        let mut rc = Rc::new(rank, ranks, adapter, cards.clone(), settings);
+        // A program that says that it will hear most from its neighbours.
+        rc.hint(&[(rank + 1) % ranks, (rank + ranks - 1) % ranks]);
+        rc
+    };
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
 }
 

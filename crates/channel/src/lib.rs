@@ -313,6 +313,9 @@ pub trait Channel: Send {
 
     /// What became of the program's memory that had to be registered; `None` if this channel registers none.
     fn registrations(&self) -> Option<Registrations> {
+        None
+    }
+
     /// Access to the memory of other processes of the node; `None` if this channel has none.
     fn neighbors(&self) -> Option<Arc<dyn neighbor::Neighbors>> {
         None

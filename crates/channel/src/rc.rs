@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`adapter`] | what is asked of a verbs device |
 //! | [`verbs`] | the real device, over libibverbs |
+//! | [`open`](mod@open) | opening it on a real device |
 //! | [`settings`] | the settings of one end |
 //! | [`frame`] | what stands before every packet on the wire |
 //! | [`peers`] | what is known of each peer |
@@ -40,6 +41,7 @@ mod failure;
 mod frame;
 mod id;
 mod memory;
+mod open;
 mod order;
 mod peers;
 mod pinned;
@@ -58,6 +60,7 @@ use crate::packet::{HEADER_BYTES, Header};
 use crate::{Channel, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer};
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
+pub use open::open;
 use peers::{Peers, Stage};
 use polling::PollingSet;
 use pool::{Pool, SendPool};
@@ -99,11 +102,9 @@ pub struct Rc<A: Adapter> {
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels.
 const LATENCY_NS: u32 = 2000;
-/// Every how many polls that found nothing datagrams are looked at while nobody is waited for.
+/// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited for.
 const DATAGRAMS_EVERY: u32 = 16;
-/// Every how many polls registrations of memory that the program gave back are ended.
-const TIDY_EVERY: u32 = 64;
-/// Every how many polls the adapter is asked for trouble.
+/// Every how many polls the adapter is asked for trouble; a multiple of the above.
 const TROUBLE_EVERY: u32 = 1 << 14;
 
 impl<A: Adapter> Rc<A> {
@@ -149,17 +150,33 @@ impl<A: Adapter> Rc<A> {
         self.receives.bytes() + self.sends.bytes() + self.peers.bytes()
     }
 
+    /// Looks everywhere: rings first, since that costs least.
+    #[inline]
     fn poll_all(&mut self, sink: &mut dyn Sink) -> usize {
-        let mut events = self.poll_rings(sink);
-        events += self.poll_completions(sink);
         self.rounds = self.rounds.wrapping_add(1);
-        if !self.asking.is_empty() || (events == 0 && self.rounds.is_multiple_of(DATAGRAMS_EVERY)) {
+        let mut events = 0;
+        if !self.peers.all_silent() {
+            events = self.poll_rings(sink) + self.poll_completions(sink);
+        }
+        let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
+        let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
+        if busy && nothing && self.heard < policy::REVIEW_EVERY {
+            return events;
+        }
+        events + self.poll_rarely(sink, !busy)
+    }
+
+    /// What is not to be done each time.
+    #[inline(never)]
+    fn poll_rarely(&mut self, sink: &mut dyn Sink, idle: bool) -> usize {
+        let mut events = 0;
+        if idle || !self.asking.is_empty() {
             events += self.tend_connections();
         }
-        if self.rounds.is_multiple_of(TIDY_EVERY) {
+        if idle {
             self.memory.cache.tidy(&mut self.adapter);
         }
-        if self.rounds.is_multiple_of(TROUBLE_EVERY) {
+        if idle && self.rounds.is_multiple_of(TROUBLE_EVERY) {
             self.look_for_trouble();
         }
         if self.heard >= policy::REVIEW_EVERY {

@@ -28,6 +28,8 @@ const PLACES_LEFT: u32 = 4;
 pub struct Memory {
     /// Registrations of the program's memory.
     pub cache: Cache,
+    /// Why registrations are not kept, if they should be.
+    unkept: Option<String>,
     moves: Vec<Option<Move>>,
     free_moves: Vec<u32>,
     exposed: Vec<Option<Lease>>,
@@ -64,6 +66,7 @@ impl Memory {
         let bounds = Bounds { bytes_max: settings.cache_bytes_max, entries_max: settings.cache_entries_max };
         Memory {
             cache: Cache::new(bounds, None),
+            unkept: None,
             moves: Vec::new(),
             free_moves: Vec::new(),
             exposed: Vec::new(),
@@ -278,11 +281,20 @@ impl<A: Adapter> Rc<A> {
         self.memory.cache = Cache::new(self.memory.cache.bounds(), Some(watch));
     }
 
+    /// Registers the program's memory for each operation, for this reason.
+    pub fn keep_no_registrations(&mut self, reason: String) {
+        self.memory.unkept = Some(reason);
+    }
+
     /// What a user wants to know of registrations.
     pub(super) fn memory_findings(&self) -> String {
         let Registrations { hits, misses, entries, bytes, evicted, invalidated, refused } =
             self.memory.cache.counts();
-        let kept = if self.memory.cache.keeps() { "kept" } else { "made for each operation" };
+        let kept = match &self.memory.unkept {
+            _ if self.memory.cache.keeps() => "kept until memory is given back".into(),
+            Some(reason) => format!("made for each operation ({reason})"),
+            None => "made for each operation".into(),
+        };
         format!(
             "rc: registrations are {kept}: {entries} of {bytes} bytes, {hits} hits, {misses} misses, \
              {evicted} evicted, {invalidated} invalidated, {refused} refused"

@@ -55,7 +55,7 @@ impl Wire {
     pub fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         match self {
             Wire::Shm(shm) => shm.take_front(peer, header, into),
-            Wire::Loopback(_) | Wire::Memory(_) => None,
+            Wire::Loopback(_) | Wire::Rc(_) | Wire::Memory(_) => None,
             Wire::Other(channel) => channel.take_front(peer, header, into),
         }
     }

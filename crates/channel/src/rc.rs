@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`adapter`] | what is asked of a verbs device |
 //! | [`verbs`] | the real device, over libibverbs |
+//! | [`open`](mod@open) | opening it on a real device |
 //! | [`settings`] | the settings of one end |
 //! | [`frame`] | what stands before every packet on the wire |
 //! | [`peers`] | what is known of each peer |
@@ -25,12 +26,14 @@
 //! | [`id`] | what completions are told apart by |
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
 //! | [`memory`] | long messages, moved by RDMA |
+//! | [`cache`] | registrations of the program's memory |
 //!
 //! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this
 //! very code.
 
 pub mod adapter;
 mod breaking;
+pub mod cache;
 mod connect;
 mod control;
 mod credit;
@@ -38,6 +41,7 @@ mod failure;
 mod frame;
 mod id;
 mod memory;
+mod open;
 mod order;
 mod peers;
 mod pinned;
@@ -55,6 +59,7 @@ use crate::packet::{HEADER_BYTES, Header};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
+pub use open::open;
 use peers::{Peers, Stage};
 use polling::PollingSet;
 use pool::{Pool, SendPool};
@@ -95,9 +100,9 @@ pub struct Rc<A: Adapter> {
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels.
 const LATENCY_NS: u32 = 2000;
-/// Every how many polls that found nothing datagrams are looked at while nobody is waited for.
+/// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited for.
 const DATAGRAMS_EVERY: u32 = 16;
-/// Every how many polls the adapter is asked for trouble.
+/// Every how many polls the adapter is asked for trouble; a multiple of the above.
 const TROUBLE_EVERY: u32 = 1 << 14;
 
 impl<A: Adapter> Rc<A> {
@@ -141,14 +146,30 @@ impl<A: Adapter> Rc<A> {
         self.receives.bytes() + self.sends.bytes() + self.peers.bytes()
     }
 
+    /// Looks everywhere: rings first, since that costs least.
+    #[inline]
     fn poll_all(&mut self, sink: &mut dyn Sink) -> usize {
-        let mut events = self.poll_rings(sink);
-        events += self.poll_completions(sink);
         self.rounds = self.rounds.wrapping_add(1);
-        if !self.asking.is_empty() || (events == 0 && self.rounds.is_multiple_of(DATAGRAMS_EVERY)) {
+        let mut events = 0;
+        if !self.peers.all_silent() {
+            events = self.poll_rings(sink) + self.poll_completions(sink);
+        }
+        let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
+        let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
+        if busy && nothing && self.heard < policy::REVIEW_EVERY {
+            return events;
+        }
+        events + self.poll_rarely(sink, !busy)
+    }
+
+    /// What is not to be done each time.
+    #[inline(never)]
+    fn poll_rarely(&mut self, sink: &mut dyn Sink, idle: bool) -> usize {
+        let mut events = 0;
+        if idle || !self.asking.is_empty() {
             events += self.tend_connections();
         }
-        if self.rounds.is_multiple_of(TROUBLE_EVERY) {
+        if idle && self.rounds.is_multiple_of(TROUBLE_EVERY) {
             self.look_for_trouble();
         }
         if self.heard >= policy::REVIEW_EVERY {

@@ -36,7 +36,7 @@ settings! {
     LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
-    CHANNELS: Names("all that work here", &["loopback", "shm", "cma"]), Channel, None, Process, Start, "";
+    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared memory

@@ -121,18 +121,26 @@ impl<D> Connection<D> {
 pub struct Peers<D> {
     cards: Vec<Option<Address>>,
     connections: Vec<Option<Box<Connection<D>>>>,
+    /// Nobody has spoken.
+    all_silent: bool,
 }
 
 impl<D> Peers<D> {
     /// The peers with these cards, none of which has spoken.
     pub fn new(cards: Vec<Option<Address>>) -> Peers<D> {
         let connections = std::iter::repeat_with(|| None).take(cards.len()).collect();
-        Peers { cards, connections }
+        Peers { cards, connections, all_silent: true }
     }
 
     /// Bytes of state for a peer that never spoke.
     pub const fn silent_bytes() -> usize {
         size_of::<Option<Address>>() + size_of::<Option<Box<Connection<D>>>>()
+    }
+
+    /// Whether nobody has spoken.
+    #[inline]
+    pub fn all_silent(&self) -> bool {
+        self.all_silent
     }
 
     /// Bytes of state for all peers.
@@ -159,6 +167,7 @@ impl<D> Peers<D> {
 
     /// Notes a connection to be.
     pub fn add(&mut self, peer: Peer, connection: Connection<D>) {
+        self.all_silent = false;
         self.connections[peer as usize] = Some(Box::new(connection));
     }
 

@@ -1,5 +1,6 @@
 //! Limits and misdeeds of the simulated devices.
 
+use super::canary::Canary;
 use crate::random::Random;
 use verbena_channel::rc::adapter::Limits;
 
@@ -28,6 +29,8 @@ pub struct DeviceFaults {
     pub datagrams_doubled_percent: u32,
     /// Longest further delay of a datagram in nanoseconds.
     pub datagrams_late_ns_max: u64,
+    /// The defect of the channel that the devices play, if any.
+    pub canary: Canary,
     /// Whether a queue pair in error refuses work at once; else it takes and flushes it.
     pub refuses_in_error: bool,
 }
@@ -54,6 +57,7 @@ impl DeviceFaults {
         datagrams_lost_percent: 0,
         datagrams_doubled_percent: 0,
         datagrams_late_ns_max: 0,
+        canary: Canary::None,
         refuses_in_error: false,
     };
 

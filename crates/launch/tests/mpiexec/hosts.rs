@@ -340,7 +340,7 @@ fn a_lost_host_ends_the_job() {
         let outcome = run.finish();
         assert_eq!(outcome.code, Some(1), "{victim}: {outcome:?}");
         assert!(outcome.err.contains("Lost the connection to host lost"), "{victim}: {outcome:?}");
-        assert!(outcome.took < Duration::from_secs(5), "{victim}: {outcome:?}");
+        assert!(outcome.took < Duration::from_secs(20), "{victim}: {outcome:?}");
         eventually(|| outcome.left().is_empty().then_some(()));
     }
 }
@@ -357,7 +357,7 @@ fn a_silent_host_does_not_hold_the_job_up() {
     }
     let outcome = run.finish();
     assert_eq!((outcome.code, outcome.err.lines().count()), (Some(124), 4), "{outcome:?}");
-    assert!(outcome.took < Duration::from_secs(8), "{outcome:?}");
+    assert!(outcome.took < Duration::from_secs(20), "{outcome:?}");
     eventually(|| outcome.left().is_empty().then_some(()));
 }
 

@@ -26,12 +26,14 @@
 //! | [`id`] | what completions are told apart by |
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
 //! | [`memory`] | long messages, moved by RDMA |
+//! | [`cache`] | registrations of the program's memory |
 //!
 //! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this
 //! very code.
 
 pub mod adapter;
 mod breaking;
+pub mod cache;
 mod connect;
 mod control;
 mod credit;

@@ -137,10 +137,10 @@ settings! {
     COLL_BOARD_EXCHANGE_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// pieces of a long vector of which each rank reduces a part over a board
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
-    /// smallest vector that ranks of a node reduce in each other's memory (by the system calls of cma)
-    COLL_DIRECT_BYTES_MIN: Number(12 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    /// smallest share of a vector, of which each has one, that ranks of a node reduce in each other's memory (by cma)
+    COLL_DIRECT_SHARE_BYTES_MIN: Number(6 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest part of such a vector that one rank reduces at a time
-    COLL_DIRECT_PIECE_BYTES_MIN: Number(16 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    COLL_DIRECT_PIECE_BYTES_MIN: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// largest part of such a vector that one rank reduces at a time
     COLL_DIRECT_PIECE_BYTES_MAX: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest message that is broadcast over a board, among more than two ranks

@@ -132,6 +132,20 @@ pub fn read(both: &mut Both) {
     assert!(into.bytes(0, len) == pattern(len, 9));
 }
 
+pub fn long(both: &mut Both) {
+    let (here, _) = both.connect(false);
+    let len = 9 << 20;
+    let (mine, theirs) = (Memory::new(&mut both.a, len), Memory::new(&mut both.b, len));
+    mine.fill(1);
+    post(&mut both.a, here, &mine, (1, Operation::Write(remote(&theirs, 0))), len, SIGNALLED);
+    done(&mut both.a, 1);
+    assert!(theirs.bytes(0, len) == pattern(len, 1), "written");
+    theirs.fill(2);
+    post(&mut both.a, here, &mine, (2, Operation::Read(remote(&theirs, 0))), len, SIGNALLED);
+    done(&mut both.a, 2);
+    assert!(mine.bytes(0, len) == pattern(len, 2), "read");
+}
+
 pub fn both_ways(both: &mut Both) {
     let (here, there) = both.connect(true);
     let (mine, theirs) = (Memory::new(&mut both.a, 1 << 16), Memory::new(&mut both.b, 1 << 16));

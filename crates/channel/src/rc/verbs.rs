@@ -41,12 +41,13 @@ use port::OpenPort;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
+pub use verbena_verbs::GidEntry;
 use verbena_verbs::domain::Access;
 use verbena_verbs::explain::fault;
 use verbena_verbs::memlock::Locked;
 use verbena_verbs::pair::Connection;
 use verbena_verbs::queues::ReceiveBuffer;
-use verbena_verbs::{Context, GidEntry, MemoryRegion, Port};
+use verbena_verbs::{Context, MemoryRegion, Port};
 use work::Descriptor;
 
 /// Reads under way on one queue pair, unless the user says otherwise.

@@ -46,7 +46,7 @@ mod order;
 mod peers;
 mod pinned;
 mod policy;
-mod polling;
+pub mod polling;
 mod pool;
 mod queue;
 mod receive;

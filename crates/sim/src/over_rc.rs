@@ -2,10 +2,31 @@
 
 use crate::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
-use verbena_channel::Channel;
 use verbena_channel::rc::adapter::{Adapter, Address};
+use verbena_channel::rc::cache::Span;
+use verbena_channel::rc::cache::watch::{Missed, Watch};
 use verbena_channel::rc::settings::{Notify, Order, Policy};
 use verbena_channel::rc::{Rc, Settings};
+use verbena_channel::{Channel, Cost};
+
+/// Tells of memory that is never given back, as a cluster's is not.
+struct Steady;
+
+impl Watch for Steady {
+    fn arm(&self, _span: Span) -> bool {
+        true
+    }
+
+    fn disarm(&self, _span: Span) {}
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn changes(&mut self) -> Result<Vec<Span>, Missed> {
+        Ok(Vec::new())
+    }
+}
 
 /// The properties and misdeeds of such a cluster, and its settings.
 #[derive(Clone, Debug)]
@@ -22,6 +43,8 @@ pub struct RcFaults {
     pub settings: Settings,
     /// Whether they are.
     pub unlike: bool,
+    /// Percentage of ranks that keep registrations.
+    pub keep_percent: u32,
 }
 
 /// The longest that a rank waits for an answer to its first words, in nanoseconds.
@@ -35,6 +58,12 @@ pub fn paper_settings() -> Settings {
         buffer_bytes: 2048,
         eager_bytes_max: 2048,
         chunk_bytes: 2048,
+        piece_bytes: 256 << 10,
+        memory_bytes_min: 2048,
+        read: Cost { start_ns: 12_000, byte_ps: 1150 },
+        write: Cost { start_ns: 6000, byte_ps: 1150 },
+        cache_bytes_max: 1 << 30,
+        cache_entries_max: 1000,
         credits: 100,
         shared_receives: false,
         send_buffers_max: 256,
@@ -62,6 +91,7 @@ impl RcFaults {
             node_size: 1,
             settings,
             unlike: false,
+            keep_percent: 100,
         }
     }
 
@@ -80,6 +110,7 @@ impl RcFaults {
             node_size: random.pick(&[1, 1, 2]),
             settings,
             unlike: true,
+            keep_percent: random.pick(&[0, 50, 100]),
         }
     }
 
@@ -102,6 +133,11 @@ impl RcFaults {
             sender_rings_max: random.pick(&[0, 1, 2, 64]),
             signal_every: random.pick(&[1, 3, 32]),
             inline_bytes_max: random.pick(&[0, 64, 512]),
+            piece_bytes: random.pick(&[500, 4000, 16 << 10, 256 << 10]),
+            memory_bytes_min: random.pick(&[1, 100, 1000, 10_000]),
+            write: random.pick(&[self.settings.read, Cost::default()]),
+            cache_bytes_max: random.pick(&[0, 10_000, 1 << 30]),
+            cache_entries_max: random.pick(&[0, 2, 1000]),
             ..self.settings.clone()
         }
     }
@@ -121,11 +157,20 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
 }
 
+/// Lets the channel keep registrations. Its process must not give memory back before the channel goes.
+pub fn keep_registrations(rc: &mut Rc<SimAdapter>) {
+    rc.keep_registrations(Box::new(Steady));
+}
+
 /// A cluster of `ranks` over `rc`, whose every event follows from `seed`, and its devices.
 pub fn cluster(seed: u64, ranks: Rank, faults: &RcFaults) -> (Cluster, Subnet) {
     let mut random = Random::new(seed ^ 0x5eed);
     let subnet = Subnet::new(random.word(), ranks, faults.costs, faults.device);
-    let mut rcs = channels(&subnet, |_| faults.settings_of_rank(&mut random), ranks).into_iter();
+    let mut rcs = channels(&subnet, |_| faults.settings_of_rank(&mut random), ranks);
+    for rc in rcs.iter_mut().filter(|_| random.percent(faults.keep_percent)) {
+        keep_registrations(rc);
+    }
+    let mut rcs = rcs.into_iter();
     let nodes = Nodes { ranks, size: faults.node_size };
     let wires = |_| vec![Box::new(rcs.next().expect("one for each rank")) as Box<dyn Channel>];
     let cluster = Cluster::over(seed, faults.faults, nodes, subnet.clone(), wires);

@@ -45,6 +45,8 @@ fn a_thousand_seeds() {
         ("died", sum(|(r, _)| r.died as u64)),
         ("cancelled", sum(|(r, _)| r.cancelled as u64)),
         ("rendezvous", sum(|(r, _)| r.rendezvous)),
+        ("written", sum(|(r, _)| r.written)),
+        ("bytes by RDMA", sum(|(r, _)| r.memory_bytes)),
         ("throttles", sum(|(r, _)| r.throttles)),
         ("sends", sum(|(_, c)| c.sends)),
         ("lost datagrams", sum(|(_, c)| c.lost)),

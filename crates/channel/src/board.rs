@@ -107,6 +107,22 @@ pub trait Board: Send {
     /// Whether member `rank` has made so many posts.
     fn has_posted(&self, rank: usize, posts: u64) -> bool;
 
+    /// A slot of any member, for a collective in which one member fills slots and all others read them: its
+    /// number, if all others are done with what stands there. The lowest one.
+    fn free_slot(&self) -> Option<usize>;
+
+    /// The slot of this number, as [`Board::free_slot`] and [`Board::announced`] give it.
+    fn any_slot(&self, number: usize) -> Region;
+
+    /// Counts one more post of this member, which says that it has filled this slot, and wakes members that sleep.
+    fn announce(&mut self, number: usize);
+
+    /// The slot that `rank` announced by the post that has the number of this member's next one; `None` if it has not yet.
+    fn announced(&self, rank: usize) -> Option<usize>;
+
+    /// Counts one more post of this member, which says that it has read this slot, and wakes members that sleep.
+    fn release(&mut self, number: usize);
+
     /// Offers this member's parts of the open collective to all members, before its record is published.
     fn offer_parts(&mut self);
 

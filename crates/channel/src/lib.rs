@@ -104,6 +104,25 @@ pub enum End {
     Back,
 }
 
+/// What became of the program's memory that a channel had to register with its device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registrations {
+    /// Operations that found their memory registered.
+    pub hits: u64,
+    /// Operations for which it was registered.
+    pub misses: u64,
+    /// Registrations given up to make room for others.
+    pub evicted: u64,
+    /// Registrations given up since the program had given the memory back.
+    pub invalidated: u64,
+    /// Operations whose memory could not be registered, so that it was copied.
+    pub refused: u64,
+    /// Registrations there are.
+    pub entries: u64,
+    /// Bytes registered.
+    pub bytes: u64,
+}
+
 /// Why a packet was not taken.
 #[derive(Debug)]
 pub enum SendError {
@@ -216,6 +235,13 @@ pub trait Channel: Send {
         true
     }
 
+    /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
+    /// payload fits `into`: copies the payload there and returns its length. `None` says that nothing happened, and leaves
+    /// the packet to [`Channel::poll`], which need not be possible here at all.
+    fn take_front(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
+        None
+    }
+
     /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
     /// cannot move memory with that peer.
     fn expose(&mut self, _peer: Peer, _region: Region) -> Option<Key> {
@@ -282,6 +308,11 @@ pub trait Channel: Send {
 
     /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
     fn boards(&self) -> Option<Arc<dyn board::Boards>> {
+        None
+    }
+
+    /// What became of the program's memory that had to be registered; `None` if this channel registers none.
+    fn registrations(&self) -> Option<Registrations> {
         None
     }
 

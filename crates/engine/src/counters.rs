@@ -73,7 +73,7 @@ impl Counters {
     pub(crate) fn derived(mut self) -> Counters {
         let packets = |of: fn(&ChannelCounters) -> u64| self.channels.iter().map(of).sum::<u64>();
         let sent = packets(|channel| channel.packets_sent) - self.protocol_sent;
-        let received = packets(|channel| channel.packets_received) - self.protocol_received - self.duplicates;
+        let received = packets(|channel| channel.packets_received) - self.protocol_received;
         (self.eager_sent, self.eager_received) = (sent, received);
         self
     }

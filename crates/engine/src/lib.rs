@@ -17,6 +17,7 @@ mod counters;
 mod describe;
 mod event;
 mod fault;
+mod front;
 mod lookup;
 mod matching;
 mod message;
@@ -38,7 +39,6 @@ pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
 pub use message::*;
 pub use rendezvous::choice::Large;
-use request::State;
 use slab::Id;
 use verbena_channel::memory::Buffer;
 use verbena_channel::{Channel, Fault, Peer, Wire};
@@ -82,6 +82,7 @@ impl Engine {
     /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.
     #[inline(always)]
     pub fn progress(&mut self) -> bool {
+        self.core.turns = 0;
         let mut events = 0;
         for index in 0..self.channels.len() {
             if !self.channels[index].is_silent() {
@@ -95,30 +96,25 @@ impl Engine {
     /// Takes in what a channel has.
     #[inline(never)]
     fn poll(&mut self, index: usize) -> usize {
-        let mut sink = Arrivals { core: &mut self.core, channel: index, packets: 0, bytes: 0 };
-        let events = self.channels[index].poll(&mut sink);
-        sink.count();
-        events
+        let mut sink = Arrivals { core: &mut self.core, channel: index };
+        self.channels[index].poll(&mut sink)
     }
 
     /// Whether the request is complete (without taking it).
     #[inline]
     pub fn is_complete(&self, request: RequestId) -> bool {
         let request = self.core.requests.get(request.into());
-        request.is_none_or(|request| matches!(request.state, State::Complete(_)))
+        request.is_none_or(|request| request.is_over())
     }
 
     /// Hands out the completion and forgets the request; `None` while it is under way.
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {
         let id = request.into();
-        if !matches!(self.core.requests.get(id)?.state, State::Complete(_)) {
+        if !self.core.requests.get(id)?.is_over() {
             return None;
         }
-        match self.core.requests.remove(id)?.state {
-            State::Complete(completion) => Some(completion),
-            _ => None,
-        }
+        self.core.requests.remove(id)?.into_completion()
     }
 
     /// Asks to cancel. The request still completes, cancelled or not (MPI-5.0, 3.8.4).
@@ -131,7 +127,7 @@ impl Engine {
         let id = request.into();
         let Some(request) = self.core.requests.get_mut(id) else { return };
         request.forgotten = true;
-        if matches!(request.state, State::Complete(_)) {
+        if request.is_over() {
             self.core.requests.remove(id);
         }
     }

@@ -92,6 +92,14 @@ pub struct Completion {
     pub failure: Option<Failure>,
 }
 
+impl Completion {
+    /// Neither cancelled nor failed.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.failure.is_none() && !self.cancelled
+    }
+}
+
 /// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {

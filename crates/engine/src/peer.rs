@@ -60,12 +60,18 @@ pub(crate) struct PeerState {
     pub next: u64,
     /// Bytes of their payloads.
     pub bytes_sent: u64,
-    /// Sequence number of the next packet from it.
-    pub expected: u32,
+    /// Packets from it that were taken in turn; the low half is the sequence number of the next one.
+    pub heard: u64,
+    /// Bytes of their payloads.
+    pub bytes_heard: u64,
     /// What waits for room, in order.
     pub outbox: VecDeque<Waiting>,
     /// Whether it is on the list of peers with something waiting.
     pub listed: bool,
+    /// Whether its packets come as they should: none is kept in `early`, and it is not broken.
+    pub in_turn: bool,
+    /// The channel over which its last packet came.
+    pub heard_over: usize,
     /// Packets that came too early, by sequence number.
     pub early: BTreeMap<u32, Early>,
     /// Bytes of its unexpected messages that are held here.
@@ -87,9 +93,12 @@ impl PeerState {
             route: None,
             next: 0,
             bytes_sent: 0,
-            expected: 0,
+            heard: 0,
+            bytes_heard: 0,
             outbox: VecDeque::new(),
             listed: false,
+            in_turn: true,
+            heard_over: 0,
             early: BTreeMap::new(),
             held_bytes: 0,
             throttling: false,
@@ -98,10 +107,23 @@ impl PeerState {
         }
     }
 
+    /// Sequence number of the next packet from it.
+    #[inline(always)]
+    pub fn expected(&self) -> u32 {
+        self.heard as u32
+    }
+
     /// Whether this packet is the one whose turn it is, with nothing kept behind it.
     #[inline]
     pub fn is_next(&self, sequence: u32) -> bool {
-        sequence == self.expected && self.early.is_empty() && self.broken.is_none()
+        sequence == self.expected() && self.in_turn
+    }
+
+    /// Counts the packet whose turn it was.
+    #[inline(always)]
+    pub fn hear(&mut self, payload_bytes: usize) {
+        self.heard += 1;
+        self.bytes_heard += payload_bytes as u64;
     }
 
     /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once: nothing

@@ -51,7 +51,7 @@ impl Engine {
             Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
         // Counted before, and apart from the packets: together the compiler makes worse code of them.
         state.bytes_sent += length;
-        let taken = lane.send_region(header, region, state.expected);
+        let taken = lane.send_region(header, region, state.heard as u32);
         if taken {
             state.next += 1;
         } else {

@@ -16,12 +16,12 @@ pub mod leftovers;
 pub mod rank;
 pub mod start;
 
-use crate::sys::{self, Poll, Reaped, SignalMask};
+use crate::sys::{self, Inherited, Poll, Reaped, SignalMask};
 use crate::wire::{Command, Report, Work};
 use feeder::Feeder;
 use leftovers::Watcher;
 use rank::Rank;
-use start::{Inherited, start};
+use start::start;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -81,6 +81,11 @@ impl Crew {
             reports,
             sources,
         })
+    }
+
+    /// What programs that we start get back.
+    pub fn inherited(&self) -> Inherited {
+        self.inherited
     }
 
     /// Does what it is told.

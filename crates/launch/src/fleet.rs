@@ -1,25 +1,12 @@
 //! All hosts of a job: our own, whose ranks are our [`Crew`], and others with an agent each.
 
 use crate::crew::Crew;
-use crate::launcher::Launcher;
-use crate::remote::{News, Remote};
+use crate::remote::{Means, News, Remote};
 use crate::sys::{Poll, Reaped};
-use crate::wire::{Command, Key, Work};
-use std::ffi::OsString;
+use crate::wire::{Command, Work};
 use std::rc::Rc;
 use std::time::Instant;
 use verbena_fault::Fault;
-
-/// How agents are started.
-#[derive(Debug)]
-pub struct Means {
-    /// By what.
-    pub launcher: Launcher,
-    /// The agent's command line.
-    pub agent: Vec<OsString>,
-    /// The job's key.
-    pub key: Key,
-}
 
 /// The same bytes for some ranks.
 type Letter = (Vec<u32>, Rc<[u8]>);
@@ -52,7 +39,7 @@ impl Fleet {
     /// # Errors
     /// The launcher cannot be run.
     pub fn launch(&mut self, name: &str, means: &Means, work: Work) -> Result<(), Fault> {
-        let mut remote = Remote::launch(name, &means.launcher, &means.agent, means.key, &work.job)?;
+        let mut remote = Remote::launch(name, means, &work.job, self.crew.inherited())?;
         self.crew.watch(remote.pid());
         let ranks: Vec<u32> = work.seats.iter().map(|seat| seat.rank).collect();
         for &rank in &ranks {
@@ -163,12 +150,12 @@ impl Fleet {
 
     /// Gives up on agents that have not answered yet: the job is ending. Returns the ranks that will never be.
     pub fn abandon_the_late(&mut self) -> Vec<u32> {
-        let late = self.remotes.iter_mut().zip(&self.ranks).filter(|(remote, _)| remote.is_greeting());
-        late.flat_map(|(remote, ranks)| {
-            remote.abandon();
-            ranks.iter().copied()
-        })
-        .collect()
+        self.abandon_those(Remote::is_greeting)
+    }
+
+    /// Gives up on all agents. Returns their ranks.
+    pub fn abandon(&mut self) -> Vec<u32> {
+        self.abandon_those(|remote| !remote.is_gone())
     }
 
     /// Whether all agents have gone.
@@ -176,8 +163,12 @@ impl Fleet {
         self.remotes.iter().all(Remote::is_gone)
     }
 
-    /// Gives up on all agents.
-    pub fn abandon(&mut self) {
-        self.remotes.iter_mut().filter(|remote| !remote.is_gone()).for_each(Remote::abandon);
+    fn abandon_those(&mut self, which: impl Fn(&Remote) -> bool) -> Vec<u32> {
+        let mut given_up = Vec::new();
+        for (remote, ranks) in self.remotes.iter_mut().zip(&self.ranks).filter(|(remote, _)| which(remote)) {
+            remote.abandon();
+            given_up.extend(ranks);
+        }
+        given_up
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::job::Exit;
 use crate::launcher::{self, Launcher};
-use crate::sys::{self, Poll};
+use crate::sys::{self, Inherited, Poll};
 use crate::wire::{self, Command, Frames, Key, NOISE_BYTES_MAX, Outbox, Report};
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -18,6 +18,17 @@ use verbena_fault::Fault;
 const LAST_WORDS_DELAY: Duration = Duration::from_millis(500);
 /// How many lines of a launcher are kept for a message about its failure.
 const WORDS_KEPT: usize = 6;
+
+/// How agents are started.
+#[derive(Debug)]
+pub struct Means {
+    /// By what.
+    pub launcher: Launcher,
+    /// The agent's command line.
+    pub agent: Vec<OsString>,
+    /// The job's key.
+    pub key: Key,
+}
 
 /// How far an agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,23 +86,24 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Starts an agent, whose command line is `agent`, on a host.
+    /// Starts an agent on a host.
     ///
     /// # Errors
     /// The launcher itself cannot be started: the message for the user.
-    pub fn launch(
-        name: &str,
-        launcher: &Launcher,
-        agent: &[OsString],
-        key: Key,
-        job: &str,
-    ) -> Result<Remote, Fault> {
+    pub fn launch(name: &str, means: &Means, job: &str, inherited: Inherited) -> Result<Remote, Fault> {
+        let Means { launcher, agent, key } = means;
         let words = launcher.words(name, agent);
         let line = launcher::as_line(&words);
         let mut command = std::process::Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own process group: Ctrl-C in the terminal is ours to pass on, and must not cut the connection.
         command.process_group(0);
+        let in_child = move || {
+            inherited.restore();
+            Ok(())
+        };
+        // SAFETY: the closure only makes async-signal-safe system calls and allocates nothing.
+        unsafe { command.pre_exec(in_child) };
         let mut child = command.spawn().map_err(|error| no_launcher(name, &line, &error))?;
         let (to, from, said) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         [
@@ -103,7 +115,7 @@ impl Remote {
         .flatten()
         .for_each(sys::set_nonblocking);
         let mut out = Outbox::default();
-        out.push_line(&wire::opening(&key, job));
+        out.push_line(&wire::opening(key, job));
         let (early, noise, frames, partial, news) = Default::default();
         Ok(Remote {
             name: name.to_owned(),
@@ -112,7 +124,7 @@ impl Remote {
             to,
             from,
             words: said,
-            key,
+            key: *key,
             stage: Stage::Greeting,
             early,
             out,

@@ -94,6 +94,23 @@ impl SignalMask {
     }
 }
 
+/// What a program that we start gets back of what we changed for ourselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Inherited {
+    /// The limits on open descriptors that we were started with.
+    pub descriptors: libc::rlimit,
+    /// The blocked signals that we were started with.
+    pub signals: SignalMask,
+}
+
+impl Inherited {
+    /// Sets it, in a new child before exec. Async-signal-safe.
+    pub fn restore(&self) {
+        set_descriptor_limit(&self.descriptors);
+        self.signals.set();
+    }
+}
+
 fn empty_set() -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: sigemptyset initialises the set that the pointer leads to.
@@ -201,7 +218,7 @@ pub fn raise_descriptor_limit() -> libc::rlimit {
 }
 
 /// Sets the limits on open descriptors. Async-signal-safe.
-pub fn set_descriptor_limit(limit: &libc::rlimit) {
+fn set_descriptor_limit(limit: &libc::rlimit) {
     // SAFETY: the pointer leads to a live structure.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
 }

@@ -19,9 +19,9 @@ pub(crate) trait PartWords {
     fn offer(&self, word: u64);
     /// Replaces the word of `rank`; false if it is another one by now (acquire).
     fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool;
-    /// Number of parts that `rank` has done since the board was made (sequentially consistent).
+    /// Number of parts that `rank` has done since the board was made (acquire).
     fn finished(&self, rank: usize) -> u64;
-    /// Tells that of this member (sequentially consistent).
+    /// Tells that of this member, before anything that it reads later on (release, and a fence).
     fn tell_finished(&self, parts: u64);
     /// The last collective of which `rank` could not do a part (acquire).
     fn failed(&self, rank: usize) -> u64;
@@ -129,10 +129,11 @@ mod tests {
             self.desks[rank].offered.compare_exchange(old, new, AcqRel, Acquire).is_ok()
         }
         fn finished(&self, rank: usize) -> u64 {
-            self.desks[rank].finished.load(SeqCst)
+            self.desks[rank].finished.load(Acquire)
         }
         fn tell_finished(&self, parts: u64) {
-            self.desks[self.me].finished.store(parts, SeqCst);
+            self.desks[self.me].finished.store(parts, Release);
+            loom::sync::atomic::fence(SeqCst);
         }
         fn failed(&self, rank: usize) -> u64 {
             self.desks[rank].failed.load(Acquire)

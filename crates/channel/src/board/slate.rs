@@ -3,6 +3,7 @@
 //! | part | size | content |
 //! | --- | --- | --- |
 //! | desks | a few lines for each member | last collective closed; posts; parts; quarters entered; latest record |
+//! | sheet | a few lines | which slots the last posts mean |
 //! | logs | one for each member | see `log` |
 //! | slots | `slots` for each member | pieces of long collectives |
 
@@ -11,7 +12,7 @@ use super::parts::{PartWords, Parts};
 use super::{Board, Look, Shape};
 use crate::memory::Region;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
 
 /// The measures of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ const SLOT_BYTES_MIN: usize = 8 << 10;
 const SLOT_BYTES_MAX: usize = 64 << 10;
 /// Slots of each member: some that others read, and some to be filled meanwhile.
 const SLOTS: usize = 8;
+/// Slots of all members that one member may fill, at most. No more pieces than that are unread at a time.
+const SHARED_SLOTS_MAX: usize = 64;
 
 impl Measures {
     /// For a board of so many members.
@@ -58,9 +61,18 @@ impl Measures {
         self.logs_at() + self.ranks * self.log_bytes
     }
 
-    /// Behind the desks, at a page.
+    /// Behind the desks and the sheet, at a page.
     fn logs_at(&self) -> usize {
-        (self.ranks * size_of::<Desk>()).next_multiple_of(4096)
+        (self.sheet_at() + size_of::<Sheet>()).next_multiple_of(4096)
+    }
+
+    fn sheet_at(&self) -> usize {
+        self.ranks * size_of::<Desk>()
+    }
+
+    /// Slots that one member may fill.
+    fn shared_slots(&self) -> usize {
+        (self.ranks * self.slots).min(SHARED_SLOTS_MAX)
     }
 }
 
@@ -75,6 +87,11 @@ struct Desk {
     entered: AtomicU64,
     latest: AtomicU64,
 }
+
+/// For the posts that announce a slot its number, each at the post's remainder. Valid once the post is made, as long as
+/// anybody has not read the slot.
+#[repr(C, align(64))]
+struct Sheet([AtomicU32; SHARED_SLOTS_MAX]);
 
 /// A word with a cache line to itself.
 #[repr(C, align(64))]
@@ -93,6 +110,10 @@ pub(crate) struct Slate<K> {
     logs: Logs,
     parts: Parts,
     posts: u64,
+    /// For each slot that any member may fill the post by which members say that they have read it.
+    read_by: Vec<u64>,
+    /// The last post that may say anything of any slot.
+    all_read_by: u64,
     keeper: K,
 }
 
@@ -113,6 +134,13 @@ impl Memory {
         assert!(rank < self.measures.ranks);
         // SAFETY: within the board by the check, aligned as its pages are, and made of atomics only.
         unsafe { self.base.add(rank * size_of::<Desk>()).cast::<Desk>().as_ref() }
+    }
+
+    #[inline]
+    fn sheet_word(&self, post: u64) -> &AtomicU32 {
+        // SAFETY: within the board, aligned as the desks before it are, and made of atomics only.
+        let sheet = unsafe { self.base.add(self.measures.sheet_at()).cast::<Sheet>().as_ref() };
+        &sheet.0[post as usize % SHARED_SLOTS_MAX]
     }
 
     #[inline]
@@ -201,11 +229,12 @@ impl PartWords for Memory {
     }
 
     fn finished(&self, rank: usize) -> u64 {
-        self.desk(rank).finished.0.load(SeqCst)
+        self.desk(rank).finished.0.load(Acquire)
     }
 
     fn tell_finished(&self, parts: u64) {
-        self.desk(self.me).finished.0.store(parts, SeqCst);
+        self.desk(self.me).finished.0.store(parts, Release);
+        fence(SeqCst);
     }
 
     fn failed(&self, rank: usize) -> u64 {
@@ -225,7 +254,22 @@ impl<K: Keeper> Slate<K> {
     /// dropped, and that only the members of this board use, each side once.
     pub(crate) unsafe fn new(base: NonNull<u8>, measures: Measures, me: usize, keeper: K) -> Slate<K> {
         let logs = Logs::new(me, measures.ranks, measures.log_bytes);
-        Slate { memory: Memory { base, measures, me }, logs, parts: Parts::default(), posts: 0, keeper }
+        let (memory, parts) = (Memory { base, measures, me }, Parts::default());
+        let read_by = vec![0; measures.shared_slots()];
+        Slate { memory, logs, parts, posts: 0, read_by, all_read_by: 0, keeper }
+    }
+
+    /// Makes a post.
+    #[inline]
+    fn count_post(&mut self) {
+        self.posts += 1;
+        self.memory.desk(self.memory.me).posts.0.store(self.posts, Release);
+        self.keeper.wake();
+    }
+
+    /// Whether all other members have made so many posts.
+    fn others_have_posted(&self, posts: u64) -> bool {
+        (0..self.ranks()).all(|rank| rank == self.memory.me || self.has_posted(rank, posts))
     }
 }
 
@@ -297,9 +341,8 @@ impl<K: Keeper> Board for Slate<K> {
 
     #[inline]
     fn post(&mut self) {
-        self.posts += 1;
-        self.memory.desk(self.memory.me).posts.0.store(self.posts, Release);
-        self.keeper.wake();
+        self.all_read_by = self.posts + 1;
+        self.count_post();
     }
 
     #[inline]
@@ -310,6 +353,33 @@ impl<K: Keeper> Board for Slate<K> {
     #[inline]
     fn has_posted(&self, rank: usize, posts: u64) -> bool {
         self.memory.desk(rank).posts.0.load(Acquire) >= posts
+    }
+
+    fn free_slot(&self) -> Option<usize> {
+        if !self.others_have_posted(self.all_read_by) {
+            return None;
+        }
+        self.read_by.iter().position(|&post| self.others_have_posted(post))
+    }
+
+    fn any_slot(&self, number: usize) -> Region {
+        let slots = self.memory.measures.slots;
+        self.slot(number / slots, number % slots)
+    }
+
+    fn announce(&mut self, number: usize) {
+        self.memory.sheet_word(self.posts + 1).store(number as u32, Relaxed);
+        self.release(number);
+    }
+
+    fn announced(&self, rank: usize) -> Option<usize> {
+        let post = self.posts + 1;
+        self.has_posted(rank, post).then(|| self.memory.sheet_word(post).load(Relaxed) as usize)
+    }
+
+    fn release(&mut self, number: usize) {
+        self.read_by[number] = self.posts + 1;
+        self.count_post();
     }
 
     fn offer_parts(&mut self) {

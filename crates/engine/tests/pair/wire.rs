@@ -275,6 +275,14 @@ impl Channel for WireEnd {
         assert!(std::mem::replace(&mut state.held[peer as usize], false), "released but not held");
     }
 
+    fn take_front(&mut self, _peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        let packets = &mut self.wire.0.lock().unwrap().packets[self.me as usize];
+        let fits = |(its, bytes): &(Header, Vec<u8>)| header.is_in(&its.emit()) && bytes.len() <= into.len();
+        let (_, bytes) = packets.pop_front_if(|front| fits(front))?;
+        into.write(0, &bytes);
+        Some(bytes.len())
+    }
+
     fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
         let mut state = self.wire.0.lock().unwrap();
         let mut key = Key::default();

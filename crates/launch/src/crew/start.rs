@@ -1,7 +1,7 @@
 //! Starts one rank: its environment, its line to us, its standard streams.
 
 use crate::cli::Part;
-use crate::sys;
+use crate::sys::{self, Inherited};
 use crate::wire::{Seat, Stdin, Work};
 use std::ffi::OsStr;
 use std::io;
@@ -23,15 +23,6 @@ const FOREIGN: [&str; 8] = [
     "OMPI_COMM_WORLD_SIZE",
     "OMPI_COMM_WORLD_RANK",
 ];
-
-/// What the ranks get back of what this process changed for itself.
-#[derive(Debug, Clone, Copy)]
-pub struct Inherited {
-    /// The limits on open descriptors that we were started with.
-    pub descriptors: libc::rlimit,
-    /// The blocked signals that we were started with.
-    pub signals: sys::SignalMask,
-}
 
 /// A rank that runs.
 #[derive(Debug)]
@@ -102,12 +93,10 @@ fn set_environment(command: &mut Command, work: &Work, seat: Seat, local: usize,
 /// The rank gets its own process group, so that a signal reaches all that it starts; it dies with us; and it
 /// keeps its end of the PMI line across exec.
 fn tie(command: &mut Command, inherited: Inherited, keep: RawFd) {
-    let Inherited { descriptors, signals } = inherited;
     let parent = sys::process_id();
     command.process_group(0);
     let in_child = move || {
-        sys::set_descriptor_limit(&descriptors);
-        signals.set();
+        inherited.restore();
         sys::tie_to_parent(parent, keep)
     };
     // SAFETY: the closure only makes async-signal-safe system calls and allocates nothing.

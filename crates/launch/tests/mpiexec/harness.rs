@@ -32,9 +32,14 @@ impl Outcome {
         lines
     }
 
+    /// The processes of the run that are left.
+    pub fn left(&self) -> Vec<i32> {
+        marked(&self.mark)
+    }
+
     /// Demands that no process of the run is left.
     pub fn assert_nothing_left(&self) {
-        assert_eq!(marked(&self.mark), [0; 0], "processes are left: {self:?}");
+        assert_eq!(self.left(), [0; 0], "processes are left: {self:?}");
     }
 }
 

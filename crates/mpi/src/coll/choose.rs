@@ -15,8 +15,6 @@ pub enum Bcast {
     Chain(usize),
     /// [`super::algorithms::bcast::scatter_allgather`]
     ScatterAllgather,
-    /// [`super::algorithms::over_board::bcast`] in pieces of so many bytes.
-    Board(usize),
 }
 
 /// How to reduce to one rank.
@@ -103,13 +101,18 @@ impl Table {
         }
     }
 
-    /// For a message of `bytes`, between ranks that have a board or not.
+    /// For a message of `bytes`: the pieces in which it goes through the slots of a board, if the ranks have one;
+    /// `None` if another way is better.
     #[inline]
-    pub fn bcast(&self, ranks: usize, bytes: usize, has_board: bool) -> Bcast {
+    pub fn bcast_over_slots(&self, ranks: usize, bytes: usize) -> Option<usize> {
+        let goes = ranks > 2 && bytes >= set::COLL_BOARD_BCAST_BYTES_MIN.get().max(1);
+        goes.then(|| set::COLL_BOARD_BCAST_PIECE_BYTES.get())
+    }
+
+    /// For a message of `bytes`.
+    #[inline]
+    pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {
         match () {
-            _ if has_board && ranks > 2 && bytes >= set::COLL_BOARD_BCAST_BYTES_MIN.get() => {
-                Bcast::Board(set::COLL_BOARD_BCAST_PIECE_BYTES.get())
-            }
             _ if ranks <= 2 || bytes <= set::COLL_BCAST_WHOLE_BYTES_MAX.get() => Bcast::Binomial,
             _ if ranks <= set::COLL_BCAST_CHAIN_RANKS_MAX.get() => {
                 Bcast::Chain(set::COLL_BCAST_PIECE_BYTES_MIN.get())
@@ -154,10 +157,11 @@ impl Table {
     /// it in each other's memory; `None` if another way is better.
     #[inline]
     pub fn allreduce_directly(&self, ranks: usize, bytes: usize) -> Option<usize> {
+        let share = bytes / ranks;
         let piece_max = set::COLL_DIRECT_PIECE_BYTES_MAX.get();
         let piece_min = set::COLL_DIRECT_PIECE_BYTES_MIN.get().min(piece_max);
-        let pays = bytes > self.short_bytes_max(ranks) && bytes >= set::COLL_DIRECT_BYTES_MIN.get();
-        pays.then(|| (bytes / ranks).clamp(piece_min, piece_max))
+        let pays = bytes > self.short_bytes_max(ranks) && share >= set::COLL_DIRECT_SHARE_BYTES_MIN.get();
+        pays.then(|| share.clamp(piece_min, piece_max))
     }
 
     /// For blocks of `block` bytes.

@@ -91,10 +91,9 @@ pub fn bcast(schedule: &mut Schedule, comm: &Comm, buffer: Buffer, root: i32) {
         return;
     }
     let root = root as usize;
-    match TABLE.bcast(plan.size(), buffer.len(), plan.has_board()) {
+    match TABLE.bcast(plan.size(), buffer.len()) {
         Bcast::Binomial => broadcasting::binomial(plan, buffer, root),
         Bcast::Chain(piece_min) => broadcasting::chain(plan, buffer, root, piece_min),
-        Bcast::Board(piece) => over_board::bcast(plan, buffer, root, piece),
         Bcast::ScatterAllgather => broadcasting::scatter_allgather(plan, buffer, root),
     }
 }

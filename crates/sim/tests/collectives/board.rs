@@ -3,128 +3,33 @@
 
 use crate::element::word;
 use crate::job::plan;
+use crate::late::{Late, Wrong};
 use crate::seeds;
+use std::cell::Cell;
 use std::sync::Arc;
-use verbena_channel::board::{Board, Look, Shape, heap};
+use verbena_channel::Fault;
+use verbena_channel::board::{Board, heap};
+use verbena_channel::cma;
 use verbena_channel::elements::Elements;
 use verbena_channel::lock::Lock;
 use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::neighbor::Neighbor;
 use verbena_mpi::coll::algorithms::over_board;
 use verbena_mpi::coll::board::SharedBoard;
+use verbena_mpi::coll::board::direct::{Allreduce, Reach, Verdict};
 use verbena_mpi::coll::board::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
+use verbena_mpi::coll::board::long_bcast::LongBcast;
 use verbena_mpi::coll::board::short::{Exchange, Short};
 use verbena_mpi::coll::operations::Operands;
 use verbena_mpi::coll::{Blocks, Collective, Reduction};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Comm, Group, Op, Result};
+use verbena_mpi::{Comm, Error, Group, Op, Result};
 use verbena_sim::{Cluster, Faults, Random};
 
 /// Seeds that a test run tries.
 const SEEDS: u64 = 400;
 /// Steps after which a run counts as stuck.
 const STEPS_MAX: u64 = 40_000_000;
-
-/// What a board does wrong, to see that it is noticed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wrong {
-    Nothing,
-    /// It shows the record before, if it is long enough.
-    Repeats,
-    /// It shows posts that were not made yet.
-    Early,
-}
-
-/// A board on which things are seen late.
-struct Late {
-    inner: Box<dyn Board>,
-    random: Random,
-    hidden_percent: u32,
-    wrong: Wrong,
-    last: Vec<Option<Region>>,
-}
-
-impl Board for Late {
-    fn ranks(&self) -> usize {
-        self.inner.ranks()
-    }
-    fn me(&self) -> usize {
-        self.inner.me()
-    }
-    fn record_bytes_max(&self) -> usize {
-        self.inner.record_bytes_max()
-    }
-    fn open(&mut self, number: u32) {
-        self.inner.open(number);
-    }
-    fn seek(&mut self, rank: usize, shape: Shape) {
-        self.inner.seek(rank, shape);
-    }
-    fn claim(&mut self, shape: Shape) -> Option<Region> {
-        if self.random.percent(self.hidden_percent) { None } else { self.inner.claim(shape) }
-    }
-    fn publish(&mut self) {
-        self.inner.publish();
-    }
-    fn look(&mut self, rank: usize, shape: Shape) -> Look {
-        if self.random.percent(self.hidden_percent) {
-            return Look::Nothing;
-        }
-        let found = self.inner.look(rank, shape);
-        match (found, self.last[rank]) {
-            (Look::Nothing, Some(last)) if self.wrong == Wrong::Repeats && last.len() >= shape.bytes => {
-                Look::Record(last.part(0, shape.bytes))
-            }
-            (Look::Record(record), _) => {
-                self.last[rank] = Some(record);
-                found
-            }
-            _ => found,
-        }
-    }
-    fn pass(&mut self, rank: usize, shape: Shape) {
-        self.inner.pass(rank, shape);
-    }
-    fn close(&mut self) {
-        self.inner.close();
-    }
-    fn offer_parts(&mut self) {
-        self.inner.offer_parts();
-    }
-    fn owe_parts(&mut self, parts: usize) {
-        self.inner.owe_parts(parts);
-    }
-    fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize> {
-        self.inner.take_part(owner, parts)
-    }
-    fn finish_part(&mut self, done: bool) {
-        self.inner.finish_part(done);
-    }
-    fn all_parts_finished(&self) -> bool {
-        self.inner.all_parts_finished()
-    }
-    fn any_part_failed(&self) -> bool {
-        self.inner.any_part_failed()
-    }
-    fn slots(&self) -> usize {
-        self.inner.slots()
-    }
-    fn slot_bytes(&self) -> usize {
-        self.inner.slot_bytes()
-    }
-    fn slot(&self, rank: usize, index: usize) -> Region {
-        self.inner.slot(rank, index)
-    }
-    fn post(&mut self) {
-        self.inner.post();
-    }
-    fn posted(&self) -> u64 {
-        self.inner.posted()
-    }
-    fn has_posted(&self, rank: usize, posts: u64) -> bool {
-        let early = u64::from(self.wrong == Wrong::Early);
-        self.inner.has_posted(rank, posts.saturating_sub(early))
-    }
-}
 
 /// A collective, the same for all ranks.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +47,37 @@ enum Kind {
     Long(usize),
     /// A broadcast over slots, in pieces of so many bytes.
     LongBcast(usize),
+    /// In each other's memory, in parts of so many bytes.
+    Direct(usize, Access),
+}
+
+/// What members can do with each other's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Granted,
+    /// Granted, and the result takes the place of the operand.
+    InPlace,
+    /// The root, which has no meaning there, may not reach the others, and knows it.
+    Denied,
+    /// As it finds out when it reads.
+    Lost,
+}
+
+/// Memory that cannot be read.
+struct Gone;
+
+impl Neighbor for Gone {
+    fn read(&self, _: u64, _: Region) -> std::result::Result<(), Fault> {
+        Err(Fault {
+            what: "gone".into(),
+            on: "a test".into(),
+            cause: "as it wants".into(),
+            remedy: "none".into(),
+        })
+    }
+    fn write(&self, _: Region, _: u64) -> std::result::Result<(), Fault> {
+        unreachable!("what cannot be read gives no result")
+    }
 }
 
 /// One collective: its number, so many words a rank, its root.
@@ -262,20 +198,93 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
         }
         Kind::LongBcast(piece) => {
             let place = if me == root { send } else { out };
-            let step = long_bcast(comm, board, Buffer::Contiguous(place.part(0, 4 * n)), root, piece);
+            let step = long_bcast(board, Buffer::Contiguous(place.part(0, 4 * n)), root, piece);
             (step, (me != root).then(|| own_words(root).collect()))
+        }
+        Kind::Direct(piece, access) => {
+            if access == Access::InPlace {
+                out.part(0, 4 * n).copy_from(send.part(0, 4 * n));
+            }
+            let step = direct(board, (send, out), job, piece, access);
+            let gives = matches!(access, Access::Granted | Access::InPlace);
+            (step, gives.then(|| sum(0, ranks)))
         }
         Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
     };
     Part { step, out, expected }
 }
 
-/// A broadcast over slots, as a schedule.
-fn long_bcast(comm: &Comm, board: &SharedBoard, message: Buffer, root: usize, piece: usize) -> Advance {
-    let mut collective = Collective::of(comm, comm.next_collective_tag());
-    collective.schedule().lend(board);
-    over_board::bcast(&mut plan(collective.schedule(), comm), message, root, piece);
-    Box::new(move |cluster, rank| collective.advance(&mut cluster.visit(rank), None))
+/// A broadcast over slots.
+fn long_bcast(board: &SharedBoard, message: Buffer, root: usize, piece: usize) -> Advance {
+    let message = Box::leak(Box::new(message));
+    let mut bcast = LongBcast::new(&**board.lock(), message, root, piece);
+    let board = board.clone();
+    Box::new(move |_, _| bcast.advance(&mut **board.lock()))
+}
+
+/// An allreduce in each other's memory, which is that of one process here. Ends in an error if its verdict is not the
+/// one that all members must come to.
+fn direct(
+    board: &SharedBoard,
+    (send, out): (Region, Region),
+    job: Job,
+    piece: usize,
+    access: Access,
+) -> Advance {
+    let mut locked = board.lock();
+    locked.open(job.number as u32 + 1);
+    let neighbor = |rank: usize| -> Option<Arc<dyn Neighbor>> {
+        match access {
+            _ if rank == locked.me() => None,
+            Access::Denied if locked.me() == job.root => None,
+            Access::Lost if locked.me() == job.root => Some(Arc::new(Gone)),
+            _ => Some(cma::own_memory()),
+        }
+    };
+    let reach: &Reach = Box::leak(Box::new((0..locked.ranks()).map(neighbor).collect()));
+    let from = if access == Access::InPlace { out } else { send };
+    let operands = Operands {
+        send: Some(elements(from)),
+        recv: Some(elements(out)),
+        count: job.words,
+        commutative: true,
+    };
+    let mut allreduce = Allreduce::new(&mut **locked, operands, reduction(), reach, piece);
+    drop(locked);
+    let board = board.clone();
+    Box::new(move |_, _| {
+        let mut board = board.lock();
+        let verdict = allreduce.advance(&mut **board)?;
+        if verdict.is_none() {
+            allreduce.seek(&mut **board);
+        }
+        let right = match verdict {
+            None => true,
+            // Others may have done the parts of a member that lost access before it came to them.
+            Some(verdict) if access == Access::Lost => agrees(job, verdict),
+            Some(verdict) => (verdict == Verdict::Refused) == (access == Access::Denied),
+        };
+        if !right {
+            return Err(Error::unsupported(&format!("the verdict {verdict:?} after {access:?}")));
+        }
+        Ok(verdict.is_some())
+    })
+}
+
+thread_local! {
+    /// The verdict of the first member to come to one, of the last collective in which access was lost.
+    static VERDICT: Cell<Option<(usize, Verdict)>> = const { Cell::new(None) };
+}
+
+/// Whether all members come to the same verdict. Each ends this collective before any begins the next one of its sort.
+fn agrees(job: Job, verdict: Verdict) -> bool {
+    match VERDICT.get() {
+        Some((number, first)) if number == job.number => first == verdict,
+        _ => {
+            VERDICT.set(Some((job.number, verdict)));
+            true
+        }
+    }
 }
 
 /// An allreduce over slots, as a schedule.
@@ -307,7 +316,7 @@ fn is_right(part: &Part) -> bool {
 }
 
 fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize) -> Job {
-    let kind = match random.below(13) {
+    let kind = match random.below(16) {
         0 => Kind::Barrier,
         1 | 2 => Kind::Bcast,
         3 => Kind::Allreduce,
@@ -318,10 +327,14 @@ fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize
         8 => Kind::Scatter,
         9 => Kind::Alltoall,
         10 => Kind::LongBcast(random.pick(&[3, 20, 64, 128])),
+        11..=13 => {
+            let access = [Access::Granted, Access::Granted, Access::InPlace, Access::Denied, Access::Lost];
+            Kind::Direct(random.pick(&[4, 20, 64, 128]), random.pick(&access))
+        }
         _ => Kind::Long(random.pick(&[4, 20, 64, 128])),
     };
     let words = match kind {
-        Kind::Long(_) | Kind::LongBcast(_) => random.between(1, 300) as usize,
+        Kind::Long(_) | Kind::LongBcast(_) | Kind::Direct(..) => random.between(1, 300) as usize,
         Kind::Scatter | Kind::Alltoall => random.below((record_bytes_max / ranks / 4) as u64 + 1) as usize,
         _ => random.below((record_bytes_max / 4) as u64 + 1) as usize,
     };
@@ -348,6 +361,7 @@ fn runner(comm: Comm, inner: Box<dyn Board>, random: &mut Random, wrong: Wrong) 
 }
 
 fn try_seed(seed: u64, wrong: Wrong) -> std::result::Result<(), String> {
+    VERDICT.set(None);
     let mut random = Random::new(seed);
     let ranks = random.pick(&[2, 2, 3, 4, 5, 9]);
     let log_bytes = random.pick(&[512, 1024, 4096]);

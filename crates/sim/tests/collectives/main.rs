@@ -8,6 +8,7 @@ mod element;
 mod errors;
 mod inter;
 mod job;
+mod late;
 mod moving;
 mod neighbor;
 mod reducing;

@@ -1,4 +1,4 @@
-//! `MPI_Bcast` (MPI-5.0, 6.4) of long messages and `MPI_Allreduce` (6.9.6) of long vectors through the slots of a board.
+//! `MPI_Allreduce` (MPI-5.0, 6.9.6) of long vectors through the slots of a board.
 //!
 //! The vector goes through the slots piece by piece, each piece through the next slot of its owner. Every rank makes the same
 //! posts in the same order, so the number of a post says what is ready. A rank fills the slots for the next pieces before it
@@ -8,7 +8,7 @@ use super::part;
 use crate::coll::operations::Operands;
 use crate::coll::plan::Plan;
 use verbena_channel::elements::Elements;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::Region;
 
 /// The longest element in bytes: several fit a slot.
 const ELEMENT_BYTES_MAX: usize = 1024;
@@ -59,32 +59,6 @@ impl Slots {
 /// The elements in a slot from element `first` on.
 fn elements<'a>(slot: Region, like: Elements<'a>, first: usize) -> Elements<'a> {
     Elements::at_origins(slot, like.layout()).from(first as isize)
-}
-
-/// The root copies the message into its slots, once, and all others out of them: what they read is still in a cache, and
-/// with several slots they run far behind each other without waiting.
-pub fn bcast(plan: &mut Plan, message: Buffer, root: usize, piece_bytes: usize) {
-    let mut slots = Slots::new(plan, piece_bytes, 1);
-    let before = slots.posts;
-    if slots.me == root {
-        // The others have read what stood in the slots.
-        plan.expect_others(before);
-    }
-    for number in 0..message.len().div_ceil(slots.piece) {
-        let first = number * slots.piece;
-        let piece = message.part(first, slots.piece.min(message.len() - first));
-        let slot = Buffer::Contiguous(slots.slot(root, number).part(0, piece.len()));
-        if slots.me == root {
-            if let Some(read) = (number + 1).checked_sub(slots.slots) {
-                plan.expect_others(before + read as u64);
-            }
-            plan.copy(piece, slot);
-        } else {
-            plan.expect(root, before + number as u64 + 1);
-            plan.copy(slot, piece);
-        }
-        slots.post(plan);
-    }
 }
 
 /// Two ranks show each other the whole vector, and each combines it with its own: as many bytes cross between them as if each

@@ -3,6 +3,7 @@
 
 use super::direct::{Allreduce, Verdict};
 use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
+use super::long_bcast::LongBcast;
 use super::seat::SharedBoard;
 use super::short::{Exchange, Short};
 use crate::coll::Blocks;
@@ -75,6 +76,15 @@ impl Drive for Allreduce<'_> {
     }
 }
 
+impl Drive for LongBcast<'_> {
+    type Outcome = ();
+    fn drive(&mut self, board: &mut dyn Board) -> Result<Option<()>> {
+        self.advance(board).map(|done| done.then_some(()))
+    }
+    /// Posts stand where they are looked for.
+    fn seek(&mut self, _: &mut dyn Board) {}
+}
+
 #[inline]
 fn run(process: &Process, comm: &Comm, board: &SharedBoard, exchange: impl Exchange) -> Result<()> {
     let mut board = board.lock();
@@ -119,7 +129,24 @@ pub fn barrier(process: &Process, comm: &Comm) -> Done {
 #[inline]
 pub fn bcast(process: &Process, comm: &Comm, buffer: &Buffer, root: i32) -> Done {
     let exchange = Bcast { buffer, root: root as usize, me: comm.rank() as usize };
-    on_board!(process, comm, buffer.len(), exchange)
+    match TABLE.bcast_over_slots(comm.size() as usize, buffer.len()) {
+        None => on_board!(process, comm, buffer.len(), exchange),
+        Some(piece) => long_bcast(process, comm, buffer, root, piece).transpose(),
+    }
+}
+
+/// A long one; `Ok(None)` if the call must go another way.
+fn long_bcast(
+    process: &Process,
+    comm: &Comm,
+    buffer: &Buffer,
+    root: i32,
+    piece: usize,
+) -> Result<Option<()>> {
+    let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
+    let mut board = board.lock();
+    let collective = LongBcast::new(&**board, buffer, root as usize, piece);
+    drive(process, comm, &mut **board, collective).map(Some)
 }
 
 /// Whether all members can reduce records, which lie at any address: predefined operations and datatypes only.

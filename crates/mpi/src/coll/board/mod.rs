@@ -5,6 +5,7 @@
 //! | `seat` | when a communicator gets a board, and what it holds of it |
 //! | `short` | short collectives: each member appends a record, the others read it |
 //! | `exchanges` | what each short collective writes and reads |
+//! | `long_bcast` | long broadcasts through slots |
 //! | `direct` | long reductions: the members reach into each other's memory |
 //! | `blocking` | blocking calls that go one of these ways, without a schedule |
 //!
@@ -15,6 +16,7 @@
 pub mod blocking;
 pub mod direct;
 pub mod exchanges;
+pub mod long_bcast;
 mod seat;
 pub mod short;
 

@@ -1,0 +1,54 @@
+//! Long broadcasts through the slots of all members.
+//!
+//! The root copies the message into slots, once, and all others out of them: what they read is still in a cache. Every
+//! member makes one post for each piece, so the number of a post says what is ready and what is read. The root takes whatever
+//! slot is free, those that it used last first, and leaves when it has copied everything. So where all keep
+//! up the message goes through a few slots that stay in the cache, and where some members have no core at the moment the root
+//! runs ahead of them as far as there are slots, through several messages.
+
+use crate::coll::execute::copy;
+use crate::error::{Error, Result};
+use verbena_channel::board::Board;
+use verbena_channel::memory::Buffer;
+
+/// `MPI_Bcast` (MPI-5.0, 6.4) of a message whose length all members know.
+pub struct LongBcast<'a> {
+    message: &'a Buffer,
+    root: usize,
+    /// Bytes of a piece.
+    piece: usize,
+    /// Bytes that were copied.
+    done: usize,
+    failure: Option<Error>,
+}
+
+impl<'a> LongBcast<'a> {
+    /// One that has not begun, in pieces of at most `piece` bytes.
+    pub fn new(board: &dyn Board, message: &'a Buffer, root: usize, piece: usize) -> LongBcast<'a> {
+        LongBcast { message, root, piece: piece.min(board.slot_bytes()), done: 0, failure: None }
+    }
+
+    /// Goes as far as it can without waiting; `Ok(true)` when done, and not to be called again then.
+    ///
+    /// # Errors
+    /// The first one, when it has gone to its end for the sake of the other members.
+    pub fn advance(&mut self, board: &mut dyn Board) -> Result<bool> {
+        while self.done < self.message.len() {
+            let bytes = self.piece.min(self.message.len() - self.done);
+            let is_root = board.me() == self.root;
+            let slot = if is_root { board.free_slot() } else { board.announced(self.root) };
+            let Some(slot) = slot else { return Ok(false) };
+            let piece = self.message.part(self.done, bytes);
+            let room = Buffer::Contiguous(board.any_slot(slot).part(0, bytes));
+            let outcome = if is_root { copy(&piece, &room) } else { copy(&room, &piece) };
+            self.failure = self.failure.take().or(outcome.err());
+            if is_root {
+                board.announce(slot)
+            } else {
+                board.release(slot)
+            }
+            self.done += bytes;
+        }
+        self.failure.take().map_or(Ok(true), Err)
+    }
+}

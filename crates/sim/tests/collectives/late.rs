@@ -1,0 +1,123 @@
+//! A board on which things are seen late, or wrongly.
+
+use verbena_channel::board::{Board, Look, Shape};
+use verbena_channel::memory::Region;
+use verbena_sim::Random;
+
+/// What a board does wrong, to see that it is noticed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wrong {
+    Nothing,
+    /// It shows the record before, if it is long enough.
+    Repeats,
+    /// It shows posts that were not made yet.
+    Early,
+}
+
+/// A board on which things are seen late.
+pub struct Late {
+    pub inner: Box<dyn Board>,
+    pub random: Random,
+    pub hidden_percent: u32,
+    pub wrong: Wrong,
+    pub last: Vec<Option<Region>>,
+}
+
+impl Board for Late {
+    fn ranks(&self) -> usize {
+        self.inner.ranks()
+    }
+    fn me(&self) -> usize {
+        self.inner.me()
+    }
+    fn record_bytes_max(&self) -> usize {
+        self.inner.record_bytes_max()
+    }
+    fn open(&mut self, number: u32) {
+        self.inner.open(number);
+    }
+    fn seek(&mut self, rank: usize, shape: Shape) {
+        self.inner.seek(rank, shape);
+    }
+    fn claim(&mut self, shape: Shape) -> Option<Region> {
+        if self.random.percent(self.hidden_percent) { None } else { self.inner.claim(shape) }
+    }
+    fn publish(&mut self) {
+        self.inner.publish();
+    }
+    fn look(&mut self, rank: usize, shape: Shape) -> Look {
+        if self.random.percent(self.hidden_percent) {
+            return Look::Nothing;
+        }
+        let found = self.inner.look(rank, shape);
+        match (found, self.last[rank]) {
+            (Look::Nothing, Some(last)) if self.wrong == Wrong::Repeats && last.len() >= shape.bytes => {
+                Look::Record(last.part(0, shape.bytes))
+            }
+            (Look::Record(record), _) => {
+                self.last[rank] = Some(record);
+                found
+            }
+            _ => found,
+        }
+    }
+    fn pass(&mut self, rank: usize, shape: Shape) {
+        self.inner.pass(rank, shape);
+    }
+    fn close(&mut self) {
+        self.inner.close();
+    }
+    fn slots(&self) -> usize {
+        self.inner.slots()
+    }
+    fn slot_bytes(&self) -> usize {
+        self.inner.slot_bytes()
+    }
+    fn slot(&self, rank: usize, index: usize) -> Region {
+        self.inner.slot(rank, index)
+    }
+    fn post(&mut self) {
+        self.inner.post();
+    }
+    fn posted(&self) -> u64 {
+        self.inner.posted()
+    }
+    fn has_posted(&self, rank: usize, posts: u64) -> bool {
+        let early = u64::from(self.wrong == Wrong::Early);
+        self.inner.has_posted(rank, posts.saturating_sub(early))
+    }
+    fn free_slot(&self) -> Option<usize> {
+        self.inner.free_slot()
+    }
+    fn any_slot(&self, number: usize) -> Region {
+        self.inner.any_slot(number)
+    }
+    fn announce(&mut self, number: usize) {
+        self.inner.announce(number);
+    }
+    fn announced(&self, rank: usize) -> Option<usize> {
+        let early = (self.wrong == Wrong::Early).then_some(0);
+        self.inner.announced(rank).or(early)
+    }
+    fn release(&mut self, number: usize) {
+        self.inner.release(number);
+    }
+    fn offer_parts(&mut self) {
+        self.inner.offer_parts();
+    }
+    fn owe_parts(&mut self, parts: usize) {
+        self.inner.owe_parts(parts);
+    }
+    fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize> {
+        self.inner.take_part(owner, parts)
+    }
+    fn finish_part(&mut self, done: bool) {
+        self.inner.finish_part(done);
+    }
+    fn all_parts_finished(&self) -> bool {
+        self.wrong == Wrong::Early || self.inner.all_parts_finished()
+    }
+    fn any_part_failed(&self) -> bool {
+        self.inner.any_part_failed()
+    }
+}

@@ -46,7 +46,7 @@ mod order;
 mod peers;
 mod pinned;
 mod policy;
-mod polling;
+pub mod polling;
 mod pool;
 mod queue;
 mod receive;
@@ -55,8 +55,9 @@ mod send;
 pub mod settings;
 pub mod verbs;
 
+use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
-use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use crate::{Channel, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer};
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
 pub use open::open;
@@ -77,6 +78,7 @@ pub struct Rc<A: Adapter> {
     receives: Pool,
     sends: SendPool<A::Descriptor>,
     set: PollingSet,
+    memory: memory::Memory,
     /// Rings of ours that a peer has or is offered, and rings of peers that we have.
     rings_in: usize,
     rings_out: usize,
@@ -112,6 +114,7 @@ impl<A: Adapter> Rc<A> {
         assert_eq!(cards.len(), size as usize, "a card for each process");
         let limits = adapter.limits();
         let mut settings = settings.sound();
+        settings.cache_bytes_max = settings.cache_bytes_max.min(limits.register_bytes_max / 2);
         settings.shared_receives &= limits.shared_receives;
         settings.inline_bytes_max = settings.inline_bytes_max.min(limits.inline_bytes_max);
         Rc {
@@ -122,6 +125,7 @@ impl<A: Adapter> Rc<A> {
             limits,
             peers: Peers::new(cards),
             set: PollingSet::new(settings.order),
+            memory: memory::Memory::new(&settings),
             rings_in: 0,
             rings_out: 0,
             hinted: Vec::new(),
@@ -156,7 +160,7 @@ impl<A: Adapter> Rc<A> {
         }
         let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
         let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
-        if busy && nothing && self.heard < policy::REVIEW_EVERY {
+        if busy && nothing && self.heard < self.settings.review_every {
             return events;
         }
         events + self.poll_rarely(sink, !busy)
@@ -169,10 +173,13 @@ impl<A: Adapter> Rc<A> {
         if idle || !self.asking.is_empty() {
             events += self.tend_connections();
         }
+        if idle {
+            self.memory.cache.tidy(&mut self.adapter);
+        }
         if idle && self.rounds.is_multiple_of(TROUBLE_EVERY) {
             self.look_for_trouble();
         }
-        if self.heard >= policy::REVIEW_EVERY {
+        if self.heard >= self.settings.review_every {
             self.review();
         }
         if !self.duties.is_empty() {
@@ -197,10 +204,10 @@ impl<A: Adapter> Channel for Rc<A> {
             packet_bytes_max,
             eager_bytes_max: self.settings.eager_bytes_max.min(packet_bytes_max),
             ordered: true,
-            get: None,
-            put: None,
+            get: Some(self.settings.read),
+            put: Some(self.settings.write),
             in_background: true,
-            memory_bytes_min: 0,
+            memory_bytes_min: self.settings.memory_bytes_min,
             latency_ns: LATENCY_NS,
         })
     }
@@ -223,7 +230,41 @@ impl<A: Adapter> Channel for Rc<A> {
         let device = format!("rc: {}", self.adapter.place());
         let no_ring =
             self.no_ring.as_ref().map(|f| format!("rc: some peer has no ring: {}: {}", f.what, f.cause));
-        [device].into_iter().chain(no_ring).collect()
+        [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect()
+    }
+
+    fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
+        self.expose_memory(peer, region)
+    }
+
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
+        self.conceal_memory(key);
+    }
+
+    fn get(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, true, key, offset, into, token)
+    }
+
+    fn put(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        from: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, false, key, offset, from, token)
+    }
+
+    fn registrations(&self) -> Option<Registrations> {
+        Some(self.memory.cache.counts())
     }
 
     fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {

@@ -126,6 +126,11 @@ impl Cache {
         self.counts
     }
 
+    /// What it may keep.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
     /// Whether registrations are kept.
     pub fn keeps(&self) -> bool {
         self.watch.is_some()
@@ -318,6 +323,15 @@ impl Cache {
     fn disarm(&self, is_watched: bool, span: Span) {
         if let Some(watch) = self.watch.as_ref().filter(|_| is_watched) {
             watch.disarm(span);
+        }
+    }
+}
+
+/// The adapter ends its registrations itself when it goes; the watch must learn that nothing is cached any more.
+impl Drop for Cache {
+    fn drop(&mut self) {
+        for entry in self.entries.iter().flatten() {
+            self.disarm(entry.is_watched, entry.span);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Opening the channel on a real device, and meeting the others.
 
 use super::adapter::{Adapter, Address};
+use super::cache::watch::KernelWatch;
 use super::verbs::Verbs;
 use super::verbs::options::Options;
 use super::verbs::survey::Survey;
@@ -45,6 +46,13 @@ impl Opening for Ready {
         let address = |card: &Option<Vec<u8>>| Some(Address(card.as_deref()?.try_into().ok()?));
         let size = cards.len() as u32;
         let cards = cards.iter().map(address).collect();
-        Ok(Wire::Rc(Box::new(Rc::new(self.me, size, self.verbs, cards, Settings::current(size)))))
+        let mut rc = Rc::new(self.me, size, self.verbs, cards, Settings::current(size));
+        if verbena_settings::RC_CACHE.get() {
+            match KernelWatch::start() {
+                Ok(watch) => rc.keep_registrations(Box::new(watch)),
+                Err(reason) => rc.keep_no_registrations(reason),
+            }
+        }
+        Ok(Wire::Rc(Box::new(rc)))
     }
 }

@@ -3,6 +3,7 @@
 use super::adapter::{Address, Endpoint, Limits, QueuePair};
 use super::connect::Asking;
 use super::credit::Credits;
+use super::memory::Moves;
 use super::order::Sequence;
 use super::pinned::Pinned;
 use super::queue::SendQueue;
@@ -47,6 +48,8 @@ pub struct Connection<D> {
     pub ring_in: Option<Box<Incoming<D>>>,
     /// Memory of rings that are used no more, until all work before the mark is done.
     pub retired: Vec<(u32, Pinned)>,
+    /// Long messages, moved by RDMA.
+    pub moves: Moves,
     /// Packets from the peer since the last review of the polling set.
     pub heard: u32,
     /// The peer does not want a ring of ours, or there is no memory for one.
@@ -90,6 +93,7 @@ impl<D> Connection<D> {
             ring_out: None,
             ring_in: None,
             retired: Vec::new(),
+            moves: Moves::default(),
             heard: 0,
             ringless: false,
             news: News::default(),
@@ -107,7 +111,9 @@ impl<D> Connection<D> {
 
     /// Whether everything that was sent over it has arrived.
     pub fn is_quiet(&self) -> bool {
-        self.queue.is_idle() && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
+        self.queue.is_idle()
+            && self.moves.is_idle()
+            && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
     }
 
     /// Whether packets can be sent.

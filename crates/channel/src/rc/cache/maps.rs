@@ -2,6 +2,7 @@
 //!
 //! Only private anonymous memory (heap, stack, `mmap` without a file) changes by nothing but calls of this process, all
 //! but one of which the kernel tells of (see [`super::watch`]). A file can be truncated and a shared segment emptied from elsewhere, unheard.
+//! Memory that cannot be written is registered for reading only, and may become writable unheard: it does not count either.
 
 use super::span::Span;
 use std::fs::File;
@@ -9,6 +10,7 @@ use std::os::fd::AsRawFd;
 
 /// `PROCMAP_QUERY` of <linux/fs.h> (Linux 6.11).
 const PROCMAP_QUERY: libc::Ioctl = 0xc068_6611_u32 as libc::Ioctl;
+const VMA_WRITABLE: u64 = 2;
 const VMA_SHARED: u64 = 8;
 
 /// `struct procmap_query`.
@@ -55,7 +57,7 @@ impl Maps {
         Maps { file, answers_queries }
     }
 
-    /// Whether all pages are mapped, and private anonymous memory.
+    /// Whether all pages are mapped, and private anonymous memory that can be written.
     pub fn is_private(&self, span: Span) -> bool {
         let Some(file) = &self.file else { return false };
         if self.answers_queries {
@@ -84,7 +86,8 @@ fn query(file: &File, address: u64) -> Option<Mapping> {
     // SAFETY: the structure is the request's, and says its size.
     let outcome = unsafe { libc::ioctl(file.as_raw_fd(), PROCMAP_QUERY, &mut query) };
     let span = Span { start: query.start, end: query.end };
-    (outcome == 0).then_some(Mapping { span, is_private: query.flags & VMA_SHARED == 0 && query.inode == 0 })
+    let is_private = query.flags & (VMA_SHARED | VMA_WRITABLE) == VMA_WRITABLE && query.inode == 0;
+    (outcome == 0).then_some(Mapping { span, is_private })
 }
 
 /// A line such as `7f0000000000-7f0000021000 rw-p 00000000 00:00 0 [heap]`.
@@ -94,7 +97,10 @@ fn parse(line: &str) -> Option<Mapping> {
     let (rights, inode) = (words.next()?, words.nth(2)?);
     let address = |text| u64::from_str_radix(text, 16).ok();
     let span = Span { start: address(start)?, end: address(end)? };
-    Some(Mapping { span, is_private: rights.ends_with('p') && inode == "0" })
+    Some(Mapping {
+        span,
+        is_private: rights.ends_with('p') && rights.as_bytes().get(1) == Some(&b'w') && inode == "0",
+    })
 }
 
 #[cfg(test)]
@@ -108,6 +114,7 @@ mod tests {
         assert_eq!(sort("1000-2000 rw-p 00000000 00:00 0"), Some((0x1000, true)));
         assert_eq!(sort("1000-2000 rw-s 00000000 00:01 9 /dev/zero (deleted)"), Some((0x1000, false)));
         assert_eq!(sort("1000-2000 r--p 00000000 fe:00 4711 /lib/x.so"), Some((0x1000, false)));
+        assert_eq!(sort("1000-2000 r--p 00000000 00:00 0"), Some((0x1000, false)));
         assert_eq!(sort("what is this"), None);
     }
 

@@ -23,7 +23,7 @@
 //! inaccessible by that call and accessible again must not have been a buffer of a message before.
 
 use super::armed::Armed;
-use super::changes::Missed;
+pub use super::changes::Missed;
 use super::maps::Maps;
 use super::reader::{self, CHANGES, FAILED};
 use super::span::{PAGE_BYTES, Span};

@@ -11,6 +11,7 @@ use super::log::{HEAD_BYTES, Logs, Words};
 use super::parts::{PartWords, Parts};
 use super::{Board, Look, Shape};
 use crate::memory::Region;
+use crate::shm::fetch_to_write;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
 
@@ -177,6 +178,12 @@ impl Words for Memory {
         // SAFETY: within the log by the check. All have closed what stood there, and look there again only once this
         // member has told that it entered.
         unsafe { std::ptr::write_bytes(self.log_at(self.me, offset), 0, bytes) }
+    }
+
+    #[inline]
+    fn fetch(&self, offset: u64, bytes: u64) {
+        let end = (offset + bytes).min(self.measures.log_bytes as u64);
+        (offset..end).step_by(64).for_each(|at| fetch_to_write(self.log_at(self.me, at)));
     }
 
     fn entered(&self, rank: usize) -> u64 {

@@ -162,7 +162,7 @@ impl Lines for MappedRing {
 
 /// Brings a cache line here so that it can be written without asking its last reader.
 #[inline]
-fn fetch_to_write<T>(at: *const T) {
+pub(crate) fn fetch_to_write<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch touches nothing, whatever the address; processors without the instruction do nothing.
     unsafe {

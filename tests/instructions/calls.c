@@ -87,7 +87,7 @@ static void sends(void) {
 }
 
 static void receives(void) {
-    SECTION("irecv", NOTHING, EACH(IRECV), EACH(WAIT), send_all(8, WINDOW));
+    SECTION("irecv", NOTHING, EACH(IRECV), meet(); EACH(WAIT), (meet(), send_all(8, WINDOW)));
     SECTION("wait_received", EACH(IRECV); meet(); meet(), EACH(WAIT), NOTHING,
             (meet(), send_all(8, WINDOW), meet()));
     SECTION("irecv_wait_expected", COUNTED(IRECV(0)); meet(); meet(), WAIT(0), NOTHING, (meet(), send_all(8, 1), meet()));

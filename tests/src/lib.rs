@@ -6,6 +6,7 @@
 
 pub mod peers;
 pub mod room;
+pub mod softroce;
 pub mod sources;
 
 use std::path::{Path, PathBuf};

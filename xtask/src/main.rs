@@ -3,9 +3,11 @@
 mod generate;
 mod instructions;
 mod peers;
+mod softroce;
 mod tidy;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 /// Development tasks of Verbena.
 #[derive(Parser)]
@@ -26,15 +28,19 @@ enum Task {
     Instructions(instructions::Args),
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
+    /// Run a command on virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU).
+    Softroce(softroce::Args),
     /// Check what a machine can check of the house rules (`xtask/tidy.toml`).
     Tidy,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
-        Task::Generate { check } => generate::run(check),
-        Task::Instructions(args) => instructions::run(&args),
-        Task::Peers(args) => peers::run(&args),
-        Task::Tidy => tidy::run(),
+        Task::Generate { check } => generate::run(check)?,
+        Task::Instructions(args) => instructions::run(&args)?,
+        Task::Peers(args) => peers::run(&args)?,
+        Task::Softroce(args) => return Ok(softroce::run(&args)),
+        Task::Tidy => tidy::run()?,
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -47,7 +47,7 @@ pub enum Form<I, L> {
 const LOWEST_ADDRESS: isize = 4096;
 
 /// No program has more memory than this; a longer buffer is looked at more closely.
-const SOLID_BYTES_MAX: usize = 1 << 46;
+pub const SOLID_BYTES_MAX: usize = 1 << 46;
 
 /// A buffer argument as the program passed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn solid(address: Address, count: i64, datatype: &Datatype) -> Option<Region
 
 /// As [`solid`], for elements of `element_bytes` bytes and a message that is not longer than `bytes_max`.
 #[inline(always)]
-pub fn solid_short(address: Address, count: i64, element_bytes: u8, bytes_max: usize) -> Option<Region> {
+pub fn solid_of(address: Address, count: i64, element_bytes: u8, bytes_max: usize) -> Option<Region> {
     let bytes = count.checked_mul(i64::from(element_bytes))? as usize;
     // One comparison for counts that are negative, 0 or too large, and for datatypes that are unknown here.
     if bytes.wrapping_sub(1) >= bytes_max || (address.0 as usize) < LOWEST_ADDRESS as usize {

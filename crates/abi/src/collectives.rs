@@ -39,9 +39,9 @@ pub type Type<'a> = Option<&'a Arc<Datatype>>;
 
 /// Returns what a blocking call does over a board, if it goes that way.
 macro_rules! try_board {
-    ($run:expr, $call:ident($($argument:expr),*)) => {
+    ($run:expr, $call:path, $($argument:expr),*) => {
         if let $crate::collectives::Run::Blocking(_) = $run
-            && let Some(outcome) = $crate::collectives::over_board::$call($crate::process(), $($argument),*)
+            && let Some(outcome) = $call($crate::process(), $($argument),*)
         {
             return outcome;
         }

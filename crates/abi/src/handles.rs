@@ -74,6 +74,15 @@ pub fn encode_request(kind: Kind, id: RequestId) -> usize {
     encode(kind, Place { index: id.index, generation: id.generation })
 }
 
+/// The engine's id of a handle of kind [`Kind::EngineReceive`].
+#[inline(always)]
+pub const fn engine_receive(handle: usize) -> Option<RequestId> {
+    match decode(Kind::EngineReceive, handle) {
+        Some(place) => Some(RequestId { index: place.index, generation: place.generation }),
+        None => None,
+    }
+}
+
 /// The engine's id of a handle of kind [`Kind::EngineSend`] or [`Kind::EngineReceive`].
 #[inline]
 pub fn decode_request(handle: usize) -> Option<(Kind, RequestId)> {

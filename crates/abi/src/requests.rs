@@ -4,7 +4,7 @@
 //! allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
 
 use crate::generated::types::MPI_Request;
-use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode, decode_request, encode, encode_request};
+use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode, encode_request, engine_receive};
 use crate::process;
 use crate::report::{Failed, Owner};
 use crate::status::Status;
@@ -175,9 +175,8 @@ pub fn finish_into(
         return Ok(());
     }
     if let Some(alone) = Alone::now()
-        && let Some(place) = decode(Kind::EngineReceive, *handle)
-        && let Some((source, tag, bytes)) =
-            process.finish_plain(alone, RequestId { index: place.index, generation: place.generation })
+        && let Some(id) = engine_receive(*handle)
+        && let Some((source, tag, bytes)) = process.finish_plain(alone, id)
     {
         *handle = mpi::MPI_REQUEST_NULL;
         store(Some(Status::new(source, tag, bytes, false)));

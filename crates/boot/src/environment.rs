@@ -5,7 +5,7 @@
 //! | `PMI_FD`, `PMI_RANK`, `PMI_SIZE` | Hydra, `srun --mpi=pmi2`, our `mpiexec` | a connected descriptor |
 //! | `PMI_JOBID` | Slurm | the job's name, to be told back in PMI-2 |
 //! | `PMI_PORT`, `PMI_ID` | Hydra with `-pmi-port` | an address to connect to, and who we are there |
-//! | `VERBENA_LAUNCHER`, `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
+//! | `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
 //! | `VERBENA_PMI` | the user | `1` or `2`: speak that version of PMI, without our extension |
 //!
 //! The functions take the environment as a closure, so that a test can make one up.
@@ -152,12 +152,12 @@ fn speech(get: Lookup<'_>) -> Result<Speech, BootError> {
         }
         _ => {}
     }
-    match (get("VERBENA_LAUNCHER").as_deref(), get("VERBENA_JOB")) {
-        (Some("1"), Some(job)) => {
+    match get("VERBENA_JOB") {
+        Some(job) => {
             let appnum = number(get, "VERBENA_APPNUM", "a number")?.unwrap_or(0);
             Ok(Speech::Verbena { job, appnum })
         }
-        _ => Ok(Speech::Pmi1),
+        None => Ok(Speech::Pmi1),
     }
 }
 
@@ -266,11 +266,8 @@ mod tests {
         assert_eq!(with(&base).unwrap(), Plan::Launched(Launched { line, speech: Speech::Pmi1, job: None }));
         for (extra, speech) in [
             (vec![("VERBENA_PMI", "2")], Speech::Pmi2),
-            (
-                vec![("VERBENA_LAUNCHER", "1"), ("VERBENA_JOB", "j")],
-                Speech::Verbena { job: "j".into(), appnum: 0 },
-            ),
-            (vec![("VERBENA_LAUNCHER", "1"), ("VERBENA_JOB", "j"), ("VERBENA_PMI", "1")], Speech::Pmi1),
+            (vec![("VERBENA_JOB", "j")], Speech::Verbena { job: "j".into(), appnum: 0 }),
+            (vec![("VERBENA_JOB", "j"), ("VERBENA_PMI", "1")], Speech::Pmi1),
         ] {
             match with(&[&base[..], &extra].concat()).unwrap() {
                 Plan::Launched(launched) => assert_eq!(launched.speech, speech),

@@ -26,6 +26,7 @@ pub mod shm;
 pub mod wait;
 mod wire;
 
+pub use shm::Lane;
 pub use wire::Wire;
 
 use memory::{Buffer, Region};
@@ -50,14 +51,35 @@ pub struct Reach {
     pub eager_bytes_max: usize,
     /// Packets arrive in the order in which they were sent.
     pub ordered: bool,
-    /// The remote process's memory can be read ([`Channel::get`]).
-    pub get: bool,
-    /// The remote process's memory can be written ([`Channel::put`]).
-    pub put: bool,
+    /// What it costs to read the remote process's memory ([`Channel::get`]); `None` if it cannot be read.
+    pub get: Option<Cost>,
+    /// What it costs to write there ([`Channel::put`]); `None` if that is not possible.
+    pub put: Option<Cost>,
+    /// Memory is moved in the background, and the channel itself sees to it that other traffic gets its turn: the
+    /// engine hands it whole messages. Else it moves memory within the call, and gets a piece at a time.
+    pub in_background: bool,
     /// From this many bytes on, `get` and `put` beat copying through packets.
     pub memory_bytes_min: usize,
     /// Estimated time of a smallest packet, one way, in nanoseconds: the engine prefers the lowest.
     pub latency_ns: u32,
+}
+
+/// What a transfer of memory takes, from the call until the bytes are in place and this side knows it (paper 2, figure 15,
+/// compares the two directions).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// The smallest transfer, in nanoseconds.
+    pub start_ns: u32,
+    /// What each byte adds, in picoseconds.
+    pub byte_ps: u32,
+}
+
+impl Cost {
+    /// The estimated time of so many bytes, in nanoseconds.
+    pub fn ns(&self, bytes: u64) -> u64 {
+        let added_ps = u128::from(bytes) * u128::from(self.byte_ps);
+        u64::from(self.start_ns).saturating_add((added_ps / 1000).try_into().unwrap_or(u64::MAX))
+    }
 }
 
 /// A description of exposed memory that travels in a packet and lets a peer `get` or `put` there.
@@ -80,6 +102,25 @@ pub enum End {
     Front,
     /// The sender's.
     Back,
+}
+
+/// What became of the program's memory that a channel had to register with its device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registrations {
+    /// Operations that found their memory registered.
+    pub hits: u64,
+    /// Operations for which it was registered.
+    pub misses: u64,
+    /// Registrations given up to make room for others.
+    pub evicted: u64,
+    /// Registrations given up since the program had given the memory back.
+    pub invalidated: u64,
+    /// Operations whose memory could not be registered, so that it was copied.
+    pub refused: u64,
+    /// Registrations there are.
+    pub entries: u64,
+    /// Bytes registered.
+    pub bytes: u64,
 }
 
 /// Why a packet was not taken.
@@ -166,13 +207,40 @@ pub trait Channel: Send {
 
     /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
     /// then go through it and no longer through [`Channel::send`].
-    fn lend(&mut self, _peer: Peer) -> Option<shm::Lane> {
+    fn lend(&mut self, _peer: Peer) -> Option<Lane> {
         None
     }
+
+    /// From now on packets to `peer` are only put in place, and move when [`release`](Channel::release) is called or there
+    /// is no room for more: so copying and transferring take turns (paper 2, 4.2). Channels whose packets need no
+    /// transfer ignore it.
+    fn hold(&mut self, _peer: Peer) {}
+
+    /// Ends [`hold`](Channel::hold), and transfers what was put in place.
+    fn release(&mut self, _peer: Peer) {}
 
     /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns how
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
+
+    /// The longest payload of a packet of a stream ([`packet::Kind::Data`]) to `peer` now, if that is more than any packet may
+    /// have ([`Reach::packet_bytes_max`]).
+    fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
+        None
+    }
+
+    /// Whether every packet taken so far has reached the other side's memory, so that this process may leave. The first
+    /// call says that it is about to.
+    fn is_quiet(&mut self) -> bool {
+        true
+    }
+
+    /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
+    /// payload fits `into`: copies the payload there and returns its length. `None` says that nothing happened, and leaves
+    /// the packet to [`Channel::poll`], which need not be possible here at all.
+    fn take_front(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
+        None
+    }
 
     /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
     /// cannot move memory with that peer.
@@ -240,6 +308,11 @@ pub trait Channel: Send {
 
     /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
     fn boards(&self) -> Option<Arc<dyn board::Boards>> {
+        None
+    }
+
+    /// What became of the program's memory that had to be registered; `None` if this channel registers none.
+    fn registrations(&self) -> Option<Registrations> {
         None
     }
 

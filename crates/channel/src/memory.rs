@@ -119,6 +119,17 @@ impl Region {
         }
     }
 
+    /// As [`Region::write`] to offset 0, for at most 24 bytes, without a call.
+    ///
+    /// # Panics
+    /// If they are more, or do not fit.
+    #[inline(always)]
+    pub(crate) fn write_short(&self, data: &[u8]) {
+        assert!(data.len() <= SHORT_BYTES_MAX && data.len() <= self.len);
+        // SAFETY: as in `read`, and by the check.
+        unsafe { copy_short(data.as_ptr(), self.address, data.len()) }
+    }
+
     /// Copies `other`, of the same length, into this region (overlap allowed).
     #[inline]
     pub fn copy_from(&self, other: Region) {

@@ -124,6 +124,14 @@ impl Header {
         out
     }
 
+    /// Whether these bytes are this header, but for the length.
+    #[inline(always)]
+    pub fn is_in(&self, bytes: &[u8; HEADER_BYTES]) -> bool {
+        let words = self.words();
+        let word = |i: usize| u64::from_ne_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
+        word(0) == words[0] && word(1) == words[1] && word(2) == words[2]
+    }
+
     /// Decodes a header; `None` if the kind is unknown.
     #[inline]
     pub fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Header> {
@@ -160,6 +168,10 @@ mod tests {
         };
         assert_eq!(Header::parse(&header.emit()), Some(header));
         assert_eq!(Header::of_words(header.words()), header);
+        assert!(Header { length: 0, ..header }.is_in(&header.emit()));
+        let others =
+            [Header { tag: 0, ..header }, Header { sequence: 1, ..header }, Header { context: 1, ..header }];
+        assert!(others.iter().all(|other| !other.is_in(&header.emit())));
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod segment;
 pub use connect::open;
 
 use crate::board::Boards;
+use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::sleeper::{Patience, Sleeper};
 use crate::wait::{Load, Waiter, bell};
@@ -144,6 +145,12 @@ impl Shm {
         packets
     }
 
+    /// As [`Channel::take_front`], for a packet of one line.
+    #[inline(always)]
+    pub(crate) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.inbox.take_line(peer, header, into)
+    }
+
     #[cold]
     fn report<S: Sink + ?Sized>(&mut self, sink: &mut S) {
         for (peer, fault) in std::mem::take(&mut self.faults) {
@@ -165,8 +172,9 @@ impl Channel for Shm {
                 packet_bytes_max: self.packet_bytes_max,
                 eager_bytes_max: self.packet_bytes_max,
                 ordered: true,
-                get: false,
-                put: false,
+                get: None,
+                put: None,
+                in_background: false,
                 memory_bytes_min: usize::MAX,
                 latency_ns: LATENCY_NS,
             }),
@@ -184,6 +192,10 @@ impl Channel for Shm {
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         self.poll_into(sink)
+    }
+
+    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.inbox.take_front(peer, header, into)
     }
 
     fn lend(&mut self, peer: Peer) -> Option<Lane> {

@@ -1,13 +1,17 @@
 //! An open channel as the engine holds it.
 //!
 //! Everything that a channel can do goes through the trait [`Channel`], and nobody above asks which one it is. But a
-//! small message takes little more time than calls through a table of functions do, so polling, which is on its way, is
-//! called directly where the channel is known here, and the compiler can join it with the engine's own code. (The
-//! other method on its way, sending, goes through the end that a channel lends: [`Channel::lend`].)
+//! small message takes little more time than calls through a table of functions do, so polling and taking what is next,
+//! which are on its way, are called directly where the channel is known here, and the compiler can join them with the engine's
+//! own code. (The other method on its way, sending, goes through the end that a channel lends: [`Channel::lend`].)
 
 use crate::loopback::Loopback;
+use crate::memory::Region;
+use crate::packet::Header;
+use crate::rc::Rc;
+use crate::rc::verbs::Verbs;
 use crate::shm::Shm;
-use crate::{Channel, Sink};
+use crate::{Channel, Peer, Sink};
 use std::ops::{Deref, DerefMut};
 
 /// An open channel.
@@ -16,6 +20,8 @@ pub enum Wire {
     Shm(Box<Shm>),
     /// Packets to oneself.
     Loopback(Box<Loopback>),
+    /// Packets and memory by RDMA.
+    Rc(Box<Rc<Verbs>>),
     /// A channel on which packets arrive and that is not known here.
     Other(Box<dyn Channel>),
     /// A channel that only moves memory, and at once: there is nothing to poll.
@@ -30,7 +36,27 @@ impl Wire {
             Wire::Shm(shm) => shm.is_silent(),
             Wire::Loopback(loopback) => loopback.is_empty(),
             Wire::Memory(_) => true,
-            Wire::Other(_) => false,
+            // What arrives outside its rings shows only to the device.
+            Wire::Rc(_) | Wire::Other(_) => false,
+        }
+    }
+
+    /// As [`Channel::take_front`], where that needs no call: on some channels, and for very short messages.
+    #[inline(always)]
+    pub fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        match self {
+            Wire::Shm(shm) => shm.take_line(peer, header, into),
+            _ => None,
+        }
+    }
+
+    /// As [`Channel::take_front`].
+    #[inline]
+    pub fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        match self {
+            Wire::Shm(shm) => shm.take_front(peer, header, into),
+            Wire::Loopback(_) | Wire::Rc(_) | Wire::Memory(_) => None,
+            Wire::Other(channel) => channel.take_front(peer, header, into),
         }
     }
 
@@ -40,6 +66,7 @@ impl Wire {
         match self {
             Wire::Shm(shm) => shm.poll_into(sink),
             Wire::Loopback(loopback) => loopback.poll(sink),
+            Wire::Rc(rc) => rc.poll(sink),
             Wire::Other(channel) => channel.poll(sink),
             Wire::Memory(_) => 0,
         }
@@ -53,6 +80,7 @@ impl Deref for Wire {
         match self {
             Wire::Shm(shm) => shm.as_ref(),
             Wire::Loopback(loopback) => loopback.as_ref(),
+            Wire::Rc(rc) => rc.as_ref(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_ref(),
         }
     }
@@ -63,6 +91,7 @@ impl DerefMut for Wire {
         match self {
             Wire::Shm(shm) => shm.as_mut(),
             Wire::Loopback(loopback) => loopback.as_mut(),
+            Wire::Rc(rc) => rc.as_mut(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_mut(),
         }
     }

@@ -7,7 +7,7 @@ use crate::peer::Early;
 use crate::request::{State, not_done, received, sent};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body, Offer};
-use crate::wire::{Control, Reader};
+use crate::wire::{Control, MEMORY, Reader, WRITE};
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Fault, Peer, Sink};
@@ -20,21 +20,9 @@ pub(crate) struct Arrivals<'a> {
     pub core: &'a mut Core,
     /// The channel that is polled.
     pub channel: usize,
-    /// Packets that came in this poll.
-    pub packets: u32,
-    /// Bytes of their payloads.
-    pub bytes: u64,
 }
 
 impl Arrivals<'_> {
-    /// Adds what came to the channel's counters.
-    #[inline]
-    pub fn count(&mut self) {
-        let tally = &mut self.core.tally[self.channel];
-        tally.packets_received += u64::from(self.packets);
-        tally.bytes_received += self.bytes;
-    }
-
     /// A packet of a peer that is new or broken, or one that is not next in turn.
     #[cold]
     fn unusual(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
@@ -42,10 +30,11 @@ impl Arrivals<'_> {
         if state.broken.is_some() {
             return;
         }
-        if header.sequence != state.expected {
+        if header.sequence != state.expected() {
             return self.core.keep_early(peer, header, payload, self.channel);
         }
-        state.expected = state.expected.wrapping_add(1);
+        state.hear(payload.len());
+        state.heard_over = self.channel;
         self.core.dispatch(peer, header, payload);
         self.core.catch_up(peer);
     }
@@ -54,11 +43,10 @@ impl Arrivals<'_> {
 impl Sink for Arrivals<'_> {
     #[inline(always)]
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
-        self.packets += 1;
-        self.bytes += payload.len() as u64;
         match self.core.peers.get(peer) {
             Some(state) if state.is_next(header.sequence) => {
-                state.expected = state.expected.wrapping_add(1);
+                state.hear(payload.len());
+                state.heard_over = self.channel;
                 self.core.dispatch(peer, header, payload);
             }
             // With a copy, so that in the usual case the header need not be in memory.
@@ -86,18 +74,19 @@ impl Core {
     #[cold]
     fn keep_early(&mut self, peer: Peer, header: &Header, payload: &[u8], channel: usize) {
         let state = self.peers.open(peer).expect("opened by the caller");
-        let ahead = header.sequence.wrapping_sub(state.expected) as i32;
+        let ahead = header.sequence.wrapping_sub(state.expected()) as i32;
         if ahead < 0 || state.early.contains_key(&header.sequence) {
             self.counts.duplicates += 1;
             return;
         }
-        let (expected, held) = (state.expected, state.early.len());
+        let (expected, held) = (state.expected(), state.early.len());
         if held >= EARLY_MAX {
             let fault = fault::gap_too_long(self.me, peer, expected, held);
             return self.break_peer(peer, fault);
         }
         let payload = self.pool.copy_of(payload);
         state.early.insert(header.sequence, Early { header: *header, payload });
+        state.in_turn = false;
         self.work.gaps.push(Gap { peer, channel, expected, got: header.sequence });
     }
 
@@ -106,8 +95,9 @@ impl Core {
     fn catch_up(&mut self, peer: Peer) {
         loop {
             let Some(state) = self.peers.get(peer) else { return };
-            let Some(early) = state.early.remove(&state.expected) else { return };
-            state.expected = state.expected.wrapping_add(1);
+            state.in_turn = state.early.is_empty() && state.broken.is_none();
+            let Some(early) = state.early.remove(&state.expected()) else { return };
+            state.hear(early.payload.len());
             self.dispatch(peer, &early.header, &early.payload);
             self.pool.give_back(early.payload);
         }
@@ -186,7 +176,8 @@ impl Core {
             Buffer::Contiguous(region) if payload.len() <= region.len() => region.write(0, payload),
             _ => return self.deliver_otherwise(id, key, payload),
         }
-        request.state = State::Complete(sent(key.source, key.tag, payload.len() as u64));
+        (request.source, request.tag) = (key.source, key.tag);
+        request.state = State::Received(payload.len() as u64);
         if request.forgotten {
             self.requests.remove(id);
         }
@@ -202,10 +193,7 @@ impl Core {
     }
 
     fn offered(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
-        let mut reader = Reader(payload);
-        let sender = reader.word()?;
-        let memory = if header.flags & crate::wire::MEMORY != 0 { Some(reader.memory()?) } else { None };
-        let (key, offer) = (key_of(header), Offer { sender, memory });
+        let (key, offer) = (key_of(header), offer_in(header, payload)?);
         match self.posted.find(&key) {
             Some(node) => {
                 let id = self.posted.remove(node);
@@ -267,6 +255,18 @@ pub(crate) struct Gap {
     pub channel: usize,
     pub expected: u32,
     pub got: u32,
+}
+
+/// What an announcement says of the message's memory.
+fn offer_in(header: &Header, payload: &[u8]) -> Option<Offer> {
+    let mut reader = Reader(payload);
+    let sender = reader.word()?;
+    let memory = if header.flags & (MEMORY | WRITE) != 0 { Some(reader.memory()?) } else { None };
+    Some(Offer {
+        sender,
+        memory: memory.filter(|_| header.flags & MEMORY != 0),
+        writes_by: memory.filter(|_| header.flags & WRITE != 0).map(|memory| memory.channel),
+    })
 }
 
 #[inline]

@@ -23,7 +23,7 @@ impl Engine {
                 self.core.ask_to_cancel(id);
                 self.answer(peer);
             }
-            State::Incoming(_) | State::Complete(_) => {}
+            State::Incoming(_) | State::Received(_) | State::Complete(_) => {}
         }
     }
 }

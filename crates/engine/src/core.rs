@@ -35,6 +35,8 @@ pub(crate) struct Core {
     pub work: Work,
     /// Requests for which [`Request::is_under_way`] holds.
     pub under_way: usize,
+    /// How often a message was looked for on the shortest way since the last round of progress.
+    pub turns: u32,
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
     pub listener: Option<Box<dyn Listener>>,
@@ -84,22 +86,33 @@ impl Core {
             pool: Pool::new(),
             work: Work::default(),
             under_way: 0,
+            turns: 0,
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
             listener: None,
         }
     }
 
-    /// The counters of each channel; what was sent is counted by peer.
+    /// The counters of each channel; packets are counted by peer.
     pub fn channel_counters(&self) -> Vec<ChannelCounters> {
         let mut tally = self.tally.clone();
         for state in self.peers.iter() {
+            if let Some(over) = tally.get_mut(state.heard_over) {
+                over.packets_received += state.heard;
+                over.bytes_received += state.bytes_heard;
+            }
             if let Some(route) = &state.route {
                 tally[route.packets].packets_sent += state.next;
                 tally[route.packets].bytes_sent += state.bytes_sent;
             }
         }
         tally
+    }
+
+    /// Whether the queues hold anything.
+    #[inline(always)]
+    pub fn has_entries(&self) -> bool {
+        !self.posted.is_empty() || !self.unexpected.is_empty()
     }
 
     /// Adds a request.
@@ -160,6 +173,7 @@ impl Core {
         state.outbox.clear();
         state.lane = None;
         state.early.clear();
+        state.in_turn = false;
         state.update_eager();
         self.tell(Event { kind: EventKind::Broken, peer, source: 0, tag: 0, bytes: 0 });
         let concerned: Vec<Id> = self

@@ -52,6 +52,8 @@ pub struct Counters {
     pub pulled: u64,
     /// Those for which the sender was invited to write as well.
     pub shared: u64,
+    /// Those that the sender was asked to write, alone.
+    pub written: u64,
     /// Those that the sender was asked to send as packets.
     pub streamed: u64,
     /// Packets sent that carry no whole message: announcements, answers, data.
@@ -71,7 +73,7 @@ impl Counters {
     pub(crate) fn derived(mut self) -> Counters {
         let packets = |of: fn(&ChannelCounters) -> u64| self.channels.iter().map(of).sum::<u64>();
         let sent = packets(|channel| channel.packets_sent) - self.protocol_sent;
-        let received = packets(|channel| channel.packets_received) - self.protocol_received - self.duplicates;
+        let received = packets(|channel| channel.packets_received) - self.protocol_received;
         (self.eager_sent, self.eager_received) = (sent, received);
         self
     }

@@ -19,7 +19,7 @@ impl Core {
 
 fn describe_request(request: &Request) -> Option<String> {
     let verb = match request.state {
-        State::Complete(_) => return None,
+        State::Received(_) | State::Complete(_) => return None,
         State::Posted(_) | State::Incoming(_) => "receive",
         _ => "send",
     };
@@ -29,7 +29,7 @@ fn describe_request(request: &Request) -> Option<String> {
         State::Offered(_) => "announced, waits for the receiver or is being moved",
         State::Posted(_) => "waits for a message",
         State::Incoming(_) => "matched, is being moved",
-        State::Complete(_) => return None,
+        State::Received(_) | State::Complete(_) => return None,
     };
     Some(format!(
         "{verb} {}, tag {}, context {:#x}, {} bytes: {stage}",

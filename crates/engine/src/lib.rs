@@ -17,6 +17,7 @@ mod counters;
 mod describe;
 mod event;
 mod fault;
+mod front;
 mod lookup;
 mod matching;
 mod message;
@@ -37,7 +38,7 @@ pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
 pub use message::*;
-use request::State;
+pub use rendezvous::choice::Large;
 use slab::Id;
 use verbena_channel::memory::Buffer;
 use verbena_channel::{Channel, Fault, Peer, Wire};
@@ -81,6 +82,7 @@ impl Engine {
     /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.
     #[inline(always)]
     pub fn progress(&mut self) -> bool {
+        self.core.turns = 0;
         let mut events = 0;
         for index in 0..self.channels.len() {
             if !self.channels[index].is_silent() {
@@ -94,30 +96,25 @@ impl Engine {
     /// Takes in what a channel has.
     #[inline(never)]
     fn poll(&mut self, index: usize) -> usize {
-        let mut sink = Arrivals { core: &mut self.core, channel: index, packets: 0, bytes: 0 };
-        let events = self.channels[index].poll(&mut sink);
-        sink.count();
-        events
+        let mut sink = Arrivals { core: &mut self.core, channel: index };
+        self.channels[index].poll(&mut sink)
     }
 
     /// Whether the request is complete (without taking it).
     #[inline]
     pub fn is_complete(&self, request: RequestId) -> bool {
         let request = self.core.requests.get(request.into());
-        request.is_none_or(|request| matches!(request.state, State::Complete(_)))
+        request.is_none_or(|request| request.is_over())
     }
 
     /// Hands out the completion and forgets the request; `None` while it is under way.
     #[inline]
     pub fn take(&mut self, request: RequestId) -> Option<Completion> {
         let id = request.into();
-        if !matches!(self.core.requests.get(id)?.state, State::Complete(_)) {
+        if !self.core.requests.get(id)?.is_over() {
             return None;
         }
-        match self.core.requests.remove(id)?.state {
-            State::Complete(completion) => Some(completion),
-            _ => None,
-        }
+        self.core.requests.remove(id)?.into_completion()
     }
 
     /// Asks to cancel. The request still completes, cancelled or not (MPI-5.0, 3.8.4).
@@ -130,7 +127,7 @@ impl Engine {
         let id = request.into();
         let Some(request) = self.core.requests.get_mut(id) else { return };
         request.forgotten = true;
-        if matches!(request.state, State::Complete(_)) {
+        if request.is_over() {
             self.core.requests.remove(id);
         }
     }
@@ -155,11 +152,12 @@ impl Engine {
         self.consume(key, arrived, buffer)
     }
 
-    /// Whether anything is still to be sent or is under way that needs `progress` on this side before the
-    /// process may leave (queued packets, forgotten sends).
-    pub fn is_quiet(&self) -> bool {
+    /// Whether nothing is still to be sent or under way that needs `progress` on this side before the
+    /// process may leave (queued packets, forgotten sends, packets that the channel knows to be on their way).
+    pub fn is_quiet(&mut self) -> bool {
         let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| !state.outbox.is_empty());
-        self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits)
+        let idle = self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits);
+        idle && self.channels.iter_mut().all(|channel| channel.is_quiet())
     }
 
     /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,

@@ -1,9 +1,11 @@
 //! Getters by id: what the layer above asks before it waits for a request that the program named.
 
-use crate::request::{Request, State};
+use crate::matching::MatchKey;
+use crate::request::{NOBODY, Request, State, sent};
+use crate::slab::Id;
 use crate::{Completion, Engine, MessageId, Posted, Receive, RequestId};
 use verbena_channel::Peer;
-use verbena_channel::memory::Region;
+use verbena_channel::memory::Buffer;
 
 /// What [`Engine::take_known`] found.
 #[derive(Debug)]
@@ -48,10 +50,16 @@ impl Engine {
     }
 
     /// As [`Engine::receive`], but a receive that completes at once keeps its completion under a request too.
-    #[inline(always)]
+    #[inline]
     pub fn receive_by_request(&mut self, receive: Receive) -> RequestId {
+        self.receive_from(None, receive)
+    }
+
+    /// As [`Engine::receive_by_request`]; `peer` is the process that the receive names, if that is known.
+    #[inline(always)]
+    pub fn receive_from(&mut self, peer: Option<Peer>, receive: Receive) -> RequestId {
         if self.core.unexpected.is_empty() {
-            return self.post_receive(receive).into();
+            return self.post_receive(receive, peer.unwrap_or(NOBODY)).into();
         }
         self.receive_or_keep(receive)
     }
@@ -61,8 +69,19 @@ impl Engine {
         let context = receive.context;
         match self.receive(receive) {
             Posted::Pending(id) => id,
-            Posted::Done(completion) => self.core.add(Request::ended(context, completion)).into(),
+            Posted::Done(completion) => self.keep(context, completion),
         }
+    }
+
+    /// A request that keeps this completion.
+    #[inline]
+    fn keep(&mut self, context: u64, completion: Completion) -> RequestId {
+        let key = MatchKey { context, source: completion.source, tag: completion.tag };
+        let state = match completion.is_plain() {
+            true => State::Received(completion.bytes),
+            false => State::Complete(completion),
+        };
+        self.core.add(Request::receive(NOBODY, key, Buffer::EMPTY, state)).into()
     }
 
     /// Sends a short message if the peer's channel takes it at once; then it is complete and needs no
@@ -72,39 +91,40 @@ impl Engine {
         self.send_now(send)
     }
 
-    /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`.
-    #[inline(always)]
-    pub fn send_region_at_once(
-        &mut self,
-        peer: Peer,
-        context: u64,
-        ends: (i32, i32),
-        region: Region,
-    ) -> bool {
-        self.send_region(peer, context, ends, region)
-    }
-
-    /// As [`Engine::send_region_at_once`], if the message goes in one line of shared memory too.
-    #[inline(always)]
-    pub fn send_line_at_once(&mut self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
-        self.send_line(peer, context, ends, region)
-    }
-
     /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of
-    /// what may be in a completion, and its caller needs no code for it.
+    /// what may be in a completion, and its caller needs no code for it. A receive whose message is next in its channel ends
+    /// now.
     #[inline(always)]
     pub fn take_plain(&mut self, request: RequestId) -> Plain {
-        let id = request.into();
-        let Some(known) = self.core.requests.get(id) else { return Plain::Unusual };
-        match &known.state {
-            State::Complete(completion) if completion.failure.is_none() && !completion.cancelled => {
-                let (source, tag, bytes) = (completion.source, completion.tag, completion.bytes);
-                self.core.requests.vacate(id);
-                Plain::Ended { source, tag, bytes }
-            }
-            State::Complete(_) => Plain::Unusual,
-            _ => Plain::Pending,
+        if let Some((source, tag, bytes)) = self.take_ended(request) {
+            return Plain::Ended { source, tag, bytes };
         }
+        let id = request.into();
+        match self.core.requests.get(id).map(|request| &request.state) {
+            Some(State::Posted(_)) => self.take_posted(request),
+            Some(State::Complete(_)) | None => self.take_owning(id),
+            Some(_) => Plain::Pending,
+        }
+    }
+
+    /// As [`Engine::take_plain`], for a receive of a short message that has ended: source, tag and bytes. Nothing is called.
+    #[inline(always)]
+    pub fn take_ended(&mut self, request: RequestId) -> Option<(i32, i32, u64)> {
+        self.core.requests.forget_if(request.into(), |request| match request.state {
+            State::Received(bytes) => Some((request.source, request.tag, bytes)),
+            _ => None,
+        })
+    }
+
+    #[inline(never)]
+    fn take_owning(&mut self, id: Id) -> Plain {
+        let completion = match self.core.requests.get(id).map(|request| &request.state) {
+            Some(State::Complete(completion)) if completion.is_plain() => completion,
+            _ => return Plain::Unusual,
+        };
+        let (source, tag, bytes) = (completion.source, completion.tag, completion.bytes);
+        self.core.requests.remove(id);
+        Plain::Ended { source, tag, bytes }
     }
 
     /// Whether this request was made and its completion not taken yet.
@@ -120,7 +140,9 @@ impl Engine {
 
     /// The completion, left where it is; `None` while the request is under way.
     pub fn peek(&self, request: RequestId) -> Option<Completion> {
-        match &self.core.requests.get(request.into())?.state {
+        let request = self.core.requests.get(request.into())?;
+        match &request.state {
+            State::Received(bytes) => Some(sent(request.source, request.tag, *bytes)),
             State::Complete(completion) => Some(completion.clone()),
             _ => None,
         }

@@ -137,6 +137,18 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
         self.order.first == NONE
     }
 
+    /// Whether an entry can be added without more memory or a change to the index.
+    #[inline(always)]
+    pub fn has_free(&self) -> bool {
+        self.nodes.get(self.free as usize).is_some() && !self.indexed
+    }
+
+    /// The earliest entry.
+    #[inline]
+    pub fn first(&self) -> Option<u32> {
+        Some(self.order.first).filter(|first| *first != NONE)
+    }
+
     /// The number of entries.
     #[inline]
     pub fn len(&self) -> usize {
@@ -223,6 +235,26 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
         let entry = &mut self.nodes[node as usize];
         entry.links[ORDER].next = std::mem::replace(&mut self.free, node);
         std::mem::take(&mut entry.value)
+    }
+
+    /// As `remove`, for the first entry.
+    #[inline(always)]
+    pub fn remove_first(&mut self, node: u32) -> T {
+        debug_assert_eq!(node, self.order.first);
+        if self.indexed {
+            return self.remove(node);
+        }
+        let entry = &mut self.nodes[node as usize];
+        let next = entry.links[ORDER].next;
+        entry.links[ORDER].next = std::mem::replace(&mut self.free, node);
+        let value = std::mem::take(&mut entry.value);
+        self.order.first = next;
+        match self.nodes.get_mut(next as usize) {
+            Some(next) => next.links[ORDER].previous = NONE,
+            None => self.order.last = NONE,
+        }
+        self.len -= 1;
+        value
     }
 
     /// Every value in order.

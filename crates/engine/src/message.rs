@@ -1,5 +1,6 @@
 //! What the engine takes and gives: messages, requests, completions, settings.
 
+use crate::Large;
 use verbena_channel::memory::Buffer;
 use verbena_channel::{Fault, Peer};
 
@@ -91,6 +92,14 @@ pub struct Completion {
     pub failure: Option<Failure>,
 }
 
+impl Completion {
+    /// Neither cancelled nor failed.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.failure.is_none() && !self.cancelled
+    }
+}
+
 /// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -122,6 +131,10 @@ pub struct Settings {
     pub eager_bytes_max: usize,
     /// Bytes of unexpected messages held for one peer before it is asked to send by rendezvous.
     pub unexpected_bytes_max: usize,
+    /// How long messages go.
+    pub large: Large,
+    /// The longest packet of a message that goes in packets, in bytes; the channel's own limit counts besides.
+    pub chunk_bytes_max: usize,
     /// The longest piece of a message that is copied at a time, in bytes.
     pub claim_bytes: usize,
     /// Whether both sides of a rendezvous may copy.
@@ -133,7 +146,11 @@ pub struct Settings {
 impl Settings {
     /// As they can be used: a piece of no bytes would never end.
     pub(crate) fn sound(self) -> Settings {
-        Settings { claim_bytes: self.claim_bytes.max(1), ..self }
+        Settings {
+            claim_bytes: self.claim_bytes.max(1),
+            chunk_bytes_max: self.chunk_bytes_max.max(1),
+            ..self
+        }
     }
 
     /// As the settings of this process are now.
@@ -141,6 +158,8 @@ impl Settings {
         Settings {
             eager_bytes_max: verbena_settings::EAGER_BYTES_MAX.get().unwrap_or(usize::MAX),
             unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.get(),
+            large: Large::current(),
+            chunk_bytes_max: verbena_settings::CHUNK_BYTES.get().unwrap_or(usize::MAX),
             claim_bytes: verbena_settings::CLAIM_BYTES.get(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.get(),
             copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.get(),
@@ -154,6 +173,8 @@ impl Default for Settings {
         Settings {
             eager_bytes_max: usize::MAX,
             unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.default(),
+            large: Large::Auto,
+            chunk_bytes_max: usize::MAX,
             claim_bytes: verbena_settings::CLAIM_BYTES.default(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.default(),
             copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.default(),

@@ -4,8 +4,7 @@ use crate::slab::Id;
 use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
 use verbena_channel::packet::Header;
-use verbena_channel::shm::Lane;
-use verbena_channel::{Fault, Peer, Reach, Wire};
+use verbena_channel::{Cost, Fault, Lane, Peer, Reach, Wire};
 
 /// The ways to a peer.
 #[derive(Clone, Copy, Debug)]
@@ -18,12 +17,16 @@ pub(crate) struct Route {
     pub eager_bytes_max: usize,
     /// The same for scattered memory, which no other process can read.
     pub eager_scattered_bytes_max: usize,
+    /// Estimated time of a smallest packet, one way, in nanoseconds.
+    pub latency_ns: u32,
     /// The channel for memory, if any offers it.
     pub memory: Option<usize>,
-    /// What the memory channel can do.
-    pub get: bool,
-    /// As `get`.
-    pub put: bool,
+    /// What reading costs on the memory channel.
+    pub get: Option<Cost>,
+    /// What writing costs there.
+    pub put: Option<Cost>,
+    /// Whether it moves whole messages in the background.
+    pub in_background: bool,
     /// From this length on it is worth it.
     pub memory_bytes_min: usize,
 }
@@ -57,12 +60,18 @@ pub(crate) struct PeerState {
     pub next: u64,
     /// Bytes of their payloads.
     pub bytes_sent: u64,
-    /// Sequence number of the next packet from it.
-    pub expected: u32,
+    /// Packets from it that were taken in turn; the low half is the sequence number of the next one.
+    pub heard: u64,
+    /// Bytes of their payloads.
+    pub bytes_heard: u64,
     /// What waits for room, in order.
     pub outbox: VecDeque<Waiting>,
     /// Whether it is on the list of peers with something waiting.
     pub listed: bool,
+    /// Whether its packets come as they should: none is kept in `early`, and it is not broken.
+    pub in_turn: bool,
+    /// The channel over which its last packet came.
+    pub heard_over: usize,
     /// Packets that came too early, by sequence number.
     pub early: BTreeMap<u32, Early>,
     /// Bytes of its unexpected messages that are held here.
@@ -84,9 +93,12 @@ impl PeerState {
             route: None,
             next: 0,
             bytes_sent: 0,
-            expected: 0,
+            heard: 0,
+            bytes_heard: 0,
             outbox: VecDeque::new(),
             listed: false,
+            in_turn: true,
+            heard_over: 0,
             early: BTreeMap::new(),
             held_bytes: 0,
             throttling: false,
@@ -95,10 +107,23 @@ impl PeerState {
         }
     }
 
+    /// Sequence number of the next packet from it.
+    #[inline(always)]
+    pub fn expected(&self) -> u32 {
+        self.heard as u32
+    }
+
     /// Whether this packet is the one whose turn it is, with nothing kept behind it.
     #[inline]
     pub fn is_next(&self, sequence: u32) -> bool {
-        sequence == self.expected && self.early.is_empty() && self.broken.is_none()
+        sequence == self.expected() && self.in_turn
+    }
+
+    /// Counts the packet whose turn it was.
+    #[inline(always)]
+    pub fn hear(&mut self, payload_bytes: usize) {
+        self.heard += 1;
+        self.bytes_heard += payload_bytes as u64;
     }
 
     /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once: nothing
@@ -187,11 +212,11 @@ pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: u
         reaches.iter().filter(|(_, reach)| wanted(reach)).min_by_key(|(_, reach)| reach.latency_ns).copied()
     };
     let (packets, reach) = quickest(&|reach| reach.packet_bytes_max > 0)?;
-    let memory =
-        quickest(&|reach| reach.get && reach.put).or_else(|| quickest(&|reach| reach.get || reach.put));
+    let memory = quickest(&|reach| reach.get.is_some() && reach.put.is_some())
+        .or_else(|| quickest(&|reach| reach.get.is_some() || reach.put.is_some()));
     let channel_max = reach.eager_bytes_max.min(reach.packet_bytes_max);
     // A channel that does both has chosen its limit itself.
-    let other = memory.filter(|(channel, reach)| reach.get && *channel != packets);
+    let other = memory.filter(|(channel, reach)| reach.get.is_some() && *channel != packets);
     let readable_from = other.map(|(_, reach)| reach.memory_bytes_min);
     let contiguous_max = match readable_from {
         Some(bytes) if eager_bytes_max == usize::MAX => channel_max.min(bytes.saturating_sub(1)),
@@ -203,8 +228,10 @@ pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: u
         eager_bytes_max: contiguous_max,
         eager_scattered_bytes_max: channel_max.min(eager_bytes_max),
         memory: memory.map(|(channel, _)| channel),
-        get: memory.is_some_and(|(_, reach)| reach.get),
-        put: memory.is_some_and(|(_, reach)| reach.put),
+        latency_ns: reach.latency_ns,
+        get: memory.and_then(|(_, reach)| reach.get),
+        put: memory.and_then(|(_, reach)| reach.put),
+        in_background: memory.is_some_and(|(_, reach)| reach.in_background),
         memory_bytes_min: memory.map_or(0, |(_, reach)| reach.memory_bytes_min),
     })
 }

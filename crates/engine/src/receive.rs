@@ -1,11 +1,12 @@
 //! Receiving and probing.
 
 use crate::matching::MatchKey;
-use crate::request::{Request, State, received};
+use crate::request::{NOBODY, Request, State, received};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body};
 use crate::wire::Control;
 use crate::{Engine, Envelope, MessageId, Posted, Receive};
+use verbena_channel::Peer;
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::Kind;
 
@@ -18,15 +19,17 @@ impl Engine {
             let arrived = self.core.unexpected.remove(node);
             return self.consume(message, arrived, receive.buffer);
         }
-        Posted::Pending(self.post_receive(receive).into())
+        Posted::Pending(self.post_receive(receive, NOBODY).into())
     }
 
     /// Puts a receive that nothing here matches into the posted queue.
     #[inline(always)]
-    pub(crate) fn post_receive(&mut self, receive: Receive) -> Id {
+    pub(crate) fn post_receive(&mut self, receive: Receive, peer: Peer) -> Id {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
-        let (requests, posted) = (&mut self.core.requests, &mut self.core.posted);
-        requests.insert_with(|id| posted_request(&key, receive.buffer, posted.push(key, id)))
+        let id = self.core.requests.vacant();
+        let node = self.core.posted.push(key, id);
+        self.core.requests.fill(id, Request::receive(peer, key, receive.buffer, State::Posted(node)));
+        id
     }
 
     /// Receives a message that has been matched.
@@ -39,7 +42,7 @@ impl Engine {
                 self.consume_whole(key, peer, data, &buffer)
             }
             Body::Offer(offer) => {
-                let id = self.core.add(posted_request(&key, buffer, u32::MAX));
+                let id = self.core.add(Request::receive(peer, key, buffer, State::Posted(u32::MAX)));
                 self.core.accept(id, peer, &key, offer, arrived.bytes);
                 self.begin(id);
                 self.answer(peer);
@@ -67,21 +70,5 @@ impl Engine {
         let key = self.core.unexpected.key(node);
         let arrived = self.core.unexpected.remove(node);
         self.core.messages.insert((key, arrived)).into()
-    }
-}
-
-/// A receive that is not matched yet, at this place in the queue.
-#[inline(always)]
-fn posted_request(key: &MatchKey, buffer: Buffer, node: u32) -> Request {
-    Request {
-        peer: 0,
-        context: key.context,
-        source: key.source,
-        tag: key.tag,
-        buffer,
-        synchronous: false,
-        cancelling: false,
-        forgotten: false,
-        state: State::Posted(node),
     }
 }

@@ -1,5 +1,6 @@
 //! The table of operations under way.
 
+use crate::matching::MatchKey;
 use crate::slab::Id;
 use crate::{Completion, Failure, MessageId, RequestId};
 use verbena_channel::Peer;
@@ -42,14 +43,20 @@ pub(crate) enum State {
     Posted(u32),
     /// A receive by rendezvous; the rest is in the table of those.
     Incoming(Id),
+    /// Over as receives of short messages are: so many bytes, of the request's source and tag. Such a request owns nothing, so
+    /// that it can be forgotten without a look.
+    Received(u64),
     /// Over.
     Complete(Completion),
 }
 
+/// The other side of a receive while it may be several.
+pub(crate) const NOBODY: Peer = Peer::MAX;
+
 /// One operation.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// The other side; of a posted receive, unknown (0) until it is matched.
+    /// The other side; of a posted receive [`NOBODY`] if it is not known yet.
     pub peer: Peer,
     pub context: u64,
     pub source: i32,
@@ -65,24 +72,40 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// An operation that is over already and only keeps its completion.
-    pub fn ended(context: u64, completion: Completion) -> Request {
+    /// A receive by `peer` (or several) of this pattern that is in this state.
+    #[inline(always)]
+    pub fn receive(peer: Peer, key: MatchKey, buffer: Buffer, state: State) -> Request {
         Request {
-            peer: 0,
-            context,
-            source: completion.source,
-            tag: completion.tag,
-            buffer: Buffer::EMPTY,
+            peer,
+            context: key.context,
+            source: key.source,
+            tag: key.tag,
+            buffer,
             synchronous: false,
             cancelling: false,
             forgotten: false,
-            state: State::Complete(completion),
+            state,
         }
+    }
+
+    /// The completion, if it is over.
+    pub fn into_completion(self) -> Option<Completion> {
+        match self.state {
+            State::Received(bytes) => Some(sent(self.source, self.tag, bytes)),
+            State::Complete(completion) => Some(completion),
+            _ => None,
+        }
+    }
+
+    /// Whether it is over.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Received(_) | State::Complete(_))
     }
 
     /// Whether this side must still do something, or the peer with this side's memory.
     pub fn is_under_way(&self) -> bool {
-        !matches!(self.state, State::Posted(_) | State::Complete(_))
+        !matches!(self.state, State::Posted(_) | State::Received(_) | State::Complete(_))
     }
 }
 
@@ -93,7 +116,7 @@ pub(crate) fn received(source: i32, tag: i32, sent: u64, room: u64) -> Completio
     Completion { source, tag, bytes: sent.min(room), cancelled: false, failure }
 }
 
-/// The completion of a send.
+/// The completion of a send, or of a receive of a message that fits.
 #[inline]
 pub(crate) fn sent(source: i32, tag: i32, bytes: u64) -> Completion {
     Completion { source, tag, bytes, cancelled: false, failure: None }

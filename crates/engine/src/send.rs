@@ -3,15 +3,15 @@
 use crate::core::Core;
 use crate::fault;
 use crate::outbox::{Given, give};
-use crate::peer::{Route, Waiting};
+use crate::peer::Waiting;
 use crate::rendezvous::Outgoing;
 use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
-use crate::wire::{Control, Memory, name_hash};
+use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Payload, Peer};
+use verbena_channel::{Key, Payload, Peer};
 
 impl Engine {
     /// The hot path: a short message that the channel takes needs no request.
@@ -28,9 +28,10 @@ impl Engine {
         }
     }
 
-    /// The very way of a small message: nothing is allocated, and nothing asked twice.
+    /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`: the very way of a small
+    /// message, on which nothing is allocated, and nothing asked twice.
     #[inline(always)]
-    pub(crate) fn send_region(
+    pub fn send_region(
         &mut self,
         peer: Peer,
         context: u64,
@@ -50,7 +51,7 @@ impl Engine {
             Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
         // Counted before, and apart from the packets: together the compiler makes worse code of them.
         state.bytes_sent += length;
-        let taken = lane.send_region(header, region, state.expected);
+        let taken = lane.send_region(header, region, state.heard as u32);
         if taken {
             state.next += 1;
         } else {
@@ -59,16 +60,10 @@ impl Engine {
         taken
     }
 
-    /// As `send_region`, for a message that goes in one line of shared memory: nothing is called, so nothing need be
-    /// saved. `false` also says that it does not.
+    /// As [`Engine::send_region`], for a message that goes in one line of shared memory: nothing is called, so nothing
+    /// need be saved. `false` also says that it does not.
     #[inline(always)]
-    pub(crate) fn send_line(
-        &mut self,
-        peer: Peer,
-        context: u64,
-        (source, tag): (i32, i32),
-        region: Region,
-    ) -> bool {
+    pub fn send_line(&mut self, peer: Peer, context: u64, (source, tag): (i32, i32), region: Region) -> bool {
         let length = region.len() as u64;
         let Some(state) = self.core.peers.get(peer) else { return false };
         if length as i64 > state.at_once {
@@ -189,11 +184,16 @@ impl Engine {
     }
 
     fn announce(&mut self, peer: Peer, id: Id) -> Given {
-        let exposed = self.expose(peer, id);
+        let offered = self.offer_memory(peer, id);
         let request = self.core.requests.get(id).expect("a queued send");
         let state = self.core.peers.get(peer).expect("a peer with a route");
-        let memory = exposed.map(|(c, key)| Memory { channel: name_hash(self.channels[c].name()), key });
-        let control = Control::new(Kind::RequestToSend, 0).word(id.number()).memory(memory.as_ref());
+        let mut control = Control::new(Kind::RequestToSend, 0).word(id.number());
+        if let Some(Offered { channel, key, flags }) = offered {
+            let memory =
+                Memory { channel: name_hash(self.channels[channel].name()), key: key.unwrap_or_default() };
+            control = control.memory(&memory, flags);
+        }
+        let exposed = offered.and_then(|offered| Some((offered.channel, offered.key?)));
         let length = request.buffer.len() as u64;
         let flags = control.header.flags;
         let header = Header { kind: Kind::RequestToSend, flags, length, ..match_header(request) };
@@ -210,14 +210,28 @@ impl Engine {
         given
     }
 
-    /// Lets the receiver read the message where it lies, if a channel can and it is worth it.
-    fn expose(&mut self, peer: Peer, id: Id) -> Option<(usize, verbena_channel::Key)> {
-        let Route { memory, memory_bytes_min, .. } = self.core.peers.get(peer)?.route?;
+    /// Lets the receiver read the message where it lies, and says whether this side can write it, if a channel can and it
+    /// is worth it.
+    fn offer_memory(&mut self, peer: Peer, id: Id) -> Option<Offered> {
+        let large = self.core.settings.large;
+        let route = self.core.peers.get(peer)?.route?;
         let region = self.core.requests.get(id)?.buffer.region()?;
+        let channel = route.memory.filter(|_| region.len() >= large.memory_bytes_min(&route))?;
         // Whether the peer can read here is for the peer to know.
-        let channel = memory.filter(|_| region.len() >= memory_bytes_min)?;
-        Some((channel, self.channels[channel].expose(peer, region)?))
+        let key = if large.reads() { self.channels[channel].expose(peer, region) } else { None };
+        let write = if large.writes() && route.put.is_some() { WRITE } else { 0 };
+        let flags = write | if key.is_some() { MEMORY } else { 0 };
+        (flags != 0).then_some(Offered { channel, key, flags })
     }
+}
+
+/// What an announcement says of memory.
+#[derive(Clone, Copy)]
+struct Offered {
+    channel: usize,
+    /// Where the message can be read.
+    key: Option<Key>,
+    flags: u8,
 }
 
 impl Core {

@@ -51,7 +51,29 @@ impl<T> Slab<T> {
 
     #[inline]
     pub fn insert(&mut self, value: T) -> Id {
-        self.insert_with(|_| value)
+        let id = self.vacant();
+        self.fill(id, value);
+        id
+    }
+
+    /// The id that the next value will have.
+    #[inline(always)]
+    pub fn vacant(&mut self) -> Id {
+        if self.free == NONE {
+            self.grow();
+        }
+        Id { index: self.free, generation: self.places[self.free as usize].generation }
+    }
+
+    /// Adds the value for which `vacant` just gave this id.
+    #[inline(always)]
+    pub fn fill(&mut self, id: Id, value: T) {
+        debug_assert_eq!(id.index, self.free);
+        let place = &mut self.places[id.index as usize];
+        self.free = place.next_free;
+        self.len += 1;
+        // What is forgotten is `None`: to drop it would be a call.
+        std::mem::forget(place.value.replace(value));
     }
 
     /// Adds a free place where there is none.
@@ -89,33 +111,25 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// As `remove`, for a value that nobody wants back.
+    /// Forgets the value if `look` finds in it what is wanted. Such a value must own nothing: it is not dropped, which
+    /// would be a call.
     #[inline(always)]
-    pub fn vacate(&mut self, id: Id) {
-        let Some(place) = self.places.get_mut(id.index as usize) else { return };
-        if place.generation != id.generation || place.value.is_none() {
-            return;
-        }
-        place.value = None;
+    pub fn forget_if<R>(&mut self, id: Id, look: impl FnOnce(&T) -> Option<R>) -> Option<R> {
+        let place =
+            self.places.get_mut(id.index as usize).filter(|place| place.generation == id.generation)?;
+        let found = look(place.value.as_ref()?)?;
+        std::mem::forget(place.value.take());
         place.generation = place.generation.wrapping_add(1).max(1);
         place.next_free = self.free;
         self.free = id.index;
         self.len -= 1;
+        Some(found)
     }
 
-    /// As `insert`, for a value that is made when its id is known.
+    /// Whether a value can be added without another place.
     #[inline(always)]
-    pub fn insert_with(&mut self, make: impl FnOnce(Id) -> T) -> Id {
-        self.len += 1;
-        if self.free == NONE {
-            self.grow();
-        }
-        let index = self.free;
-        let place = &mut self.places[index as usize];
-        self.free = place.next_free;
-        let id = Id { index, generation: place.generation };
-        place.value = Some(make(id));
-        id
+    pub fn has_free(&self) -> bool {
+        self.free != NONE
     }
 
     /// Every value with its id, in order of place.

@@ -34,6 +34,8 @@ pub(crate) struct Offer {
     pub sender: u64,
     /// Where the message lies, if it can be read there.
     pub memory: Option<Memory>,
+    /// The channel (its name hashed) by which the sender can write the message to where it is received.
+    pub writes_by: Option<u32>,
 }
 
 impl Default for Body {

@@ -6,12 +6,13 @@
 //! | `Eager` | | match | bytes | the message |
 //! | `EagerSync` | | match | sender's request | the message |
 //! | `Matched` | | sender's request | | |
-//! | `RequestToSend` | [`MEMORY`] | match | bytes | sender's request, memory if flagged |
+//! | `RequestToSend` | [`MEMORY`]: can be read, [`WRITE`]: the sender can write | match | bytes | sender's request, memory if flagged (with [`WRITE`] alone only the channel counts) |
 //! | `ClearToSend` | | sender's request | first byte | receiver's request, bytes |
 //! | `ClearToSend` | [`MEMORY`] | sender's request | bytes | receiver's request, bytes a part, division, memory: an invitation to help |
+//! | `ClearToSend` | [`MEMORY`], [`WRITE`] | sender's request | first byte | receiver's request, bytes, memory: the sender is to write them there |
 //! | `Data` | | receiver's request | first byte | the bytes |
 //! | `Finish` | | sender's request | bytes | |
-//! | `Copied` | [`DONE`], [`FAILED`] | receiver's request | first byte | bytes: they are in place, or not |
+//! | `Copied` | [`DONE`], [`FAILED`] | receiver's request | first byte | bytes: they are in place, or not; of a message that the sender writes all, or what is missing |
 //! | `Throttle` | 1 or 0 | | | |
 //! | `Cancel` | | match | sender's request | |
 //! | `CancelAnswer` | 1: cancelled | sender's request | | |
@@ -24,6 +25,8 @@ use verbena_channel::packet::{Header, Kind};
 
 /// The payload ends with a description of memory.
 pub(crate) const MEMORY: u8 = 1;
+/// The sender moves the whole message by writing, or can.
+pub(crate) const WRITE: u8 = 2;
 /// The sender has copied this part.
 pub(crate) const DONE: u8 = 1;
 /// The sender could not copy this part.
@@ -71,12 +74,9 @@ impl Control {
         self.append(&word.to_le_bytes())
     }
 
-    /// Appends the memory, if any, and flags it.
-    pub fn memory(self, memory: Option<&Memory>) -> Control {
-        match memory {
-            Some(memory) => self.append(&memory.channel.to_le_bytes()).append(&memory.key.0).flags(MEMORY),
-            None => self,
-        }
+    /// Appends memory, and says by the flags what it is good for.
+    pub fn memory(self, memory: &Memory, flags: u8) -> Control {
+        self.append(&memory.channel.to_le_bytes()).append(&memory.key.0).flags(flags)
     }
 
     pub fn payload(&self) -> &[u8] {
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_control_packet_survives_the_wire() {
         let memory = Memory { channel: name_hash("cma"), key: Key([9; 32]) };
-        let control = Control::new(Kind::ClearToSend, 1).word(2).word(3).memory(Some(&memory));
+        let control = Control::new(Kind::ClearToSend, 1).word(2).word(3).memory(&memory, MEMORY);
         assert_eq!(control.header.flags, MEMORY);
         let mut reader = Reader(control.payload());
         assert_eq!((reader.word(), reader.word(), reader.memory()), (Some(2), Some(3), Some(memory)));

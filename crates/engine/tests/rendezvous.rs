@@ -4,8 +4,9 @@ mod pair;
 
 use pair::wire::{Abilities, Memory, Wire};
 use pair::*;
+use verbena_channel::Cost;
 use verbena_channel::packet::Kind;
-use verbena_engine::{Failure, Mode, Settings};
+use verbena_engine::{Failure, Large, Mode, Settings};
 
 /// Pieces of the settings that [`Pair::new`] uses.
 const PIECE: usize = 1024;
@@ -166,6 +167,121 @@ fn both_fail_at_any_time() {
     for after in 0..12 {
         exchange(|| Wire::memory(Memory::RefusedAfter(after), Memory::FailsLater(after / 2)), 40 * PIECE);
         exchange(|| Wire::memory(Memory::FailsLater(after), Memory::RefusedAfter(after / 2)), 40 * PIECE);
+    }
+}
+
+/// A wire whose memory can be written, and on which writing is quicker.
+fn writable(get: Memory, put: Memory) -> Wire {
+    let get_cost = Cost { start_ns: 1000, byte_ps: 1000 };
+    Wire::new(Abilities { get, put, get_cost, ..Abilities::default() })
+}
+
+#[test]
+fn written_where_that_is_quicker() {
+    for put in [Memory::AtOnce, Memory::Later] {
+        for bytes in [300, PIECE, PIECE + 1, 100_000] {
+            for pair in exchange(|| writable(Memory::AtOnce, put), bytes) {
+                assert_eq!(pair.wire.count(Kind::Data) + pair.wire.count(Kind::Finish), 0);
+                assert_eq!(pair.wire.transfers(), (0, bytes.div_ceil(PIECE)));
+                assert_eq!(pair.wire.count(Kind::Copied), 1);
+                assert_eq!(pair.engines[0].counters().channels[0].put_bytes, bytes as u64);
+                assert_eq!(pair.engines[1].counters().written, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn writing_is_the_only_way_of_some_memory() {
+    for pair in exchange(|| Wire::memory(Memory::None, Memory::Later), 10 * PIECE) {
+        assert_eq!(pair.wire.transfers(), (0, 10));
+    }
+}
+
+#[test]
+fn a_failed_write_is_read_or_streamed() {
+    for failing in [Memory::RefusedAfter as fn(usize) -> Memory, Memory::FailsLater] {
+        for after in [0, 1, 5, 39] {
+            for pair in exchange(|| writable(Memory::Later, failing(after)), 40 * PIECE) {
+                assert_eq!(pair.wire.count(Kind::Data), 0, "what was not written is read");
+                assert!(pair.wire.transfers().0 > 0);
+                assert_eq!(pair.engines[1].counters().fallbacks, 1);
+            }
+            for pair in exchange(|| Wire::memory(Memory::None, failing(after)), 40 * PIECE) {
+                assert!(pair.wire.count(Kind::Data) > 0, "what was not written is streamed");
+            }
+            for get in [Memory::RefusedAfter(after / 2), Memory::FailsLater(after)] {
+                exchange(|| writable(get, failing(after)), 40 * PIECE);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_channel_that_works_in_the_background_gets_whole_messages() {
+    for (put, gets) in [(Memory::Later, 0), (Memory::None, 1)] {
+        let mut abilities = Abilities { get: Memory::Later, put, ..Abilities::default() };
+        abilities.reach.in_background = true;
+        abilities.get_cost.start_ns = 1000;
+        for pair in exchange(|| Wire::new(abilities), 100_000) {
+            assert_eq!(pair.wire.transfers(), (gets, 1 - gets));
+        }
+    }
+}
+
+#[test]
+fn every_way_can_be_forced() {
+    for large in Large::ALL {
+        for bytes in [300, 50_000] {
+            let settings =
+                Settings { large, claim_bytes: 1 << 20, copy_by_both: false, ..Settings::default() };
+            for receive_first in [true, false] {
+                let wire = Wire::memory(Memory::AtOnce, Memory::AtOnce);
+                let pair = exchange_one(Pair::with(wire, settings), bytes, receive_first);
+                let went = match (pair.wire.transfers(), pair.wire.count(Kind::Data)) {
+                    ((1, 0), 0) => vec![Large::Auto, Large::Read],
+                    ((0, 1), 0) => vec![Large::Write],
+                    ((0, 0), _) => vec![Large::Copy, Large::Pipeline],
+                    other => panic!("{other:?}"),
+                };
+                assert!(went.contains(&large), "{large:?} went by {went:?}");
+                assert_eq!(pair.wire.holds() > 0, large == Large::Copy);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_copied_before_it_is_transferred_waits_for_its_release() {
+    let settings = Settings { large: Large::Copy, ..Settings::default() };
+    let wire = Wire::new(Abilities { room: 8, ..Abilities::default() });
+    let pair = exchange_one(Pair::with(wire, settings), 20_000, true);
+    // Room for eight packets, 40 packets to go.
+    assert_eq!((pair.wire.holds(), pair.wire.count(Kind::Data)), (5, 40));
+}
+
+#[test]
+fn chunks_are_as_long_as_is_set() {
+    let settings = Settings { chunk_bytes_max: 100, ..Settings::default() };
+    let pair = exchange_one(Pair::with(Wire::packets(), settings), 20_000, true);
+    assert_eq!(pair.wire.count(Kind::Data), 200);
+}
+
+#[test]
+fn a_peer_that_dies_while_it_is_written_to_fails_both() {
+    for failing in [Memory::Later, Memory::FailsLater(1)] {
+        let mut pair = Pair::new(writable(Memory::None, failing));
+        let (data, room) = (Bytes::pattern(20 * PIECE, 9), Bytes::zero(20 * PIECE));
+        let receive = pair.receive_any(1, room.buffer());
+        let send = pair.send(0, 5, data.buffer());
+        pair.engines[1].progress();
+        pair.engines[0].progress();
+        assert!(pair.wire.transfers().1 > 0, "no write is under way");
+        pair.wire.cut();
+        pair.wire.corrupt(0);
+        pair.wire.corrupt(1);
+        assert!(is_channel_failure(&pair.end(0, send)) && is_channel_failure(&pair.end(1, receive)));
+        assert_eq!(pair.wire.exposed(), 0);
     }
 }
 

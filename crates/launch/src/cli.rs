@@ -1,13 +1,23 @@
 //! The command line of `mpiexec` (MPI-5.0 section 11.5), as MPI users type it: long options may have one dash,
 //! and a lone `:` separates the parts of an MPMD job.
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+mod options;
+mod placement;
+
+use crate::export::Exports;
+use crate::launcher::Launcher;
+use crate::layout::HostRanks;
+use clap::ArgMatches;
+use options::{command, split_at_program};
+use placement::Placement;
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 use verbena_fault::Fault;
 
-/// The most ranks one job may have; more is a typing error or needs several machines.
+/// The most ranks one job may have; more is a typing error.
 const RANKS_MAX: u32 = 65_536;
 
 /// What to start.
@@ -15,6 +25,14 @@ const RANKS_MAX: u32 = 65_536;
 pub struct Order {
     /// The parts of an MPMD job, at least one; ranks count through them in order.
     pub parts: Vec<Part>,
+    /// The ranks of each host, in the order of their lowest ranks.
+    pub hosts: Vec<HostRanks>,
+    /// How agents on other hosts are started.
+    pub launcher: Launcher,
+    /// The installation on other hosts; `None`: where ours is.
+    pub prefix: Option<PathBuf>,
+    /// What other hosts get of our environment.
+    pub exports: Exports,
     /// Whether every output line is marked with its rank.
     pub labels: bool,
     /// How long the job may run.
@@ -22,7 +40,7 @@ pub struct Order {
 }
 
 /// One program and how many ranks of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// The number of ranks.
     pub count: u32,
@@ -33,7 +51,7 @@ pub struct Part {
     /// Variables to set, in order.
     pub environment: Vec<(OsString, OsString)>,
     /// Where to run.
-    pub directory: Option<PathBuf>,
+    pub directory: Option<OsString>,
 }
 
 impl Order {
@@ -62,6 +80,12 @@ impl Stop {
     }
 }
 
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::wrong(&fault)
+    }
+}
+
 impl From<clap::Error> for Stop {
     fn from(error: clap::Error) -> Stop {
         if error.exit_code() == 0 {
@@ -85,21 +109,47 @@ impl From<clap::Error> for Stop {
 pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
     let read: Vec<(ArgMatches, &[OsString])> =
         arguments.split(|word| word == ":").map(read_part).collect::<Result<_, _>>()?;
-    let matches = || read.iter().map(|(options, _)| options);
-    let global: Vec<_> = matches().flat_map(|part| pairs(part, "genv")).collect();
-    let parts: Vec<Part> =
-        read.iter().map(|(part, run)| one_part(part, run, &global)).collect::<Result<_, _>>()?;
+    let options: Vec<&ArgMatches> = read.iter().map(|(options, _)| options).collect();
+    let placement = Placement::read(&options, &|name| std::env::var(name).ok())?;
+    let global = globals(&options);
+    let numbered = read.iter().enumerate();
+    let parts: Vec<Part> = numbered
+        .map(|(number, (part, run))| one_part(part, run, &global, placement.default_count(number)))
+        .collect::<Result<_, _>>()?;
     let total: u64 = parts.iter().map(|part| u64::from(part.count)).sum();
     if total > u64::from(RANKS_MAX) {
         return Err(too_many(total));
     }
     Ok(Order {
+        hosts: placement.lay_out(&parts.iter().map(|part| part.count).collect::<Vec<_>>()),
         parts,
-        labels: matches().any(|part| part.get_flag("labels")),
-        timeout: matches()
+        launcher: placement.launcher,
+        prefix: options.iter().find_map(|part| part.get_one::<PathBuf>("prefix").cloned()),
+        exports: exports(&options),
+        labels: options.iter().any(|part| part.get_flag("labels")),
+        timeout: options
+            .iter()
             .find_map(|part| part.get_one::<f64>("timeout"))
             .map(|s| Duration::from_secs_f64(*s)),
     })
+}
+
+/// The variables for all programs: `-genv`, and `-x` with a value.
+fn globals(options: &[&ArgMatches]) -> Vec<(OsString, OsString)> {
+    let exported = |part| words(part, "export").filter_map(|word| split_at_equals(&word));
+    options.iter().flat_map(|part| pairs(part, "genv").chain(exported(part))).collect()
+}
+
+fn exports(options: &[&ArgMatches]) -> Exports {
+    let named = |part| words(part, "export").filter(|word| split_at_equals(word).is_none());
+    let names = options.iter().flat_map(|part| words(part, "genvlist").chain(named(part))).collect();
+    Exports { all: options.iter().any(|part| part.get_flag("genvall")), names }
+}
+
+fn split_at_equals(word: &OsString) -> Option<(OsString, OsString)> {
+    let at = word.as_bytes().iter().position(|&byte| byte == b'=')?;
+    let (name, value) = (&word.as_bytes()[..at], &word.as_bytes()[at + 1..]);
+    Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
 }
 
 /// The options of one part, and the words of the program to run.
@@ -109,45 +159,33 @@ fn read_part(words: &[OsString]) -> Result<(ArgMatches, &[OsString]), clap::Erro
     Ok((command().try_get_matches_from(options)?, run))
 }
 
-fn one_part(matches: &ArgMatches, run: &[OsString], global: &[(OsString, OsString)]) -> Result<Part, Stop> {
-    check_hosts(matches)?;
+fn one_part(
+    matches: &ArgMatches,
+    run: &[OsString],
+    global: &[(OsString, OsString)],
+    default_count: u32,
+) -> Result<Part, Stop> {
     let (program, arguments) = run.split_first().ok_or_else(no_program)?;
     let mut environment = global.to_vec();
     environment.extend(pairs(matches, "env"));
     Ok(Part {
-        count: *matches.get_one::<u32>("count").unwrap_or(&1),
+        count: *matches.get_one::<u32>("count").unwrap_or(&default_count),
         program: program.clone(),
         arguments: arguments.to_vec(),
         environment,
-        directory: matches.get_one::<PathBuf>("wdir").cloned(),
+        directory: matches.get_one::<PathBuf>("wdir").map(|directory| directory.clone().into_os_string()),
     })
 }
 
-/// The pairs of an option that takes a name and a value and may be repeated.
-fn pairs(matches: &ArgMatches, option: &str) -> Vec<(OsString, OsString)> {
-    let mut words = matches.get_many::<OsString>(option).into_iter().flatten().cloned();
-    std::iter::from_fn(|| Some((words.next()?, words.next()?))).collect()
+/// The values of an option that may be repeated.
+fn words(matches: &ArgMatches, option: &str) -> impl Iterator<Item = OsString> {
+    matches.get_many::<OsString>(option).into_iter().flatten().cloned()
 }
 
-/// Only this machine, for now.
-fn check_hosts(matches: &ArgMatches) -> Result<(), Stop> {
-    let given = |option| matches.get_one::<String>(option).map(|value| format!("-{option} {value}"));
-    let hosts = matches.get_one::<String>("host").map_or("", |hosts| hosts.as_str());
-    let here = hostname();
-    let elsewhere = hosts
-        .split(',')
-        .map(|host| host.split(':').next().unwrap_or(""))
-        .any(|host| !["", "localhost", "127.0.0.1", "::1"].contains(&host) && host != here);
-    match given("hostfile").or(elsewhere.then(|| format!("-host {hosts}"))) {
-        None => Ok(()),
-        Some(on) => Err(Stop::wrong(&Fault::new(
-            "Starting ranks on other hosts is not supported yet.",
-            on,
-            format!("this mpiexec starts ranks only on the machine it runs on, {here}"),
-            "leave the option out, or start the job with srun --mpi=pmi2 or with Hydra's mpiexec; \
-             the program itself needs no change",
-        ))),
-    }
+/// The pairs of an option that takes a name and a value and may be repeated.
+fn pairs(matches: &ArgMatches, option: &str) -> impl Iterator<Item = (OsString, OsString)> {
+    let mut words = words(matches, option);
+    std::iter::from_fn(move || Some((words.next()?, words.next()?)))
 }
 
 /// This machine's name, for messages.
@@ -172,115 +210,6 @@ fn too_many(total: u64) -> Stop {
         "a mistyped -n",
         "ask for fewer ranks",
     ))
-}
-
-/// Splits a part where its options end and the program's name stands: what follows is the program's own.
-/// Long options with one dash get a second one.
-fn split_at_program(words: &[OsString]) -> (Vec<OsString>, &[OsString]) {
-    let command = command();
-    let mut options = Vec::new();
-    let mut rest = words;
-    while let Some((word, after)) = rest.split_first() {
-        if word == "--" {
-            return (options, after);
-        }
-        let Some(name) = word.to_str().and_then(option_name) else { break };
-        let long = name.chars().nth(1).is_some();
-        options.push(if long { format!("--{name}").into() } else { word.clone() });
-        let values = if name.contains('=') { 0 } else { value_count(&command, name).min(after.len()) };
-        options.extend_from_slice(&after[..values]);
-        rest = &after[values..];
-    }
-    (options, rest)
-}
-
-/// The name of an option word without its dashes; `None` for a word that is no option, and for `--`.
-fn option_name(word: &str) -> Option<&str> {
-    let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
-    (!name.is_empty()).then_some(name)
-}
-
-/// How many values follow an option.
-fn value_count(command: &Command, name: &str) -> usize {
-    let named = |arg: &&Arg| {
-        let short = arg.get_short().is_some_and(|short| name == short.to_string());
-        short || arg.get_long_and_visible_aliases().is_some_and(|names| names.contains(&name))
-    };
-    let takes = |arg: &Arg| match arg.get_action() {
-        ArgAction::SetTrue | ArgAction::Help | ArgAction::Version => 0,
-        _ => arg.get_num_args().map_or(1, |range| range.min_values()),
-    };
-    command.get_arguments().find(named).map_or(0, takes)
-}
-
-fn command() -> Command {
-    let pair = ["NAME", "VALUE"];
-    let hyphens = |arg: Arg| arg.allow_hyphen_values(true).value_parser(value_parser!(OsString));
-    Command::new("mpiexec")
-        .version(concat!("(Verbena) ", env!("CARGO_PKG_VERSION")))
-        .about("Starts the ranks of an MPI job on this machine")
-        .override_usage("mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...")
-        .after_help(
-            "Long options may have one dash. Exit code: that of the first rank that failed; 128+N if signal N \
-             killed it; 124 after --timeout; 127 if the program could not be started.",
-        )
-        .args_override_self(true)
-        .args([
-            Arg::new("count")
-                .short('n')
-                .long("np")
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(1..))
-                .help("Number of ranks of this program [default: 1]"),
-            hyphens(Arg::new("env").long("env").num_args(2).value_names(pair).action(ArgAction::Append))
-                .help("Set a variable for this program"),
-            hyphens(Arg::new("genv").long("genv").num_args(2).value_names(pair).action(ArgAction::Append))
-                .help("Set a variable for all programs"),
-            Arg::new("wdir")
-                .long("wdir")
-                .visible_alias("wd")
-                .value_name("DIR")
-                .value_parser(value_parser!(PathBuf))
-                .help("Run this program in DIR"),
-            flag("labels", "Mark every line of output with its rank")
-                .short('l')
-                .visible_aliases(["label", "prepend-rank"]),
-            Arg::new("timeout")
-                .long("timeout")
-                .value_name("SECONDS")
-                .value_parser(seconds)
-                .help("End the job after SECONDS, with exit code 124"),
-            Arg::new("host")
-                .long("host")
-                .visible_aliases(["hosts"])
-                .value_name("HOSTS")
-                .help("Only this machine is supported yet"),
-            Arg::new("hostfile")
-                .short('f')
-                .long("hostfile")
-                .visible_aliases(["machinefile"])
-                .value_name("FILE")
-                .help("Not supported yet"),
-            flag("oversubscribe", "Accepted and ignored: more ranks than cores are always fine"),
-            Arg::new("ppn")
-                .long("ppn")
-                .visible_aliases(["perhost"])
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(1..))
-                .help("Accepted and ignored: all ranks are on this machine"),
-            flag("allow-run-as-root", "Accepted and ignored: root may always start jobs"),
-        ])
-}
-
-fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value < 1e9 => Ok(value),
-        _ => Err("expected a number of seconds above 0".into()),
-    }
 }
 
 #[cfg(test)]
@@ -337,12 +266,37 @@ mod tests {
         }
     }
 
+    /// The host of each rank; `-` is this one.
+    fn hosts(line: &str) -> String {
+        let order = order(line).unwrap();
+        let numbers = crate::layout::host_of_rank(&order.hosts);
+        numbers.iter().map(|number| order.hosts[*number as usize].name.as_deref().unwrap_or("-")).collect()
+    }
+
     #[test]
-    fn other_hosts_are_refused_in_four_parts() {
-        assert!(order("-host localhost,127.0.0.1:2 x").is_ok());
-        for line in ["-host node7 x", "-f hosts x", "-machinefile hosts x"] {
-            assert_eq!(order(line).unwrap_err().text.lines().count(), 4, "{line}");
+    fn ranks_are_laid_out_over_the_hosts() {
+        assert_eq!(hosts("-n 3 x"), "---");
+        assert_eq!(hosts("-host localhost,127.0.0.1:2 x"), "---");
+        assert_eq!(hosts("-n 4 -hosts a:2,b:2 x"), "aabb");
+        assert_eq!(hosts("-n 4 -host a,localhost -ppn 2 x"), "aa--");
+        assert_eq!(hosts("-host a:2,b x"), "aab", "without -n, all slots");
+        assert_eq!(hosts("-host a:2 -n 1 x : -n 2 y : -host c -n 1 z"), "aaac");
+    }
+
+    #[test]
+    fn wrong_hosts_are_refused_in_four_parts() {
+        for line in ["-host a:x x", "-f /no/such/file x", "-host a --launcher ' x", "-host , x"] {
+            let stop = order(line).unwrap_err();
+            assert_eq!((stop.code, stop.text.lines().count()), (2, 4), "{line}");
         }
+    }
+
+    #[test]
+    fn what_other_hosts_get_of_the_environment() {
+        let order = order("-genvlist A,B -x C -x D=1=2 -n 1 x").unwrap();
+        assert_eq!(order.exports.names, ["A", "B", "C"]);
+        assert_eq!(order.parts[0].environment, [("D".into(), "1=2".into())]);
+        assert!(!order.exports.all);
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             "the program wrote to the descriptor in PMI_FD",
             "do not write to descriptors that the program has not opened",
         ),
+        Failure::NotStarted(fault) | Failure::Lost(fault) => fault.clone(),
         Failure::TimedOut { after, running } => Fault::new(
             format!("The time given with --timeout is over ({} s); the job is ended.", after.as_secs_f64()),
             format!("{running} ranks still ran"),

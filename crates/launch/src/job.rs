@@ -5,16 +5,21 @@
 //! it is empty. [`Job::deadline`] says when to call [`Job::settle`] even if nothing happens.
 
 use crate::pmi::Stage;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// How long ranks have between SIGTERM and SIGKILL once the job is lost.
 pub const GRACE: Duration = Duration::from_millis(200);
 /// How long the other ranks have once one has ended after a signal that the user sent to all.
 pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 
+/// The exit code when a program cannot be started, as shells have it.
+const CANNOT_START: i32 = 127;
+
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this code.
     Code(i32),
@@ -65,6 +70,10 @@ pub enum Failure {
         /// What was wrong.
         error: String,
     },
+    /// Ranks could not be started.
+    NotStarted(Fault),
+    /// The connection to a host is lost.
+    Lost(Fault),
     /// The time given with `--timeout` is over.
     TimedOut {
         /// How long it was.
@@ -82,15 +91,22 @@ impl Failure {
             Failure::Aborted { code, .. } => verbena_boot::exit_byte(*code),
             Failure::Failed { code, .. } => *code,
             Failure::NotFinalised { .. } | Failure::Absent { .. } | Failure::Garbled { .. } => 1,
+            Failure::Lost(_) => 1,
+            Failure::NotStarted(_) => CANNOT_START,
             Failure::TimedOut { .. } => 124,
         }
+    }
+
+    /// Whether nothing that is heard later can be its cause.
+    fn is_certain(&self) -> bool {
+        self.order() == 0 || matches!(self, Failure::TimedOut { .. })
     }
 
     /// Of several failures seen at once, the lowest is taken as the cause and the others as its effects: a
     /// rank that is killed makes its peers abort or fail, never the other way round.
     fn order(&self) -> u8 {
         match self {
-            Failure::Killed { .. } => 0,
+            Failure::Killed { .. } | Failure::NotStarted(_) | Failure::Lost(_) => 0,
             Failure::Aborted { .. } => 1,
             Failure::Garbled { .. } => 2,
             Failure::Failed { .. } => 3,
@@ -117,6 +133,11 @@ pub struct Job {
     exits: Vec<Option<(Exit, Stage)>>,
     running: u32,
     suspects: Vec<Failure>,
+    /// How long a suspect is not judged, since the news of what caused it may still be on its way.
+    news_delay: Duration,
+    judge_at: Option<Duration>,
+    /// Whether a host is being lost: its end is told soon, and goes before what other ranks do because of it.
+    losing: bool,
     cause: Option<Failure>,
     user_signal: Option<i32>,
     interrupts: u32,
@@ -132,6 +153,9 @@ impl Job {
             exits: vec![None; size as usize],
             running: size,
             suspects: Vec::new(),
+            news_delay: Duration::ZERO,
+            judge_at: None,
+            losing: false,
             cause: None,
             user_signal: None,
             interrupts: 0,
@@ -139,6 +163,12 @@ impl Job {
             time_limit,
             actions: VecDeque::new(),
         }
+    }
+
+    /// The same, where the news of a rank's death comes up to `delay` later than what other ranks do because of it:
+    /// a rank that aborts may do so because another was killed.
+    pub fn with_news_delay(self, delay: Duration) -> Job {
+        Job { news_delay: delay, ..self }
     }
 
     /// Whether all ranks have ended.
@@ -161,14 +191,16 @@ impl Job {
         if self.cause.is_some() {
             self.kill_at
         } else {
-            [self.kill_at, self.time_limit].into_iter().flatten().min()
+            let judge_at = self.judge_at.filter(|_| !self.losing);
+            [self.kill_at, self.time_limit, judge_at].into_iter().flatten().min()
         }
     }
 
     /// A rank has ended; `stage` is how far its PMI life was.
     pub fn handle_exit(&mut self, rank: u32, exit: Exit, stage: Stage) {
-        self.exits[rank as usize] = Some((exit, stage));
-        self.running -= 1;
+        if !self.strike_off(rank, exit, stage) {
+            return;
+        }
         match (exit, stage) {
             (Exit::Signal(signal), _) => self.suspects.push(Failure::Killed { rank, signal }),
             (Exit::Code(0), Stage::Initialised) => self.suspects.push(Failure::NotFinalised { rank }),
@@ -176,6 +208,39 @@ impl Job {
             (Exit::Code(0), _) | (Exit::Code(_), Stage::Finalised) => {}
             (Exit::Code(code), _) => self.suspects.push(Failure::Failed { rank, code }),
         }
+    }
+
+    /// These ranks will never be.
+    pub fn handle_not_started(&mut self, ranks: &[u32], fault: Fault) {
+        self.handle_gone(ranks);
+        self.suspects.push(Failure::NotStarted(fault));
+    }
+
+    /// The host of these ranks is lost. Those that have not ended are as good as killed.
+    pub fn handle_lost(&mut self, ranks: &[u32], fault: Fault) {
+        self.handle_gone(ranks);
+        self.suspects.push(Failure::Lost(fault));
+    }
+
+    fn handle_gone(&mut self, ranks: &[u32]) {
+        for &rank in ranks {
+            self.strike_off(rank, Exit::Signal(libc::SIGKILL), Stage::Fresh);
+        }
+    }
+
+    /// Whether the connection to some host is closed, and why is not known yet.
+    pub fn set_losing(&mut self, losing: bool) {
+        self.losing = losing;
+    }
+
+    /// Whether the rank had not ended before.
+    fn strike_off(&mut self, rank: u32, exit: Exit, stage: Stage) -> bool {
+        let first = self.exits[rank as usize].is_none();
+        if first {
+            self.exits[rank as usize] = Some((exit, stage));
+            self.running -= 1;
+        }
+        first
     }
 
     /// A rank called `MPI_Abort`.
@@ -207,10 +272,7 @@ impl Job {
     pub fn settle(&mut self, now: Duration, someone_waits: bool) {
         self.look_for_absent(someone_waits);
         self.look_at_the_time(now);
-        let first = self.suspects.drain(..).min_by_key(Failure::order);
-        if let (None, Some(failure)) = (&self.cause, first) {
-            self.end(failure, now);
-        }
+        self.judge(now);
         if self.kill_at.is_some_and(|at| now >= at) {
             self.kill_at = None;
             self.actions.push_back(Action::Signal(libc::SIGKILL));
@@ -249,6 +311,20 @@ impl Job {
         }
     }
 
+    /// Takes the worst suspect as the cause, once no better one can come.
+    fn judge(&mut self, now: Duration) {
+        let Some(worst) = self.suspects.iter().min_by_key(|failure| failure.order()) else { return };
+        let judge_at = *self.judge_at.get_or_insert(now + self.news_delay);
+        if worst.is_certain() || (now >= judge_at && !self.losing) || self.is_over() {
+            let worst = worst.clone();
+            self.suspects.clear();
+            self.judge_at = None;
+            if self.cause.is_none() {
+                self.end(worst, now);
+            }
+        }
+    }
+
     fn look_at_the_time(&mut self, now: Duration) {
         if let Some(after) = self.time_limit.filter(|limit| now >= *limit && self.running > 0) {
             self.suspects.push(Failure::TimedOut { after, running: self.running });
@@ -266,120 +342,4 @@ impl Job {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Duration = Duration::from_secs(5);
-
-    fn actions(job: &mut Job) -> Vec<Action> {
-        std::iter::from_fn(|| job.poll_action()).collect()
-    }
-
-    #[test]
-    fn a_good_job_needs_nothing_done() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(0, Exit::Code(0), Stage::Fresh);
-        job.handle_exit(1, Exit::Code(0), Stage::Finalised);
-        job.settle(NOW, false);
-        assert!(job.is_over());
-        assert_eq!((actions(&mut job), job.exit_code(), job.deadline()), (vec![], 0, None));
-    }
-
-    #[test]
-    fn a_death_ends_the_job_first_gently_then_hard() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
-        assert_eq!(job.deadline(), Some(NOW + GRACE));
-        job.settle(NOW + GRACE, false);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
-        assert_eq!((job.deadline(), job.exit_code()), (None, 137));
-    }
-
-    #[test]
-    fn every_bad_end_has_its_code() {
-        for (exit, stage, code) in [
-            (Exit::Code(3), Stage::Fresh, 3),
-            (Exit::Code(3), Stage::Initialised, 3),
-            (Exit::Code(0), Stage::Initialised, 1),
-            (Exit::Signal(11), Stage::Finalised, 139),
-        ] {
-            let mut job = Job::new(2, None);
-            job.handle_exit(0, exit, stage);
-            job.settle(NOW, false);
-            assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)], "{exit:?} {stage:?}");
-            assert_eq!(job.exit_code(), code, "{exit:?} {stage:?}");
-        }
-    }
-
-    #[test]
-    fn a_code_after_finalize_counts_but_kills_nobody() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(0, Exit::Code(4), Stage::Finalised);
-        job.settle(NOW, false);
-        assert_eq!((actions(&mut job), job.exit_code()), (vec![], 4));
-    }
-
-    #[test]
-    fn the_killed_rank_is_the_cause_and_not_the_peer_that_aborted_over_it() {
-        let mut job = Job::new(3, None);
-        job.handle_abort(0, 15);
-        job.handle_exit(2, Exit::Code(1), Stage::Initialised);
-        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
-    }
-
-    #[test]
-    fn the_first_cause_stays() {
-        let mut job = Job::new(2, None);
-        job.handle_abort(0, 7);
-        job.settle(NOW, false);
-        job.handle_exit(1, Exit::Signal(libc::SIGTERM), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(job.exit_code(), 7);
-    }
-
-    #[test]
-    fn waiting_for_a_rank_that_has_ended_is_hopeless() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(1, Exit::Code(0), Stage::Fresh);
-        job.settle(NOW, false);
-        assert_eq!(job.cause(), None);
-        job.settle(NOW, true);
-        assert_eq!(job.cause(), Some(&Failure::Absent { rank: 1, fresh: true }));
-    }
-
-    #[test]
-    fn the_time_limit_ends_the_job_with_124() {
-        let mut job = Job::new(2, Some(NOW));
-        assert_eq!(job.deadline(), Some(NOW));
-        job.settle(NOW, false);
-        assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Signal(libc::SIGTERM)], 124));
-    }
-
-    #[test]
-    fn signals_are_passed_on_and_a_second_interrupt_kills() {
-        let mut job = Job::new(2, None);
-        for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGCONT] {
-            job.handle_signal(signal);
-            assert_eq!(actions(&mut job), [Action::Signal(signal)]);
-        }
-        job.handle_signal(libc::SIGINT);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
-        job.handle_signal(libc::SIGTSTP);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTSTP), Action::StopSelf]);
-    }
-
-    #[test]
-    fn after_a_users_signal_the_others_get_longer_and_no_second_signal() {
-        let mut job = Job::new(2, None);
-        job.handle_signal(libc::SIGINT);
-        job.handle_exit(0, Exit::Signal(libc::SIGINT), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGINT)]);
-        assert_eq!(job.deadline(), Some(NOW + GRACE_AFTER_USER_SIGNAL));
-        assert_eq!(job.exit_code(), 130);
-    }
-}
+mod tests;

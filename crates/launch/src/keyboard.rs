@@ -1,60 +1,55 @@
-//! A terminal as rank 0's standard input. Rank 0 cannot read it itself: it is in another process group than
-//! the one in the terminal's foreground. Any other standard input is simply inherited by rank 0.
+//! Our standard input on its way to rank 0, when rank 0 cannot read it itself: a terminal, since rank 0 is in another
+//! process group than the one in the terminal's foreground, or anything if rank 0 is on another host. Otherwise
+//! rank 0 simply inherits it.
 
 use crate::sys;
-use std::os::fd::{AsRawFd, RawFd};
-use std::process::ChildStdin;
+use std::os::fd::RawFd;
 
-/// The terminal's descriptor: standard input.
-const TERMINAL: RawFd = 0;
+/// Standard input.
+const STDIN: RawFd = 0;
 
-/// Forwards what is typed.
+/// Reads what is typed. After each piece it waits until rank 0 has taken it.
 #[derive(Debug)]
 pub struct Keyboard {
-    pipe: Option<ChildStdin>,
-    typed: Vec<u8>,
+    open: bool,
+    /// Whether a piece is on its way.
+    waiting: bool,
+    terminal: bool,
 }
 
 impl Keyboard {
-    /// Forwards to this pipe; to nobody if there is none.
-    pub fn new(pipe: Option<ChildStdin>) -> Keyboard {
-        if let Some(pipe) = &pipe {
-            sys::set_nonblocking(pipe.as_raw_fd());
-        }
-        Keyboard { pipe, typed: Vec::new() }
+    /// A keyboard; `open`: whether anything is to be read from it.
+    pub fn new(open: bool) -> Keyboard {
+        Keyboard { open, waiting: false, terminal: sys::is_terminal(STDIN) }
     }
 
-    /// The terminal, when something may be read from it now.
+    /// The descriptor, when something may be read from it now.
     pub fn readable(&self) -> Option<RawFd> {
-        let ready = self.pipe.is_some() && self.typed.is_empty() && sys::is_foreground(TERMINAL);
-        ready.then_some(TERMINAL)
+        let ready = self.open && !self.waiting && (!self.terminal || sys::is_foreground(STDIN));
+        ready.then_some(STDIN)
     }
 
-    /// The pipe, when something waits to be written to it.
-    pub fn writable(&self) -> Option<RawFd> {
-        self.pipe.as_ref().filter(|_| !self.typed.is_empty()).map(AsRawFd::as_raw_fd)
-    }
-
-    /// The terminal has something: a line, or its end (Ctrl-D), which closes the pipe.
-    pub fn read(&mut self) {
-        let mut bytes = [0; 4096];
-        match sys::read(TERMINAL, &mut bytes) {
-            Ok(0) => self.pipe = None,
-            Ok(count) => self.typed.extend_from_slice(&bytes[..count]),
+    /// There is something: a piece for rank 0, empty at the end (Ctrl-D).
+    pub fn read(&mut self) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; 65536];
+        let count = match sys::read(STDIN, &mut bytes) {
+            Ok(count) => count,
             // Put into the background between the check and the read: try again when back in front.
-            Err(error) if error.raw_os_error() == Some(libc::EIO) && !sys::is_foreground(TERMINAL) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => self.pipe = None,
-        }
+            Err(error) if error.raw_os_error() == Some(libc::EIO) && !sys::is_foreground(STDIN) => {
+                return None;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return None,
+            Err(_) => 0,
+        };
+        self.open = count > 0;
+        self.waiting = true;
+        bytes.truncate(count);
+        Some(bytes)
     }
 
-    /// The pipe takes something.
-    pub fn write(&mut self) {
-        let Some(pipe) = &self.pipe else { return };
-        match sys::write(pipe.as_raw_fd(), &self.typed) {
-            Ok(count) => drop(self.typed.drain(..count)),
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-            Err(_) => self.pipe = None,
-        }
+    /// Rank 0 has taken the last piece; `open`: it takes more.
+    pub fn taken(&mut self, open: bool) {
+        self.waiting = false;
+        self.open &= open;
     }
 }

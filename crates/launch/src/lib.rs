@@ -1,36 +1,51 @@
-//! `mpiexec`: starts the ranks of a job on this machine, stays with them, and leaves nothing behind.
+//! `mpiexec`: starts the ranks of a job, on this host and on others, stays with them, and leaves nothing behind.
 //!
 //! The parts that decide are free of I/O and clocks and are tested alone; the parts that touch the operating
-//! system decide nothing.
+//! system decide nothing. Each host has a [`crew`] that starts ranks and listens to them. It takes commands and gives
+//! reports; on other hosts an [`agent`] passes both over the launcher's standard input and output.
 //!
 //! | module | job | I/O |
 //! | --- | --- | --- |
-//! | [`cli`] | the command line as MPI users type it | no |
+//! | [`cli`] | the command line as MPI users type it | host files |
+//! | [`hosts`] | lists of hosts, host files, allocations | no |
+//! | [`layout`] | which rank runs on which host | no |
+//! | [`launcher`] | the command that starts an agent on a host | no |
+//! | [`export`] | the variables and the directory that other hosts get | a little |
 //! | [`pmi`] | the launcher's side of PMI-1, PMI-2 and our extension | no |
 //! | [`job`] | when the job ends, why, and with which exit code | no |
 //! | [`lines`] | the ranks' output in whole lines | no |
 //! | [`explain`] | the four-part messages about dead ranks | no |
-//! | [`rank`] | one rank's PMI line and output streams | yes |
-//! | [`start`] | starts one rank | yes |
+//! | [`wire`] | what `mpiexec` and its agents say to each other | no |
+//! | [`crew`] | the ranks of one host: started, listened to, ended | yes |
+//! | [`agent`] | a crew on another host | yes |
+//! | [`remote`] | an agent as `mpiexec` sees it | yes |
+//! | [`fleet`] | all hosts of a job | yes |
 //! | [`output`] | standard output and error, without ever blocking | yes |
-//! | [`keyboard`] | a terminal as rank 0's standard input | yes |
-//! | [`leftovers`] | kills what ranks leave behind, also when `mpiexec` itself is killed | yes |
+//! | [`screen`] | what the ranks write, on ours | yes |
+//! | [`keyboard`] | our standard input on its way to rank 0 | yes |
 //! | [`supervise`] | the event loop over all of it | yes |
 //! | [`sys`] | system calls with a safe face | yes |
 //! | [`wrapper`] | the compiler wrappers `mpicc` and `mpicxx` | no |
 //!
 //! What must never be here: knowledge of how ranks talk to each other.
 
+pub mod agent;
 pub mod cli;
+pub mod crew;
 pub mod explain;
+pub mod export;
+pub mod fleet;
+pub mod hosts;
 pub mod job;
 pub mod keyboard;
-pub mod leftovers;
+pub mod launcher;
+pub mod layout;
 pub mod lines;
 pub mod output;
 pub mod pmi;
-pub mod rank;
-pub mod start;
+pub mod remote;
+pub mod screen;
 pub mod supervise;
 pub mod sys;
+pub mod wire;
 pub mod wrapper;

@@ -1,9 +1,13 @@
-//! The command `mpiexec`.
+//! The command `mpiexec`, and its agent on other hosts.
 
-use verbena_launch::{cli, supervise};
+use verbena_launch::{agent, cli, supervise};
 
 fn main() {
-    let code = match cli::read(std::env::args_os().skip(1).collect()) {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if arguments.first().is_some_and(|word| word == agent::AGENT_OPTION) {
+        std::process::exit(agent::run());
+    }
+    let code = match cli::read(arguments) {
         Ok(order) => supervise::run(order),
         Err(stop) => {
             stop.print();

@@ -6,6 +6,7 @@
 mod commands1;
 mod commands2;
 
+use crate::layout::process_mapping;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use verbena_boot::wire::{Dialect, Inbox, Message, WireError};
@@ -54,6 +55,8 @@ pub struct About {
     pub job: String,
     /// The number of the MPMD part of each rank.
     pub appnums: Vec<u32>,
+    /// The number of the host of each rank, counted from 0 in the order of their lowest ranks.
+    pub nodes: Vec<u32>,
 }
 
 /// What a rank waits for.
@@ -98,8 +101,7 @@ impl Server {
             in_block: false,
         };
         let peers = about.appnums.iter().map(peer).collect::<Vec<_>>();
-        // What MPICH's library asks for: all ranks are on node 0.
-        let mapping = format!("(vector,(0,1,{}))", peers.len());
+        let mapping = process_mapping(&about.nodes);
         let values = HashMap::from([("PMI_process_mapping".to_owned(), mapping)]);
         let (outputs, events, names) = Default::default();
         Server { about, peers, values, names, outputs, events }
@@ -113,6 +115,11 @@ impl Server {
     /// The number of ranks.
     pub fn size(&self) -> usize {
         self.peers.len()
+    }
+
+    /// The number of a rank's MPMD part.
+    pub fn appnum(&self, rank: u32) -> u32 {
+        self.about.appnums[rank as usize]
     }
 
     /// How far a rank is.

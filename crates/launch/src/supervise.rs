@@ -1,31 +1,35 @@
-//! The event loop: one thread waits for the ranks' lines, their output, signals and deadlines, and carries out
+//! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and carries out
 //! what [`crate::job`] and [`crate::pmi`] decide.
 
+use crate::agent::AGENT_OPTION;
 use crate::cli::{Order, hostname};
+use crate::crew::Crew;
 use crate::explain::{Place, explain, signal_name};
-use crate::job::Exit;
-use crate::job::{Action, Failure, Job};
+use crate::export;
+use crate::fleet::Fleet;
+use crate::job::{Action, Exit, Failure, Job};
 use crate::keyboard::Keyboard;
-use crate::leftovers::{self, Watcher};
-use crate::lines::Lines;
-use crate::output::Stream;
-use crate::pmi::{About, Event, Server};
-use crate::rank::Rank;
-use crate::start::{Common, start};
+use crate::layout::{HostRanks, host_of_rank};
+use crate::pmi::{About, Event, Server, Stage};
+use crate::remote::{Means, News};
+use crate::screen::Screen;
 use crate::sys::{self, Poll, Signals};
-use std::collections::HashMap;
+use crate::wire::{Command, Key, Report, Seat, Stdin, Work};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant, SystemTime};
 use verbena_fault::Fault;
 
 /// How long the kernel may take from closing a dead rank's sockets to telling of its death.
 const DEATH_NEWS_DELAY: Duration = Duration::from_millis(10);
+/// The same with agents between.
+const DEATH_NEWS_DELAY_FAR: Duration = Duration::from_millis(50);
+/// How long agents may take to tell of the ends of ranks that were killed, before they are taken for lost.
+const KILL_TIME_MAX: Duration = Duration::from_secs(3);
+/// How long agents may take to go after all ranks have ended.
+const FAREWELL_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// The exit code when a program cannot be started, as shells have it.
-const CANNOT_START: i32 = 127;
-/// How long we wait at the end for output that somebody else may still hold open.
-const DRAIN_TIME_MAX: Duration = Duration::from_millis(500);
+/// How long launchers may take to end after their agents.
+const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Starts a job, stays with it, and returns its exit code.
 pub fn run(order: Order) -> i32 {
@@ -47,48 +51,46 @@ pub fn run(order: Order) -> i32 {
 
 struct Supervisor {
     order: Order,
-    host: String,
     started_at: Instant,
     signals: Signals,
-    watcher: Watcher,
     job: Job,
     server: Server,
-    ranks: Vec<Rank>,
-    rank_of_pid: HashMap<i32, u32>,
+    fleet: Fleet,
+    /// The process id of each rank, on its host.
+    pids: Vec<i32>,
     keyboard: Keyboard,
-    /// Our standard output and standard error; only the first if both lead to the same place.
-    outputs: Vec<Stream>,
+    /// What rank 0 has as its standard input.
+    stdin: Stdin,
+    screen: Screen,
+    /// What the hosts were last told of our outputs: which are held, and which are shut.
+    held: [bool; 2],
+    shut: [bool; 2],
+    /// Agents that have not told of their ranks' ends by then are lost.
+    patience: Option<Instant>,
     poll: Poll,
-}
-
-/// What a place in the poll set stands for.
-#[derive(Debug, Clone, Copy)]
-enum Source {
-    Signals,
-    Keyboard,
-    Stdin,
-    Output(usize),
-    Pmi(u32),
-    Stream(u32, usize),
 }
 
 impl Supervisor {
     fn new(order: Order, signals: Signals) -> io::Result<Supervisor> {
+        let size = order.size();
         let appnums =
             order.parts.iter().zip(0..).flat_map(|(part, n)| vec![n; part.count as usize]).collect();
-        let about = About { job: job_name(), appnums };
-        let merged = sys::are_same(1, 2);
-        let outputs: &[RawFd] = if merged { &[1] } else { &[1, 2] };
+        let about = About { job: job_name(), appnums, nodes: host_of_rank(&order.hosts) };
+        let far = order.hosts.iter().any(|host| host.name.is_some());
+        let delay = if far { DEATH_NEWS_DELAY_FAR } else { DEATH_NEWS_DELAY };
+        let crew = Crew::new(&about.job, signals.before())?;
         Ok(Supervisor {
-            host: hostname(),
             started_at: Instant::now(),
-            watcher: Watcher::start(&about.job)?,
-            job: Job::new(order.size(), order.timeout),
+            job: Job::new(size, order.timeout).with_news_delay(delay),
             server: Server::new(about),
-            ranks: Vec::new(),
-            rank_of_pid: HashMap::new(),
-            keyboard: Keyboard::new(None),
-            outputs: outputs.iter().map(|&fd| Stream::new(fd)).collect(),
+            fleet: Fleet::new(crew, hostname(), size),
+            pids: vec![0; size as usize],
+            keyboard: Keyboard::new(false),
+            stdin: Stdin::Inherited,
+            screen: Screen::new(size, order.labels),
+            held: [false; 2],
+            shut: [false; 2],
+            patience: None,
             poll: Poll::default(),
             order,
             signals,
@@ -96,166 +98,181 @@ impl Supervisor {
     }
 
     fn run(&mut self) -> i32 {
-        sys::adopt_orphans();
-        let code = match self.start_all() {
-            Ok(()) => self.stay(),
-            Err(fault) => {
-                self.ranks.iter().for_each(|rank| sys::signal_group(rank.pid, libc::SIGKILL));
-                self.say(&fault.to_string());
-                CANNOT_START
-            }
-        };
+        self.start_all();
+        self.stay();
         self.end();
-        code
+        self.job.exit_code()
     }
 
-    fn start_all(&mut self) -> Result<(), Fault> {
-        let common = Common {
-            job: self.server.job().to_owned(),
-            size: self.order.size(),
-            descriptors: sys::raise_descriptor_limit(),
-            signals: self.signals.before(),
-            stdin_by_pipe: sys::is_terminal(0),
-        };
-        for (appnum, part) in (0..).zip(self.order.parts.clone()) {
-            for _ in 0..part.count {
-                let rank = self.ranks.len() as u32;
-                let mut started = start(&common, &part, appnum, rank)?;
-                self.watcher.add(started.pid);
-                self.rank_of_pid.insert(started.pid, rank);
-                if let Some(stdin) = started.stdin.take() {
-                    self.keyboard = Keyboard::new(Some(stdin));
-                }
-                self.ranks.push(Rank::new(started, appnum as usize, || self.lines(rank)));
-            }
+    /// The agents first, since they take longer, then the ranks of this host.
+    fn start_all(&mut self) {
+        let hosts = std::mem::take(&mut self.order.hosts);
+        let (near, far): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.name.is_none());
+        if let Err((fault, ranks)) = self.start_agents(&far) {
+            let near = near.iter().flat_map(|host| &host.seats).map(|seat| seat.rank);
+            return self.job.handle_not_started(&ranks.into_iter().chain(near).collect::<Vec<_>>(), fault);
+        }
+        for host in near {
+            let stdin = if sys::is_terminal(0) { Stdin::Piped } else { Stdin::Inherited };
+            let work = self.work(host.seats, stdin);
+            self.fleet.crew.handle(Command::Start(work));
+        }
+    }
+
+    /// # Errors
+    /// The message for the user, and the ranks that will not be.
+    fn start_agents(&mut self, far: &[HostRanks]) -> Result<(), (Fault, Vec<u32>)> {
+        if far.is_empty() {
+            return Ok(());
+        }
+        let ranks =
+            |hosts: &[HostRanks]| hosts.iter().flat_map(|host| &host.seats).map(|seat| seat.rank).collect();
+        let means = means(&self.order).map_err(|fault| (fault, ranks(far)))?;
+        let environment = export::variables(&self.order.exports, std::env::vars_os());
+        let parts = export::with_directories(&self.order.parts);
+        for (i, host) in far.iter().enumerate() {
+            let mut work = self.work(host.seats.clone(), Stdin::Piped);
+            (work.parts, work.environment) = (parts.clone(), environment.clone());
+            let name = host.name.as_deref().unwrap_or_default();
+            self.fleet.launch(name, &means, work).map_err(|fault| (fault, ranks(&far[i..])))?;
         }
         Ok(())
     }
 
-    fn lines(&self, rank: u32) -> Lines {
-        match (self.order.labels, self.order.size()) {
-            (true, _) => Lines::labelled(format!("[{rank}] ")),
-            (false, 1) => Lines::raw(),
-            (false, _) => Lines::default(),
+    fn work(&mut self, seats: Vec<Seat>, stdin: Stdin) -> Work {
+        if seats.first().is_some_and(|seat| seat.rank == 0) {
+            self.stdin = stdin;
         }
+        let (job, size) = (self.server.job().to_owned(), self.order.size());
+        Work { job, size, parts: self.order.parts.clone(), seats, environment: Vec::new(), stdin }
     }
 
     /// Serves the ranks until all have ended.
-    fn stay(&mut self) -> i32 {
-        while !self.job.is_over() {
-            let timeout = self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed()));
-            self.serve(timeout);
+    fn stay(&mut self) {
+        loop {
+            self.hear();
+            self.job.set_losing(self.fleet.deadline().is_some());
             self.job.settle(self.started_at.elapsed(), self.server.someone_waits());
             while let Some(action) = self.job.poll_action() {
                 self.act(action);
             }
+            if self.job.is_over() {
+                return;
+            }
+            self.serve(self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed())));
+            if self.patience.is_some_and(|until| Instant::now() >= until) {
+                self.patience = None;
+                self.strike_off(libc::SIGKILL, Fleet::abandon);
+            }
         }
-        self.job.exit_code()
+    }
+
+    /// Ranks whose agents are given up count as ended by this signal.
+    fn strike_off(&mut self, signal: i32, give_up: impl Fn(&mut Fleet) -> Vec<u32>) {
+        for rank in give_up(&mut self.fleet) {
+            self.job.handle_exit(rank, Exit::Signal(signal), Stage::Fresh);
+        }
     }
 
     /// Waits for something to happen and handles it.
     fn serve(&mut self, timeout: Option<Duration>) {
-        let sources = self.gather();
-        self.poll.wait(timeout);
-        let ready: Vec<Source> = sources
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| self.poll.is_ready(*place))
-            .map(|(_, s)| *s)
-            .collect();
-        // Signals come last in the list: what a rank has said is heard before its death is.
-        for source in ready {
-            match source {
-                Source::Keyboard => self.keyboard.read(),
-                Source::Stdin => self.keyboard.write(),
-                Source::Output(i) => self.write_output(i),
-                Source::Pmi(rank) => self.talk(rank),
-                Source::Stream(rank, i) => self.read_stream(rank, i),
-                Source::Signals => self.take_signals(),
+        self.hold_or_shut();
+        self.poll.clear();
+        let keyboard = self.keyboard.readable().map(|fd| self.poll.add(fd, true, false));
+        self.screen.gather(&mut self.poll);
+        self.fleet.gather(&mut self.poll);
+        let signals = self.poll.add(self.signals.fd(), true, false);
+        let until = [self.fleet.deadline(), self.patience].into_iter().flatten().min();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        self.poll.wait([timeout, left].into_iter().flatten().min());
+        if keyboard.is_some_and(|place| self.poll.is_ready(place)) {
+            self.type_in();
+        }
+        self.screen.serve(&self.poll);
+        // Signals come last: what a rank has said is heard before its death is.
+        self.fleet.serve(&self.poll);
+        self.hear();
+        if self.poll.is_ready(signals) {
+            self.take_signals();
+        }
+    }
+
+    /// Tells the hosts when an output of ours is too full to read more for it, or is read by nobody any more.
+    fn hold_or_shut(&mut self) {
+        for stream in 0..2 {
+            let held = self.screen.is_congested(stream);
+            if held != std::mem::replace(&mut self.held[stream], held) {
+                self.fleet.tell_all(&Command::Hold { stream, held });
+            }
+            let shut = !self.screen.is_open(stream);
+            if shut != std::mem::replace(&mut self.shut[stream], shut) {
+                self.fleet.tell_all(&Command::Shut(stream));
             }
         }
     }
 
-    /// Fills the poll set; the places are those of the result.
-    fn gather(&mut self) -> Vec<Source> {
-        let mut sources = Vec::with_capacity(self.ranks.len() * 3 + 5);
-        let poll = &mut self.poll;
-        poll.clear();
-        let mut add = |fd, read, write, source| {
-            poll.add(fd, read, write);
-            sources.push(source);
-        };
-        if let Some(fd) = self.keyboard.readable() {
-            add(fd, true, false, Source::Keyboard);
+    fn type_in(&mut self) {
+        if let Some(bytes) = self.keyboard.read() {
+            self.fleet.tell(0, Command::Input(bytes));
         }
-        if let Some(fd) = self.keyboard.writable() {
-            add(fd, false, true, Source::Stdin);
-        }
-        for (i, output) in self.outputs.iter().enumerate().filter(|(_, output)| output.wants_write()) {
-            add(output.fd(), false, true, Source::Output(i));
-        }
-        for (number, rank) in (0..).zip(&self.ranks) {
-            if let Some(pmi) = &rank.pmi {
-                add(pmi.as_raw_fd(), true, rank.has_mail(), Source::Pmi(number));
+    }
+
+    /// Takes the news from all hosts.
+    fn hear(&mut self) {
+        while let Some((news, ranks)) = self.fleet.poll_news() {
+            match news {
+                News::Report(report) => self.note(report),
+                News::Words(words) => self.screen.say(&words),
+                News::Lost { fault, started: false } => self.job.handle_not_started(&ranks, fault),
+                News::Lost { fault, started: true } => self.job.handle_lost(&ranks, fault),
             }
-            for (i, stream) in rank.streams.iter().enumerate() {
-                let target = &self.outputs[i.min(self.outputs.len() - 1)];
-                if let (Some(stream), false) = (stream, target.is_congested()) {
-                    add(stream.fd.as_raw_fd(), true, false, Source::Stream(number, i));
+        }
+        self.fleet.send_mail();
+    }
+
+    fn note(&mut self, report: Report) {
+        match report {
+            Report::Started { rank, pid } => {
+                self.pids[rank as usize] = pid;
+                if rank == 0 {
+                    self.keyboard = Keyboard::new(self.stdin == Stdin::Piped);
                 }
             }
-        }
-        add(self.signals.fd(), true, false, Source::Signals);
-        sources
-    }
-
-    fn write_output(&mut self, i: usize) {
-        self.outputs[i].write_some();
-        if !self.outputs[i].is_open() {
-            let last = self.outputs.len() - 1;
-            for rank in &mut self.ranks {
-                rank.streams
-                    .iter_mut()
-                    .enumerate()
-                    .filter(|(s, _)| (*s).min(last) == i)
-                    .for_each(|(_, s)| *s = None);
+            Report::NotStarted { ranks, why } => {
+                let fault = self.on_its_host(ranks[0], why.into());
+                self.job.handle_not_started(&ranks, fault);
             }
+            Report::Said { rank, bytes } => self.talk(rank, &bytes),
+            Report::Wrote { rank, stream, bytes } => self.screen.write(rank, stream, &bytes),
+            Report::Closed { rank, stream } => self.screen.close(rank, stream),
+            Report::Ended { rank, exit } => self.job.handle_exit(rank, exit, self.server.stage(rank)),
+            Report::InputTaken { open } => self.keyboard.taken(open),
+            Report::Done => {}
         }
     }
 
-    fn read_stream(&mut self, rank: u32, i: usize) {
-        let target = i.min(self.outputs.len() - 1);
-        self.ranks[rank as usize].read_stream(i, &mut self.outputs[target].sink);
+    /// With several hosts a message says on which one it was.
+    fn on_its_host(&self, rank: u32, mut fault: Fault) -> Fault {
+        if !self.fleet.is_alone() {
+            fault.on += &format!(", host {}", self.fleet.host(rank));
+        }
+        fault
     }
 
     /// Hears what a rank says, and passes on what the server answers to whom.
-    fn talk(&mut self, rank: u32) {
-        let server = &mut self.server;
-        self.ranks[rank as usize].hear(|bytes| server.handle_bytes(rank, bytes));
+    fn talk(&mut self, rank: u32, bytes: &[u8]) {
+        self.server.handle_bytes(rank, bytes);
         while let Some((to, bytes)) = self.server.poll_output() {
-            self.ranks[to as usize].post(bytes);
+            self.fleet.post(to, bytes);
         }
-        self.ranks[rank as usize].send_mail();
         while let Some(event) = self.server.poll_event() {
             match event {
-                Event::Abort { rank, code } => {
-                    self.job.handle_abort(rank, code);
-                    self.look_for_deaths();
-                }
+                Event::Abort { rank, code } => self.job.handle_abort(rank, code),
                 Event::Garbled { rank, error } => {
-                    self.ranks[rank as usize].pmi = None;
+                    self.fleet.tell(rank, Command::HangUp(rank));
                     self.job.handle_garbled(rank, error.to_string());
                 }
             }
-        }
-    }
-
-    /// A rank that aborts or fails may do so because another was killed, whose sockets the kernel closes a moment
-    /// before it tells of the death. Waits that moment, so that the death is known when the cause is looked for.
-    fn look_for_deaths(&mut self) {
-        if self.job.cause().is_none() {
-            std::thread::sleep(DEATH_NEWS_DELAY);
-            self.reap_ranks();
         }
     }
 
@@ -265,73 +282,68 @@ impl Supervisor {
                 self.job.handle_signal(signal);
             }
         }
-        if self.reap_ranks() {
-            self.look_for_deaths();
-        }
-    }
-
-    /// Takes note of the ranks that have ended; returns whether one failed by itself.
-    fn reap_ranks(&mut self) -> bool {
-        let mut failed = false;
         while let Some(reaped) = sys::reap() {
-            let Some(rank) = self.rank_of_pid.remove(&reaped.pid) else { continue };
-            self.talk(rank);
-            self.watcher.remove(reaped.pid);
-            self.ranks[rank as usize].running = false;
-            self.ranks[rank as usize].pmi = None;
-            failed |= matches!(reaped.exit, Exit::Code(code) if code != 0);
-            self.job.handle_exit(rank, reaped.exit, self.server.stage(rank));
+            self.fleet.handle_death(reaped);
         }
-        failed
+        self.hear();
     }
 
     fn act(&mut self, action: Action) {
         match action {
             Action::StopSelf => sys::stop_self(),
             Action::Signal(signal) => {
-                for rank in self.ranks.iter().filter(|rank| rank.running) {
-                    sys::signal_group(rank.pid, signal);
-                    // A stopped rank would not see a request to end.
-                    if signal == libc::SIGTERM {
-                        sys::signal_group(rank.pid, libc::SIGCONT);
-                    }
+                if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGKILL].contains(&signal)
+                {
+                    self.strike_off(signal, Fleet::abandon_the_late);
                 }
+                if signal == libc::SIGKILL {
+                    self.patience = Some(Instant::now() + KILL_TIME_MAX);
+                }
+                self.fleet.tell_all(&Command::Signal(signal));
             }
         }
     }
 
     /// After the last rank: ends leftovers, takes the last of the output, and says why the job has ended.
     fn end(&mut self) {
-        leftovers::sweep(&self.watcher);
+        self.dismiss_agents();
+        self.fleet.crew.handle(Command::Finish);
         self.take_signals();
         // From here on signals act as usual: if nobody reads our output, the user may still end us.
         self.signals.before().set();
-        self.drain();
-        self.conclude();
-        self.watcher.dismiss();
-        self.outputs.iter_mut().for_each(Stream::write_all);
-        leftovers::reap_watcher(&self.watcher);
-    }
-
-    fn drain(&mut self) {
-        let until = Instant::now() + DRAIN_TIME_MAX;
-        let open = |ranks: &[Rank]| ranks.iter().any(|rank| rank.streams.iter().any(Option::is_some));
-        while open(&self.ranks) && (Instant::now() < until || self.outputs.iter().any(Stream::is_congested)) {
+        while !self.fleet.crew.is_drained() {
             self.serve(Some(Duration::from_millis(20)));
         }
-        let last = self.outputs.len() - 1;
-        for rank in &mut self.ranks {
-            for i in 0..2 {
-                rank.finish_stream(i, &mut self.outputs[i.min(last)].sink);
+        self.hear();
+        self.screen.close_all();
+        self.conclude();
+        self.fleet.crew.dismiss_watcher();
+        self.screen.write_all();
+        self.fleet.crew.reap_watcher();
+    }
+
+    /// Has all agents end. A slow reader of our output is waited for, unless the user sends a signal.
+    fn dismiss_agents(&mut self) {
+        self.fleet.tell_others(&Command::Finish);
+        let until = Instant::now() + FAREWELL_TIME_MAX;
+        while !self.fleet.others_are_gone() && (Instant::now() < until || self.held != [false; 2]) {
+            self.serve(Some(Duration::from_millis(20)));
+            if self.job.poll_action().is_some() {
+                break;
             }
+        }
+        self.fleet.abandon();
+        let until = Instant::now() + LAUNCHER_TIME_MAX;
+        while !self.fleet.launchers_have_ended() && Instant::now() < until {
+            self.serve(Some(Duration::from_millis(20)));
         }
     }
 
     fn conclude(&mut self) {
-        let ranks = &self.ranks;
         let place = |rank: u32| {
-            let rank: &Rank = &ranks[rank as usize];
-            Place { pid: rank.pid, host: &self.host, program: &self.order.parts[rank.part].program }
+            let part = self.server.appnum(rank) as usize;
+            let (pid, host) = (self.pids[rank as usize], self.fleet.host(rank));
+            Place { pid, host, program: &self.order.parts[part].program }
         };
         let text = match (self.job.cause(), self.job.user_signal()) {
             (
@@ -346,15 +358,22 @@ impl Supervisor {
                 None => return,
             },
         };
-        self.say(&text);
+        self.screen.say(&format!("mpiexec: {text}"));
     }
+}
 
-    fn say(&mut self, text: &str) {
-        if let Some(output) = self.outputs.last_mut() {
-            output.sink.start_line();
-            output.sink.write(format!("mpiexec: {text}\n").as_bytes());
-        }
-    }
+/// How agents are started: with our own program, where it lies on this host or where `--prefix` says.
+fn means(order: &Order) -> Result<Means, Fault> {
+    let no_way = |error: io::Error| {
+        let what = "mpiexec could not prepare the start on other hosts.";
+        Fault::new(what, error.to_string(), "/proc or /dev is missing here", "mount them, or give --prefix")
+    };
+    let program = match &order.prefix {
+        Some(prefix) => prefix.join("bin/mpiexec"),
+        None => std::env::current_exe().map_err(no_way)?,
+    };
+    let key = Key::new(sys::random_bytes().map_err(no_way)?);
+    Ok(Means { launcher: order.launcher.clone(), agent: vec![program.into(), AGENT_OPTION.into()], key })
 }
 
 /// A name that no other job has: it also marks the job's processes.

@@ -80,11 +80,34 @@ impl Signals {
 #[derive(Clone, Copy)]
 pub struct SignalMask(libc::sigset_t);
 
+impl std::fmt::Debug for SignalMask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SignalMask")
+    }
+}
+
 impl SignalMask {
     /// Blocks these signals and no others. Async-signal-safe.
     pub fn set(&self) {
         // SAFETY: the set is initialised and live.
         unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// What a program that we start gets back of what we changed for ourselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Inherited {
+    /// The limits on open descriptors that we were started with.
+    pub descriptors: libc::rlimit,
+    /// The blocked signals that we were started with.
+    pub signals: SignalMask,
+}
+
+impl Inherited {
+    /// Sets it, in a new child before exec. Async-signal-safe.
+    pub fn restore(&self) {
+        set_descriptor_limit(&self.descriptors);
+        self.signals.set();
     }
 }
 
@@ -195,7 +218,7 @@ pub fn raise_descriptor_limit() -> libc::rlimit {
 }
 
 /// Sets the limits on open descriptors. Async-signal-safe.
-pub fn set_descriptor_limit(limit: &libc::rlimit) {
+fn set_descriptor_limit(limit: &libc::rlimit) {
     // SAFETY: the pointer leads to a live structure.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
 }
@@ -242,6 +265,17 @@ pub fn read(fd: RawFd, bytes: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of a live, writable slice.
     let count = unsafe { libc::read(fd, bytes.as_mut_ptr().cast(), bytes.len()) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Random bytes from the kernel.
+///
+/// # Errors
+/// The kernel has none yet.
+pub fn random_bytes() -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    // SAFETY: the call writes at most 16 bytes to our array.
+    let count = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), 16, 0) };
+    if count == 16 { Ok(bytes) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether a write to this descriptor never makes us wait: a regular file.

@@ -244,7 +244,16 @@ impl Process {
     #[inline(always)]
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
-        let found = self.engine_alone(alone).take_plain(request);
+        let ended = self.engine_alone(alone).take_ended(request);
+        match ended {
+            None => self.finish_posted(alone, request),
+            ended => ended,
+        }
+    }
+
+    #[inline(never)]
+    fn finish_posted(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
+        let found = self.engine_alone(alone).take_posted(request);
         match found {
             Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
             Plain::Pending => self.wait_plain(alone, request),

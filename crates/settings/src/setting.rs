@@ -21,6 +21,8 @@ pub enum Category {
     Wait,
     /// Which algorithm a collective takes.
     Collective,
+    /// The launcher `mpiexec`. The library does not read these.
+    Launcher,
     /// The compiler wrappers. The library does not read these.
     Compiler,
 }
@@ -34,6 +36,7 @@ impl Category {
             Category::Engine => "engine",
             Category::Wait => "wait",
             Category::Collective => "collective",
+            Category::Launcher => "launcher",
             Category::Compiler => "compiler",
         }
     }
@@ -50,6 +53,12 @@ pub enum Unit {
     Rounds,
     /// Exchanges with other ranks that are under way at once.
     Exchanges,
+    /// Slots of a ring.
+    Slots,
+    Packets,
+    Seconds,
+    Nanoseconds,
+    Picoseconds,
 }
 
 impl Unit {
@@ -61,6 +70,11 @@ impl Unit {
             Unit::Ranks => "ranks",
             Unit::Rounds => "rounds",
             Unit::Exchanges => "exchanges",
+            Unit::Slots => "slots",
+            Unit::Packets => "packets",
+            Unit::Seconds => "seconds",
+            Unit::Nanoseconds => "nanoseconds",
+            Unit::Picoseconds => "picoseconds",
         }
     }
 }

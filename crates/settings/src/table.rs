@@ -32,20 +32,103 @@ settings! {
     SETTINGS: Text("none"), Startup, None, Process, Start, "";
     /// speak this version of PMI with the launcher, without Verbena's extension; auto: what the launcher speaks
     PMI: Choice(&["auto", "1", "2"], 0), Startup, None, Process, Start, "";
+    /// how mpiexec starts on other hosts: ssh, srun, fork, or a command that is called as COMMAND HOST COMMAND-LINE
+    LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
-    CHANNELS: Names("all that work here", &["loopback", "shm", "cma"]), Channel, None, Process, Start, "";
+    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared memory
     CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
+    /// the verbs device of the channel rc, with a port if need be, as in mlx5_0:1; of several, separated by commas, the first that works
+    RC_DEVICE: Text("the active port with the highest rate that works"), Channel, None, Process, Start, "";
+    /// the entry of the port's table of addresses that rc uses; verbena info shows the table
+    RC_GID_INDEX: Automatic("RoCE v2 before RoCE v1, and IPv4 before IPv6", 0..=255), Channel, None, Process, Start, "InfiniBand specification, annexes A16 and A17";
+    /// the largest payload of a packet on the wire; the smaller of both ends counts
+    RC_MTU_BYTES: Automatic("what the port has", 256..=4096), Channel, Bytes, Process, Start, "InfiniBand specification, 9.2";
+    /// the entry of the port's table of partition keys that rc uses
+    RC_PARTITION_INDEX: Number(0, 0..=65535), Channel, None, Process, Start, "InfiniBand specification, 10.9";
+    /// the service level of all packets of rc
+    RC_SERVICE_LEVEL: Number(0, 0..=15), Channel, None, Process, Start, "InfiniBand specification, 7.6";
+    /// the traffic class (with RoCE v2: the type of service) of all packets of rc
+    RC_TRAFFIC_CLASS: Number(0, 0..=255), Channel, None, Process, Start, "InfiniBand specification, 8.3";
+    /// pieces of work under way on one queue pair of rc, RDMA reads apart
+    RC_WORK_MAX: Number(128, 2..=32768), Channel, None, Process, Start, "paper 1, 2.2";
+    /// receive buffers that the device holds for rc, in the shared receive queue or for one queue pair
+    RC_RECEIVES_MAX: Automatic("4096 in a shared queue, 128 for one queue pair", 1..=1 << 20), Channel, None, Process, Start, "paper 1, 3.1";
+    /// RDMA reads under way on one queue pair of rc
+    RC_READS_MAX: Automatic("what the device can do, but at most 16", 1..=255), Channel, None, Process, Start, "InfiniBand specification, 11.2.4.2";
+    /// without an acknowledgement a queue pair sends again after 4.096 us times two to this power; 0: never
+    RC_ACK_TIMEOUT: Number(14, 0..=31), Channel, None, Process, Start, "InfiniBand specification, 9.7.6.1.3; 12 to 14 measured best on Soft-RoCE with 1% loss";
+    /// how often it sends again before the peer counts as lost; Soft-RoCE takes 7 for ever
+    RC_RETRIES: Number(6, 0..=7), Channel, None, Process, Start, "InfiniBand specification, 9.7.6.1.3";
+    /// how often it tries again if the peer has no receive buffer; 7: for ever
+    RC_RECEIVER_RETRIES: Number(7, 0..=7), Channel, None, Process, Start, "InfiniBand specification, 9.7.5.2.8";
+    /// code of the time that a peer waits before that: 1 is 0.01 ms, 12 is 0.64 ms, 31 is 492 ms, 0 is 655 ms
+    RC_RECEIVER_TIMER: Number(12, 0..=31), Channel, None, Process, Start, "InfiniBand specification, 9.7.5.2.8";
+
+    /// slots of each one-way ring of the channel rc; paper 1 has 100
+    RC_SLOTS: Number(32, 2..=65535), Channel, Slots, Process, Start, "paper 1, 4.1 and 6.4";
+    /// size of a slot; a packet that needs more takes several in a row. Paper 1 has 2048
+    RC_SLOT_BYTES: Number(2 << 10, 192..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 5";
+    /// size of a receive buffer, and of the largest packet that goes by send and receive; paper 1 has 2048
+    RC_BUFFER_BYTES: Number(2 << 10, 192..=4 << 20), Channel, Bytes, Job, Start, "paper 1, 3.1 and 5";
+    /// the longest message that rc sends eagerly; paper 1 has 2048 with all headers
+    RC_EAGER_BYTES_MAX: Automatic("what fits a receive buffer", 0..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 6.2.1";
+    /// receive buffers posted for each connection, and so the packets that the peer may send by send and receive before it hears of credits
+    RC_CREDITS: Automatic("4096 by the number of ranks, but 4 to 32", 4..=65535), Channel, Packets, Process, Start, "paper 1, 3.1";
+    /// 0 posts the receive buffers to each queue pair and not to one shared receive queue
+    RC_SHARED_RECEIVES: Flag(true), Channel, None, Process, Start, "paper 1, 3.1";
+    /// buffers for sending by send and receive, over all connections
+    RC_SEND_BUFFERS_MAX: Number(256, 2..=1 << 20), Channel, Packets, Process, Start, "paper 1, 3.1";
+    /// who comes into the polling set, and so gets a ring: nobody, the first that are heard, those that are heard most, those that the program names, or all
+    RC_POLL_POLICY: Choice(&["none", "first", "most", "hinted", "all"], 1), Channel, None, Process, Start, "paper 1, 4.7";
+    /// the order in which the polling set is polled
+    RC_POLL_ORDER: Choice(&["sequential", "circular", "priority"], 0), Channel, None, Process, Start, "paper 1, 4.7";
+    /// the size of the polling set at most, unless all are in it
+    RC_POLL_SET_MAX: Number(16, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 3.3 and 6.5";
+    /// packets received between two looks at who is heard most; for the policy most and the order priority
+    RC_POLL_REVIEW_EVERY: Number(1024, 1..=1 << 30), Channel, Packets, Process, Start, "paper 1, 4.7";
+    /// peers whose rings this process writes into at most; more offers are declined
+    RC_SENDER_RINGS_MAX: Number(64, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 4.6";
+    /// how a packet in a ring is noticed: by flags in it, or by a head pointer that a second RDMA write brings
+    RC_NOTIFY: Choice(&["piggyback", "pointer"], 0), Channel, None, Job, Start, "paper 2, 4.2 and 4.3";
+    /// of the RDMA writes and inline sends, every how many-th is signalled
+    RC_SIGNAL_EVERY: Number(32, 1..=1 << 20), Channel, Packets, Process, Start, "paper 1, 4.3";
+    /// packets up to this size are copied into the descriptor, if the device takes them
+    RC_INLINE_BYTES_MAX: Number(512, 0..=1 << 20), Channel, Bytes, Process, Start, "measured with verbena bench";
+    /// a peer that does not answer for so long when a connection is made is given up; it answers only inside MPI
+    RC_CONNECT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "";
+    /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
+    RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
+    /// the longest piece of a long message that is read or written at a time; packets go in between
+    RC_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
+    /// what the smallest RDMA read takes: with the three below this decides between reading and writing
+    RC_READ_START_NS: Number(45_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what each byte adds to an RDMA read
+    RC_READ_BYTE_PS: Number(12_900, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what the smallest RDMA write takes
+    RC_WRITE_START_NS: Number(20_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what each byte adds to an RDMA write
+    RC_WRITE_BYTE_PS: Number(11_800, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// 0 registers the program's memory for each operation; else registrations are kept where the kernel tells of memory given back (userfaultfd)
+    RC_CACHE: Flag(true), Channel, None, Process, Start, "paper 1, 3.3; paper 2, 5";
+    /// most bytes of the program's memory whose registration is kept
+    RC_CACHE_BYTES_MAX: Automatic("4 GiB, or half of what may be locked", 0..=1 << 50), Channel, Bytes, Process, Start, "paper 2, 5";
+    /// most registrations of the program's memory that are kept
+    RC_CACHE_ENTRIES_MAX: Number(1024, 0..=1 << 20), Channel, None, Process, Start, "paper 2, 5";
 
     /// the longest message that is sent at once, without asking the receiver
     EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";
     /// unexpected messages held for one peer before it is asked to send by rendezvous only
     UNEXPECTED_BYTES_MAX: Number(4 << 20, 0..=1 << 40), Engine, Bytes, Process, Anytime, "MPI-5.0, 3.5";
+    /// how long messages go: auto (what the channels' costs make the quickest), copy (all copied into the ring, then transferred), pipeline (copied and transferred chunk by chunk), read (the receiver reads the sender's memory), write (the sender writes the receiver's); what neither can be read nor written goes by pipeline
+    LARGE: Choice(&["auto", "copy", "pipeline", "read", "write"], 0), Engine, None, Process, Anytime, "paper 2, 4 to 6";
+    /// the chunks in which a long message goes through the ring by copy and pipeline
+    CHUNK_BYTES: Automatic("what the channel takes in one packet", 1 << 10..=32 << 10), Engine, Bytes, Process, Anytime, "paper 2, 4.4.1";
     /// the piece of a long message that one of the two sides copies at a time
     CLAIM_BYTES: Number(128 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "";
     /// whether sender and receiver both copy a long message
@@ -122,8 +205,8 @@ settings! {
 /// Variables that begin with `VERBENA_` and are no settings: what `mpiexec` tells the ranks, and what the
 /// project's own tests read.
 pub const OTHERS: &[&str] = &[
-    "VERBENA_LAUNCHER",
     "VERBENA_JOB",
+    "VERBENA_CREW",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",
     "VERBENA_LOCAL_SIZE",

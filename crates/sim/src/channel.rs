@@ -1,19 +1,28 @@
 //! A rank's end of the simulated fabric, as a channel.
 
 use crate::Rank;
+use crate::cluster::Nodes;
 use crate::world::{Event, Moving, Refusal, World, fault, number};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{
+    Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+};
 
 /// Events delivered per poll at most.
 const POLL_MAX: u64 = 16;
 
+/// A packet's time, as the channel estimates it.
+const LATENCY_NS: u32 = 500;
+/// A transfer's time: more than two packets, so that writing is quicker where it is free.
+const COST: Cost = Cost { start_ns: 3 * LATENCY_NS, byte_ps: 1000 };
+const FREE: Cost = Cost { start_ns: 0, byte_ps: 0 };
+
 /// The channel.
 pub(crate) struct SimChannel {
     pub me: Rank,
-    pub ranks: Rank,
+    pub nodes: Nodes,
     pub world: Arc<Mutex<World>>,
 }
 
@@ -38,15 +47,18 @@ impl Channel for SimChannel {
 
     fn reach(&mut self, peer: Peer) -> Option<Reach> {
         let faults = self.world().faults;
-        (peer != self.me && peer < self.ranks).then_some(Reach {
-            packet_bytes_max: faults.packet_bytes_max,
-            eager_bytes_max: faults.eager_bytes_max,
-            ordered: faults.ordered,
-            get: faults.memory.get,
-            put: faults.memory.put,
-            memory_bytes_min: faults.memory_bytes_min,
-            latency_ns: 500,
-        })
+        (peer != self.me && peer < self.nodes.ranks && self.nodes.are_together(self.me, peer)).then_some(
+            Reach {
+                packet_bytes_max: faults.packet_bytes_max,
+                eager_bytes_max: faults.eager_bytes_max,
+                ordered: faults.ordered,
+                get: faults.memory.get.then_some(COST),
+                put: faults.memory.put.then_some(if faults.memory.put_is_quicker { FREE } else { COST }),
+                in_background: faults.memory.in_background,
+                memory_bytes_min: faults.memory_bytes_min,
+                latency_ns: LATENCY_NS,
+            },
+        )
     }
 
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {

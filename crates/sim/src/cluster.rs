@@ -5,6 +5,7 @@ use crate::channel::SimChannel;
 use crate::faults::Faults;
 use crate::memory::{Memory, Shape};
 use crate::random::Random;
+use crate::verbs::Subnet;
 use crate::world::World;
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::Channel;
@@ -15,6 +16,26 @@ use verbena_engine::Engine;
 const IDLE_STEP_PERCENT: u32 = 10;
 /// Longest time that a rank is away, in nanoseconds.
 const AWAY_NS_MAX: u64 = 50_000;
+/// Time that passes over verbs devices when nothing is to come, in nanoseconds: somebody may wait to say something again.
+const DULL_NS: u64 = 300_000;
+/// The same when the cluster is to come to rest: longer than anybody waits.
+const REST_NS: u64 = 600_000_000;
+
+/// How ranks lie on nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nodes {
+    /// Ranks in all.
+    pub ranks: Rank,
+    /// Ranks on each node, numbered one after the other.
+    pub size: Rank,
+}
+
+impl Nodes {
+    /// Whether both ranks are on one node.
+    pub fn are_together(&self, one: Rank, other: Rank) -> bool {
+        one / self.size == other / self.size
+    }
+}
 
 /// A cluster of ranks with a real engine each.
 ///
@@ -24,6 +45,9 @@ pub struct Cluster {
     // Dropped in this order: the engines before the memory that they hold buffers of.
     engines: Vec<Engine>,
     world: Arc<Mutex<World>>,
+    /// The verbs devices of the ranks, if they have such.
+    subnet: Option<Subnet>,
+    nodes: Nodes,
     memories: Vec<Memory>,
     random: Random,
     away_until_ns: Vec<u64>,
@@ -33,16 +57,40 @@ pub struct Cluster {
 impl Cluster {
     /// A cluster of `ranks`, whose every event follows from `seed`.
     pub fn new(seed: u64, ranks: Rank, faults: Faults) -> Cluster {
+        Cluster::build(seed, faults, Nodes { ranks, size: ranks }, None, |_| Vec::new())
+    }
+
+    /// A cluster of nodes whose ranks are joined by the simulated fabric, with the verbs devices of `subnet` between
+    /// the nodes: `wires` makes the channels of each rank over its device.
+    pub fn over(
+        seed: u64,
+        faults: Faults,
+        nodes: Nodes,
+        subnet: Subnet,
+        wires: impl FnMut(Rank) -> Vec<Box<dyn Channel>>,
+    ) -> Cluster {
+        Cluster::build(seed, faults, nodes, Some(subnet), wires)
+    }
+
+    fn build(
+        seed: u64,
+        faults: Faults,
+        nodes: Nodes,
+        subnet: Option<Subnet>,
+        mut wires: impl FnMut(Rank) -> Vec<Box<dyn Channel>>,
+    ) -> Cluster {
         let mut random = Random::new(seed);
+        let ranks = nodes.ranks;
         let world = Arc::new(Mutex::new(World::new(random.fork(), ranks, faults)));
         let engine = |me| {
-            let fabric = SimChannel { me, ranks, world: world.clone() };
-            let channels: Vec<Box<dyn Channel>> = vec![Box::new(Loopback::new(me)), Box::new(fabric)];
+            let fabric = SimChannel { me, nodes, world: world.clone() };
+            let mut channels: Vec<Box<dyn Channel>> = vec![Box::new(Loopback::new(me)), Box::new(fabric)];
+            channels.extend(wires(me));
             Engine::new(me, ranks, channels, faults.settings())
         };
         let engines = (0..ranks).map(engine).collect();
         let away_until_ns = vec![0; ranks as usize];
-        Cluster { engines, world, memories: Vec::new(), random, away_until_ns, steps: 0 }
+        Cluster { engines, world, subnet, nodes, memories: Vec::new(), random, away_until_ns, steps: 0 }
     }
 
     /// The number of ranks.
@@ -81,11 +129,14 @@ impl Cluster {
             world.note(&[rank as u64]);
             world.now_ns
         };
+        self.let_devices_run(now_ns);
         if self.is_dead(rank) {
             return rank;
         }
-        if now_ns < self.away_until_ns[rank as usize] {
-            let until_ns = self.away_until_ns[rank as usize];
+        // Its program computes, or its CPU is still at work on what it did last.
+        let busy_ns = self.subnet.as_ref().map_or(0, |subnet| subnet.time_ns(rank));
+        let until_ns = self.away_until_ns[rank as usize].max(busy_ns);
+        if now_ns < until_ns {
             self.world().wake(rank, until_ns);
             return rank;
         }
@@ -97,8 +148,30 @@ impl Cluster {
         if self.random.percent(IDLE_STEP_PERCENT) {
             return (0, self.any_rank());
         }
-        let next = self.world().next_wake();
-        next.unwrap_or_else(|| (0, self.any_rank()))
+        if let Some(next) = self.next_wake() {
+            return next;
+        }
+        let dull_ns = if self.subnet.is_some() { self.now_ns() + DULL_NS } else { 0 };
+        (dull_ns, self.any_rank())
+    }
+
+    /// The next rank to run, with the time; what the devices do before that, they do now.
+    fn next_wake(&mut self) -> Option<(u64, Rank)> {
+        let device_ns = |subnet: &Subnet| subnet.next_ns().unwrap_or(u64::MAX);
+        while let Some(at_ns) = self.subnet.as_ref().map(device_ns)
+            && at_ns < self.world().next_wake_ns()
+        {
+            self.let_devices_run(at_ns);
+        }
+        self.world().next_wake()
+    }
+
+    /// Lets happen what is due at the devices, and the ranks run that it concerns.
+    fn let_devices_run(&mut self, until_ns: u64) {
+        let Some(subnet) = &self.subnet else { return };
+        subnet.run_until(until_ns);
+        let mut world = self.world.lock().expect("no thread panicked with the fabric");
+        subnet.take_woken().into_iter().for_each(|(rank, at_ns)| world.wake(rank, at_ns));
     }
 
     fn any_rank(&mut self) -> Rank {
@@ -106,7 +179,8 @@ impl Cluster {
     }
 
     fn run(&mut self, rank: Rank, now_ns: u64) {
-        if self.engines[rank as usize].progress() {
+        let unseen = |subnet: &Subnet| subnet.has_unseen(rank);
+        if self.engines[rank as usize].progress() || self.subnet.as_ref().is_some_and(unseen) {
             let soon_ns = now_ns + self.random.between(1, 200);
             self.world().wake(rank, soon_ns);
         }
@@ -127,31 +201,54 @@ impl Cluster {
             for _ in 0..64 {
                 self.step();
             }
-            if self.world().is_silent() && self.is_still() {
+            if self.is_silent() && self.is_still() {
                 return true;
             }
         }
         false
     }
 
+    /// Nothing is on its way.
+    fn is_silent(&self) -> bool {
+        self.world().is_silent() && self.subnet.as_ref().is_none_or(Subnet::is_silent)
+    }
+
     /// Nobody moves, not even when everybody is asked, and nobody waits for room.
     fn is_still(&mut self) -> bool {
         self.away_until_ns.fill(0);
         self.world().refusals = 0;
+        let datagrams = self.datagrams();
+        if self.subnet.is_some() {
+            let later_ns = self.now_ns() + REST_NS;
+            self.world().now_ns = later_ns;
+            self.let_devices_run(later_ns);
+        }
         let mut moved = false;
         for _ in 0..3 {
             for rank in 0..self.ranks() {
                 moved |= !self.is_dead(rank) && self.engines[rank as usize].progress();
             }
         }
-        let world = self.world();
-        !moved && world.refusals == 0 && world.is_silent()
+        // A datagram that was lost leaves no other trace.
+        !moved && self.world().refusals == 0 && self.datagrams() == datagrams && self.is_silent()
+    }
+
+    fn datagrams(&self) -> u64 {
+        self.subnet.as_ref().map_or(0, |subnet| subnet.counts().datagrams)
     }
 
     /// The rank dies: it never runs again, and nothing reaches it. The others learn of it when a channel tells them
     /// or the driver does ([`Engine::give_up`]).
     pub fn kill(&mut self, rank: Rank) {
         self.world().kill(rank);
+        self.subnet.iter().for_each(|subnet| subnet.kill(rank));
+    }
+
+    /// The rank's verbs device becomes unusable, and with it every way to the others; the rank lives on. Returns whether
+    /// that is so: ranks on one node have another way.
+    pub fn break_device(&mut self, rank: Rank) -> bool {
+        let alone = self.subnet.as_ref().filter(|_| self.nodes.size == 1);
+        alone.inspect(|subnet| subnet.break_device(rank)).is_some()
     }
 
     /// Whether the rank has died.
@@ -171,12 +268,15 @@ impl Cluster {
 
     /// A hash of everything that happened: equal for two runs that were the same.
     pub fn trace(&self) -> u64 {
-        self.world().trace
+        let devices = self.subnet.as_ref().map_or(0, Subnet::trace);
+        self.world().trace ^ devices
     }
 
     /// Rules that the engines broke towards the fabric, such as touching memory that is exposed no more.
     pub fn violations(&self) -> Vec<String> {
-        self.world().violations.clone()
+        let mut violations = self.world().violations.clone();
+        violations.extend(self.subnet.iter().flat_map(Subnet::violations));
+        violations
     }
 
     /// Exposures of memory by living ranks that were not ended.
@@ -193,7 +293,7 @@ impl Cluster {
     }
 
     /// Whether the engine of every living rank is quiet ([`Engine::is_quiet`]).
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&mut self) -> bool {
         (0..self.ranks()).all(|rank| self.is_dead(rank) || self.engines[rank as usize].is_quiet())
     }
 

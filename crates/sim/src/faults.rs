@@ -1,7 +1,7 @@
 //! What the simulated fabric does to its users.
 
 use crate::random::Random;
-use verbena_engine::Settings;
+use verbena_engine::{Large, Settings};
 
 /// How transfers of memory go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,10 @@ pub struct Memory {
     pub get: bool,
     /// Whether memory can be written.
     pub put: bool,
+    /// Whether the fabric says that writing is quicker.
+    pub put_is_quicker: bool,
+    /// Whether whole messages are moved at a time ([`verbena_channel::Reach::in_background`]).
+    pub in_background: bool,
     /// Percentage of transfers that run in the background.
     pub later_percent: u32,
     /// Percentage of transfers that are refused at once.
@@ -60,6 +64,10 @@ pub struct Faults {
     pub memory: Memory,
     /// The defect, if any.
     pub canary: Canary,
+    /// See [`Settings::large`].
+    pub large: Large,
+    /// See [`Settings::chunk_bytes_max`].
+    pub chunk_bytes_max: usize,
     /// Piece of a shared copy in bytes ([`Settings::claim_bytes`]).
     pub claim_bytes: usize,
     /// See [`Settings::unexpected_bytes_max`].
@@ -77,6 +85,8 @@ impl Memory {
     pub const NONE: Memory = Memory {
         get: false,
         put: false,
+        put_is_quicker: false,
+        in_background: false,
         later_percent: 0,
         refused_percent: 0,
         failing_percent: 0,
@@ -87,6 +97,8 @@ impl Memory {
         Memory {
             get: random.percent(75),
             put: random.percent(60),
+            put_is_quicker: random.percent(40),
+            in_background: random.percent(40),
             later_percent: random.pick(&[0, 0, 50, 100]),
             refused_percent: random.pick(&[0, 0, 0, 5, 50, 100]),
             failing_percent: random.pick(&[0, 0, 0, 5, 50, 100]),
@@ -110,6 +122,8 @@ impl Faults {
             away_percent: 0,
             memory: Memory { get: true, put: true, ..Memory::NONE },
             canary: Canary::None,
+            large: Large::Auto,
+            chunk_bytes_max: usize::MAX,
             claim_bytes: 4096,
             unexpected_bytes_max: 1 << 20,
             copy_by_both: true,
@@ -133,6 +147,8 @@ impl Faults {
             away_percent: random.pick(&[0, 1, 10]),
             memory: Memory::random(random),
             canary: Canary::None,
+            large: if random.percent(60) { Large::Auto } else { random.pick(&Large::ALL) },
+            chunk_bytes_max: random.pick(&[usize::MAX, 100, 1024]),
             claim_bytes: random.pick(&[64, 500, 4096, 100_000]),
             unexpected_bytes_max: random.pick(&[0, 500, 10_000, 1 << 20]),
             copy_by_both: random.percent(75),
@@ -147,6 +163,8 @@ impl Faults {
             // The fabric has a limit of its own.
             eager_bytes_max: usize::MAX,
             unexpected_bytes_max: self.unexpected_bytes_max,
+            large: self.large,
+            chunk_bytes_max: self.chunk_bytes_max,
             claim_bytes: self.claim_bytes,
             copy_by_both: self.copy_by_both,
             copy_by_both_bytes_min: self.copy_by_both_bytes_min,

@@ -11,12 +11,15 @@ mod channel;
 mod cluster;
 mod divisions;
 mod faults;
+pub mod figures;
 mod memory;
+pub mod over_rc;
 mod random;
 pub mod traffic;
+pub mod verbs;
 mod world;
 
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Nodes};
 pub use faults::{Canary, Faults, Memory as MemoryFaults};
 pub use memory::{Memory, Shape};
 pub use random::Random;

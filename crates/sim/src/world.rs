@@ -138,17 +138,24 @@ impl World {
         }
     }
 
+    /// When the next rank runs; `u64::MAX` if nothing is planned.
+    pub fn next_wake_ns(&mut self) -> u64 {
+        while let Some(Reverse((at_ns, _, rank))) = self.wakes.peek().copied() {
+            // An earlier wake has replaced this one if the time differs.
+            if self.armed[rank as usize] == at_ns {
+                return at_ns;
+            }
+            self.wakes.pop();
+        }
+        u64::MAX
+    }
+
     /// The next rank to run, with the time.
     pub fn next_wake(&mut self) -> Option<(u64, Rank)> {
-        while let Some(Reverse((at_ns, _, rank))) = self.wakes.pop() {
-            let armed = &mut self.armed[rank as usize];
-            // An earlier wake has replaced this one if the time differs.
-            if *armed == at_ns {
-                *armed = u64::MAX;
-                return Some((at_ns, rank));
-            }
-        }
-        None
+        self.next_wake_ns();
+        let Reverse((at_ns, _, rank)) = self.wakes.pop()?;
+        self.armed[rank as usize] = u64::MAX;
+        Some((at_ns, rank))
     }
 
     /// Lets `rank` run when the next thing arrives for it.

@@ -1,13 +1,22 @@
 //! Point-to-point traffic over a thousand seeds. To replay one:
 //! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test point_to_point replay -- --nocapture`.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind};
+use verbena_engine::Large;
 use verbena_sim::traffic::{Report, run, run_under};
-use verbena_sim::{Canary, Faults, seed_to_replay};
+use verbena_sim::{Canary, Faults, MemoryFaults, Random, seed_to_replay};
 
 /// Runs a seed; a failure or panic names the seed and how to replay it.
 fn run_seed(seed: u64) -> Report {
-    let outcome = catch_unwind(AssertUnwindSafe(|| run(seed)));
+    judged(seed, AssertUnwindSafe(|| run(seed)))
+}
+
+fn run_seed_under(seed: u64, faults: Faults) -> Report {
+    judged(seed, AssertUnwindSafe(|| run_under(seed, faults)))
+}
+
+fn judged(seed: u64, run: impl FnOnce() -> Result<Report, String> + UnwindSafe) -> Report {
+    let outcome = catch_unwind(run);
     let broken = match outcome {
         Ok(Ok(report)) => return report,
         Ok(Err(broken)) => broken,
@@ -35,6 +44,7 @@ fn a_thousand_seeds() {
         ("cancelled", sum(|r| r.cancelled as u64)),
         ("truncated", sum(|r| r.truncated as u64)),
         ("rendezvous", sum(|r| r.rendezvous)),
+        ("written", sum(|r| r.written)),
         ("memory bytes", sum(|r| r.memory_bytes)),
         ("fallbacks", sum(|r| r.fallbacks)),
         ("duplicates", sum(|r| r.duplicates)),
@@ -43,6 +53,36 @@ fn a_thousand_seeds() {
         println!("{name}: {count}");
         assert!(count > 100, "only {count} {name} in all runs");
     }
+}
+
+/// Every message that can be written is, and one write in five fails.
+#[test]
+fn writing_over_seeds() {
+    for percents in [(20, 0), (0, 20), (10, 10)] {
+        let reports: Vec<Report> =
+            (0..100).map(|seed| run_seed_under(seed, writing(seed, percents))).collect();
+        let sum = |what: fn(&Report) -> u64| reports.iter().map(what).sum::<u64>();
+        let (written, fallbacks) = (sum(|r| r.written), sum(|r| r.fallbacks));
+        assert!(written > 100 && fallbacks > 10, "{written} messages written, {fallbacks} fallbacks");
+        assert!(sum(|r| r.died as u64) > 5);
+    }
+}
+
+/// Faults of this seed, with memory that is written and fails so often, at once or in the background.
+fn writing(seed: u64, (refused_percent, failing_percent): (u32, u32)) -> Faults {
+    let mut faults = Faults::random(&mut Random::new(seed));
+    faults.large = if seed.is_multiple_of(2) { Large::Write } else { Large::Auto };
+    let later_percent = if failing_percent > 0 { 100 } else { faults.memory.later_percent };
+    faults.memory = MemoryFaults {
+        put: true,
+        put_is_quicker: true,
+        refused_percent,
+        failing_percent,
+        later_percent,
+        refused_after: u64::MAX,
+        ..faults.memory
+    };
+    faults
 }
 
 #[test]

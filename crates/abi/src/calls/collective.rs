@@ -4,7 +4,9 @@
 #![allow(clippy::too_many_arguments)]
 
 use crate::args::{self, Address, Counts};
-use crate::collectives::{Run, Type, even, in_place, layouts, significant, try_board, typed, varied};
+use crate::collectives::{
+    Run, Type, even, in_place, layouts, over_board, significant, try_board, typed, varied,
+};
 use std::sync::Arc;
 use verbena_channel::memory::Buffer;
 use verbena_mpi::coll::operations;
@@ -40,7 +42,7 @@ fn only<T>(wanted: bool, blocks: impl FnOnce() -> Result<T>) -> Result<Option<T>
 /// `MPI_Barrier` (6.3).
 #[inline]
 pub fn barrier(run: Run, comm: &Arc<Comm>) -> Result<()> {
-    try_board!(run, barrier(comm));
+    try_board!(run, over_board::barrier, comm);
     run.moving(comm, |schedule| operations::barrier(schedule, comm))
 }
 
@@ -55,7 +57,7 @@ pub fn bcast(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let buffer = datatype.map_or(Ok(Buffer::EMPTY), |datatype| args::buffer(buffer, count, datatype))?;
-    try_board!(run, bcast(comm, &buffer, root));
+    try_board!(run, over_board::bcast, comm, &buffer, root);
     run.moving(comm, |schedule| operations::bcast(schedule, comm, buffer, root))
 }
 
@@ -74,7 +76,7 @@ pub fn gather(
     let mine = own_block(sendbuf, sendcount, sendtype, root, comm)?;
     let blocks = || even(recvbuf, recvcount, significant(recvtype)?, ranks(comm));
     let blocks = only(args::is_root(root, comm), blocks)?;
-    try_board!(run, gather(comm, mine.as_ref(), blocks, root));
+    try_board!(run, over_board::gather, comm, mine.as_ref(), blocks, root);
     run.moving(comm, |schedule| operations::gather(schedule, comm, mine, blocks, root))
 }
 
@@ -112,7 +114,7 @@ pub fn scatter(
     let blocks = || even(sendbuf, sendcount, significant(sendtype)?, ranks(comm));
     let blocks = only(args::is_root(root, comm), blocks)?;
     let mine = own_block(recvbuf, recvcount, recvtype, root, comm)?;
-    try_board!(run, scatter(comm, blocks, mine.as_ref(), root));
+    try_board!(run, over_board::scatter, comm, blocks, mine.as_ref(), root);
     run.moving(comm, |schedule| operations::scatter(schedule, comm, blocks, mine, root))
 }
 
@@ -148,7 +150,7 @@ pub fn allgather(
 ) -> Result<()> {
     let mine = given_block(sendbuf, sendcount, sendtype, comm)?;
     let blocks = even(recvbuf, recvcount, recvtype, ranks(comm))?;
-    try_board!(run, allgather(comm, mine.as_ref(), blocks));
+    try_board!(run, over_board::allgather, comm, mine.as_ref(), blocks);
     run.moving(comm, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
@@ -166,7 +168,7 @@ pub fn allgatherv(
 ) -> Result<()> {
     let mine = given_block(sendbuf, sendcount, sendtype, comm)?;
     let blocks = varied(recvbuf, recvcounts, displs, recvtype)?;
-    try_board!(run, allgather(comm, mine.as_ref(), blocks));
+    try_board!(run, over_board::allgather, comm, mine.as_ref(), blocks);
     run.moving(comm, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
@@ -184,7 +186,7 @@ pub fn alltoall(
     let given = !in_place(sendbuf, !comm.is_inter())?;
     let send = only(given, || even(sendbuf, sendcount, significant(sendtype)?, ranks(comm)))?;
     let recv = even(recvbuf, recvcount, recvtype, ranks(comm))?;
-    try_board!(run, alltoall(comm, send, recv));
+    try_board!(run, over_board::alltoall, comm, send, recv);
     run.moving(comm, |schedule| operations::alltoall(schedule, comm, send, recv))
 }
 

@@ -9,27 +9,21 @@
 
 use crate::args::{self, Address};
 use crate::generated::types::{MPI_Comm, MPI_Datatype, MPI_Request};
-use crate::handles::{COMMS, DATATYPES, Kind, decode, encode_request};
+use crate::handles::{COMMS, DATATYPES, Kind, encode_request, engine_receive};
 use crate::predefined::element_bytes;
 use crate::report::{Failed, Owner, raise};
 use crate::requests::SENT_HANDLE;
 use crate::state::process_alone;
 use crate::status::Status;
 use std::ffi::{c_int, c_void};
-use verbena_channel::lock::Alone;
+use verbena_channel::lock::{Alone, AloneGuard};
 use verbena_channel::memory::{Buffer, Region};
-use verbena_channel::shm::Lane;
-use verbena_engine::{Receive, RequestId};
+use verbena_channel::{Lane, Peer};
+use verbena_engine::{Engine, Receive, RequestId};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::checked;
 use verbena_mpi::{Comm, Process, point};
-
-/// What every quick way begins with.
-#[inline(always)]
-fn begin() -> Option<(&'static Process, Alone)> {
-    process_alone()
-}
 
 /// The communicator and the buffer of a message, if they are plain.
 ///
@@ -64,14 +58,14 @@ unsafe fn leaves(
     tag: c_int,
     comm: MPI_Comm,
 ) -> Option<()> {
-    let (process, alone) = begin()?;
+    let (process, alone) = process_alone()?;
     // SAFETY: to send runs no code of the program.
     let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
     let (peer, context, source) = point::address(comm, dest)?;
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone).send_region_at_once(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).send_region(peer, context, (source, tag), region).then_some(())
 }
 
 /// As [`leaves`], for elements of a predefined datatype that fit a line of shared memory.
@@ -87,15 +81,15 @@ unsafe fn leaves_in_line(
     tag: c_int,
     comm: MPI_Comm,
 ) -> Option<()> {
-    let region = args::solid_short(Address::new(buf), count, element_bytes(datatype), Lane::LINE_BYTES_MAX)?;
-    let (process, alone) = begin()?;
+    let region = args::solid_of(Address::new(buf), count, element_bytes(datatype), Lane::LINE_BYTES_MAX)?;
+    let (process, alone) = process_alone()?;
     // SAFETY: this thread is alone in MPI, and to send runs no code of the program.
     let comm = unsafe { COMMS.peek(alone, comm)? };
     let (peer, context, source) = point::address(comm, dest)?;
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone).send_line_at_once(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).send_line(peer, context, (source, tag), region).then_some(())
 }
 
 /// `MPI_Send` (MPI-5.0, 3.2.1).
@@ -184,6 +178,27 @@ pub unsafe fn isend_next(
     Some(mpi::MPI_SUCCESS)
 }
 
+/// What a receive from rank `source` into elements of a predefined datatype asks of the engine: the process, the matching
+/// context and the memory.
+///
+/// # Safety
+/// As [`isend`], and the buffer stays valid until the receive has ended.
+#[inline(always)]
+unsafe fn receipt(
+    buf: *const c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    comm: MPI_Comm,
+) -> Option<(AloneGuard<'static, Engine>, Peer, u64, Region)> {
+    let region = args::solid_of(Address::new(buf), count, element_bytes(datatype), args::SOLID_BYTES_MAX)?;
+    let (process, alone) = process_alone()?;
+    // SAFETY: this thread is alone in MPI, and to receive runs no code of the program.
+    let comm = unsafe { COMMS.peek(alone, comm)? };
+    let &peer = comm.targets().members().get(source as usize)?;
+    Some((process.engine_alone(alone), peer, comm.context(Traffic::Point), region))
+}
+
 /// Starts a receive.
 ///
 /// # Safety
@@ -199,13 +214,13 @@ unsafe fn start_receive(
 ) -> Option<RequestId> {
     // SAFETY: to post a receive runs no code of the program.
     let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
-    let known = (source as u32) < comm.targets().size() as u32 || source == mpi::MPI_ANY_SOURCE;
-    if !known || tag < 0 && tag != mpi::MPI_ANY_TAG {
+    let peer = comm.targets().members().get(source as usize).copied();
+    if peer.is_none() && source != mpi::MPI_ANY_SOURCE || tag < 0 && tag != mpi::MPI_ANY_TAG {
         return None;
     }
     let buffer = Buffer::Contiguous(region);
     let receive = Receive { context: comm.context(Traffic::Point), source, tag, buffer };
-    Some(process.engine_alone(alone).receive_by_request(receive))
+    Some(process.engine_alone(alone).receive_from(peer, receive))
 }
 
 /// `MPI_Irecv` (MPI-5.0, 3.7.2).
@@ -227,13 +242,39 @@ pub unsafe fn irecv(
     }
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
-        let id = start_receive(begin()?, buf, count, datatype, (source, tag), comm)?;
+        let (mut engine, peer, context, region) = receipt(buf, count, datatype, source, comm)?;
+        let id = engine.receive_or_post_at_once(peer, context, (source, tag), region)?;
         *request = encode_request(Kind::EngineReceive, id);
     }
     Some(mpi::MPI_SUCCESS)
 }
 
-/// `MPI_Recv` (MPI-5.0, 3.2.4).
+/// `MPI_Irecv` of what is rarer.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn irecv_next(
+    buf: *mut c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    request: *mut MPI_Request,
+) -> Option<c_int> {
+    if request.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; the request is not null.
+    unsafe {
+        let id = start_receive(process_alone()?, buf, count, datatype, (source, tag), comm)?;
+        *request = encode_request(Kind::EngineReceive, id);
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// `MPI_Recv` (MPI-5.0, 3.2.4) of a message that is there.
 ///
 /// # Safety
 /// As [`isend`].
@@ -247,7 +288,31 @@ pub unsafe fn recv(
     comm: MPI_Comm,
     status: *mut Status,
 ) -> Option<c_int> {
-    let (process, alone) = begin()?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (mut engine, peer, context, region) = receipt(buf, count, datatype, source, comm)?;
+        // No message has a tag below 0, so such a one is found out elsewhere.
+        let bytes = engine.receive_line(peer, context, (source, tag), region)?;
+        store(status, Status::new(source, tag, bytes, false));
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// `MPI_Recv` of what is rarer, or has still to come.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn recv_next(
+    buf: *mut c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    status: *mut Status,
+) -> Option<c_int> {
+    let (process, alone) = process_alone()?;
     // SAFETY: the caller's promise.
     unsafe {
         let id = start_receive((process, alone), buf, count, datatype, (source, tag), comm)?;
@@ -282,7 +347,7 @@ unsafe fn end_receive(process: &Process, id: RequestId, comm: MPI_Comm, status: 
 /// As [`isend`].
 #[inline(always)]
 pub unsafe fn wait(request: *mut MPI_Request, status: *mut Status) -> Option<c_int> {
-    begin()?;
+    process_alone()?;
     // SAFETY: the caller's promise, after the request was found not to be null.
     unsafe {
         if request.is_null() || *request != SENT_HANDLE {
@@ -303,12 +368,10 @@ pub unsafe fn wait_next(request: *mut MPI_Request, status: *mut Status) -> Optio
     if request.is_null() {
         return None;
     }
-    let (process, alone) = begin()?;
+    let (process, alone) = process_alone()?;
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
-        let place = decode(Kind::EngineReceive, *request)?;
-        let id = RequestId { index: place.index, generation: place.generation };
-        let (source, tag, bytes) = process.finish_plain(alone, id)?;
+        let (source, tag, bytes) = process.finish_plain(alone, engine_receive(*request)?)?;
         *request = mpi::MPI_REQUEST_NULL;
         store(status, Status::new(source, tag, bytes, false));
     }

@@ -38,16 +38,12 @@ fn run_symmetric(
     run: Run,
     vector: Vector,
     comm: &Arc<Comm>,
-    over_board: OverBoard,
+    call: OverBoard,
     fill: impl FnOnce(&mut Schedule, &Comm, Operands),
 ) -> Result<()> {
     let operands = symmetric(vector, vector.2, comm)?;
     let reduction = Reduction { op: vector.4, datatype: vector.3 };
-    if let Run::Blocking(_) = run
-        && let Some(outcome) = over_board(crate::process(), comm, operands, reduction)
-    {
-        return outcome;
-    }
+    try_board!(run, call, comm, operands, reduction);
     run.run(comm, Some((vector.4, vector.3)), |schedule| fill(schedule, comm, operands))
 }
 
@@ -74,7 +70,7 @@ pub fn reduce(
     let commutative = op.is_some_and(|op| op.is_commutative());
     let operands = Operands { send, recv, count: count as usize, commutative };
     if let Some((op, datatype)) = reducing {
-        try_board!(run, reduce(comm, operands, Reduction { op, datatype }, root));
+        try_board!(run, over_board::reduce, comm, operands, Reduction { op, datatype }, root);
     }
     run.run(comm, reducing, |schedule| operations::reduce(schedule, comm, operands, root))
 }
@@ -161,7 +157,7 @@ fn divide(run: Run, vector: Vector, division: Division, comm: &Arc<Comm>) -> Res
     let (send, recv, own, datatype, op) = vector;
     let total = division.sum(0, comm.size() as usize);
     let operands = symmetric((send, recv, total as i64, datatype, op), own, comm)?;
-    try_board!(run, reduce_scatter(comm, operands, Reduction { op, datatype }, division));
+    try_board!(run, over_board::reduce_scatter, comm, operands, Reduction { op, datatype }, division);
     let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, division);
     run.run(comm, Some((op, datatype)), fill)
 }

@@ -150,6 +150,7 @@ entry! {
 
 entry! {
     quick calls::quick::irecv(buf, i64::from(count), datatype, source, tag, comm, request);
+    next calls::quick::irecv_next(buf, i64::from(count), datatype, source, tag, comm, request);
     MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -166,6 +167,7 @@ entry! {
 
 entry! {
     quick calls::quick::irecv(buf, i64::from(count), datatype, source, tag, comm, request);
+    next calls::quick::irecv_next(buf, i64::from(count), datatype, source, tag, comm, request);
     MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -401,6 +403,7 @@ entry! {
 
 entry! {
     quick calls::quick::recv(buf, i64::from(count), datatype, source, tag, comm, status);
+    next calls::quick::recv_next(buf, i64::from(count), datatype, source, tag, comm, status);
     MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
@@ -417,6 +420,7 @@ entry! {
 
 entry! {
     quick calls::quick::recv(buf, i64::from(count), datatype, source, tag, comm, status);
+    next calls::quick::recv_next(buf, i64::from(count), datatype, source, tag, comm, status);
     MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;

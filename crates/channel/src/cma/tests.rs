@@ -22,7 +22,7 @@ fn region(bytes: &mut [u8]) -> Region {
 fn memory_is_read_and_written() {
     let (mut a, mut b) = pair();
     let reach = a.reach(1).unwrap();
-    assert!(reach.get && reach.put && reach.packet_bytes_max == 0);
+    assert!(reach.get.is_some() && reach.put.is_some() && reach.packet_bytes_max == 0);
     let mut theirs: Vec<u8> = (0..100_000u32).map(|i| i as u8).collect();
     let expected = theirs.clone();
     let key = b.expose(0, region(&mut theirs)).unwrap();

@@ -2,8 +2,9 @@
 
 use super::control::Control;
 use super::division::{self, Desk};
-use super::mapped::MappedRing;
-use super::ring::{Consumer, Found};
+use super::mapped::{MappedRing, line_at};
+use super::ring::{Consumer, Found, payload_of_line};
+use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
 use crate::{Division, End, Fault, Peer, Sink};
@@ -25,7 +26,12 @@ pub(super) struct Inbox {
     announced: u32,
     /// Ranks of the node whose ring is known (or was refused).
     known: Vec<bool>,
+    /// For each process of the job the place of its ring, or `NONE`; as far as it was ever needed.
+    places: Vec<u32>,
 }
+
+/// No ring.
+const NONE: u32 = u32::MAX;
 
 // SAFETY: the counter is atomic and stays mapped as long as the channel that holds this.
 unsafe impl Send for Inbox {}
@@ -54,7 +60,8 @@ impl Inbox {
     /// The inbox of rank `me`; `control` must outlive it.
     pub(super) fn new(control: &Control, me: u32) -> Inbox {
         let counter = NonNull::from(&control.desk(me).announced);
-        Inbox { counter, next: Vec::new(), rings: Vec::new(), announced: 0, known: Vec::new() }
+        let (next, rings, known, places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Inbox { counter, next, rings, announced: 0, known, places }
     }
 
     /// Delivers what has arrived and returns the number of packets. Rings that turn out corrupt are left
@@ -73,8 +80,7 @@ impl Inbox {
                         continue;
                     }
                 }
-                let ring = &self.rings[index];
-                self.next[index] = FlagWord(ring.ring.flag_word(ring.consumer.line(&ring.ring)));
+                self.next[index] = self.rings[index].next();
             }
             index += 1;
         }
@@ -89,8 +95,40 @@ impl Inbox {
         self.next.iter().all(empty) && !self.is_behind()
     }
 
+    /// As [`crate::Channel::take_front`], for a packet of one line: nothing is called, so nothing need be saved. What
+    /// is rare is left to the general way.
+    #[inline(always)]
+    pub(super) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        let index = *self.places.get(peer as usize)? as usize;
+        let next = self.next.get_mut(index)?;
+        // SAFETY: see FlagWord.
+        let bytes = payload_of_line(unsafe { &*next.0 }.load(Acquire))?;
+        // SAFETY: the flag word says that a record begins there which takes this line only; we move on below.
+        let (head, payload) = unsafe { line_at(next.0, bytes) };
+        if bytes > into.len() || !header.is_in(head) {
+            return None;
+        }
+        let ring = self.rings.get_mut(index)?;
+        if !ring.consumer.advance_silently(&ring.ring) {
+            return None;
+        }
+        into.write_short(payload);
+        *next = ring.next();
+        Some(bytes)
+    }
+
+    /// As [`crate::Channel::take_front`].
+    pub(super) fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        let index = *self.places.get(peer as usize)? as usize;
+        let ring = self.rings.get_mut(index)?;
+        let bytes = ring.take_front(header, into)?;
+        self.next[index] = ring.next();
+        Some(bytes)
+    }
+
     fn of(&mut self, peer: Peer) -> Option<&mut Incoming> {
-        self.rings.iter_mut().find(|ring| ring.peer == peer)
+        let index = *self.places.get(peer as usize)?;
+        self.rings.get_mut(index as usize)
     }
 
     /// Opens a division of a message from `peer`.
@@ -117,7 +155,12 @@ impl Inbox {
 
     fn remove(&mut self, index: usize) -> Peer {
         self.next.swap_remove(index);
-        self.rings.swap_remove(index).peer
+        let removed = self.rings.swap_remove(index).peer;
+        if let Some(moved) = self.rings.get(index) {
+            self.places[moved.peer as usize] = index as u32;
+        }
+        self.places[removed as usize] = NONE;
+        removed
     }
 
     /// Whether rings were announced that `adopt` has not seen.
@@ -154,6 +197,9 @@ impl Inbox {
     fn add(&mut self, ring: MappedRing, peer: Peer, bell: NonNull<Bell>, fence_always: bool) {
         self.next.push(FlagWord(ring.flag_word(0)));
         let (consumer, divisions) = (Consumer::new(), Desk::new());
+        let processes = self.places.len().max(peer as usize + 1);
+        self.places.resize(processes, NONE);
+        self.places[peer as usize] = self.rings.len() as u32;
         self.rings.push(Incoming { ring, consumer, divisions, peer, bell, fence_always });
     }
 }
@@ -175,12 +221,38 @@ impl Incoming {
                 return Err(corrupt(self.peer, "packet kind", u64::from(head[0])));
             };
             sink.packet(self.peer, &header, payload);
-            if self.consumer.advance(&self.ring, payload_bytes) {
-                // SAFETY: see the field.
-                unsafe { self.bell.as_ref() }.notify(self.fence_always);
-            }
+            self.pass(payload_bytes);
         }
         Ok(PACKETS_PER_POLL_MAX)
+    }
+
+    fn take_front(&mut self, header: &Header, into: Region) -> Option<usize> {
+        let Found::Record { line, payload_bytes } = self.consumer.look(&self.ring) else { return None };
+        // SAFETY: `look` checked that the record lies within the ring; we move on below.
+        let record = unsafe { self.ring.record(line, payload_bytes) };
+        let (head, payload) = record.split_at(HEADER_BYTES);
+        if payload_bytes > into.len() || !header.is_in(head.try_into().expect("split at the header's length"))
+        {
+            return None;
+        }
+        into.write(0, payload);
+        self.pass(payload_bytes);
+        Some(payload_bytes)
+    }
+
+    /// Moves on past a record; a sender that sleeps on a full ring is woken when it is told.
+    #[inline(always)]
+    fn pass(&mut self, payload_bytes: usize) {
+        if self.consumer.advance(&self.ring, payload_bytes) {
+            // SAFETY: see the field.
+            unsafe { self.bell.as_ref() }.notify(self.fence_always);
+        }
+    }
+
+    /// The flag word of the next record.
+    #[inline(always)]
+    fn next(&self) -> FlagWord {
+        FlagWord(self.ring.flag_word(self.consumer.line(&self.ring)))
     }
 }
 

@@ -160,6 +160,21 @@ impl Lines for MappedRing {
     }
 }
 
+/// Header and payload of the record of one line that begins with this flag word.
+///
+/// # Safety
+/// A record of one line with this many bytes of payload begins there, and the consumer does not move on from it while the slices are
+/// used.
+#[inline(always)]
+pub(crate) unsafe fn line_at<'a>(
+    flag: *const AtomicU64,
+    payload_bytes: usize,
+) -> (&'a [u8; HEADER_BYTES], &'a [u8]) {
+    let head = flag.wrapping_add(1).cast::<u8>();
+    // SAFETY: the caller's promise: header and payload follow the flag word within its line.
+    unsafe { (&*head.cast(), std::slice::from_raw_parts(head.add(HEADER_BYTES), payload_bytes)) }
+}
+
 /// Brings a cache line here so that it can be written without asking its last reader.
 #[inline]
 pub(crate) fn fetch_to_write<T>(at: *const T) {

@@ -55,6 +55,14 @@ pub(crate) fn lines_for(payload_bytes: usize) -> u64 {
     (RECORD_HEAD_BYTES + payload_bytes).div_ceil(LINE_BYTES) as u64
 }
 
+/// Bytes of the payload of the record with this flag word, if it takes one line; `None` for every other word.
+#[inline(always)]
+pub(crate) fn payload_of_line(flag: u64) -> Option<usize> {
+    // The two low bits, which are 1 in a record, get to the top, so that one comparison sees all.
+    let bytes = flag.wrapping_sub(1).rotate_right(2);
+    (bytes <= LINE_PAYLOAD_BYTES_MAX as u64).then_some(bytes as usize)
+}
+
 /// The largest payload of a ring of this many bytes: its record takes a quarter.
 pub(crate) fn payload_bytes_max(ring_bytes: usize) -> usize {
     ring_bytes / 4 - RECORD_HEAD_BYTES
@@ -226,8 +234,19 @@ impl Consumer {
     /// Looks at the next position.
     #[inline(always)]
     pub(crate) fn look(&mut self, ring: &impl Lines) -> Found {
-        let mut line = self.line(ring);
-        let mut flag = ring.flag(line);
+        let line = self.line(ring);
+        let flag = ring.flag(line);
+        if flag == 0 {
+            return Found::Nothing;
+        }
+        // A record of one line lies within the ring wherever it is.
+        if let Some(payload_bytes) = payload_of_line(flag) {
+            return Found::Record { line, payload_bytes };
+        }
+        self.look_closely(ring, line, flag)
+    }
+
+    fn look_closely(&mut self, ring: &impl Lines, mut line: u64, mut flag: u64) -> Found {
         if flag == SKIP && line != 0 {
             self.tail += ring.count() - line;
             line = 0;
@@ -244,6 +263,16 @@ impl Consumer {
             return Found::Corrupt(flag);
         }
         Found::Record { line, payload_bytes: payload_bytes as usize }
+    }
+
+    /// Moves on past a record of one line; false, and nothing happened, if the position were to be told then.
+    #[inline(always)]
+    pub(crate) fn advance_silently(&mut self, ring: &impl Lines) -> bool {
+        let silent = self.tail + 1 - self.told < ring.count() / 4;
+        if silent {
+            self.tail += 1;
+        }
+        silent
     }
 
     /// Moves on past the record that `look` found. True if the position was told to the producer.

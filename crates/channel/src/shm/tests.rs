@@ -259,3 +259,32 @@ fn a_position_that_cannot_be_only_fills_the_ring() {
 }
 
 mod shortage;
+
+/// What is next is taken straight to its place, by either way, and what is not wanted stays for the poll.
+#[test]
+fn the_next_packet_can_be_taken_by_its_header() {
+    let (mut a, mut b) = pair();
+    let mut room = vec![0; 2000];
+    // SAFETY: the memory outlives the region.
+    let into = unsafe { Region::of(&mut room) };
+    let mut lines = 0;
+    for sequence in 0..5000 {
+        let len = [8, 24, 0, 25, 1900, 17][sequence as usize % 6];
+        let wanted = Header { length: 0, ..header(sequence) };
+        assert_eq!(b.take_line(0, &wanted, into), None);
+        assert!(send(&mut a, 1, sequence, len));
+        assert_eq!(b.take_front(0, &Header { tag: 3, ..wanted }, into), None);
+        assert_eq!(b.take_front(0, &header(sequence + 1), into), None);
+        if sequence == 0 || sequence % 7 == 3 {
+            assert_eq!(sequences(&drain(&mut b)), [sequence]);
+            continue;
+        }
+        assert!(len == 0 || b.take_front(0, &wanted, into.part(0, len - 1)).is_none());
+        let line = b.take_line(0, &wanted, into);
+        lines += u32::from(line.is_some());
+        assert_eq!(line.or_else(|| b.take_front(0, &wanted, into)), Some(len));
+        assert_eq!(into.bytes()[..len], pattern(sequence, len));
+    }
+    assert!(lines > 2000, "{lines}");
+    assert!(drain(&mut b).packets.is_empty());
+}

@@ -5,16 +5,20 @@
 //! - *pull*: it reads the sender's memory part by part, and at the end says `Finish`. Where both sides see a division
 //!   of the message ([`verbena_channel::Channel::divide`]) and the message is worth it, it invites the sender to write
 //!   parts from the back while it reads from the front;
+//! - *write*: it shows its own memory (`ClearToSend`), the sender writes all of it there and says `Copied`
+//!   (paper 2, 6);
 //! - *stream*: it says `ClearToSend` and the sender sends `Data` packets.
 //!
 //! The division hands each part out once, to whoever is about to copy it. So the receiver never waits for a sender
 //! that is busy elsewhere, but only for parts that the sender is copying just then, and of which it will report; and
 //! the sender can never write into a buffer that the program has back.
 //!
-//! Whatever fails, the receiver still has a way on: a failed write is read instead, and after a failed read
-//! all that is not in place yet is streamed. A piece that is copied twice does no harm.
+//! Which it is follows from the channels' costs or from a setting ([`choice`]). Whatever fails, the receiver still has a
+//! way on: a failed write is read instead (or streamed, if it cannot be read), and after a failed read all that is not in place yet is streamed. A piece that is copied twice does no harm.
 
+pub(crate) mod choice;
 mod parts;
+mod push;
 pub(crate) mod receiver;
 pub(crate) mod sender;
 
@@ -48,6 +52,13 @@ impl Piece {
     pub fn union(self, other: Piece) -> Piece {
         let offset = self.offset.min(other.offset);
         Piece { offset, len: self.end().max(other.end()) - offset }
+    }
+
+    /// Its pieces of at most so many bytes, the last one first.
+    pub fn cut(self, bytes_max: u64) -> impl Iterator<Item = Piece> {
+        let cut = parts::Cut::for_one(self.len, bytes_max);
+        let piece = move |part: Piece| Piece { offset: self.offset + part.offset, ..part };
+        (0..cut.count()).rev().filter_map(move |index| cut.part(index)).map(piece)
     }
 
     /// Whether it is not empty and lies within a message of `bytes`.

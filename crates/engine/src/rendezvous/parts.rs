@@ -18,7 +18,7 @@ const PAGE_BYTES: u64 = 4096;
 impl Cut {
     /// For one reader: parts of the given length, so that other traffic gets its turn in between.
     pub fn for_one(bytes: u64, part_bytes_max: u64) -> Cut {
-        Cut { bytes, part_bytes: part_bytes_max.max(bytes.div_ceil(PARTS_MAX.into())) }
+        Cut { bytes, part_bytes: part_bytes_max.min(bytes).max(bytes.div_ceil(PARTS_MAX.into())) }
     }
 
     /// For two copiers: two halves, each with its own copier in the cache of which it then is; of a long message
@@ -67,6 +67,11 @@ impl Parts {
     /// For this side alone.
     pub fn alone(cut: Cut) -> Parts {
         Parts { cut, division: None, first: 0, last: 0, reported: 0, has_first: false }
+    }
+
+    /// For nobody: the sender writes all of it.
+    pub fn none(bytes: u64) -> Parts {
+        Parts { first: 1, ..Parts::alone(Cut { bytes, part_bytes: bytes }) }
     }
 
     /// For both sides.

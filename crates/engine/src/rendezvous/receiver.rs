@@ -1,5 +1,6 @@
 //! The receiving side of a rendezvous.
 
+use super::choice::{Way, choose};
 use super::parts::{Cut, Parts};
 use super::{Piece, TRANSFERS_MAX, TransferNote};
 use crate::Engine;
@@ -10,7 +11,7 @@ use crate::peer::Route;
 use crate::request::{State, received};
 use crate::slab::Id;
 use crate::unexpected::Offer;
-use crate::wire::{Control, Memory, name_hash};
+use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{End, Key, Peer, Transfer};
@@ -23,6 +24,8 @@ pub(crate) struct Incoming {
     total: u64,
     /// What of it fits, and is moved.
     bytes: u64,
+    /// The sender writes all, and has not reported yet.
+    is_pushed: bool,
     /// Bytes of `Data` still to come, once that was asked for.
     awaited: u64,
     /// Own memory that the sender was shown, with its channel.
@@ -45,6 +48,7 @@ impl Incoming {
             offer,
             total,
             bytes,
+            is_pushed: false,
             awaited: 0,
             exposed: None,
             parts: Parts::alone(Cut { bytes, part_bytes: bytes.max(1) }),
@@ -55,9 +59,9 @@ impl Incoming {
         }
     }
 
-    /// Whether this side reads (else the sender streams).
+    /// Whether this side reads (else the sender streams, or writes).
     fn is_pulling(&self) -> bool {
-        self.awaited == 0
+        self.awaited == 0 && !self.is_pushed
     }
 
     /// Whether there may be a piece to read now.
@@ -99,6 +103,15 @@ impl Core {
         self.set_state(id, State::Incoming(incoming));
     }
 
+    /// How an announced message goes, if it is received into one span of memory.
+    fn choose(&self, route: &Route, offer: &Offer, bytes: u64) -> Way {
+        let large = self.settings.large;
+        let worth_it = bytes >= large.memory_bytes_min(route) as u64;
+        let known = |name| worth_it && self.is_by_memory_channel(route, name);
+        let readable = large.reads() && offer.memory.is_some_and(|memory| known(memory.channel));
+        choose(route, readable, large.writes() && offer.writes_by.is_some_and(known), bytes)
+    }
+
     fn incoming_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Incoming)> {
         let request = self.requests.get(id).filter(|r| r.peer == peer)?;
         let State::Incoming(incoming) = request.state else { return None };
@@ -136,12 +149,42 @@ impl Core {
     /// The sender reports a part that it took.
     pub fn help_ended(&mut self, peer: Peer, id: Id, piece: Piece, in_place: bool) -> Option<()> {
         let Some((_, incoming)) = self.incoming_of(peer, id) else { return Some(()) };
+        if incoming.is_pushed {
+            return self.push_ended(peer, id, piece, in_place);
+        }
         if !incoming.parts.report() || !piece.is_within(incoming.bytes) {
             return None;
         }
         if !in_place {
             incoming.redo.push(piece);
             self.counts.fallbacks += 1;
+        }
+        self.advance(id);
+        Some(())
+    }
+
+    /// The sender reports that it has written all, or what is missing: that is read if it can be, else streamed.
+    fn push_ended(&mut self, peer: Peer, id: Id, piece: Piece, in_place: bool) -> Option<()> {
+        let route = self.peers.look(peer)?.route?;
+        let (_, incoming) = self.incoming_of(peer, id)?;
+        let whole = Piece { offset: 0, len: incoming.bytes };
+        if !piece.is_within(incoming.bytes) || (in_place && piece != whole) {
+            return None;
+        }
+        if in_place {
+            self.end_incoming(id);
+            return Some(());
+        }
+        incoming.is_pushed = false;
+        let (exposed, memory) = (incoming.exposed.take(), incoming.offer.memory);
+        self.work.conceal.extend(exposed.map(|(channel, key)| (channel, peer, key)));
+        self.counts.fallbacks += 1;
+        let readable = memory.is_some_and(|memory| self.is_by_memory_channel(&route, memory.channel));
+        let piece_bytes = self.piece_bytes(&route);
+        let (_, incoming) = self.incoming_of(peer, id)?;
+        match readable && route.get.is_some() {
+            true => incoming.redo.extend(piece.cut(piece_bytes)),
+            false => incoming.missing = Some(piece),
         }
         self.advance(id);
         Some(())
@@ -241,43 +284,58 @@ impl Engine {
         let State::Incoming(place) = request.state else { return };
         let (peer, region) = (request.peer, request.buffer.region());
         let incoming = self.core.incoming.get(place).expect("a rendezvous");
-        let (bytes, memory) = (incoming.bytes, incoming.offer.memory);
+        let (bytes, offer) = (incoming.bytes, incoming.offer);
         if bytes == 0 {
             return self.core.finish(id);
         }
         let Some(route) = self.route(peer) else {
             return self.core.fail_incoming(id, place);
         };
-        match region.zip(memory).filter(|(_, memory)| self.can_pull(&route, memory, bytes)) {
-            Some((region, _)) => {
-                match self.invite(id, peer, &route, region.part(0, bytes as usize)) {
+        let region = region.map(|region| region.part(0, bytes as usize));
+        match region.map(|region| (self.core.choose(&route, &offer, bytes), region)) {
+            Some((Way::Read, region)) => {
+                match self.invite(id, peer, &route, region) {
                     true => self.core.counts.shared += 1,
                     false => self.core.counts.pulled += 1,
                 }
                 self.core.advance(id);
             }
-            None => {
+            Some((Way::Write, region)) if self.ask_to_write(id, peer, &route, region).is_some() => {
+                self.core.counts.written += 1;
+            }
+            _ => {
                 self.core.counts.streamed += 1;
                 self.core.ask_for_data(id, Piece { offset: 0, len: bytes });
             }
         }
     }
 
-    fn can_pull(&self, route: &Route, memory: &Memory, bytes: u64) -> bool {
-        let known = route.memory.is_some_and(|c| name_hash(self.channels[c].name()) == memory.channel);
-        known && route.get && bytes >= route.memory_bytes_min as u64
+    /// Shows the sender where to write the message. `None` if this side's memory cannot be shown.
+    fn ask_to_write(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> Option<()> {
+        let channel = route.memory?;
+        let Some(key) = self.channels[channel].expose(peer, region) else {
+            self.core.counts.fallbacks += 1;
+            return None;
+        };
+        let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
+        let (_, incoming) = self.core.incoming_of(peer, id)?;
+        (incoming.exposed, incoming.is_pushed) = (Some((channel, key)), true);
+        incoming.parts = Parts::none(incoming.bytes);
+        let control = Control::new(Kind::ClearToSend, incoming.offer.sender).word(id.number());
+        self.core.post(peer, control.word(region.len() as u64).memory(&memory, MEMORY | WRITE));
+        Some(())
     }
 
     /// Cuts the message, and if it is worth two copiers shows the sender where it may write. Returns whether it did.
     fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> bool {
-        let piece_bytes = self.core.settings.claim_bytes as u64;
+        let piece_bytes = self.core.piece_bytes(route);
         let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
         incoming.parts = Parts::alone(Cut::for_one(incoming.bytes, piece_bytes));
         let settings = &self.core.settings;
         // If long messages go both ways, each side has its own to read, and better in its own cache.
         let one_way = self.core.outgoing.len() == 0;
         let worth_it = settings.copy_by_both && one_way && region.len() >= settings.copy_by_both_bytes_min;
-        worth_it && route.put && self.divide(id, peer, route, region).is_some()
+        worth_it && route.put.is_some() && self.divide(id, peer, route, region).is_some()
     }
 
     fn divide(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> Option<()> {
@@ -294,7 +352,7 @@ impl Engine {
         incoming.parts = Parts::divided(cut, route.packets, division);
         let control = Control::new(Kind::ClearToSend, incoming.offer.sender).length(cut.bytes);
         let control = control.word(id.number()).word(cut.part_bytes).word(division.0);
-        self.core.post(peer, control.memory(Some(&memory)));
+        self.core.post(peer, control.memory(&memory, MEMORY));
         Some(())
     }
 

@@ -1,21 +1,24 @@
 //! The sending side of a rendezvous.
 
+use super::choice::Large;
 use super::parts::Cut;
-use super::{Piece, STREAM_PACKETS_MAX, TransferNote};
+use super::push::Push;
+use super::{Piece, STREAM_PACKETS_MAX, TRANSFERS_MAX, TransferNote};
 use crate::Engine;
 use crate::core::Core;
 use crate::outbox::{Given, give};
+use crate::peer::Route;
 use crate::request::{State, sent};
 use crate::slab::Id;
-use crate::wire::{Control, DONE, FAILED, MEMORY, Memory, Reader, name_hash};
+use crate::wire::{Control, DONE, FAILED, MEMORY, Memory, Reader, WRITE, name_hash};
 use crate::{Completion, Failure};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Division, End, Key, Payload, Peer, Transfer};
 
-/// Writes of one message under way at once: the one that is copied and the next.
+/// Parts of a division under way at once: the one that is copied and the next.
 const WRITES_MAX: u32 = 2;
 
-/// The receiver's memory, and how to know which parts to write there.
+/// The receiver's memory, and how to know which parts to write there while it reads others.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     key: Key,
@@ -29,11 +32,13 @@ pub(crate) struct Outgoing {
     /// Own memory that the receiver may read, with its channel.
     exposed: Option<(usize, Key)>,
     /// The receiver's request, once it answered.
-    receiver: u64,
-    /// The receiver's memory, if it invited to write there, while there may be parts to write.
+    pub(super) receiver: u64,
+    /// The receiver's memory, if it invited to help, while there may be parts to write.
     target: Option<Target>,
+    /// The receiver's memory, if this side writes all, until the receiver was told what it has.
+    pub(super) push: Option<Push>,
     /// Writes under way.
-    writes: u32,
+    pub(super) writes: u32,
     /// What is still to be streamed.
     stream: Option<Piece>,
     /// Whether it is on the list of work.
@@ -46,23 +51,26 @@ impl Outgoing {
     }
 
     fn has_work(&self) -> bool {
-        self.stream.is_some() || (self.target.is_some() && self.writes < WRITES_MAX)
+        self.stream.is_some()
+            || (self.target.is_some() && self.writes < WRITES_MAX)
+            || (self.push.is_some_and(|push| push.is_open()) && self.writes < TRANSFERS_MAX)
     }
 }
 
 impl Core {
-    fn outgoing_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Outgoing)> {
+    pub(super) fn outgoing_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Outgoing)> {
         let request = self.requests.get(id).filter(|r| r.peer == peer)?;
         let State::Offered(outgoing) = request.state else { return None };
         Some((outgoing, self.outgoing.get_mut(outgoing)?))
     }
 
-    /// The receiver is ready for data, or invites to help.
+    /// The receiver is ready for data, or for the sender's writes, or invites to help.
     pub fn clear_to_send(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
         let mut reader = Reader(payload);
         let (receiver, bytes) = (reader.word()?, reader.word()?);
         let id = Id::of(header.context);
-        if header.flags & MEMORY != 0 {
+        let shown = header.flags & MEMORY != 0;
+        if shown && header.flags & WRITE == 0 {
             let cut = Cut { bytes: header.length, part_bytes: bytes };
             let (division, memory) = (Division(reader.word()?), reader.memory()?);
             return self.invited(peer, id, receiver, &memory, Target { key: memory.key, cut, division });
@@ -70,13 +78,33 @@ impl Core {
         let piece = Piece { offset: header.length, len: bytes };
         let Some(request) = self.requests.get(id) else { return Some(()) };
         let within = piece.is_within(request.buffer.len() as u64);
+        let push = if shown { Some(self.push_of(peer, id, piece, &reader.memory()?)?) } else { None };
         let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return Some(()) };
-        if !within || outgoing.stream.is_some() {
+        if !within || outgoing.stream.is_some() || outgoing.push.is_some() {
             return None;
         }
-        (outgoing.receiver, outgoing.stream) = (receiver, Some(piece));
+        outgoing.receiver = receiver;
+        (outgoing.push, outgoing.stream) = if shown { (push, None) } else { (None, Some(piece)) };
         self.list_push(peer, id);
         Some(())
+    }
+
+    /// What this side is to write; `None` if it never said that it can.
+    fn push_of(&self, peer: Peer, id: Id, piece: Piece, memory: &Memory) -> Option<Push> {
+        let route = self.peers.look(peer)?.route?;
+        let can = self.is_by_memory_channel(&route, memory.channel) && route.put.is_some();
+        self.requests.get(id)?.buffer.region().filter(|_| can)?;
+        Some(Push::new(memory.key, piece, self.piece_bytes(&route)))
+    }
+
+    /// Whether the name is that of the channel that moves memory here.
+    pub(super) fn is_by_memory_channel(&self, route: &Route, name: u32) -> bool {
+        route.memory.is_some_and(|channel| name_hash(self.tally[channel].name) == name)
+    }
+
+    /// The longest piece to be moved at a time, in bytes.
+    pub(super) fn piece_bytes(&self, route: &Route) -> u64 {
+        if route.in_background { u64::MAX } else { self.settings.claim_bytes as u64 }
     }
 
     /// Follows an invitation if this side can write there.
@@ -87,10 +115,8 @@ impl Core {
             return None;
         }
         let route = self.peers.get(peer).and_then(|state| state.route);
-        let can = route.is_some_and(|route| {
-            let known = route.memory.is_some_and(|c| name_hash(self.tally[c].name) == memory.channel);
-            known && route.put
-        });
+        let can = route
+            .is_some_and(|route| self.is_by_memory_channel(&route, memory.channel) && route.put.is_some());
         let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return Some(()) };
         outgoing.receiver = receiver;
         if contiguous && can {
@@ -100,7 +126,7 @@ impl Core {
         Some(())
     }
 
-    fn list_push(&mut self, peer: Peer, id: Id) {
+    pub(super) fn list_push(&mut self, peer: Peer, id: Id) {
         if let Some((_, outgoing)) = self.outgoing_of(peer, id)
             && !std::mem::replace(&mut outgoing.listed, true)
         {
@@ -116,7 +142,7 @@ impl Core {
         }
     }
 
-    fn end_sent(&mut self, id: Id, place: Id) {
+    pub(super) fn end_sent(&mut self, id: Id, place: Id) {
         let request = self.requests.get(id).expect("a send");
         let completion = sent(request.source, request.tag, request.buffer.len() as u64);
         self.end_outgoing(id, place, completion);
@@ -149,10 +175,14 @@ impl Core {
         let peer = request.peer;
         let Some((place, outgoing)) = self.outgoing_of(peer, note.request) else { return };
         outgoing.writes -= 1;
+        let whole = outgoing.push.is_some();
         if self.is_broken(peer) {
             return self.fail_outgoing(note.request, place);
         }
-        self.report(peer, note, in_place);
+        match whole {
+            true => self.pushed(peer, note, in_place),
+            false => self.report(peer, note, in_place),
+        }
         self.list_push(peer, note.request);
     }
 
@@ -177,7 +207,7 @@ impl Engine {
         let peer = request.peer;
         let Some((_, outgoing)) = self.core.outgoing_of(peer, id) else { return false };
         outgoing.listed = false;
-        let wrote = may_help && self.push_piece(peer, id).is_some();
+        let wrote = self.push_whole(peer, id) | (may_help && self.push_piece(peer, id).is_some());
         let streamed = self.stream(peer, id);
         if self.core.outgoing_of(peer, id).is_some_and(|(_, outgoing)| outgoing.has_work()) {
             self.core.list_push(peer, id);
@@ -211,8 +241,25 @@ impl Engine {
         Some(())
     }
 
-    /// Sends data packets while the channel takes them, up to a bound.
+    /// Sends data packets while the channel takes them, up to a bound; or copies as many as it has room for, before any
+    /// is transferred.
     fn stream(&mut self, peer: Peer, id: Id) -> bool {
+        if self.core.settings.large != Large::Copy {
+            return self.stream_some(peer, id);
+        }
+        let Some(Route { packets, .. }) = self.core.peers.get(peer).and_then(|state| state.route) else {
+            return false;
+        };
+        self.channels[packets].hold(peer);
+        let mut moved = false;
+        while self.stream_some(peer, id) {
+            moved = true;
+        }
+        self.channels[packets].release(peer);
+        moved
+    }
+
+    fn stream_some(&mut self, peer: Peer, id: Id) -> bool {
         for packet in 0..STREAM_PACKETS_MAX {
             match self.stream_packet(peer, id) {
                 Some(Given::Taken) => {}
@@ -235,7 +282,9 @@ impl Engine {
         if !state.outbox.is_empty() {
             return Some(Given::Full);
         }
-        let len = piece.len.min(route.packet_bytes_max as u64);
+        let room =
+            self.channels[route.packets].stream_bytes_max(peer).unwrap_or(0).max(route.packet_bytes_max);
+        let len = piece.len.min(room.min(self.core.settings.chunk_bytes_max) as u64);
         let header = Header { context: receiver, length: piece.offset, ..Header::new(Kind::Data) };
         let buffer = &self.core.requests.get(id)?.buffer;
         let payload = Payload::Buffer { buffer, offset: piece.offset as usize, len: len as usize };

@@ -115,8 +115,8 @@ impl Pair {
         }
     }
 
-    pub fn is_quiet(&self) -> bool {
-        self.engines.iter().all(Engine::is_quiet)
+    pub fn is_quiet(&mut self) -> bool {
+        self.engines.iter_mut().all(Engine::is_quiet)
     }
 }
 

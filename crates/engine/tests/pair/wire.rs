@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
-use verbena_channel::{Channel, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{
+    Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+};
 
 /// How reads or writes of memory go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Abilities {
     pub reach: Reach,
     pub get: Memory,
     pub put: Memory,
+    pub get_cost: Cost,
+    pub put_cost: Cost,
     /// Packets that the wire holds per direction.
     pub room: usize,
 }
@@ -37,12 +41,20 @@ impl Default for Abilities {
             packet_bytes_max: 512,
             eager_bytes_max: 256,
             ordered: true,
-            get: false,
-            put: false,
+            get: None,
+            put: None,
+            in_background: false,
             memory_bytes_min: 300,
             latency_ns: 100,
         };
-        Abilities { reach, get: Memory::None, put: Memory::None, room: 64 }
+        Abilities {
+            reach,
+            get: Memory::None,
+            put: Memory::None,
+            get_cost: Cost::default(),
+            put_cost: Cost::default(),
+            room: 64,
+        }
     }
 }
 
@@ -57,6 +69,9 @@ struct State {
     divisions: Vec<Option<[u32; 3]>>,
     gets: usize,
     puts: usize,
+    /// Packets to each side are held back; how often that began.
+    held: [bool; 2],
+    holds: usize,
     cut: bool,
     /// A fault with the other side that each side is still to be told.
     faults: [Option<Fault>; 2],
@@ -70,8 +85,8 @@ pub struct Wire(Arc<Mutex<State>>);
 
 impl Wire {
     pub fn new(mut abilities: Abilities) -> Wire {
-        abilities.reach.get = abilities.get != Memory::None;
-        abilities.reach.put = abilities.put != Memory::None;
+        abilities.reach.get = (abilities.get != Memory::None).then_some(abilities.get_cost);
+        abilities.reach.put = (abilities.put != Memory::None).then_some(abilities.put_cost);
         Wire(Arc::new(Mutex::new(State {
             abilities,
             packets: Default::default(),
@@ -80,6 +95,8 @@ impl Wire {
             divisions: Vec::new(),
             gets: 0,
             puts: 0,
+            held: [false; 2],
+            holds: 0,
             cut: false,
             faults: [None, None],
             log: Vec::new(),
@@ -123,6 +140,11 @@ impl Wire {
     pub fn transfers(&self) -> (usize, usize) {
         let state = self.0.lock().unwrap();
         (state.gets, state.puts)
+    }
+
+    /// How often packets were held back.
+    pub fn holds(&self) -> usize {
+        self.0.lock().unwrap().holds
     }
 
     /// Exposures that were not ended.
@@ -228,6 +250,7 @@ impl Channel for WireEnd {
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         let me = self.me as usize;
+        assert_eq!(self.wire.0.lock().unwrap().held, [false; 2], "nobody released what was held");
         let (packets, ends, fault) = {
             let mut state = self.wire.0.lock().unwrap();
             let state = &mut *state;
@@ -239,6 +262,25 @@ impl Channel for WireEnd {
         ends.into_iter().for_each(|(token, outcome)| sink.transferred(token, outcome));
         fault.into_iter().for_each(|fault| sink.broken(1 - self.me, fault));
         events
+    }
+
+    fn hold(&mut self, peer: Peer) {
+        let mut state = self.wire.0.lock().unwrap();
+        assert!(!std::mem::replace(&mut state.held[peer as usize], true), "held twice");
+        state.holds += 1;
+    }
+
+    fn release(&mut self, peer: Peer) {
+        let mut state = self.wire.0.lock().unwrap();
+        assert!(std::mem::replace(&mut state.held[peer as usize], false), "released but not held");
+    }
+
+    fn take_front(&mut self, _peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        let packets = &mut self.wire.0.lock().unwrap().packets[self.me as usize];
+        let fits = |(its, bytes): &(Header, Vec<u8>)| header.is_in(&its.emit()) && bytes.len() <= into.len();
+        let (_, bytes) = packets.pop_front_if(|front| fits(front))?;
+        into.write(0, &bytes);
+        Some(bytes.len())
     }
 
     fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {

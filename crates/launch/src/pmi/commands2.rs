@@ -13,10 +13,11 @@ impl Server {
             }
             "info-getjobattr" => self.job_attribute(rank, message),
             "info-putnodeattr" => {
-                self.store(&node_key(message), message);
+                let key = self.node_key(rank, message);
+                self.store(&key, message);
                 self.answer(rank, &ok(message));
             }
-            "info-getnodeattr" => self.look_up(rank, message, &node_key(message)),
+            "info-getnodeattr" => self.look_up(rank, message, &self.node_key(rank, message)),
             "kvs-put" => {
                 self.store(message.get("key").unwrap_or(""), message);
                 self.answer(rank, &ok(message));
@@ -70,11 +71,11 @@ impl Server {
         };
         self.answer(rank, &answer);
     }
-}
 
-/// Node attributes have a name space of their own; there is one node.
-fn node_key(message: &Message) -> String {
-    format!("node/{}", message.get("key").unwrap_or(""))
+    /// Node attributes have a name space for each node.
+    fn node_key(&self, rank: u32, message: &Message) -> String {
+        format!("node/{}/{}", self.about.nodes[rank as usize], message.get("key").unwrap_or(""))
+    }
 }
 
 /// The answer's name, and the thread's mark if the client gave one.

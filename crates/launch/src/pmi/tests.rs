@@ -3,7 +3,11 @@
 use super::*;
 
 fn server(size: usize) -> Server {
-    Server::new(About { job: "job".into(), appnums: vec![0; size] })
+    Server::new(About {
+        job: "job".into(),
+        appnums: vec![0; size],
+        nodes: (0..size as u32).map(|rank| rank / 2).collect(),
+    })
 }
 
 fn outputs(server: &mut Server) -> Vec<(u32, String)> {
@@ -88,6 +92,20 @@ fn an_exchange_gives_all_cards_to_all_and_can_be_repeated() {
         let text = format!("cmd=verbena_cards cards={a},{b}\n");
         assert_eq!(outputs(&mut server), [(0, text.clone()), (1, text)]);
     }
+}
+
+#[test]
+fn attributes_of_a_node_are_seen_on_that_node_only() {
+    let mut server = server(3);
+    let mut two = |rank, text: &str| ask(&mut server, rank, text);
+    for rank in 0..3 {
+        two(rank, "cmd=init pmi_version=2 pmi_subversion=0\n");
+    }
+    assert!(two(0, &counted("cmd=info-putnodeattr;key=k;value=v;")).contains("rc=0"));
+    assert!(two(1, &counted("cmd=info-getnodeattr;key=k;")).contains("found=TRUE;value=v"));
+    assert!(two(2, &counted("cmd=info-getnodeattr;key=k;")).contains("found=FALSE"));
+    let mapping = two(2, &counted("cmd=info-getjobattr;key=PMI_process_mapping;"));
+    assert!(mapping.contains("(vector,(0,1,2),(1,1,1))"), "{mapping}");
 }
 
 #[test]

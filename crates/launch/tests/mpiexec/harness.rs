@@ -32,9 +32,14 @@ impl Outcome {
         lines
     }
 
+    /// The processes of the run that are left.
+    pub fn left(&self) -> Vec<i32> {
+        marked(&self.mark)
+    }
+
     /// Demands that no process of the run is left.
     pub fn assert_nothing_left(&self) {
-        assert_eq!(marked(&self.mark), [0; 0], "processes are left: {self:?}");
+        assert_eq!(self.left(), [0; 0], "processes are left: {self:?}");
     }
 }
 
@@ -58,7 +63,7 @@ pub fn begin(command: &mut Command) -> Run {
     let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     command.env("LAUNCH_TEST", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
     // What a surrounding job or a developer may have set must not change a test.
-    for name in ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_LAUNCHER"] {
+    for name in ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_JOB", "VERBENA_LAUNCHER"] {
         command.env_remove(name);
     }
     // Nor must signals that whoever started the tests ignores, as shells do for jobs in the background.

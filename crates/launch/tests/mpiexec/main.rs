@@ -3,9 +3,12 @@
 mod command_line;
 mod exits;
 mod harness;
+mod hosts;
 mod leftovers;
 mod output;
 mod peers;
 mod signals;
+mod slurm;
+mod ssh;
 mod start;
 mod wrapper;

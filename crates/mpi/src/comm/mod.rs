@@ -75,8 +75,6 @@ pub struct Comm {
     blocking: AtomicU32,
     /// Number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
-    /// Number of short ones over the board.
-    short: AtomicU32,
     seat: Seat,
 }
 
@@ -120,7 +118,6 @@ impl Comm {
             buffered: BufferedSends::new(),
             blocking: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
-            short: AtomicU32::new(0),
             seat: Seat::default(),
         }
     }
@@ -171,16 +168,9 @@ impl Comm {
     }
 
     /// Number of blocking collectives so far, with the one under way and those that failed; the same on all members.
+    #[inline]
     pub(crate) fn collectives_begun(&self) -> u32 {
         self.blocking.load(Ordering::Relaxed)
-    }
-
-    /// Counts one more short collective over the board; returns how many there were.
-    #[inline]
-    pub(crate) fn count_short(&self) -> u32 {
-        let count = self.short.load(Ordering::Relaxed);
-        self.short.store(count.wrapping_add(1), Ordering::Relaxed);
-        count
     }
 
     /// Its buffer for buffered sends (MPI-5.0, 3.6).

@@ -44,7 +44,7 @@ pub static ALL: &[Category] = &[
 
 fn subject_of(category: set::Category) -> Subject {
     match category {
-        set::Category::Startup | set::Category::Compiler => Subject::Startup,
+        set::Category::Startup | set::Category::Launcher | set::Category::Compiler => Subject::Startup,
         set::Category::Channel => Subject::Channel,
         set::Category::Engine => Subject::Engine,
         set::Category::Wait => Subject::Wait,

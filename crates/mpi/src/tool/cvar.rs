@@ -40,7 +40,9 @@ pub fn scope(setting: &Setting) -> i32 {
 /// For whom it is meant, as `MPI_T_VERBOSITY_...`.
 pub fn verbosity(setting: &Setting) -> i32 {
     match setting.about.category {
-        Category::Startup | Category::Channel | Category::Compiler => mpi::MPI_T_VERBOSITY_USER_BASIC,
+        Category::Startup | Category::Channel | Category::Launcher | Category::Compiler => {
+            mpi::MPI_T_VERBOSITY_USER_BASIC
+        }
         Category::Engine | Category::Wait => mpi::MPI_T_VERBOSITY_TUNER_BASIC,
         Category::Collective => mpi::MPI_T_VERBOSITY_TUNER_DETAIL,
     }

@@ -12,6 +12,8 @@ const SENT: u8 = 0xaa;
 const RECEIVED: u8 = 0xbb;
 /// Rounds that a rank probes in vain before it goes on.
 const PROBES_MAX: u32 = 30;
+/// Times that a rank asks whether it may leave.
+const LEAVES_MAX: u32 = 20;
 /// Steps after which a run counts as hanging.
 const STEPS_MAX: u64 = 5_000_000;
 
@@ -246,7 +248,10 @@ impl Driver {
     }
 
     fn die(&mut self, rank: Rank) -> bool {
-        self.cluster.kill(rank);
+        // A rank without a device is as good as dead to those who reach it by that, and nobody asks what it thinks.
+        if !(self.random.percent(30) && self.cluster.break_device(rank)) {
+            self.cluster.kill(rank);
+        }
         self.records.dead = Some(rank);
         self.sending[rank as usize].clear();
         self.receiving[rank as usize].clear();
@@ -324,12 +329,17 @@ impl Driver {
         Ok(())
     }
 
-    fn all_collected(&self) -> Result<(), String> {
+    fn all_collected(&mut self) -> Result<(), String> {
         let pending: usize = self.sending.iter().chain(&self.receiving).map(Vec::len).sum();
-        if pending > 0 || !self.cluster.is_quiet() {
-            return Err(format!("{pending} operations never ended; pending:\n{}", self.cluster.describe()));
+        // A rank about to leave asks until it is told that all it sent has arrived.
+        for _ in 0..LEAVES_MAX {
+            let mut living = self.living().into_iter();
+            if pending == 0 && living.all(|rank| self.cluster.visit(rank).is_quiet()) {
+                return Ok(());
+            }
+            self.settle()?;
         }
-        Ok(())
+        Err(format!("{pending} operations never ended; pending:\n{}", self.cluster.describe()))
     }
 
     /// The figures of the run.
@@ -342,6 +352,7 @@ impl Driver {
             cancelled: 0,
             truncated: 0,
             rendezvous: 0,
+            written: 0,
             memory_bytes: 0,
             fallbacks: 0,
             duplicates: 0,
@@ -356,6 +367,7 @@ impl Driver {
         for rank in 0..self.cluster.ranks() {
             let counters = self.cluster.engine(rank).counters();
             report.rendezvous += counters.rendezvous;
+            report.written += counters.written;
             report.fallbacks += counters.fallbacks;
             report.duplicates += counters.duplicates;
             report.throttles += counters.throttles;

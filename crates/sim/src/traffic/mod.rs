@@ -9,6 +9,8 @@ mod driver;
 mod oracle;
 mod plan;
 
+use crate::over_rc::{self, RcFaults};
+use crate::verbs::Counts;
 use crate::{Cluster, Faults, Random};
 
 /// What a run came to.
@@ -28,6 +30,8 @@ pub struct Report {
     pub truncated: usize,
     /// Messages by rendezvous.
     pub rendezvous: u64,
+    /// Of these, messages that the sender was asked to write.
+    pub written: u64,
     /// Bytes that were read or written directly.
     pub memory_bytes: u64,
     /// Transfers of memory that failed.
@@ -55,6 +59,35 @@ pub fn run_under(seed: u64, faults: Faults) -> Result<Report, String> {
     let mut random = Random::new(seed);
     let plan = plan::Plan::random(&mut random);
     let cluster = Cluster::new(random.word(), plan.ranks(), faults);
+    carry_out(cluster, plan, random)
+}
+
+/// Runs the traffic of this seed over the channel `rc`, under faults that the seed chooses as well.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_over_rc(seed: u64) -> Result<(Report, Counts), String> {
+    run_over_rc_under(seed, &RcFaults::random(&mut Random::new(seed ^ 0xfa17)))
+}
+
+/// Runs the traffic of this seed over the channel `rc`, under these faults.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_over_rc_under(seed: u64, faults: &RcFaults) -> Result<(Report, Counts), String> {
+    let mut random = Random::new(seed);
+    let plan = plan::Plan::random(&mut random);
+    let (cluster, subnet) = over_rc::cluster(random.word(), plan.ranks(), faults);
+    let report = carry_out(cluster, plan, random)?;
+    let counts = subnet.counts();
+    match counts.not_ready {
+        0 => Ok((report, counts)),
+        // Every packet by send and receive has a credit, and every credit a buffer.
+        sends => Err(format!("{sends} sends found no receive buffer: they had no credit")),
+    }
+}
+
+fn carry_out(cluster: Cluster, plan: plan::Plan, random: Random) -> Result<Report, String> {
     let mut driver = driver::Driver::new(cluster, plan, random);
     driver.run()?;
     let report = driver.report();

@@ -71,7 +71,11 @@ pub fn run(args: &ProbeArgs) -> Result<()> {
 fn ask(channel: &mut dyn Channel, args: &ProbeArgs) -> Found {
     let other = (args.me + 1) % args.size;
     let reach = channel.reach(other).or_else(|| channel.reach(args.me));
-    let reach = reach.map(|r| Reach { packet_bytes_max: r.packet_bytes_max, get: r.get, put: r.put });
+    let reach = reach.map(|r| Reach {
+        packet_bytes_max: r.packet_bytes_max,
+        get: r.get.is_some(),
+        put: r.put.is_some(),
+    });
     Found { channel: channel.name().to_string(), reach, findings: channel.findings() }
 }
 

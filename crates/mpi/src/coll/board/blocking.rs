@@ -100,7 +100,7 @@ fn drive<D: Drive>(
     board: &mut dyn Board,
     mut collective: D,
 ) -> Result<D::Outcome> {
-    if comm.count_short().is_multiple_of(PROGRESS_EVERY) {
+    if comm.collectives_begun().is_multiple_of(PROGRESS_EVERY) {
         process.progress();
     }
     let looks = if process.may_spin() { LOOKS } else { 1 };

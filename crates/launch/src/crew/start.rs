@@ -1,12 +1,15 @@
 //! Starts one rank: its environment, its line to us, its standard streams.
 
+use super::leftovers;
 use crate::cli::Part;
-use crate::sys;
+use crate::sys::{self, Inherited};
+use crate::wire::{Seat, Stdin, Work};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use verbena_fault::Fault;
 
@@ -22,20 +25,6 @@ const FOREIGN: [&str; 8] = [
     "OMPI_COMM_WORLD_RANK",
 ];
 
-/// What all ranks of a job have in common.
-pub struct Common {
-    /// The job's name.
-    pub job: String,
-    /// The number of ranks.
-    pub size: u32,
-    /// The limits on open descriptors that ranks get: those that we were started with.
-    pub descriptors: libc::rlimit,
-    /// The blocked signals that ranks get: those that we were started with.
-    pub signals: sys::SignalMask,
-    /// Whether rank 0 gets a pipe for standard input (we then forward the terminal) or ours as it is.
-    pub stdin_by_pipe: bool,
-}
-
 /// A rank that runs.
 #[derive(Debug)]
 pub struct Started {
@@ -49,21 +38,27 @@ pub struct Started {
     pub stdin: Option<ChildStdin>,
 }
 
-/// Starts rank `rank`, which runs the part number `appnum`.
+/// Starts the rank that has place `local` in the work of this host; `mark` is that of the crew.
 ///
 /// # Errors
 /// The message for the user.
-pub fn start(common: &Common, part: &Part, appnum: u32, rank: u32) -> Result<Started, Fault> {
-    let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(rank, &error))?;
+pub fn start(work: &Work, local: usize, mark: &str, inherited: Inherited) -> Result<Started, Fault> {
+    let seat = work.seats[local];
+    let part = &work.parts[seat.part as usize];
+    let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(seat.rank, &error))?;
     sys::set_nonblocking(ours.as_raw_fd());
     let mut command = Command::new(&part.program);
-    command.args(&part.arguments).envs(part.environment.iter().map(|(name, value)| (name, value)));
-    set_environment(&mut command, common, appnum, rank, theirs.as_raw_fd());
+    command.args(&part.arguments);
+    for (name, value) in work.environment.iter().chain(&part.environment) {
+        command.env(name, value);
+    }
+    set_environment(&mut command, work, seat, local, theirs.as_raw_fd());
+    command.env(leftovers::MARK, mark);
     if let Some(directory) = &part.directory {
         command.current_dir(directory);
     }
-    command.stdin(stdin_for(common, rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
-    tie(&mut command, common, theirs.as_raw_fd());
+    command.stdin(stdin_for(work, seat.rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    tie(&mut command, inherited, theirs.as_raw_fd());
     let mut child = command.spawn().map_err(|error| cannot_start(part, &error))?;
     match (child.stdout.take(), child.stderr.take()) {
         (Some(out), Some(err)) => Ok(Started {
@@ -72,40 +67,38 @@ pub fn start(common: &Common, part: &Part, appnum: u32, rank: u32) -> Result<Sta
             streams: [out.into(), err.into()],
             stdin: child.stdin.take(),
         }),
-        _ => Err(no_resources(rank, &io::Error::other("no pipe for standard output"))),
+        _ => Err(no_resources(seat.rank, &io::Error::other("no pipe for standard output"))),
     }
 }
 
-fn stdin_for(common: &Common, rank: u32) -> Stdio {
-    match rank {
-        0 if common.stdin_by_pipe => Stdio::piped(),
-        0 => Stdio::inherit(),
+fn stdin_for(work: &Work, rank: u32) -> Stdio {
+    match (rank, work.stdin) {
+        (0, Stdin::Piped) => Stdio::piped(),
+        (0, Stdin::Inherited) => Stdio::inherit(),
         _ => Stdio::null(),
     }
 }
 
-fn set_environment(command: &mut Command, common: &Common, appnum: u32, rank: u32, fd: RawFd) {
+fn set_environment(command: &mut Command, work: &Work, seat: Seat, local: usize, fd: RawFd) {
     for name in FOREIGN {
         command.env_remove(name);
     }
-    let (rank, size) = (rank.to_string(), common.size.to_string());
-    command.env("PMI_FD", fd.to_string()).env("PMI_RANK", &rank).env("PMI_SIZE", &size);
-    command.env("VERBENA_LAUNCHER", "1").env("VERBENA_JOB", &common.job);
-    command.env("VERBENA_APPNUM", appnum.to_string());
-    command.env("VERBENA_LOCAL_RANK", &rank).env("VERBENA_LOCAL_SIZE", &size);
+    command.env("PMI_FD", fd.to_string());
+    command.env("PMI_RANK", seat.rank.to_string()).env("PMI_SIZE", work.size.to_string());
+    command.env("VERBENA_JOB", &work.job).env("VERBENA_APPNUM", seat.part.to_string());
+    let (local, locals) = (local.to_string(), work.seats.len().to_string());
+    command.env("VERBENA_LOCAL_RANK", &local).env("VERBENA_LOCAL_SIZE", &locals);
     // Hydra's names for the same; scripts that bind ranks to devices read them.
-    command.env("MPI_LOCALRANKID", &rank).env("MPI_LOCALNRANKS", &size);
+    command.env("MPI_LOCALRANKID", &local).env("MPI_LOCALNRANKS", &locals);
 }
 
 /// The rank gets its own process group, so that a signal reaches all that it starts; it dies with us; and it
 /// keeps its end of the PMI line across exec.
-fn tie(command: &mut Command, common: &Common, keep: RawFd) {
-    let (descriptors, signals) = (common.descriptors, common.signals);
+fn tie(command: &mut Command, inherited: Inherited, keep: RawFd) {
     let parent = sys::process_id();
     command.process_group(0);
     let in_child = move || {
-        sys::set_descriptor_limit(&descriptors);
-        signals.set();
+        inherited.restore();
         sys::tie_to_parent(parent, keep)
     };
     // SAFETY: the closure only makes async-signal-safe system calls and allocates nothing.
@@ -124,9 +117,10 @@ fn no_resources(rank: u32, error: &io::Error) -> Fault {
 fn cannot_start(part: &Part, error: &io::Error) -> Fault {
     let program = part.program.display();
     let what = format!("mpiexec could not start {program}.");
-    if let Some(directory) = part.directory.as_ref().filter(|directory| !directory.is_dir()) {
+    if let Some(directory) = part.directory.as_ref().filter(|directory| !Path::new(directory).is_dir()) {
         let on = format!("-wdir {}", directory.display());
-        return Fault::new(what, on, "there is no such directory", "correct or create it");
+        let advice = "correct or create it; without -wdir it is the directory that mpiexec was started in";
+        return Fault::new(what, on, "there is no such directory", advice);
     }
     let on = format!("program {program}: {error}");
     match error.kind() {
@@ -154,7 +148,7 @@ fn not_found_cause(program: &OsStr) -> &'static str {
 fn not_found_advice(part: &Part) -> String {
     let program = part.program.display();
     let directory = part.directory.clone().unwrap_or_default();
-    if !part.program.to_string_lossy().contains('/') && directory.join(&part.program).is_file() {
+    if !part.program.to_string_lossy().contains('/') && Path::new(&directory).join(&part.program).is_file() {
         return format!("write ./{program}: the current directory is not in PATH");
     }
     "check the spelling, PATH and -wdir".into()

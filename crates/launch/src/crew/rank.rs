@@ -1,7 +1,6 @@
-//! One rank as the supervisor sees it: its PMI line and its output streams.
+//! One rank of this host: its PMI line and its output streams.
 
-use crate::lines::{Lines, Sink};
-use crate::start::Started;
+use super::start::Started;
 use crate::sys;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -9,38 +8,30 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
-/// An output stream of a rank.
-#[derive(Debug)]
-pub struct RankStream {
-    /// Our end of the pipe.
-    pub fd: OwnedFd,
-    lines: Lines,
-}
-
 /// A rank that has been started.
 #[derive(Debug)]
 pub struct Rank {
     /// Its process id, and the id of its process group.
     pub pid: i32,
-    /// Which part of the command line it runs.
-    pub part: usize,
+    /// Its number in the job.
+    pub number: u32,
     /// Whether it has not ended yet.
     pub running: bool,
     /// Its PMI line, until it is closed.
     pub pmi: Option<UnixStream>,
     /// Standard output and standard error, until they end.
-    pub streams: [Option<RankStream>; 2],
+    pub streams: [Option<OwnedFd>; 2],
     mail: VecDeque<Rc<[u8]>>,
     /// How much of the first letter has been sent.
     sent: usize,
 }
 
 impl Rank {
-    /// A rank that has just been started; `lines` makes the line buffer of a stream.
-    pub fn new(started: Started, part: usize, lines: impl Fn() -> Lines) -> Rank {
-        let streams = started.streams.map(|fd| Some(RankStream { fd, lines: lines() }));
+    /// A rank that has just been started.
+    pub fn new(number: u32, started: Started) -> Rank {
+        let streams = started.streams.map(Some);
         let (mail, sent) = Default::default();
-        Rank { pid: started.pid, part, running: true, pmi: Some(started.pmi), streams, mail, sent }
+        Rank { pid: started.pid, number, running: true, pmi: Some(started.pmi), streams, mail, sent }
     }
 
     /// Whether something waits to be sent to the rank.
@@ -87,22 +78,17 @@ impl Rank {
         }
     }
 
-    /// A stream has something, or has ended.
-    pub fn read_stream(&mut self, i: usize, sink: &mut Sink) {
-        let Some(stream) = &mut self.streams[i] else { return };
+    /// A stream has something (given to `take`), or has ended (`None`).
+    pub fn read_stream(&mut self, i: usize, take: impl FnOnce(Option<&[u8]>)) {
+        let Some(stream) = &self.streams[i] else { return };
         let mut bytes = [0; 65536];
-        match sys::read(stream.fd.as_raw_fd(), &mut bytes) {
-            Ok(0) => self.finish_stream(i, sink),
-            Ok(count) => stream.lines.push(&bytes[..count], sink),
+        match sys::read(stream.as_raw_fd(), &mut bytes) {
+            Ok(count) if count > 0 => take(Some(&bytes[..count])),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.finish_stream(i, sink),
-        }
-    }
-
-    /// Writes what is left of a stream, and closes it.
-    pub fn finish_stream(&mut self, i: usize, sink: &mut Sink) {
-        if let Some(mut stream) = self.streams[i].take() {
-            stream.lines.finish(sink);
+            Ok(_) | Err(_) => {
+                self.streams[i] = None;
+                take(None);
+            }
         }
     }
 }

@@ -1,0 +1,102 @@
+//! Credits for the receive buffers of one pair (paper 1, 3.1 and 4.4).
+//!
+//! Each side may send so many packets as the other has buffers posted for it. Credits for buffers that were posted
+//! anew ride on every packet; if none goes that way and enough are owed, a packet of its own carries them.
+//!
+//! The last credit may only be used by a packet that brings credits itself. So of two sides that have used theirs up,
+//! the one that heard last has at least one and can hand back what it owes: neither waits for ever.
+
+/// Fewest credits for which the rules below hold: explicit packets neither fail to come nor answer each other.
+pub const CREDITS_MIN: u16 = 4;
+
+/// The credits of one pair, as one side sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credits {
+    /// Packets that may still be sent.
+    pub have: u16,
+    /// Buffers posted anew that the other side does not know of.
+    pub owed: u16,
+    /// From so many owed on it is worth a packet of its own.
+    pub worth: u16,
+}
+
+impl Credits {
+    /// The other side has posted `theirs` buffers for us, and we `ours` for it.
+    pub fn new(theirs: u16, ours: u16) -> Credits {
+        Credits { have: theirs, owed: 0, worth: (ours / 2).max(2) }
+    }
+
+    /// Whether a packet may be sent, which will carry what is owed.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        self.have > 1 || (self.have == 1 && self.owed > 0)
+    }
+
+    /// Takes one for a packet; returns what the packet must carry.
+    #[inline]
+    pub fn spend(&mut self) -> u16 {
+        self.have -= 1;
+        self.hand_back()
+    }
+
+    /// Undoes [`Credits::spend`]: the packet was not sent.
+    #[inline]
+    pub fn unspend(&mut self, carried: u16) {
+        self.have += 1;
+        self.owed += carried;
+    }
+
+    /// What any packet must carry; none is owed then.
+    #[inline]
+    pub fn hand_back(&mut self) -> u16 {
+        std::mem::take(&mut self.owed)
+    }
+
+    /// Whether so much is owed that it is worth a packet of its own.
+    #[inline]
+    pub fn is_worth_telling(&self) -> bool {
+        self.owed >= self.worth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both sides send as long as they may, with every packet received at once or late: whoever waits is told.
+    #[test]
+    fn nobody_waits_for_ever() {
+        for total in CREDITS_MIN..20 {
+            let mut sides = [Credits::new(total, total); 2];
+            let mut data = [0; 2];
+            for _ in 0..100 {
+                // Each sends all that it may before it hears anything of the other.
+                let packets = sides.each_mut().map(|side| {
+                    std::iter::from_fn(|| side.may_send().then(|| side.spend())).collect::<Vec<u16>>()
+                });
+                for (me, packets) in packets.into_iter().enumerate() {
+                    data[me] += packets.len();
+                    sides[1 - me].owed += packets.len() as u16;
+                    sides[1 - me].have += packets.into_iter().sum::<u16>();
+                }
+                for me in 0..2 {
+                    if sides[me].is_worth_telling() && sides[me].may_send() {
+                        let carried = sides[me].spend();
+                        sides[1 - me].have += carried;
+                        sides[1 - me].owed += 1;
+                    }
+                    assert!(sides[me].have <= total);
+                }
+            }
+            assert!(data[0] > 100 && data[1] > 100, "{total} credits: {data:?} packets");
+        }
+    }
+
+    /// A packet that only brings credits must not call for another one.
+    #[test]
+    fn explicit_credits_are_not_answered() {
+        let mut credits = Credits::new(CREDITS_MIN, CREDITS_MIN);
+        credits.owed += 1;
+        assert!(!credits.is_worth_telling());
+    }
+}

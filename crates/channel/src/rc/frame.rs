@@ -1,0 +1,145 @@
+//! What stands before every packet of `rc`, on either path.
+//!
+//! | offset | bytes | field | meaning |
+//! | --- | --- | --- | --- |
+//! | 0 | 4 | first | in a ring the head flag (`ring/flags.rs`), else the sender's rank |
+//! | 4 | 4 | kind and size | [`Kind`] in the top 8 bits, below it the bytes that follow this prefix |
+//! | 8 | 4 | PSN | packet sequence number of this direction of the pair, over both paths (paper 1, 4.5) |
+//! | 12 | 2 | ring credits | ring slots freed since the last packet (paper 1, 4.4) |
+//! | 14 | 2 | receive credits | receive buffers posted anew since the last packet |
+//!
+//! The first two fields are one aligned word, so a receiver that sees the head flag sees the size. A packet of the
+//! engine ([`Kind::Data`]) goes on with its header ([`crate::packet`]) and payload. Integers are little-endian.
+
+use crate::memory::Region;
+use crate::packet::HEADER_BYTES;
+
+/// Bytes of the prefix.
+pub const PREFIX_BYTES: usize = 16;
+
+/// Bytes before the payload of a packet of the engine.
+pub const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
+
+/// The most bytes that can follow the prefix.
+pub const BODY_BYTES_MAX: usize = (1 << 24) - 1;
+
+/// What a packet is to the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A packet of the engine.
+    Data = 1,
+    /// Only credits.
+    Credits = 2,
+    /// The receiver offers a ring (paper 1, 4.7).
+    Offer = 3,
+    /// The sender will use the ring.
+    Accept = 4,
+    /// The sender will not use it.
+    Decline = 5,
+    /// The receiver takes the ring back.
+    Withdraw = 6,
+    /// The sender wrote into the ring for the last time before this packet.
+    Withdrawn = 7,
+    /// The receiver, too, wrote for the last time: its tail pointer.
+    Closed = 8,
+}
+
+impl Kind {
+    fn from_code(code: u8) -> Option<Kind> {
+        use Kind::*;
+        [Data, Credits, Offer, Accept, Decline, Withdraw, Withdrawn, Closed]
+            .into_iter()
+            .find(|k| *k as u8 == code)
+    }
+}
+
+/// A decoded prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The head flag or the sender's rank.
+    pub first: u32,
+    /// What the packet is.
+    pub kind: Kind,
+    /// Bytes behind the prefix.
+    pub body_bytes: u32,
+    /// Packet sequence number.
+    pub psn: u32,
+    /// Ring slots freed.
+    pub ring_credits: u16,
+    /// Receive buffers posted anew.
+    pub receive_credits: u16,
+}
+
+impl Frame {
+    /// The encoded prefix as two words in memory order.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; 2] {
+        let size = u64::from(self.body_bytes) | (self.kind as u64) << 24;
+        let credits = u64::from(self.ring_credits) | u64::from(self.receive_credits) << 16;
+        [u64::from(self.first) | size << 32, u64::from(self.psn) | credits << 32].map(u64::to_le)
+    }
+
+    /// Decodes a prefix; `None` if the kind is unknown.
+    #[inline(always)]
+    pub fn of_words(words: [u64; 2]) -> Option<Frame> {
+        let [size, credits] = words.map(u64::from_le);
+        Some(Frame {
+            first: size as u32,
+            kind: Kind::from_code((size >> 56) as u8)?,
+            body_bytes: body_bytes(size) as u32,
+            psn: credits as u32,
+            ring_credits: (credits >> 32) as u16,
+            receive_credits: (credits >> 48) as u16,
+        })
+    }
+}
+
+/// The bytes behind the prefix that begins with this word.
+#[inline(always)]
+pub fn body_bytes(first_word: u64) -> usize {
+    (first_word >> 32) as usize & BODY_BYTES_MAX
+}
+
+/// Writes the words to the front of the region.
+///
+/// # Panics
+/// If it is shorter, or not aligned for words.
+#[inline(always)]
+pub fn write_words<const N: usize>(into: Region, words: [u64; N]) {
+    assert!(into.len() >= N * 8 && into.address().is_multiple_of(8));
+    // SAFETY: within the region by the check above, and aligned; the region's creator promised valid memory.
+    unsafe { (into.address() as *mut [u64; N]).write(words) }
+}
+
+/// Reads words from the front of the region; demands as [`write_words`].
+#[inline(always)]
+pub fn read_words<const N: usize>(from: Region) -> [u64; N] {
+    assert!(from.len() >= N * 8 && from.address().is_multiple_of(8));
+    // SAFETY: as in `write_words`. Volatile, since a device wrote them.
+    unsafe { (from.address() as *const [u64; N]).read_volatile() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_survives_the_wire() {
+        let frame = Frame {
+            first: 0xfeed_beef,
+            kind: Kind::Withdrawn,
+            body_bytes: BODY_BYTES_MAX as u32,
+            psn: 0x8000_0001,
+            ring_credits: 0xfffe,
+            receive_credits: 3,
+        };
+        assert_eq!(Frame::of_words(frame.words()), Some(frame));
+        assert_eq!(body_bytes(u64::from_le(frame.words()[0])), BODY_BYTES_MAX);
+    }
+
+    #[test]
+    fn an_unknown_kind_is_refused() {
+        assert_eq!(Frame::of_words([0; 2]), None);
+    }
+}

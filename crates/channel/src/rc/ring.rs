@@ -1,0 +1,126 @@
+//! One-way rings of slots that the sender's device writes into (paper 1, 3.2 and 4.1 to 4.4).
+//!
+//! Slot i here always lands in slot i there (persistent buffer association), so address and descriptor are filled in
+//! once. The sender fills slots in a circle; the receiver looks at one word, where the next packet must come.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`flags`] | how a packet shows that it is there: head and tail flag |
+//! | [`outgoing`] | the sender's end |
+//! | [`incoming`] | the receiver's end |
+//! | [`freed`] | slots that are freed out of order |
+//!
+//! A packet longer than a slot takes several in a row. One that begins in a late slot may reach past the last: the
+//! memory has room behind it for the longest packet, and the packet stands for the slots from the first on that it
+//! would have taken, which stay unused for this round. So every packet is one write to contiguous memory, and both
+//! ends agree on where the next one begins.
+//!
+//! With [`Notify::Pointer`](super::settings::Notify) there are no flags: after each packet the sender writes a head
+//! pointer, and the receiver a tail pointer back (paper 2, 4.2).
+
+pub mod flags;
+pub mod freed;
+pub mod incoming;
+pub mod outgoing;
+
+use super::frame::PREFIX_BYTES;
+use super::settings::{Notify, Settings};
+
+/// Bytes of a pointer.
+pub const POINTER_BYTES: usize = 8;
+
+/// How a ring is laid out; the same at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Slots.
+    pub slots: u32,
+    /// Bytes of each.
+    pub slot_bytes: u32,
+    /// Slots of the longest packet.
+    pub span_max: u32,
+    /// How packets are noticed.
+    pub notify: Notify,
+}
+
+impl Geometry {
+    /// The ring that these settings ask for. A packet takes half of the slots at most, so that the next one can be
+    /// written while one is read.
+    pub fn of(settings: &Settings) -> Geometry {
+        let longest =
+            settings.chunk_bytes.max(settings.buffer_bytes) + super::frame::DATA_BYTES + flags::FLAG_BYTES;
+        let span = longest.div_ceil(settings.slot_bytes).clamp(1, settings.slots / 2);
+        Geometry {
+            slots: settings.slots as u32,
+            slot_bytes: settings.slot_bytes as u32,
+            span_max: span as u32,
+            notify: settings.notify,
+        }
+    }
+
+    /// Whether a ring can have this layout.
+    pub fn is_sound(&self) -> bool {
+        let slot_bytes = self.slot_bytes as usize;
+        self.slots >= 2
+            && (1..=self.slots).contains(&self.span_max)
+            && slot_bytes.is_multiple_of(64)
+            && slot_bytes >= PREFIX_BYTES + 8
+            && self.slots <= u32::from(u16::MAX)
+    }
+
+    /// Where a slot begins.
+    #[inline]
+    pub fn offset(&self, slot: u32) -> usize {
+        slot as usize * self.slot_bytes as usize
+    }
+
+    /// Bytes of all slots and the room behind them; the pointers follow.
+    pub fn slots_bytes(&self) -> usize {
+        self.offset(self.slots + self.span_max - 1)
+    }
+
+    /// Where the pointer of this slot lies: each is written from its own place, since the device may read it late.
+    pub fn pointer_offset(&self, slot: u32) -> usize {
+        self.slots_bytes() + POINTER_BYTES * (1 + slot as usize)
+    }
+
+    /// Where the pointer that the other end writes lies.
+    pub fn replica_offset(&self) -> usize {
+        self.slots_bytes()
+    }
+
+    /// Bytes of the whole memory of one end.
+    pub fn bytes(&self) -> usize {
+        match self.notify {
+            Notify::Piggyback => self.slots_bytes(),
+            Notify::Pointer => self.pointer_offset(self.slots),
+        }
+    }
+
+    /// Bytes that are written for a packet with so many bytes behind its prefix.
+    #[inline]
+    pub fn packet_bytes(&self, body_bytes: usize) -> usize {
+        match self.notify {
+            Notify::Piggyback => flags::tail_offset(body_bytes) + flags::FLAG_BYTES,
+            Notify::Pointer => PREFIX_BYTES + body_bytes,
+        }
+    }
+
+    /// Slots that such a packet takes.
+    #[inline]
+    pub fn span(&self, body_bytes: usize) -> u32 {
+        let bytes = self.packet_bytes(body_bytes) as u32;
+        if bytes <= self.slot_bytes { 1 } else { bytes.div_ceil(self.slot_bytes) }
+    }
+
+    /// The longest body that fits.
+    pub fn body_bytes_max(&self) -> usize {
+        self.offset(self.span_max) - PREFIX_BYTES - flags::FLAG_BYTES
+    }
+
+    /// The slot that is so many after another.
+    #[inline]
+    pub fn after(&self, slot: u32, span: u32) -> u32 {
+        let next = slot + span;
+        if next >= self.slots { next - self.slots } else { next }
+    }
+}

@@ -1,0 +1,291 @@
+//! The sender's end of a ring.
+
+use super::{Geometry, POINTER_BYTES, flags};
+use crate::Fault;
+use crate::Peer;
+use crate::memory::Region;
+use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
+use crate::rc::frame::{body_bytes, read_words};
+use crate::rc::id::Id;
+use crate::rc::pinned::Pinned;
+use crate::rc::queue::SendQueue;
+use crate::rc::settings::Notify;
+use std::sync::atomic::Ordering;
+
+/// How far the agreement about the ring is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The receiver does not know yet that it is used.
+    Accepting,
+    /// In use.
+    Open,
+    /// The receiver takes it back: nothing more is put in.
+    Closing,
+    /// The receiver has been told that nothing more comes.
+    Closed,
+}
+
+/// How work on it is posted.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// The queue pair.
+    pub pair: QueuePair,
+    /// Bytes that are posted inline at most.
+    pub inline_bytes_max: usize,
+    /// All of it is signalled.
+    pub signalled: bool,
+}
+
+/// The sender's end.
+#[derive(Debug)]
+pub struct Outgoing<D> {
+    /// How far the agreement about it is.
+    pub stage: Stage,
+    /// Packets are only put in place for now.
+    pub held: bool,
+    geometry: Geometry,
+    memory: Pinned,
+    /// One for each slot, filled in once.
+    descriptors: Vec<D>,
+    /// The head pointer: where the next packet goes.
+    head: u32,
+    /// Slots from there to the tail pointer, which credits move on.
+    free: u32,
+    /// The first packet that is in place but not posted, and the slots of all such.
+    waiting: u32,
+    waiting_slots: u32,
+    pointer: Option<Pointer<D>>,
+}
+
+/// What [`Notify::Pointer`] needs besides.
+#[derive(Debug)]
+struct Pointer<D> {
+    /// Slots written ever, as the receiver is told.
+    written: u64,
+    /// Slots of which the receiver has told that they are free.
+    freed: u64,
+    /// One for each slot, to write the head pointer after the packet that begins there.
+    descriptors: Vec<D>,
+    /// Packets are posted, the pointer behind them not yet.
+    due: bool,
+    /// Where the last of them begins.
+    last: u32,
+}
+
+impl<D> Outgoing<D> {
+    /// The sender's end of the peer's ring at `remote`.
+    ///
+    /// # Errors
+    /// If its memory cannot be registered.
+    pub fn new<A: Adapter<Descriptor = D>>(
+        adapter: &mut A,
+        geometry: Geometry,
+        remote: Remote,
+        peer: Peer,
+    ) -> Result<Outgoing<D>, Fault> {
+        let memory = Pinned::new(adapter, geometry.bytes())?;
+        let describe = |offset: usize, bytes: usize, to: u64| {
+            let operation = Operation::Write(Remote { address: remote.address + to, key: remote.key });
+            let (local, local_key) = (memory.region().part(offset, bytes), memory.local_key());
+            adapter.describe(&Work { id: Id::Ring(peer).word(), operation, local, local_key })
+        };
+        let slot = |slot: u32| {
+            let bytes = geometry.offset(geometry.span_max);
+            describe(geometry.offset(slot), bytes, geometry.offset(slot) as u64)
+        };
+        let pointer = |slot: u32| {
+            describe(geometry.pointer_offset(slot), POINTER_BYTES, geometry.replica_offset() as u64)
+        };
+        let pointer = (geometry.notify == Notify::Pointer).then(|| Pointer {
+            written: 0,
+            freed: 0,
+            descriptors: (0..geometry.slots).map(pointer).collect(),
+            due: false,
+            last: 0,
+        });
+        Ok(Outgoing {
+            stage: Stage::Accepting,
+            held: false,
+            geometry,
+            descriptors: (0..geometry.slots).map(slot).collect(),
+            memory,
+            head: 0,
+            free: geometry.slots,
+            waiting: 0,
+            waiting_slots: 0,
+            pointer,
+        })
+    }
+
+    /// The memory, when the ring is used no more.
+    pub fn into_memory(self) -> Pinned {
+        self.memory
+    }
+
+    /// Bytes of its memory.
+    pub fn bytes(&self) -> usize {
+        self.memory.region().len() + self.geometry.slots as usize * size_of::<D>()
+    }
+
+    /// The longest body of a packet.
+    pub fn body_bytes_max(&self) -> usize {
+        self.geometry.body_bytes_max()
+    }
+
+    /// Whether nothing waits to be posted.
+    #[inline]
+    pub fn is_posted(&self) -> bool {
+        self.waiting_slots == 0 && self.pointer.as_ref().is_none_or(|pointer| !pointer.due)
+    }
+
+    /// The receiver has freed so many slots.
+    #[inline]
+    pub fn credit(&mut self, slots: u16) {
+        self.free += u32::from(slots);
+        debug_assert!(self.free <= self.geometry.slots);
+    }
+
+    /// Where the receiver writes its tail pointer, with [`Notify::Pointer`].
+    pub fn tail(&self) -> Remote {
+        let address = self.memory.region().address() + self.geometry.replica_offset() as u64;
+        Remote { address, key: self.memory.remote_key() }
+    }
+
+    /// Whether a packet with this body goes into the ring now.
+    #[inline]
+    pub fn has_room(&mut self, body_bytes: usize) -> bool {
+        let span = self.geometry.span(body_bytes);
+        if self.stage != Stage::Open || span > self.geometry.span_max {
+            return false;
+        }
+        let wanted = if self.held { span.max(self.turn_slots()) } else { span };
+        if self.free < wanted && self.pointer.is_some() {
+            self.read_tail();
+        }
+        self.free >= wanted
+    }
+
+    /// How many slots must be free before packets are put in place to be held: all, so that copying and transferring take
+    /// turns (paper 2, 4.2). Without pointers the receiver keeps up to half of them to itself for a while.
+    #[cold]
+    fn turn_slots(&self) -> u32 {
+        match (self.waiting_slots, &self.pointer) {
+            (0, Some(_)) => self.geometry.slots,
+            (0, None) => self.geometry.slots / 2 + 1,
+            _ => 0,
+        }
+    }
+
+    /// Looks how far the receiver's tail pointer is.
+    #[cold]
+    fn read_tail(&mut self) {
+        let tail = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
+        let Some(pointer) = &mut self.pointer else { return };
+        self.free += tail.wrapping_sub(pointer.freed) as u32;
+        pointer.freed = tail;
+    }
+
+    /// Where the next packet goes.
+    #[inline]
+    pub fn place(&self, body_bytes: usize) -> Region {
+        let (at, bytes) = (self.geometry.offset(self.head), self.geometry.packet_bytes(body_bytes));
+        self.memory.region().part(at, bytes)
+    }
+
+    /// The head flag of the next packet (anything, with [`Notify::Pointer`]). Asked before the packet is written.
+    #[inline]
+    pub fn flag(&self, body_bytes: usize) -> u32 {
+        if self.pointer.is_some() {
+            return flags::PRIMARY;
+        }
+        let tail = flags::tail_offset(body_bytes);
+        let at = self.geometry.offset(self.head) + tail;
+        let cleared = flags::is_cleared(at, self.geometry.slot_bytes as usize, self.geometry.slots as usize);
+        flags::choose(read_flag(self.place(body_bytes).part(tail, flags::FLAG_BYTES)), cleared)
+    }
+
+    /// The packet is written, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
+    #[inline]
+    pub fn put(&mut self, body_bytes: usize, flag: u32) {
+        if self.pointer.is_none() {
+            let tail = self.place(body_bytes).part(flags::tail_offset(body_bytes), flags::FLAG_BYTES);
+            tail.write(0, &flag.to_le_bytes());
+        }
+        let span = self.geometry.span(body_bytes);
+        self.head = self.geometry.after(self.head, span);
+        self.free -= span;
+        self.waiting_slots += span;
+    }
+
+    /// Posts what is in place, as far as the queue has room.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] if something remains, to be posted later.
+    #[inline]
+    pub fn post<A: Adapter<Descriptor = D>>(
+        &mut self,
+        adapter: &mut A,
+        queue: &mut SendQueue,
+        manner: Manner,
+    ) -> Result<(), Refused> {
+        while !self.is_posted() {
+            if !queue.has_room(1) {
+                return Err(Refused::Full);
+            }
+            if self.pointer.as_ref().is_some_and(|pointer| pointer.due) {
+                self.post_pointer(adapter, queue, manner)?;
+                continue;
+            }
+            let at = self.waiting;
+            let [first] = read_words(self.memory.region().part(self.geometry.offset(at), 8));
+            let body = body_bytes(u64::from_le(first));
+            let bytes = self.geometry.packet_bytes(body);
+            let how = manner.of(bytes, queue);
+            adapter.post(manner.pair, &mut self.descriptors[at as usize], bytes, how)?;
+            queue.posted(how.signalled);
+            self.advance(body);
+        }
+        Ok(())
+    }
+
+    /// The first packet that waited is posted. The head pointer follows the last of those that wait.
+    #[inline]
+    fn advance(&mut self, body_bytes: usize) {
+        let span = self.geometry.span(body_bytes);
+        if let Some(pointer) = &mut self.pointer {
+            pointer.written += u64::from(span);
+            (pointer.last, pointer.due) = (self.waiting, self.waiting_slots == span);
+        }
+        self.waiting = self.geometry.after(self.waiting, span);
+        self.waiting_slots -= span;
+    }
+
+    /// Posts the head pointer behind the packets that are posted (paper 2, 4.2).
+    fn post_pointer<A: Adapter<Descriptor = D>>(
+        &mut self,
+        adapter: &mut A,
+        queue: &mut SendQueue,
+        manner: Manner,
+    ) -> Result<(), Refused> {
+        let Some(pointer) = &mut self.pointer else { return Ok(()) };
+        let at = self.geometry.pointer_offset(pointer.last);
+        self.memory.word(at).store(pointer.written, Ordering::Relaxed);
+        let how = manner.of(POINTER_BYTES, queue);
+        adapter.post(manner.pair, &mut pointer.descriptors[pointer.last as usize], POINTER_BYTES, how)?;
+        queue.posted(how.signalled);
+        pointer.due = false;
+        Ok(())
+    }
+}
+
+impl Manner {
+    #[inline]
+    fn of(&self, bytes: usize, queue: &SendQueue) -> Post {
+        Post { signalled: self.signalled || queue.is_due(), inline: bytes <= self.inline_bytes_max }
+    }
+}
+
+#[inline]
+fn read_flag(at: Region) -> u32 {
+    u32::from_le_bytes(*at.bytes().first_chunk().expect("a flag's bytes"))
+}

@@ -1,0 +1,231 @@
+//! Sending: which way a packet goes, and the send/receive path.
+
+use super::Rc;
+use super::adapter::{Adapter, Post, Refused};
+use super::failure;
+use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, write_words};
+use super::peers::Connection;
+use super::ring::POINTER_BYTES;
+use super::ring::outgoing::Manner;
+use crate::memory::Region;
+use crate::packet::{HEADER_BYTES, Header};
+use crate::{Payload, Peer, SendError};
+
+/// Bytes behind the prefix.
+#[inline]
+fn body_bytes(header: Option<&Header>, payload: &Payload<'_>) -> usize {
+    payload.len() + header.map_or(0, |_| HEADER_BYTES)
+}
+
+/// Writes a whole packet to the front of the memory.
+#[inline]
+fn write_packet(into: Region, frame: &Frame, header: Option<&Header>, payload: &Payload<'_>) {
+    let [first, second] = frame.words();
+    let at = match header {
+        Some(header) => {
+            let [a, b, c, d] = header.words();
+            write_words(into, [first, second, a, b, c, d]);
+            DATA_BYTES
+        }
+        None => {
+            write_words(into, [first, second]);
+            PREFIX_BYTES
+        }
+    };
+    match payload {
+        Payload::Bytes(bytes) => into.write(at, bytes),
+        Payload::Buffer { buffer, offset, len } => {
+            buffer.copy_out(*offset, into.part(at, *len).bytes_mut());
+        }
+    }
+}
+
+impl<A: Adapter> Rc<A> {
+    /// The pair speaks for the first time: the connection is begun, and the packet has to wait for it.
+    #[cold]
+    pub(super) fn first_packet(&mut self, peer: Peer) -> Result<(), SendError> {
+        match self.begin(peer) {
+            Ok(()) => Err(SendError::Full),
+            Err(fault) => Err(SendError::Broken(self.refuse_connection(peer, fault))),
+        }
+    }
+
+    /// Sends a packet of the engine over a connection that is up: by the ring if it has room, else by send and receive
+    /// (paper 1, 4.4).
+    #[inline]
+    pub(super) fn send_data(
+        &mut self,
+        peer: Peer,
+        header: &Header,
+        payload: Payload<'_>,
+    ) -> Result<(), SendError> {
+        match self.send_by_ring(peer, header, &payload) {
+            Some(answer) => answer,
+            None => self.send_by_buffer(peer, Kind::Data, Some(header), payload, false),
+        }
+    }
+
+    /// Sends a packet by RDMA write, if the peer gave us a ring and it has room; else `None`.
+    #[inline]
+    fn send_by_ring(
+        &mut self,
+        peer: Peer,
+        header: &Header,
+        payload: &Payload<'_>,
+    ) -> Option<Result<(), SendError>> {
+        let connection = self.peers.get(peer)?;
+        let ring = connection.ring_out.as_deref_mut()?;
+        let body = HEADER_BYTES + payload.len();
+        if !ring.has_room(body) || !(ring.held || ring.is_posted() && connection.queue.has_room(2)) {
+            return None;
+        }
+        let flag = ring.flag(body);
+        let owed = connection.ring_in.as_mut().map_or(0, |ring| std::mem::take(&mut ring.owed));
+        let frame = Frame {
+            first: flag,
+            kind: Kind::Data,
+            body_bytes: body as u32,
+            psn: connection.sequence.number(),
+            ring_credits: owed,
+            receive_credits: connection.receives.hand_back(),
+        };
+        write_packet(ring.place(body), &frame, Some(header), payload);
+        ring.put(body, flag);
+        if ring.held {
+            return Some(Ok(()));
+        }
+        // The queue has room, so this fails only if the connection does; what the device refuses all the same is in
+        // its place and posted later.
+        Some(match self.post_ring_now(peer) {
+            Err(Refused::Broken(fault)) => Err(self.refused(peer, Refused::Broken(fault))),
+            _ => Ok(()),
+        })
+    }
+
+    #[inline]
+    fn post_ring_now(&mut self, peer: Peer) -> Result<(), Refused> {
+        let Some(connection) = self.peers.get(peer) else { return Ok(()) };
+        let (Some(ring), Some(pair)) = (&mut connection.ring_out, connection.pair) else { return Ok(()) };
+        let inline_bytes_max = self.settings.inline_bytes_max;
+        let manner = Manner { pair, inline_bytes_max, signalled: self.leaving };
+        let posted = ring.post(&mut self.adapter, &mut connection.queue, manner);
+        if posted.is_err() {
+            self.enlist(peer);
+        }
+        posted
+    }
+
+    /// Posts what is in the ring's slots and was not posted yet; `None` if something remains.
+    pub(super) fn post_ring(&mut self, peer: Peer) -> Option<()> {
+        match self.post_ring_now(peer) {
+            Ok(()) => Some(()),
+            Err(refused) => {
+                self.refused(peer, refused);
+                None
+            }
+        }
+    }
+
+    /// Writes the tail pointer of the peer's ring back to it, if it has moved (paper 2, 4.2); `None` if that finds no
+    /// room now.
+    pub(super) fn post_tail_pointer(&mut self, peer: Peer) -> Option<()> {
+        let connection = self.peers.get(peer)?;
+        let (Some(ring), Some(pair)) = (&mut connection.ring_in, connection.pair) else { return Some(()) };
+        if !ring.owes_pointer() {
+            return Some(());
+        }
+        if !connection.queue.has_room(1) {
+            return None;
+        }
+        let inline = POINTER_BYTES <= self.settings.inline_bytes_max;
+        let signalled = self.leaving || connection.queue.is_due();
+        let descriptor = ring.pointer()?;
+        match self.adapter.post(pair, descriptor, POINTER_BYTES, Post { signalled, inline }) {
+            Ok(()) => {
+                connection.queue.posted(signalled);
+                ring.pointer_told();
+                Some(())
+            }
+            Err(refused) => {
+                self.refused(peer, refused);
+                None
+            }
+        }
+    }
+
+    /// Sends a packet by send and receive (paper 1, 3.1); those of the engine have a header.
+    pub(super) fn send_by_buffer(
+        &mut self,
+        peer: Peer,
+        kind: Kind,
+        header: Option<&Header>,
+        payload: Payload<'_>,
+        signalled: bool,
+    ) -> Result<(), SendError> {
+        let Some(connection) = self.peers.get(peer) else { return Err(SendError::Full) };
+        let body = body_bytes(header, &payload);
+        let bytes = PREFIX_BYTES + body;
+        let room = connection.receives.may_send() && connection.queue.has_room(1);
+        let (Some(pair), true) = (connection.pair, room && bytes <= self.settings.buffer_bytes) else {
+            return Err(SendError::Full);
+        };
+        let buffer = match self.sends.take(&mut self.adapter) {
+            Ok(Some(buffer)) => buffer,
+            Ok(None) => return Err(SendError::Full),
+            Err(fault) => return Err(self.refused(peer, Refused::Broken(fault))),
+        };
+        let frame = connection.next_frame(self.me, kind, body);
+        write_packet(self.sends.region(buffer), &frame, header, &payload);
+        let inline = bytes <= self.settings.inline_bytes_max;
+        let signalled = !inline || signalled || self.leaving || connection.queue.is_due();
+        let descriptor = self.sends.hold(buffer, peer, signalled);
+        let posted = self.adapter.post(pair, descriptor, bytes, Post { signalled, inline });
+        if posted.is_err() || !signalled {
+            self.sends.give_back(buffer);
+        }
+        match posted {
+            Ok(()) => {
+                connection.queue.posted(signalled);
+                Ok(())
+            }
+            Err(refused) => {
+                connection.take_back(&frame);
+                Err(self.refused(peer, refused))
+            }
+        }
+    }
+
+    /// The device did not take a packet.
+    #[cold]
+    fn refused(&mut self, peer: Peer, refused: Refused) -> SendError {
+        match refused {
+            Refused::Full => SendError::Full,
+            Refused::Broken(fault) => {
+                let fault = failure::refused(&self.ends(peer), fault);
+                self.break_connection(peer, fault.clone());
+                SendError::Broken(fault)
+            }
+        }
+    }
+}
+
+impl<D> Connection<D> {
+    /// The prefix of the next packet by send and receive, with the credits that it carries, all of it accounted for.
+    #[inline]
+    fn next_frame(&mut self, me: Peer, kind: Kind, body: usize) -> Frame {
+        let receive_credits = self.receives.spend();
+        let ring_credits = self.ring_in.as_mut().map_or(0, |ring| std::mem::take(&mut ring.owed));
+        let psn = self.sequence.number();
+        Frame { first: me, kind, body_bytes: body as u32, psn, ring_credits, receive_credits }
+    }
+
+    /// The packet with this prefix, the last one, was not sent.
+    #[cold]
+    fn take_back(&mut self, frame: &Frame) {
+        self.sequence.next = self.sequence.next.wrapping_sub(1);
+        self.receives.unspend(frame.receive_credits);
+        if let Some(ring) = &mut self.ring_in {
+            ring.owed += frame.ring_credits;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The settings of one end of the channel, so that a simulated process can have others than this one.
+
+use super::credit::CREDITS_MIN;
+use super::frame::{BODY_BYTES_MAX, DATA_BYTES};
+use crate::{CONTROL_BYTES_MAX, Cost};
+
+/// Which peers the receiver takes into its polling set (paper 1, 4.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// None: everything goes by send and receive.
+    None,
+    /// The first from which a packet comes.
+    First,
+    /// Those from which most packets come; who is heard seldom has to leave for them.
+    Most,
+    /// Those that the program names.
+    Hinted,
+    /// Everyone with whom there is a connection, whatever the size of the set.
+    All,
+}
+
+/// In which order the set is polled (paper 1, 4.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Always from the first that came into the set.
+    Sequential,
+    /// On from where the last poll ended.
+    Circular,
+    /// Who was heard most, first.
+    Priority,
+}
+
+/// How the receiver learns of a packet in a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notify {
+    /// By flags before and behind the packet (paper 1, 4.2; paper 2, 4.3).
+    Piggyback,
+    /// By a head pointer, which a second RDMA write brings; the tail pointer goes back by another (paper 2, 4.2).
+    Pointer,
+}
+
+/// All settings of the channel. The table of settings says what each is for, with its source.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Slots of a ring.
+    pub slots: usize,
+    /// Bytes of a slot.
+    pub slot_bytes: usize,
+    /// Bytes of a receive buffer.
+    pub buffer_bytes: usize,
+    /// Largest message sent eagerly, in bytes.
+    pub eager_bytes_max: usize,
+    /// Largest packet payload in bytes that a stream puts into a ring.
+    pub chunk_bytes: usize,
+    /// Longest piece of a long message that is read or written at a time, in bytes.
+    pub piece_bytes: usize,
+    /// From this length on, in bytes, messages are read or written rather than copied.
+    pub memory_bytes_min: usize,
+    /// What reading costs.
+    pub read: Cost,
+    /// What writing costs.
+    pub write: Cost,
+    /// Most bytes of the program's memory whose registration is kept.
+    pub cache_bytes_max: u64,
+    /// Most registrations kept.
+    pub cache_entries_max: usize,
+    /// Receive buffers posted for each connection.
+    pub credits: u16,
+    /// Whether they are posted to one queue for all.
+    pub shared_receives: bool,
+    /// Buffers for sending by send and receive, over all connections.
+    pub send_buffers_max: usize,
+    /// Who comes into the polling set.
+    pub policy: Policy,
+    /// The order of polling it.
+    pub order: Order,
+    /// Its largest size.
+    pub set_max: usize,
+    /// Packets received between two looks at who is heard most.
+    pub review_every: u32,
+    /// Rings of peers that this process writes into, at most.
+    pub sender_rings_max: usize,
+    /// How packets in rings are noticed.
+    pub notify: Notify,
+    /// One in so many pieces of work is signalled.
+    pub signal_every: u32,
+    /// Packets up to this many bytes are copied into the descriptor, if the device takes them.
+    pub inline_bytes_max: usize,
+    /// A peer that does not answer for so long is given up, in nanoseconds.
+    pub connect_ns_max: u64,
+}
+
+/// Chunks of a stream if nobody says otherwise (paper 2, 4.4.1).
+const CHUNK_BYTES: usize = 16 << 10;
+/// Bytes of kept registrations if nobody says otherwise; the limit of locked memory counts besides.
+const CACHE_BYTES_MAX: u64 = 4 << 30;
+/// Credits of a connection if nobody says otherwise: many in a small job, few in a large one.
+const CREDITS_MAX: usize = 32;
+/// Receive buffers of a process if all speak, as far as [`CREDITS_MIN`] for each allows.
+const RECEIVES_TOTAL: usize = 4096;
+
+impl Settings {
+    /// What the table of settings says now, for a job of `size` processes.
+    pub fn current(size: u32) -> Settings {
+        use verbena_settings as table;
+        let credits = table::RC_CREDITS.get().unwrap_or(RECEIVES_TOTAL / (size as usize).max(1));
+        let most = if table::RC_CREDITS.get().is_some() { usize::from(u16::MAX) } else { CREDITS_MAX };
+        let buffer_bytes = table::RC_BUFFER_BYTES.get();
+        Settings {
+            slots: table::RC_SLOTS.get(),
+            slot_bytes: table::RC_SLOT_BYTES.get(),
+            buffer_bytes,
+            eager_bytes_max: table::RC_EAGER_BYTES_MAX.get().unwrap_or(buffer_bytes),
+            chunk_bytes: table::CHUNK_BYTES.get().unwrap_or(CHUNK_BYTES),
+            piece_bytes: table::RC_PIECE_BYTES.get(),
+            memory_bytes_min: table::RC_MEMORY_BYTES_MIN.get(),
+            read: Cost {
+                start_ns: table::RC_READ_START_NS.get() as u32,
+                byte_ps: table::RC_READ_BYTE_PS.get() as u32,
+            },
+            write: Cost {
+                start_ns: table::RC_WRITE_START_NS.get() as u32,
+                byte_ps: table::RC_WRITE_BYTE_PS.get() as u32,
+            },
+            cache_bytes_max: table::RC_CACHE_BYTES_MAX.get().map_or(CACHE_BYTES_MAX, |bytes| bytes as u64),
+            cache_entries_max: table::RC_CACHE_ENTRIES_MAX.get(),
+            credits: credits.min(most) as u16,
+            shared_receives: table::RC_SHARED_RECEIVES.get(),
+            send_buffers_max: table::RC_SEND_BUFFERS_MAX.get(),
+            policy: [Policy::None, Policy::First, Policy::Most, Policy::Hinted, Policy::All]
+                [table::RC_POLL_POLICY.get()],
+            order: [Order::Sequential, Order::Circular, Order::Priority][table::RC_POLL_ORDER.get()],
+            set_max: table::RC_POLL_SET_MAX.get(),
+            review_every: table::RC_POLL_REVIEW_EVERY.get() as u32,
+            sender_rings_max: table::RC_SENDER_RINGS_MAX.get(),
+            notify: [Notify::Piggyback, Notify::Pointer][table::RC_NOTIFY.get()],
+            signal_every: table::RC_SIGNAL_EVERY.get() as u32,
+            inline_bytes_max: table::RC_INLINE_BYTES_MAX.get(),
+            connect_ns_max: table::RC_CONNECT_SECONDS_MAX.get() as u64 * 1_000_000_000,
+        }
+        .sound()
+    }
+
+    /// The same within the bounds that the channel needs: slots and buffers hold a control packet and are whole
+    /// words, and there are credits enough to hand credits back.
+    pub fn sound(mut self) -> Settings {
+        let least = DATA_BYTES + CONTROL_BYTES_MAX + 8;
+        let bytes = |bytes: usize| bytes.clamp(least, BODY_BYTES_MAX / 2).next_multiple_of(64);
+        self.slots = self.slots.clamp(2, usize::from(u16::MAX));
+        self.slot_bytes = bytes(self.slot_bytes);
+        self.buffer_bytes = bytes(self.buffer_bytes);
+        self.credits = self.credits.max(CREDITS_MIN);
+        self.send_buffers_max = self.send_buffers_max.max(2);
+        self
+    }
+
+    /// The longest payload of a packet of the engine that fits a receive buffer.
+    pub fn packet_bytes_max(&self) -> usize {
+        self.buffer_bytes - DATA_BYTES
+    }
+}

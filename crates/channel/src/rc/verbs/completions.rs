@@ -1,0 +1,137 @@
+//! Taking completions from the queue, several at a time, and what their statuses mean.
+
+use crate::rc::adapter::{Completion, Failed, QueuePair};
+use verbena_verbs::CompletionQueue;
+use verbena_verbs::raw::{self, ibv_wc};
+
+/// Completions taken from the device at once.
+const BATCH: usize = 16;
+
+/// Completions that were taken from the device and not yet handed out.
+pub struct Batch {
+    taken: Vec<ibv_wc>,
+    next: usize,
+    end: usize,
+    /// Receives from the shared queue through a queue pair that was closed before they were handed out.
+    orphans: Vec<Completion>,
+}
+
+impl Batch {
+    /// None taken yet.
+    pub fn new() -> Batch {
+        Batch { taken: vec![ibv_wc::zeroed(); BATCH], next: 0, end: 0, orphans: Vec::new() }
+    }
+
+    /// The next completion, if there is one.
+    ///
+    /// # Errors
+    /// The driver failed.
+    #[inline]
+    pub fn next(&mut self, queue: &CompletionQueue) -> Result<Option<Completion>, i32> {
+        if self.next == self.end {
+            if let Some(orphan) = self.orphans.pop() {
+                return Ok(Some(orphan));
+            }
+            (self.next, self.end) = (0, 0);
+            self.end = queue.poll(&mut self.taken)?;
+            if self.end == 0 {
+                return Ok(None);
+            }
+        }
+        let completion = completion(&self.taken[self.next]);
+        self.next += 1;
+        Ok(Some(completion))
+    }
+
+    /// After a queue pair was destroyed: takes all that the device still holds and forgets what is of that queue
+    /// pair, since its number may be given to another. A message that came through it into a buffer of the shared queue
+    /// counts as flushed, so that the buffer is not lost.
+    ///
+    /// # Errors
+    /// The driver failed.
+    pub fn forget(&mut self, pair: QueuePair, shared: bool, queue: &CompletionQueue) -> Result<(), i32> {
+        let mut all = self.taken[self.next..self.end].to_vec();
+        let outcome = drain(queue, &mut all);
+        self.orphans.extend(all.iter().filter_map(|wc| orphan(wc, pair, shared)));
+        all.retain(|wc| wc.qp_num != pair.0);
+        (self.next, self.end) = (0, all.len());
+        all.resize(all.len().max(BATCH), ibv_wc::zeroed());
+        self.taken = all;
+        outcome
+    }
+}
+
+/// Takes everything that the device holds.
+fn drain(queue: &CompletionQueue, into: &mut Vec<ibv_wc>) -> Result<(), i32> {
+    let mut more = [ibv_wc::zeroed(); BATCH];
+    loop {
+        match queue.poll(&mut more)? {
+            0 => return Ok(()),
+            count => into.extend_from_slice(&more[..count]),
+        }
+    }
+}
+
+/// What is left of a completion of the queue pair `closed`: the buffer of the shared queue that it filled.
+fn orphan(wc: &ibv_wc, closed: QueuePair, shared: bool) -> Option<Completion> {
+    let received = wc.status == raw::IBV_WC_SUCCESS && wc.opcode & raw::IBV_WC_RECV != 0;
+    let orphan = Completion { id: wc.wr_id, pair: closed, outcome: Err(Failed::Flushed) };
+    (shared && received && wc.qp_num == closed.0).then_some(orphan)
+}
+
+#[inline]
+fn completion(wc: &ibv_wc) -> Completion {
+    let outcome = match wc.status {
+        // Only of a receive is the length defined.
+        raw::IBV_WC_SUCCESS if wc.opcode & raw::IBV_WC_RECV != 0 => Ok(wc.byte_len),
+        raw::IBV_WC_SUCCESS => Ok(0),
+        status => Err(failed(status)),
+    };
+    Completion { id: wc.wr_id, pair: QueuePair(wc.qp_num), outcome }
+}
+
+#[cold]
+fn failed(status: u32) -> Failed {
+    match status {
+        raw::IBV_WC_WR_FLUSH_ERR => Failed::Flushed,
+        raw::IBV_WC_RETRY_EXC_ERR | raw::IBV_WC_RESP_TIMEOUT_ERR => Failed::RetriesExhausted,
+        raw::IBV_WC_RNR_RETRY_EXC_ERR => Failed::ReceiverNotReady,
+        raw::IBV_WC_REM_ACCESS_ERR => Failed::RemoteAccess,
+        raw::IBV_WC_LOC_PROT_ERR | raw::IBV_WC_LOC_ACCESS_ERR => Failed::LocalAccess,
+        other => Failed::Other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(pair: u32, status: u32, opcode: u32) -> ibv_wc {
+        ibv_wc { wr_id: 9, qp_num: pair, status, opcode, byte_len: 100, ..ibv_wc::zeroed() }
+    }
+
+    #[test]
+    fn only_a_receive_has_a_length() {
+        assert_eq!(completion(&ended(1, 0, raw::IBV_WC_RECV)).outcome, Ok(100));
+        assert_eq!(completion(&ended(1, 0, 0)).outcome, Ok(0));
+    }
+
+    #[test]
+    fn statuses_have_their_meaning() {
+        let of = |status| completion(&ended(1, status, 0)).outcome.expect_err("failed");
+        assert_eq!(of(12), Failed::RetriesExhausted);
+        assert_eq!(of(13), Failed::ReceiverNotReady);
+        assert_eq!((of(10), of(4), of(5)), (Failed::RemoteAccess, Failed::LocalAccess, Failed::Flushed));
+        assert_eq!(of(21), Failed::Other(21));
+    }
+
+    #[test]
+    fn of_a_closed_pair_only_filled_buffers_of_the_shared_queue_come_back() {
+        let of = |wc: ibv_wc, shared| orphan(&wc, QueuePair(1), shared).map(|left| left.outcome);
+        assert_eq!(of(ended(1, 0, raw::IBV_WC_RECV), true), Some(Err(Failed::Flushed)));
+        assert_eq!(of(ended(1, 0, raw::IBV_WC_RECV), false), None);
+        assert_eq!(of(ended(1, 0, 0), true), None);
+        assert_eq!(of(ended(1, raw::IBV_WC_WR_FLUSH_ERR, raw::IBV_WC_RECV), true), None);
+        assert_eq!(of(ended(2, 0, raw::IBV_WC_RECV), true), None);
+    }
+}

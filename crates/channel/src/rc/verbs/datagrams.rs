@@ -1,0 +1,211 @@
+//! Datagrams, by which strangers agree on a connection: one queue pair of the Unreliable Datagram service, with a
+//! completion queue of its own, so that a flood of datagrams cannot fill that of the connections.
+
+use super::encoding::Mailbox;
+use super::neighbours::Neighbours;
+use super::port::OpenPort;
+use super::random;
+use crate::Fault;
+use crate::memory::Region;
+use crate::rc::adapter::Refused;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use verbena_verbs::domain::Access;
+use verbena_verbs::pair::{Plan, Service};
+use verbena_verbs::queues::ReceiveBuffer;
+use verbena_verbs::raw::{IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
+use verbena_verbs::{AddressHandle, CompletionQueue, MemoryRegion, QueuePair};
+
+/// The longest datagram in bytes: what the smallest MTU carries.
+pub const BYTES_MAX: usize = 256;
+/// The room for a global header before each datagram received, used or not (InfiniBand specification, 11.4.1.2).
+const HEADER_BYTES: usize = 40;
+/// Bytes of a buffer; the same for both directions.
+const BUFFER_BYTES: usize = HEADER_BYTES + BYTES_MAX;
+/// Buffers posted for receiving: what comes when all are full is lost.
+const RECEIVES: usize = 128;
+/// Datagrams that may be on their way out.
+const SENDS: usize = 16;
+/// Address handles kept.
+const HANDLES_MAX: usize = 256;
+
+/// The datagram side of an adapter. Fields are dropped in this order: the queue pair before its memory.
+pub struct Datagrams {
+    queue: QueuePair,
+    completions: Arc<CompletionQueue>,
+    registered: MemoryRegion,
+    memory: Region,
+    _owner: Box<[u8]>,
+    q_key: u32,
+    /// Buffers that nothing is being sent from, counted behind those for receiving.
+    free: Vec<usize>,
+    /// The handles of what is being sent, which the device may still need.
+    sending: Vec<Option<Arc<AddressHandle>>>,
+    handles: HashMap<Mailbox, Arc<AddressHandle>>,
+    neighbours: Neighbours,
+    arrived: VecDeque<Vec<u8>>,
+    broken: Option<Fault>,
+}
+
+impl Datagrams {
+    /// Ready to receive and to send.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    pub fn open(port: &OpenPort) -> Result<Datagrams, Fault> {
+        let completions = CompletionQueue::new(port.domain.context(), (RECEIVES + SENDS) as u32)?;
+        let plan = Plan {
+            service: Service::Datagram,
+            completions: Arc::clone(&completions),
+            shared: None,
+            work_max: SENDS as u32,
+            receives_max: RECEIVES as u32,
+            inline_bytes_max: 0,
+        };
+        let queue = QueuePair::new(&port.domain, &plan)
+            .map_err(|error| QueuePair::refusal(&port.domain, &plan, error))?;
+        // The highest bit would mean a key that only the kernel may use.
+        let (q_key, psn) = (random() >> 1, random() & 0x00ff_ffff);
+        queue.start_datagrams(port.number, port.options.partition, q_key, psn)?;
+        let (memory, owner) = Region::allocate((RECEIVES + SENDS) * BUFFER_BYTES);
+        let registered = port.register(memory, Access::ReadWrite)?;
+        let mut datagrams = Datagrams {
+            queue,
+            completions,
+            registered,
+            memory,
+            _owner: owner,
+            q_key,
+            free: (0..SENDS).collect(),
+            sending: vec![None; SENDS],
+            handles: HashMap::new(),
+            neighbours: Neighbours::default(),
+            arrived: VecDeque::new(),
+            broken: None,
+        };
+        (0..RECEIVES).try_for_each(|buffer| datagrams.post(buffer)).map_err(|error| broken(port, error))?;
+        // Only now is it known whether the port's own address leads anywhere.
+        datagrams.handle(port, &datagrams.mailbox(port))?;
+        Ok(datagrams)
+    }
+
+    /// Where datagrams for this one go.
+    pub fn mailbox(&self, port: &OpenPort) -> Mailbox {
+        Mailbox { site: port.site, pair: self.queue.number(), q_key: self.q_key }
+    }
+
+    fn buffer(&self, index: usize) -> Region {
+        self.memory.part(index * BUFFER_BYTES, BUFFER_BYTES)
+    }
+
+    fn post(&mut self, index: usize) -> Result<(), i32> {
+        let buffer = ReceiveBuffer {
+            id: index as u64,
+            address: self.buffer(index).address(),
+            bytes: BUFFER_BYTES as u32,
+            local_key: self.registered.local_key(),
+        };
+        // SAFETY: the memory is this object's, which outlives the queue pair, and is read only after the completion.
+        unsafe { self.queue.post_receive(&buffer) }
+    }
+
+    /// Sends one. The first to a host that is not known yet is lost, so that nobody has to wait for that.
+    ///
+    /// # Errors
+    /// All buffers are in use, or the address leads nowhere.
+    pub fn send(&mut self, port: &OpenPort, to: &Mailbox, bytes: &[u8]) -> Result<(), Refused> {
+        self.collect(port);
+        if let Some(fault) = &self.broken {
+            return Err(Refused::Broken(fault.clone()));
+        }
+        if bytes.len() > BYTES_MAX || self.neighbours.ask(&port.site, &to.site) {
+            return Ok(());
+        }
+        let handle = self.handle(port, to).map_err(Refused::Broken)?;
+        let slot = self.free.pop().ok_or(Refused::Full)?;
+        let id = RECEIVES + slot;
+        let buffer = self.buffer(id);
+        buffer.write(0, bytes);
+        let segment =
+            ibv_sge { addr: buffer.address(), length: bytes.len() as u32, lkey: self.registered.local_key() };
+        // SAFETY: buffer and handle are kept until the completion.
+        let posted = unsafe { self.queue.post_datagram(id as u64, segment, &handle, to.pair, to.q_key) };
+        match posted {
+            Ok(()) => self.sending[slot] = Some(handle),
+            Err(_) => self.free.push(slot),
+        }
+        posted.map_err(|number| match number {
+            libc::ENOMEM => Refused::Full,
+            number => Refused::Broken(broken(port, number)),
+        })
+    }
+
+    fn handle(&mut self, port: &OpenPort, to: &Mailbox) -> Result<Arc<AddressHandle>, Fault> {
+        if let Some(handle) = self.handles.get(to) {
+            return Ok(Arc::clone(handle));
+        }
+        let handle = Arc::new(AddressHandle::new(&port.domain, &port.path(&to.site)?)?);
+        // Few are needed twice, since a connection is made once.
+        if self.handles.len() >= HANDLES_MAX {
+            self.handles.clear();
+        }
+        self.handles.insert(*to, Arc::clone(&handle));
+        Ok(handle)
+    }
+
+    /// The next that has arrived.
+    pub fn receive(&mut self, port: &OpenPort) -> Option<Vec<u8>> {
+        if self.arrived.is_empty() {
+            self.collect(port);
+        }
+        self.arrived.pop_front()
+    }
+
+    fn collect(&mut self, port: &OpenPort) {
+        let mut ended = [ibv_wc::zeroed(); 8];
+        loop {
+            match self.completions.poll(&mut ended) {
+                Ok(0) => return,
+                Ok(count) => ended[..count].iter().for_each(|wc| self.ended(port, wc)),
+                Err(number) => return self.broken = Some(broken(port, number)),
+            }
+        }
+    }
+
+    fn ended(&mut self, port: &OpenPort, wc: &ibv_wc) {
+        let index = wc.wr_id as usize;
+        if wc.status != IBV_WC_SUCCESS {
+            self.broken.get_or_insert_with(|| failed(port, wc.status));
+        }
+        if let Some(slot) = index.checked_sub(RECEIVES) {
+            self.sending[slot] = None;
+            return self.free.push(slot);
+        }
+        if wc.status == IBV_WC_SUCCESS && wc.opcode & IBV_WC_RECV != 0 {
+            self.take(index, wc.byte_len as usize);
+            if let Err(number) = self.post(index) {
+                self.broken = Some(broken(port, number));
+            }
+        }
+    }
+
+    /// The length counts the header's room.
+    fn take(&mut self, index: usize, bytes: usize) {
+        let mut datagram = vec![0; bytes.saturating_sub(HEADER_BYTES)];
+        self.buffer(index).read(HEADER_BYTES, &mut datagram);
+        self.arrived.push_back(datagram);
+    }
+}
+
+fn broken(port: &OpenPort, number: i32) -> Fault {
+    verbena_verbs::explain::fault("the queue pair for datagrams failed", port.place(), number)
+}
+
+fn failed(port: &OpenPort, status: u32) -> Fault {
+    Fault::new(
+        "the queue pair for datagrams failed",
+        port.place(),
+        format!("a datagram ended with the status {status} of ibv_wc_status: the device failed"),
+        "look at the kernel's log (dmesg); choose another device with VERBENA_RC_DEVICE",
+    )
+}

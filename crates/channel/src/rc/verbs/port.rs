@@ -1,0 +1,124 @@
+//! The port that was chosen, opened: device, protection domain, address.
+
+use super::encoding::Site;
+use super::options::Options;
+use crate::Fault;
+use crate::memory::Region;
+use std::sync::Arc;
+use verbena_verbs::device::mtu_bytes;
+use verbena_verbs::domain::{Access, Path};
+use verbena_verbs::explain::fault;
+use verbena_verbs::{Context, GidEntry, MemoryRegion, Port, ProtectionDomain};
+
+/// An open port.
+pub struct OpenPort {
+    /// The protection domain, and through it the device.
+    pub domain: Arc<ProtectionDomain>,
+    /// The port's number on the device.
+    pub number: u8,
+    /// Where it is.
+    pub site: Site,
+    /// Its GID, with the place in the table.
+    pub entry: GidEntry,
+    /// The largest payload of a packet, by its number.
+    pub mtu: u8,
+    /// What the user said.
+    pub options: Options,
+}
+
+impl OpenPort {
+    /// Makes a protection domain for it.
+    ///
+    /// # Errors
+    /// The device has no more.
+    pub fn new(
+        context: &Arc<Context>,
+        port: &Port,
+        entry: &GidEntry,
+        options: &Options,
+    ) -> Result<OpenPort, Fault> {
+        Ok(OpenPort {
+            domain: ProtectionDomain::new(context)?,
+            number: port.number,
+            site: Site { gid: entry.gid, lid: port.lid, ethernet: port.ethernet },
+            entry: entry.clone(),
+            mtu: mtu_within(port.mtu, options.mtu_bytes),
+            options: options.clone(),
+        })
+    }
+
+    /// Device, port and GID in words.
+    pub fn place(&self) -> String {
+        let GidEntry { index, gid, kind, .. } = &self.entry;
+        let lid = if self.site.ethernet { String::new() } else { format!(", LID {}", self.site.lid) };
+        format!("{}:{}, GID {gid} (index {index}, {kind}){lid}", self.domain.context().name(), self.number)
+    }
+
+    /// The way to another port. Within an InfiniBand subnet LIDs suffice.
+    ///
+    /// # Errors
+    /// It is on the other sort of wire.
+    pub fn path(&self, to: &Site) -> Result<Path, Fault> {
+        if to.ethernet != self.site.ethernet {
+            return Err(self.other_wire(to));
+        }
+        let global = to.ethernet || to.gid.subnet() != self.site.gid.subnet();
+        Ok(Path {
+            port: self.number,
+            lid: to.lid,
+            gid: global.then_some((to.gid, self.entry.index)),
+            service_level: self.options.service_level,
+            traffic_class: self.options.traffic_class,
+        })
+    }
+
+    #[cold]
+    fn other_wire(&self, to: &Site) -> Fault {
+        Fault::new(
+            "two ports cannot be connected",
+            format!("{} and GID {}, LID {}", self.place(), to.gid, to.lid),
+            "one is InfiniBand and the other Ethernet (RoCE)",
+            "name ports of the same network with VERBENA_RC_DEVICE on each host",
+        )
+    }
+
+    /// Registers memory.
+    ///
+    /// # Errors
+    /// Limit on locked memory, or unmapped memory.
+    pub fn register(&self, region: Region, access: Access) -> Result<MemoryRegion, Fault> {
+        self.try_register(region, access).map_err(|number| self.unregistered(region, number))
+    }
+
+    /// As [`OpenPort::register`], with the error number.
+    pub fn try_register(&self, region: Region, access: Access) -> Result<MemoryRegion, i32> {
+        // SAFETY: a region is memory that operations may read and write, as its creator promised.
+        unsafe { MemoryRegion::new(&self.domain, region.address(), region.len(), access) }
+    }
+
+    /// Why memory could not be registered.
+    #[cold]
+    pub fn unregistered(&self, region: Region, number: i32) -> Fault {
+        let on = format!("{} bytes at {:#x}, {}", region.len(), region.address(), self.place());
+        fault("memory cannot be registered with the device", on, number)
+    }
+}
+
+/// The MTU's number within so many bytes.
+fn mtu_within(number: u8, bytes: Option<usize>) -> u8 {
+    (1..=number).rev().find(|&number| bytes.is_none_or(|most| mtu_bytes(number) <= most)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mtu_is_the_largest_within_both_bounds() {
+        assert_eq!((mtu_within(5, None), mtu_within(3, Some(4096))), (5, 3));
+        assert_eq!(
+            (mtu_within(5, Some(2048)), mtu_within(5, Some(2047)), mtu_within(5, Some(256))),
+            (4, 3, 1)
+        );
+    }
+}

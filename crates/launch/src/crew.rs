@@ -1,0 +1,279 @@
+//! The ranks of this host: started, listened to, and ended. `mpiexec` has one crew for its own host, the agent one on
+//! each other host. It does what [`Command`]s say and tells what happens in [`Report`]s.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`start`] | starts one rank |
+//! | [`rank`] | one rank's PMI line and output streams |
+//! | [`feeder`] | rank 0's standard input |
+//! | [`leftovers`] | kills what ranks leave behind, also when this process itself is killed |
+//!
+//! Call [`Crew::gather`], wait, then [`Crew::serve`]; pass every child that has ended to [`Crew::handle_death`]; take
+//! reports until there are none.
+
+pub mod feeder;
+pub mod leftovers;
+pub mod rank;
+pub mod start;
+
+use crate::sys::{self, Inherited, Poll, Reaped, SignalMask};
+use crate::wire::{Command, Report, Work};
+use feeder::Feeder;
+use leftovers::Watcher;
+use rank::Rank;
+use start::start;
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+use verbena_fault::Fault;
+
+/// How long we wait at the end for output that somebody else may still hold open.
+const DRAIN_TIME_MAX: Duration = Duration::from_millis(500);
+
+/// The ranks of this host.
+#[derive(Debug)]
+pub struct Crew {
+    inherited: Inherited,
+    /// What marks the processes of this crew.
+    mark: String,
+    watcher: Watcher,
+    ranks: Vec<Rank>,
+    /// Places in `ranks`.
+    place_of_rank: HashMap<u32, usize>,
+    place_of_pid: HashMap<i32, usize>,
+    feeder: Feeder,
+    /// Streams that must not be read for now.
+    held: [bool; 2],
+    drain_until: Option<Instant>,
+    reports: VecDeque<Report>,
+    /// What stands at which place of the poll set.
+    sources: Vec<(usize, Source)>,
+}
+
+/// What a place in the poll set stands for.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    Feeder,
+    Pmi(usize),
+    Stream(usize, usize),
+}
+
+impl Crew {
+    /// A crew without ranks. `signals`: the blocked signals that ranks get. Call it before any thread or rank is
+    /// started.
+    ///
+    /// # Errors
+    /// No process or pipe can be had.
+    pub fn new(job: &str, signals: SignalMask) -> io::Result<Crew> {
+        let mark = format!("{job}-{}", sys::process_id());
+        let watcher = Watcher::start(&mark)?;
+        sys::adopt_orphans();
+        let inherited = Inherited { descriptors: sys::raise_descriptor_limit(), signals };
+        let (ranks, place_of_rank, place_of_pid, feeder, held, reports, sources) = Default::default();
+        let drain_until = None;
+        Ok(Crew {
+            inherited,
+            mark,
+            watcher,
+            ranks,
+            place_of_rank,
+            place_of_pid,
+            feeder,
+            held,
+            drain_until,
+            reports,
+            sources,
+        })
+    }
+
+    /// What programs that we start get back.
+    pub fn inherited(&self) -> Inherited {
+        self.inherited
+    }
+
+    /// Does what it is told.
+    pub fn handle(&mut self, command: Command) {
+        match command {
+            Command::Start(work) => self.start(&work),
+            Command::Mail { ranks, bytes } => {
+                for rank in ranks {
+                    if let Some(rank) = self.rank(rank) {
+                        rank.post(bytes.clone());
+                    }
+                }
+            }
+            Command::HangUp(rank) => drop(self.rank(rank).and_then(|rank| rank.pmi.take())),
+            Command::Input(bytes) => {
+                self.feeder.give(&bytes);
+                self.feed();
+            }
+            Command::Signal(signal) => self.signal(signal),
+            Command::Hold { stream, held } => self.held[stream.min(1)] = held,
+            Command::Shut(stream) => {
+                self.ranks.iter_mut().for_each(|rank| rank.streams[stream.min(1)] = None)
+            }
+            Command::Finish => {
+                leftovers::sweep(&self.watcher);
+                self.drain_until = Some(Instant::now() + DRAIN_TIME_MAX);
+            }
+        }
+    }
+
+    /// The next thing that has happened.
+    pub fn poll_report(&mut self) -> Option<Report> {
+        self.reports.pop_front()
+    }
+
+    /// Puts what it waits for into the poll set. Without `room` it reads no output.
+    pub fn gather(&mut self, poll: &mut Poll, room: bool) {
+        self.sources.clear();
+        let mut add = |fd, read, write, source| self.sources.push((poll.add(fd, read, write), source));
+        if let Some(fd) = self.feeder.writable() {
+            add(fd, false, true, Source::Feeder);
+        }
+        for (place, rank) in self.ranks.iter().enumerate() {
+            if let Some(pmi) = &rank.pmi {
+                add(pmi.as_raw_fd(), true, rank.has_mail(), Source::Pmi(place));
+            }
+            for (i, stream) in rank.streams.iter().enumerate().filter(|(i, _)| room && !self.held[*i]) {
+                if let Some(fd) = stream {
+                    add(fd.as_raw_fd(), true, false, Source::Stream(place, i));
+                }
+            }
+        }
+    }
+
+    /// Handles what is ready.
+    pub fn serve(&mut self, poll: &Poll) {
+        for (at, source) in std::mem::take(&mut self.sources) {
+            match source {
+                _ if !poll.is_ready(at) => {}
+                Source::Feeder => self.feed(),
+                Source::Pmi(place) => self.listen(place),
+                Source::Stream(place, i) => self.read(place, i),
+            }
+        }
+    }
+
+    /// Takes note of a child that has ended; returns whether it was a rank.
+    pub fn handle_death(&mut self, reaped: Reaped) -> bool {
+        let Some(place) = self.place_of_pid.remove(&reaped.pid) else { return false };
+        // What a rank has said is heard before its death is.
+        self.listen(place);
+        self.watcher.remove(reaped.pid);
+        let rank = &mut self.ranks[place];
+        rank.running = false;
+        rank.pmi = None;
+        self.reports.push_back(Report::Ended { rank: rank.number, exit: reaped.exit });
+        true
+    }
+
+    /// Whether a rank still runs.
+    pub fn is_running(&self) -> bool {
+        !self.place_of_pid.is_empty()
+    }
+
+    /// After [`Command::Finish`]: whether all output has been read. Gives up on what somebody else holds open, but
+    /// not on what waits for a slow reader of ours.
+    pub fn is_drained(&mut self) -> bool {
+        let open = self.ranks.iter().any(|rank| rank.streams.iter().any(Option::is_some));
+        let late = self.drain_until.is_some_and(|until| Instant::now() >= until);
+        if open && late && self.held == [false; 2] {
+            self.close_streams();
+        }
+        !open || (late && self.held == [false; 2])
+    }
+
+    /// Has a process group ended if this process is killed.
+    pub fn watch(&mut self, group: i32) {
+        self.watcher.add(group);
+    }
+
+    /// Forgets a process group that has ended.
+    pub fn unwatch(&mut self, group: i32) {
+        self.watcher.remove(group);
+    }
+
+    /// Lets the watcher go, the last of our processes.
+    pub fn dismiss_watcher(&mut self) {
+        self.watcher.dismiss();
+    }
+
+    /// Waits until the watcher is gone.
+    pub fn reap_watcher(&self) {
+        leftovers::reap_watcher(&self.watcher);
+    }
+
+    fn rank(&mut self, number: u32) -> Option<&mut Rank> {
+        self.place_of_rank.get(&number).map(|&place| &mut self.ranks[place])
+    }
+
+    fn start(&mut self, work: &Work) {
+        for (local, seat) in work.seats.iter().enumerate() {
+            match start(work, local, &self.mark, self.inherited) {
+                Ok(mut started) => {
+                    let (rank, pid, place) = (seat.rank, started.pid, self.ranks.len());
+                    self.watcher.add(pid);
+                    self.place_of_pid.insert(pid, place);
+                    self.place_of_rank.insert(rank, place);
+                    if let Some(pipe) = started.stdin.take() {
+                        self.feeder = Feeder::new(pipe);
+                    }
+                    self.ranks.push(Rank::new(rank, started));
+                    self.reports.push_back(Report::Started { rank, pid });
+                }
+                Err(fault) => return self.give_up(work, local, fault),
+            }
+        }
+    }
+
+    fn give_up(&mut self, work: &Work, local: usize, fault: Fault) {
+        let ranks = work.seats[local..].iter().map(|seat| seat.rank).collect();
+        self.reports.push_back(Report::NotStarted { ranks, why: fault.into() });
+    }
+
+    fn signal(&mut self, signal: i32) {
+        for rank in self.ranks.iter().filter(|rank| rank.running) {
+            sys::signal_group(rank.pid, signal);
+            // A stopped rank would not see a request to end.
+            if signal == libc::SIGTERM {
+                sys::signal_group(rank.pid, libc::SIGCONT);
+            }
+        }
+    }
+
+    fn feed(&mut self) {
+        if let Some(open) = self.feeder.write() {
+            self.reports.push_back(Report::InputTaken { open });
+        }
+    }
+
+    fn listen(&mut self, place: usize) {
+        let Crew { ranks, reports, .. } = self;
+        let number = ranks[place].number;
+        ranks[place].hear(|bytes| reports.push_back(Report::Said { rank: number, bytes: bytes.to_vec() }));
+        ranks[place].send_mail();
+    }
+
+    fn read(&mut self, place: usize, stream: usize) {
+        let Crew { ranks, reports, .. } = self;
+        let rank = ranks[place].number;
+        ranks[place].read_stream(stream, |bytes| {
+            reports.push_back(match bytes {
+                Some(bytes) => Report::Wrote { rank, stream, bytes: bytes.to_vec() },
+                None => Report::Closed { rank, stream },
+            });
+        });
+    }
+
+    fn close_streams(&mut self) {
+        for rank in &mut self.ranks {
+            for stream in 0..2 {
+                if rank.streams[stream].take().is_some() {
+                    self.reports.push_back(Report::Closed { rank: rank.number, stream });
+                }
+            }
+        }
+    }
+}

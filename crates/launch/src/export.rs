@@ -1,0 +1,101 @@
+//! What programs on other hosts get of our surroundings: variables, and the working directory.
+
+use crate::cli::Part;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Which variables go to other hosts, besides those whose name begins with `VERBENA_`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exports {
+    /// All but [`LOCAL`].
+    pub all: bool,
+    /// These.
+    pub names: Vec<OsString>,
+}
+
+/// Variables that describe this host and this session, and would be wrong elsewhere.
+const LOCAL: [&str; 15] = [
+    "_",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "HOSTNAME",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+    "SSH_AUTH_SOCK",
+    "SSH_CLIENT",
+    "SSH_CONNECTION",
+    "SSH_TTY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_SESSION_ID",
+];
+
+/// The variables of `all` that go to other hosts.
+pub fn variables(
+    exports: &Exports,
+    all: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<(OsString, OsString)> {
+    let goes = |name: &OsStr| {
+        let ours = name.as_bytes().starts_with(b"VERBENA_");
+        ours || exports.names.iter().any(|named| named == name)
+            || exports.all && !LOCAL.iter().any(|local| name == *local)
+    };
+    all.filter(|(name, _)| goes(name)).collect()
+}
+
+/// The parts with absolute directories: without `-wdir`, ours.
+pub fn with_directories(parts: &[Part]) -> Vec<Part> {
+    let here = working_directory();
+    let absolute = |part: &Part| {
+        let directory = part.directory.as_ref().map_or(here.clone(), |directory| here.join(directory));
+        Part { directory: Some(directory.into_os_string()), ..part.clone() }
+    };
+    parts.iter().map(absolute).collect()
+}
+
+/// Where we are, by the name that the shell knows it by: the path behind symbolic links may not be there elsewhere.
+fn working_directory() -> PathBuf {
+    let real = std::env::current_dir().unwrap_or_default();
+    let inode = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    let named = std::env::var_os("PWD").map(PathBuf::from).filter(|named| named.is_absolute());
+    named.filter(|named| inode(named).is_some() && inode(named) == inode(&real)).unwrap_or(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exported(all: bool, names: &[&str]) -> Vec<String> {
+        let exports = Exports { all, names: names.iter().map(OsString::from).collect() };
+        let have = ["VERBENA_CMA", "PATH", "LD_LIBRARY_PATH", "PWD", "VERBEN"];
+        let have = have.iter().map(|name| (OsString::from(name), OsString::from("x")));
+        variables(&exports, have).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn settings_always_go_and_others_when_asked() {
+        assert_eq!(exported(false, &[]), ["VERBENA_CMA"]);
+        assert_eq!(exported(false, &["LD_LIBRARY_PATH", "NONE"]), ["VERBENA_CMA", "LD_LIBRARY_PATH"]);
+        assert_eq!(exported(true, &[]), ["VERBENA_CMA", "PATH", "LD_LIBRARY_PATH", "VERBEN"]);
+    }
+
+    #[test]
+    fn directories_are_absolute() {
+        let part = |directory: Option<&str>| Part {
+            count: 1,
+            program: "x".into(),
+            arguments: vec![],
+            environment: vec![],
+            directory: directory.map(OsString::from),
+        };
+        let all = with_directories(&[part(None), part(Some("sub")), part(Some("/usr"))]);
+        let here = working_directory();
+        let expected = [here.clone(), here.join("sub"), "/usr".into()];
+        let found: Vec<PathBuf> = all.into_iter().map(|part| part.directory.unwrap().into()).collect();
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,179 @@
+//! All hosts of a job: our own, whose ranks are our [`Crew`], and others with an agent each.
+
+use crate::crew::Crew;
+use crate::remote::{Means, News, Remote};
+use crate::sys::{Poll, Reaped};
+use crate::wire::{Command, Work};
+use std::rc::Rc;
+use std::time::Instant;
+use verbena_fault::Fault;
+
+/// The same bytes for some ranks.
+type Letter = (Vec<u32>, Rc<[u8]>);
+
+/// The hosts.
+#[derive(Debug)]
+pub struct Fleet {
+    /// This host.
+    pub crew: Crew,
+    /// This host's name.
+    here: String,
+    remotes: Vec<Remote>,
+    /// The ranks of each remote.
+    ranks: Vec<Vec<u32>>,
+    /// The remote of each rank; `None`: here.
+    remote_of_rank: Vec<Option<usize>>,
+    /// Mail for each remote that may still get more receivers.
+    mail: Vec<Option<Letter>>,
+}
+
+impl Fleet {
+    /// Only this host, for a job of `size` ranks.
+    pub fn new(crew: Crew, here: String, size: u32) -> Fleet {
+        let (remotes, ranks, mail) = Default::default();
+        Fleet { crew, here, remotes, ranks, remote_of_rank: vec![None; size as usize], mail }
+    }
+
+    /// Starts an agent on another host and has it start ranks there.
+    ///
+    /// # Errors
+    /// The launcher cannot be run.
+    pub fn launch(&mut self, name: &str, means: &Means, work: Work) -> Result<(), Fault> {
+        let mut remote = Remote::launch(name, means, &work.job, self.crew.inherited())?;
+        self.crew.watch(remote.pid());
+        let ranks: Vec<u32> = work.seats.iter().map(|seat| seat.rank).collect();
+        for &rank in &ranks {
+            self.remote_of_rank[rank as usize] = Some(self.remotes.len());
+        }
+        remote.tell(Command::Start(work));
+        self.remotes.push(remote);
+        self.ranks.push(ranks);
+        self.mail.push(None);
+        Ok(())
+    }
+
+    /// The name of a rank's host.
+    pub fn host(&self, rank: u32) -> &str {
+        self.remote_of_rank[rank as usize].map_or(&self.here, |remote| &self.remotes[remote].name)
+    }
+
+    /// Whether other hosts take part.
+    pub fn is_alone(&self) -> bool {
+        self.remotes.is_empty()
+    }
+
+    /// Says something to the host of a rank.
+    pub fn tell(&mut self, rank: u32, command: Command) {
+        match self.remote_of_rank[rank as usize] {
+            None => self.crew.handle(command),
+            Some(remote) => self.remotes[remote].tell(command),
+        }
+    }
+
+    /// Says something to all hosts.
+    pub fn tell_all(&mut self, command: &Command) {
+        self.tell_others(command);
+        self.crew.handle(command.clone());
+    }
+
+    /// Says something to all other hosts.
+    pub fn tell_others(&mut self, command: &Command) {
+        self.remotes.iter_mut().for_each(|remote| remote.tell(command.clone()));
+    }
+
+    /// Sends bytes to a rank's PMI line. The same bytes for several ranks of one host cross the wire once;
+    /// [`Fleet::send_mail`] sends the last of them.
+    pub fn post(&mut self, rank: u32, bytes: Rc<[u8]>) {
+        let Some(remote) = self.remote_of_rank[rank as usize] else {
+            return self.crew.handle(Command::Mail { ranks: vec![rank], bytes });
+        };
+        match &mut self.mail[remote] {
+            Some((ranks, waiting)) if Rc::ptr_eq(waiting, &bytes) => ranks.push(rank),
+            waiting => {
+                if let Some((ranks, bytes)) = waiting.replace((vec![rank], bytes)) {
+                    self.remotes[remote].tell(Command::Mail { ranks, bytes });
+                }
+            }
+        }
+    }
+
+    /// Sends all mail.
+    pub fn send_mail(&mut self) {
+        for (remote, mail) in self.remotes.iter_mut().zip(&mut self.mail) {
+            if let Some((ranks, bytes)) = mail.take() {
+                remote.tell(Command::Mail { ranks, bytes });
+            }
+        }
+    }
+
+    /// Puts what it waits for into the poll set.
+    pub fn gather(&mut self, poll: &mut Poll) {
+        self.crew.gather(poll, true);
+        self.remotes.iter_mut().for_each(|remote| remote.gather(poll));
+    }
+
+    /// Handles what is ready.
+    pub fn serve(&mut self, poll: &Poll) {
+        self.crew.serve(poll);
+        self.remotes.iter_mut().for_each(|remote| remote.serve(poll));
+    }
+
+    /// The next piece of news. With the loss of a host, its ranks.
+    pub fn poll_news(&mut self) -> Option<(News, Vec<u32>)> {
+        if let Some(report) = self.crew.poll_report() {
+            return Some((News::Report(report), Vec::new()));
+        }
+        let Fleet { remotes, ranks, .. } = self;
+        let next =
+            remotes.iter_mut().zip(ranks).find_map(|(remote, ranks)| Some((remote.poll_news()?, ranks)));
+        next.map(|(news, ranks)| match news {
+            News::Lost { .. } => (news, ranks.clone()),
+            _ => (news, Vec::new()),
+        })
+    }
+
+    /// When to serve even if nothing happens.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.remotes.iter().filter_map(Remote::deadline).min()
+    }
+
+    /// Takes note of a child that has ended.
+    pub fn handle_death(&mut self, reaped: Reaped) {
+        if self.crew.handle_death(reaped) {
+            return;
+        }
+        if let Some(remote) = self.remotes.iter_mut().find(|remote| remote.pid() == reaped.pid) {
+            self.crew.unwatch(reaped.pid);
+            remote.handle_death(reaped.exit);
+        }
+    }
+
+    /// Gives up on agents that have not answered yet: the job is ending. Returns the ranks that will never be.
+    pub fn abandon_the_late(&mut self) -> Vec<u32> {
+        self.abandon_those(Remote::is_greeting)
+    }
+
+    /// Gives up on all agents. Returns their ranks.
+    pub fn abandon(&mut self) -> Vec<u32> {
+        self.abandon_those(|remote| !remote.is_gone())
+    }
+
+    /// Whether all agents have gone.
+    pub fn others_are_gone(&self) -> bool {
+        self.remotes.iter().all(Remote::is_gone)
+    }
+
+    /// Whether all launchers have ended.
+    pub fn launchers_have_ended(&self) -> bool {
+        self.remotes.iter().all(Remote::has_ended)
+    }
+
+    fn abandon_those(&mut self, which: impl Fn(&Remote) -> bool) -> Vec<u32> {
+        let mut given_up = Vec::new();
+        for (remote, ranks) in self.remotes.iter_mut().zip(&self.ranks).filter(|(remote, _)| which(remote)) {
+            remote.abandon();
+            given_up.extend(ranks);
+        }
+        given_up
+    }
+}

@@ -1,0 +1,212 @@
+//! The hosts of a job as users name them: `-host`, a host file, or the allocation of a batch system.
+//! No I/O: the contents of files and variables come from outside.
+
+use verbena_fault::Fault;
+
+/// The longest number of slots that is believed, and of hosts in one bracket.
+const SLOTS_MAX: u32 = 65_536;
+
+/// A host as it stands in a list. The same one may stand there again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name, or its address.
+    pub name: String,
+    /// How many ranks it gets before the next entry's turn.
+    pub slots: u32,
+}
+
+/// Whether a name means the host with the name `here`.
+pub fn is_here(name: &str, here: &str) -> bool {
+    let short = |name: &str| name.split('.').next().map(str::to_owned);
+    ["localhost", "127.0.0.1", "::1"].contains(&name) || name == here || short(here).as_deref() == Some(name)
+}
+
+/// Reads the value of `-host`: names with commas between, each with `:SLOTS` if it has more than one.
+///
+/// # Errors
+/// The message for the user.
+pub fn read_list(list: &str) -> Result<Vec<Entry>, Fault> {
+    let entries = list.split(',').map(str::trim).filter(|word| !word.is_empty()).map(|word| {
+        entry(word).ok_or_else(|| wrong(format!("-host {list}: {word}"), "write for example: -host a:2,b:2"))
+    });
+    not_empty(entries.collect::<Result<_, _>>()?, &format!("-host {list}"))
+}
+
+/// Reads a host file: on each line a host as `name`, `name:SLOTS` (MPICH) or `name slots=SLOTS` (Open MPI); what
+/// follows `#` is a comment.
+///
+/// # Errors
+/// The message for the user; `file` is the name to call it by.
+pub fn read_file(text: &str, file: &str) -> Result<Vec<Entry>, Fault> {
+    let mut entries = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
+        let Some((host, details)) = words.split_first() else { continue };
+        let found =
+            entry(host).and_then(|found| details.iter().try_fold(found, |found, word| detail(found, word)));
+        let advice = "write a host on each line, as name, name:2 or name slots=2";
+        entries.push(found.ok_or_else(|| wrong(format!("{file}, line {number}: {line}"), advice))?);
+    }
+    not_empty(entries, file)
+}
+
+fn entry(word: &str) -> Option<Entry> {
+    let (name, slots) = match word.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, "")) => (address, None),
+        Some((address, rest)) => (address, Some(rest.strip_prefix(':')?)),
+        None if word.matches(':').count() > 1 => (word, None),
+        None => word.split_once(':').map_or((word, None), |(name, slots)| (name, Some(slots))),
+    };
+    // A name that begins with a dash would be an option of the launcher.
+    let good = !name.is_empty() && !name.starts_with('-') && !name.contains(|c: char| c.is_control());
+    let slots = slots.map_or(Some(1), count)?;
+    good.then(|| Entry { name: name.to_owned(), slots })
+}
+
+fn detail(mut entry: Entry, word: &str) -> Option<Entry> {
+    match word.split_once('=')? {
+        ("slots", slots) => entry.slots = count(slots)?,
+        // A limit for placing more ranks than slots, which only happens when all hosts are full.
+        ("max_slots" | "max-slots", slots) => drop(count(slots)?),
+        _ => return None,
+    }
+    Some(entry)
+}
+
+fn count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|count| (1..=SLOTS_MAX).contains(count))
+}
+
+fn wrong(on: String, advice: &str) -> Fault {
+    Fault::new("The list of hosts is not understood.", on, "a mistyped name or number", advice)
+}
+
+fn not_empty(entries: Vec<Entry>, on: &str) -> Result<Vec<Entry>, Fault> {
+    match entries.is_empty() {
+        true => {
+            Err(Fault::new("There is no host to start on.", on, "the list of hosts is empty", "name one"))
+        }
+        false => Ok(entries),
+    }
+}
+
+/// The hosts of a Slurm allocation: `SLURM_JOB_NODELIST` and `SLURM_TASKS_PER_NODE`, as in `n[1-2,7],x` and `2(x3),1`.
+///
+/// # Errors
+/// The message for the user.
+pub fn read_slurm(nodes: &str, tasks: &str) -> Result<Vec<Entry>, Fault> {
+    let on = || format!("SLURM_JOB_NODELIST={nodes}, SLURM_TASKS_PER_NODE={tasks}");
+    let advice = "name the hosts by -host or -hostfile";
+    let names = node_names(nodes).ok_or_else(|| wrong(on(), advice))?;
+    let mut slots = repeated(tasks).ok_or_else(|| wrong(on(), advice))?;
+    slots.resize(names.len(), 1);
+    not_empty(names.into_iter().zip(slots).map(|(name, slots)| Entry { name, slots }).collect(), &on())
+}
+
+/// Expands `a,n[01-03,7]b`.
+fn node_names(list: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        let end = top_level_comma(rest);
+        names.extend(expand(&rest[..end])?);
+        rest = rest.get(end + 1..).unwrap_or("");
+        if names.len() > SLOTS_MAX as usize {
+            return None;
+        }
+    }
+    Some(names)
+}
+
+fn top_level_comma(list: &str) -> usize {
+    let mut depth = 0;
+    let outside = |&(_, c): &(usize, char)| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ',' && depth == 0
+    };
+    list.char_indices().find(outside).map_or(list.len(), |(at, _)| at)
+}
+
+fn expand(name: &str) -> Option<Vec<String>> {
+    let Some((head, rest)) = name.split_once('[') else { return Some(vec![name.to_owned()]) };
+    let (ranges, tail) = rest.split_once(']')?;
+    let tails = expand(tail)?;
+    let mut names = Vec::new();
+    for range in ranges.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (from, to) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+        if to.checked_sub(from)? > SLOTS_MAX {
+            return None;
+        }
+        let width = first.len();
+        names.extend(
+            (from..=to).flat_map(|n| tails.iter().map(move |tail| format!("{head}{n:0width$}{tail}"))),
+        );
+    }
+    Some(names)
+}
+
+/// Expands `2(x3),1`.
+fn repeated(list: &str) -> Option<Vec<u32>> {
+    let mut all = Vec::new();
+    for word in list.split(',').filter(|word| !word.is_empty()) {
+        let (number, times) = match word.split_once("(x") {
+            Some((number, times)) => (number, count(times.strip_suffix(')')?)?),
+            None => (word, 1),
+        };
+        all.extend(std::iter::repeat_n(count(number)?, times as usize));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(entries: Result<Vec<Entry>, Fault>) -> String {
+        let show = |entry: &Entry| format!("{}:{}", entry.name, entry.slots);
+        entries.map_or_else(|fault| fault.what, |all| all.iter().map(show).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn lists_of_both_kinds() {
+        assert_eq!(text(read_list("a:2,b:3,c")), "a:2 b:3 c:1");
+        assert_eq!(text(read_list("a,a, user@b ,")), "a:1 a:1 user@b:1");
+        assert_eq!(text(read_list("::1,[fe80::1]:4,[::2]")), "::1:1 fe80::1:4 ::2:1");
+    }
+
+    #[test]
+    fn files_of_both_kinds() {
+        let file = "# ours\n\nnode1:2\nnode2 slots=4 max_slots=8 # big\n  node3\nnode3\n";
+        assert_eq!(text(read_file(file, "f")), "node1:2 node2:4 node3:1 node3:1");
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_place() {
+        for list in ["a:0", "a:x", "-oProxyCommand=x", "a:2:", "[::1]x", ":3", "a:99999999"] {
+            assert!(text(read_list(list)).contains("not understood") || list == "a:2:", "{list}");
+        }
+        assert!(read_file("a\nb slots=x\n", "hosts").unwrap_err().on.contains("hosts, line 2: b slots=x"));
+        assert!(read_file("a frob=2\n", "hosts").is_err());
+        for empty in [read_list(","), read_file("# nothing\n", "hosts"), read_slurm("", "")] {
+            assert!(text(empty).contains("no host"));
+        }
+    }
+
+    #[test]
+    fn allocations_of_slurm() {
+        assert_eq!(text(read_slurm("n[01-03,7],login", "2(x3),1,4")), "n01:2 n02:2 n03:2 n7:1 login:4");
+        assert_eq!(text(read_slurm("r[1-2]c[8-9]", "")), "r1c8:1 r1c9:1 r2c8:1 r2c9:1");
+        for (nodes, tasks) in [("n[1-", "1"), ("n[2-1]", "1"), ("n[x]", "1"), ("n1", "2(x"), ("n1", "0")] {
+            assert!(read_slurm(nodes, tasks).is_err(), "{nodes} {tasks}");
+        }
+    }
+
+    #[test]
+    fn our_own_names() {
+        for name in ["localhost", "127.0.0.1", "::1", "node7.cluster", "node7"] {
+            assert!(is_here(name, "node7.cluster"), "{name}");
+        }
+        assert!(!is_here("node8", "node7.cluster") && !is_here("", "node7"));
+    }
+}

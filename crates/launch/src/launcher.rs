@@ -1,0 +1,113 @@
+//! The command that starts an agent on another host. No I/O.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use verbena_fault::Fault;
+
+/// How agents are started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launcher {
+    /// By OpenSSH, without asking anything: with keys, and with host keys that are known.
+    Ssh,
+    /// By Slurm, inside an allocation.
+    Srun,
+    /// On this host, whatever the host's name: for tests.
+    Fork,
+    /// By a command of the user: its words, then the host, then the words of the agent's command line, quoted for a shell.
+    Command(Vec<String>),
+}
+
+impl Launcher {
+    /// The launcher of this name, or the command.
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub fn named(text: &str) -> Result<Launcher, Fault> {
+        match text.trim() {
+            "ssh" => Ok(Launcher::Ssh),
+            "srun" | "slurm" => Ok(Launcher::Srun),
+            "fork" => Ok(Launcher::Fork),
+            command => match shlex::split(command).filter(|words| !words.is_empty()) {
+                Some(words) => Ok(Launcher::Command(words)),
+                None => Err(Fault::new(
+                    "The launcher is not understood.",
+                    format!("--launcher or VERBENA_LAUNCHER: {text}"),
+                    "the command is empty, or a quote is not closed",
+                    "give ssh, srun, fork, or a command that is called as COMMAND HOST COMMAND-LINE",
+                )),
+            },
+        }
+    }
+
+    /// The words to run, so that `agent` runs on `host`.
+    pub fn words(&self, host: &str, agent: &[OsString]) -> Vec<OsString> {
+        let fixed = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let quoted = || agent.iter().map(|word| quote(word));
+        match self {
+            // -x -T: neither windows nor a terminal. Keepalives, so that a host that loses its power is missed.
+            Launcher::Ssh => {
+                let alive = "ServerAliveInterval=15";
+                let mut words = fixed(&["ssh", "-x", "-T", "-o", "BatchMode=yes", "-o", alive, host]);
+                words.extend(quoted());
+                words
+            }
+            Launcher::Srun => {
+                let mut words =
+                    fixed(&["srun", "--nodes=1", "--ntasks=1", "--overlap", "--mpi=none", "--quiet"]);
+                words.extend(fixed(&["--kill-on-bad-exit=0", &format!("--nodelist={host}")]));
+                words.extend_from_slice(agent);
+                words
+            }
+            Launcher::Fork => agent.to_vec(),
+            Launcher::Command(command) => {
+                let command = command.iter().map(OsString::from);
+                command.chain([OsString::from(host)]).chain(quoted()).collect()
+            }
+        }
+    }
+}
+
+/// The words as one would type them.
+pub fn as_line(words: &[OsString]) -> String {
+    words
+        .iter()
+        .map(|word| quote(word))
+        .collect::<Vec<_>>()
+        .join(OsStr::new(" "))
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// A word as a shell reads it back.
+fn quote(word: &OsStr) -> OsString {
+    // The only word that cannot be quoted has a zero byte, which no argument has.
+    shlex::bytes::try_quote(word.as_bytes())
+        .map_or_else(|_| word.to_owned(), |bytes| OsStr::from_bytes(&bytes).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(launcher: &str, agent: &[&str]) -> String {
+        let agent: Vec<OsString> = agent.iter().map(OsString::from).collect();
+        let words = Launcher::named(launcher).unwrap().words("node7", &agent);
+        words.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn every_launcher_gets_host_and_command_line() {
+        let agent = ["/opt/a b/mpiexec", "--agent"];
+        assert!(line("ssh", &agent).ends_with("ServerAliveInterval=15 node7 '/opt/a b/mpiexec' --agent"));
+        assert!(line("srun", &agent).ends_with("--nodelist=node7 /opt/a b/mpiexec --agent"));
+        assert_eq!(line("fork", &agent), "/opt/a b/mpiexec --agent");
+        assert_eq!(line("my 'odd one' -p", &agent), "my odd one -p node7 '/opt/a b/mpiexec' --agent");
+    }
+
+    #[test]
+    fn an_empty_or_torn_command_is_refused() {
+        for text in ["", "  ", "it's"] {
+            assert!(Launcher::named(text).is_err(), "{text}");
+        }
+    }
+}

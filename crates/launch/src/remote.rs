@@ -1,0 +1,422 @@
+//! An agent on another host as `mpiexec` sees it: the launcher that started it, its greeting, and the messages to and
+//! from it.
+
+use crate::job::Exit;
+use crate::launcher::{self, Launcher};
+use crate::sys::{self, Inherited, Poll};
+use crate::wire::{self, Command, Frames, Key, NOISE_BYTES_MAX, Outbox, Report};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+use verbena_fault::Fault;
+
+/// How long we wait for a launcher's last words and exit code once its connection is closed, or the other way round.
+const LAST_WORDS_DELAY: Duration = Duration::from_millis(500);
+/// How many lines of a launcher are kept for a message about its failure.
+const WORDS_KEPT: usize = 6;
+
+/// How agents are started.
+#[derive(Debug)]
+pub struct Means {
+    /// By what.
+    pub launcher: Launcher,
+    /// The agent's command line.
+    pub agent: Vec<OsString>,
+    /// The job's key.
+    pub key: Key,
+}
+
+/// How far an agent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The launcher runs; the agent has not answered.
+    Greeting,
+    /// It has.
+    Talking,
+    /// It has gone, as it should or not.
+    Gone,
+}
+
+/// What comes from an agent.
+#[derive(Debug)]
+pub enum News {
+    /// What the agent tells.
+    Report(Report),
+    /// What the launcher writes on its standard error: a line.
+    Words(String),
+    /// The agent could not be started, or has gone before it should. Nothing follows.
+    Lost {
+        /// Why.
+        fault: Fault,
+        /// Whether it had been there.
+        started: bool,
+    },
+}
+
+/// One agent.
+#[derive(Debug)]
+pub struct Remote {
+    /// The host.
+    pub name: String,
+    /// The launcher's command line, for messages.
+    line: String,
+    pid: i32,
+    to: Option<ChildStdin>,
+    from: Option<ChildStdout>,
+    words: Option<ChildStderr>,
+    key: Key,
+    stage: Stage,
+    /// What is to be said once the agent has answered.
+    early: Vec<Command>,
+    out: Outbox,
+    /// What came before the agent's answer.
+    noise: Vec<u8>,
+    frames: Frames,
+    /// An unfinished line of the launcher.
+    partial: Vec<u8>,
+    said: VecDeque<String>,
+    exit: Option<Exit>,
+    closing_since: Option<Instant>,
+    news: VecDeque<News>,
+    places: [Option<usize>; 3],
+}
+
+impl Remote {
+    /// Starts an agent on a host.
+    ///
+    /// # Errors
+    /// The launcher itself cannot be started: the message for the user.
+    pub fn launch(name: &str, means: &Means, job: &str, inherited: Inherited) -> Result<Remote, Fault> {
+        let Means { launcher, agent, key } = means;
+        let words = launcher.words(name, agent);
+        let line = launcher::as_line(&words);
+        let mut command = std::process::Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Its own process group: Ctrl-C in the terminal is ours to pass on, and must not cut the connection.
+        command.process_group(0);
+        let in_child = move || {
+            inherited.restore();
+            Ok(())
+        };
+        // SAFETY: the closure only makes async-signal-safe system calls and allocates nothing.
+        unsafe { command.pre_exec(in_child) };
+        let mut child = command.spawn().map_err(|error| no_launcher(name, &line, &error))?;
+        let (to, from, said) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        [
+            to.as_ref().map(AsRawFd::as_raw_fd),
+            from.as_ref().map(AsRawFd::as_raw_fd),
+            said.as_ref().map(AsRawFd::as_raw_fd),
+        ]
+        .into_iter()
+        .flatten()
+        .for_each(sys::set_nonblocking);
+        let mut out = Outbox::default();
+        out.push_line(&wire::opening(key, job));
+        let (early, noise, frames, partial, news) = Default::default();
+        Ok(Remote {
+            name: name.to_owned(),
+            line,
+            pid: child.id().cast_signed(),
+            to,
+            from,
+            words: said,
+            key: *key,
+            stage: Stage::Greeting,
+            early,
+            out,
+            noise,
+            frames,
+            partial,
+            said: VecDeque::new(),
+            exit: None,
+            closing_since: None,
+            news,
+            places: [None; 3],
+        })
+    }
+
+    /// The launcher's process id, and that of its process group.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whether the agent has not answered yet.
+    pub fn is_greeting(&self) -> bool {
+        self.stage == Stage::Greeting
+    }
+
+    /// Whether it has gone.
+    pub fn is_gone(&self) -> bool {
+        self.stage == Stage::Gone
+    }
+
+    /// Whether the launcher has ended.
+    pub fn has_ended(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    /// Says something to the agent, as soon as it is there.
+    pub fn tell(&mut self, command: Command) {
+        match self.stage {
+            Stage::Greeting => self.early.push(command),
+            Stage::Talking => {
+                self.out.push(&command);
+                self.flush();
+            }
+            Stage::Gone => {}
+        }
+    }
+
+    /// Gives up on the agent: what it runs ends with the connection. The launcher is asked to end, so that it can tidy
+    /// up (srun must end its step); one that does not is killed with all that is left at the end.
+    pub fn abandon(&mut self) {
+        if !self.has_ended() {
+            sys::signal_group(self.pid, libc::SIGTERM);
+            sys::signal_group(self.pid, libc::SIGCONT);
+        }
+        self.stage = Stage::Gone;
+        (self.to, self.from, self.words) = (None, None, None);
+    }
+
+    /// The next piece of news.
+    pub fn poll_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// When [`Remote::settle`] must be called even if nothing happens.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.closing_since.filter(|_| !self.is_gone()).map(|since| since + LAST_WORDS_DELAY)
+    }
+
+    /// The launcher has ended.
+    pub fn handle_death(&mut self, exit: Exit) {
+        self.exit = Some(exit);
+        self.closing_since.get_or_insert_with(Instant::now);
+    }
+
+    /// Puts what it waits for into the poll set.
+    pub fn gather(&mut self, poll: &mut Poll) {
+        let writes = !self.out.pending().is_empty();
+        let to = self.to.as_ref().filter(|_| writes).map(|to| poll.add(to.as_raw_fd(), false, true));
+        let from = self.from.as_ref().map(|from| poll.add(from.as_raw_fd(), true, false));
+        let words = self.words.as_ref().map(|words| poll.add(words.as_raw_fd(), true, false));
+        self.places = [to, from, words];
+    }
+
+    /// Handles what is ready.
+    pub fn serve(&mut self, poll: &Poll) {
+        let ready = self.places.map(|place| place.is_some_and(|place| poll.is_ready(place)));
+        self.places = [None; 3];
+        if ready[2] {
+            self.read_words();
+        }
+        if ready[1] {
+            self.read();
+        }
+        if ready[0] {
+            self.flush();
+        }
+        self.settle();
+    }
+
+    /// Sends what the connection takes now.
+    pub fn flush(&mut self) {
+        while let Some(to) = self.to.as_ref().filter(|_| !self.out.pending().is_empty()) {
+            match sys::write(to.as_raw_fd(), self.out.pending()) {
+                Ok(count) => self.out.consume(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // The end of the other direction tells of it as well, after the launcher's last words.
+                Err(_) => self.to = None,
+            }
+        }
+    }
+
+    /// Once the connection is closed and the launcher has said its last: the agent is lost.
+    pub fn settle(&mut self) {
+        let closed = self.from.is_none() && self.words.is_none() && self.exit.is_some();
+        let late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);
+        if !self.is_gone() && (closed || late) {
+            self.lose(self.closed());
+        }
+    }
+
+    fn lose(&mut self, fault: Fault) {
+        let started = self.stage == Stage::Talking;
+        self.abandon();
+        self.news.push_back(News::Lost { fault, started });
+    }
+
+    fn read(&mut self) {
+        let mut bytes = [0; 65536];
+        match self.from.as_ref().map(|from| sys::read(from.as_raw_fd(), &mut bytes)) {
+            Some(Ok(count)) if count > 0 => self.hear(&bytes[..count]),
+            Some(Err(error)) if is_passing(&error) => {}
+            _ => {
+                self.from = None;
+                self.closing_since.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        match self.stage {
+            Stage::Greeting => self.greet(bytes),
+            Stage::Talking => self.frames.push(bytes),
+            Stage::Gone => return,
+        }
+        while self.stage == Stage::Talking {
+            match self.frames.pop::<Report>() {
+                Ok(None) => return,
+                Ok(Some(Report::Done)) => self.abandon_quietly(),
+                Ok(Some(report)) => self.news.push_back(News::Report(report)),
+                Err(error) => self.lose(self.garbled(&error)),
+            }
+        }
+    }
+
+    /// The agent ends by itself: nothing is killed.
+    fn abandon_quietly(&mut self) {
+        self.stage = Stage::Gone;
+        (self.to, self.from) = (None, None);
+    }
+
+    fn greet(&mut self, bytes: &[u8]) {
+        self.noise.extend_from_slice(bytes);
+        let Some((version, place)) = wire::find_answer(&self.noise, &self.key) else {
+            if self.noise.len() > NOISE_BYTES_MAX {
+                self.lose(self.garbled("no greeting"));
+            }
+            return;
+        };
+        if version != wire::VERSION {
+            return self.lose(self.wrong_version(version));
+        }
+        self.stage = Stage::Talking;
+        self.frames.push(&self.noise[place.end..]);
+        self.noise = Vec::new();
+        for command in std::mem::take(&mut self.early) {
+            self.out.push(&command);
+        }
+        self.news.extend(self.said.drain(..).map(News::Words));
+        self.flush();
+    }
+
+    fn read_words(&mut self) {
+        let mut bytes = [0; 4096];
+        match self.words.as_ref().map(|words| sys::read(words.as_raw_fd(), &mut bytes)) {
+            Some(Ok(count)) if count > 0 => self.partial.extend_from_slice(&bytes[..count]),
+            Some(Err(error)) if is_passing(&error) => {}
+            _ => {
+                self.words = None;
+                self.partial.push(b'\n');
+            }
+        }
+        while let Some(end) = self.partial.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.partial.drain(..=end).collect();
+            self.note(String::from_utf8_lossy(&line).trim().to_owned());
+        }
+    }
+
+    /// A line of the launcher: shown once the agent is there; before, kept for the message if it never is.
+    fn note(&mut self, line: String) {
+        if line.is_empty() {
+            return;
+        }
+        if self.stage != Stage::Greeting {
+            self.news.push_back(News::Words(line.clone()));
+        }
+        self.said.push_back(line);
+        if self.said.len() > WORDS_KEPT {
+            self.said.pop_front();
+        }
+    }
+
+    /// The connection is closed.
+    fn closed(&self) -> Fault {
+        if self.stage == Stage::Talking {
+            return Fault::new(
+                format!("Lost the connection to host {}; the job is ended.", self.name),
+                self.on(),
+                "the host or its network went down, or somebody killed the launcher or mpiexec's agent there",
+                "see whether the host still answers, and its log; start the job anew, without that host if need be",
+            );
+        }
+        let (cause, remedy) = self.hint();
+        Fault::new(
+            format!("mpiexec could not start its agent on host {}.", self.name),
+            self.on(),
+            cause,
+            remedy,
+        )
+    }
+
+    fn hint(&self) -> (&'static str, String) {
+        let name = &self.name;
+        match self.exit {
+            Some(Exit::Code(126 | 127)) => (
+                "there is no such program on that host, or it cannot run there",
+                "install Verbena at the same place on all hosts, or say where it is by --prefix DIR".into(),
+            ),
+            Some(Exit::Code(255)) if self.line.starts_with("ssh ") => (
+                "the host is down or unknown, or it lets nobody in without a password",
+                format!("make this work: ssh -o BatchMode=yes {name} true"),
+            ),
+            _ => (
+                "the launcher could not reach the host, or could not start a program there",
+                "run the command above by hand; choose another launcher by --launcher".into(),
+            ),
+        }
+    }
+
+    fn garbled(&self, error: &str) -> Fault {
+        let noise =
+            String::from_utf8_lossy(&self.noise[..self.noise.len().min(100)]).replace(char::is_control, " ");
+        Fault::new(
+            format!("The agent on host {} does not answer as it should; the job is ended.", self.name),
+            format!("{}: {error} {noise}", self.on()),
+            "something else writes to the launcher's standard output, or the launcher changes bytes",
+            "see what the shell's start-up files on that host print; use a launcher that passes bytes as they are",
+        )
+    }
+
+    fn wrong_version(&self, version: u32) -> Fault {
+        Fault::new(
+            format!("The agent on host {} is of another version.", self.name),
+            format!("it speaks version {version}, this mpiexec {}; {}", wire::VERSION, self.on()),
+            "another Verbena is installed there",
+            "install the same version on all hosts, or say where it is by --prefix DIR",
+        )
+    }
+
+    /// Host, command, how the launcher ended and what it said.
+    fn on(&self) -> String {
+        let end = match self.exit {
+            None => String::new(),
+            Some(Exit::Code(code)) => format!(", which ended with code {code}"),
+            Some(Exit::Signal(signal)) => {
+                format!(", which was ended by {}", crate::explain::signal_name(signal))
+            }
+        };
+        let said: Vec<&str> = self.said.iter().map(String::as_str).collect();
+        let said = if said.is_empty() { String::new() } else { format!(" and said: {}", said.join("; ")) };
+        format!("host {}, launcher {}{end}{said}", self.name, self.line)
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+}
+
+fn no_launcher(name: &str, line: &str, error: &io::Error) -> Fault {
+    Fault::new(
+        format!("mpiexec could not start its agent on host {name}."),
+        format!("host {name}, launcher {line}: {error}"),
+        "the launcher is not installed, or a limit on processes or open files is reached",
+        "install it, or choose another by --launcher ssh, srun or COMMAND",
+    )
+}

@@ -1,0 +1,96 @@
+//! What the ranks and `mpiexec` itself write, on our standard output and standard error.
+
+use crate::lines::Lines;
+use crate::output::Stream;
+use crate::sys::{self, Poll};
+use std::os::fd::RawFd;
+
+/// Our standard streams, and the unfinished lines of all ranks.
+#[derive(Debug)]
+pub struct Screen {
+    /// Standard output and standard error; only the first if both lead to the same place.
+    outputs: Vec<Stream>,
+    /// The streams of each rank.
+    lines: Vec<[Lines; 2]>,
+    /// The outputs' places in the poll set.
+    places: Vec<Option<usize>>,
+}
+
+impl Screen {
+    /// The screen of a job.
+    pub fn new(size: u32, labels: bool) -> Screen {
+        let merged = sys::are_same(1, 2);
+        let outputs: &[RawFd] = if merged { &[1] } else { &[1, 2] };
+        let lines = |rank| match (labels, size) {
+            (true, _) => Lines::labelled(format!("[{rank}] ")),
+            (false, 1) => Lines::raw(),
+            (false, _) => Lines::default(),
+        };
+        Screen {
+            outputs: outputs.iter().map(|&fd| Stream::new(fd)).collect(),
+            lines: (0..size).map(|rank| [lines(rank), lines(rank)]).collect(),
+            places: Vec::new(),
+        }
+    }
+
+    /// A rank wrote something.
+    pub fn write(&mut self, rank: u32, stream: usize, bytes: &[u8]) {
+        let target = self.target(stream);
+        self.lines[rank as usize][stream.min(1)].push(bytes, &mut self.outputs[target].sink);
+    }
+
+    /// A rank's stream has ended.
+    pub fn close(&mut self, rank: u32, stream: usize) {
+        let target = self.target(stream);
+        self.lines[rank as usize][stream.min(1)].finish(&mut self.outputs[target].sink);
+    }
+
+    /// The end: writes unfinished lines, of ranks whose streams nobody has closed.
+    pub fn close_all(&mut self) {
+        for rank in 0..self.lines.len() as u32 {
+            (0..2).for_each(|stream| self.close(rank, stream));
+        }
+    }
+
+    /// Writes a line of our own, on standard error.
+    pub fn say(&mut self, text: &str) {
+        if let Some(output) = self.outputs.last_mut() {
+            output.sink.start_line();
+            output.sink.write(format!("{text}\n").as_bytes());
+        }
+    }
+
+    /// Whether so much waits that the ranks must wait too.
+    pub fn is_congested(&self, stream: usize) -> bool {
+        self.outputs[self.target(stream)].is_congested()
+    }
+
+    /// Whether somebody still reads what ranks write to a stream.
+    pub fn is_open(&self, stream: usize) -> bool {
+        self.outputs[self.target(stream)].is_open()
+    }
+
+    /// Puts what it waits for into the poll set.
+    pub fn gather(&mut self, poll: &mut Poll) {
+        let place = |output: &Stream| output.wants_write().then(|| poll.add(output.fd(), false, true));
+        self.places = self.outputs.iter().map(place).collect();
+    }
+
+    /// Writes what can be written.
+    pub fn serve(&mut self, poll: &Poll) {
+        for (output, place) in self.outputs.iter_mut().zip(&self.places) {
+            if place.is_some_and(|place| poll.is_ready(place)) {
+                output.write_some();
+            }
+        }
+    }
+
+    /// Writes everything, waiting as long as it takes.
+    pub fn write_all(&mut self) {
+        self.outputs.iter_mut().for_each(Stream::write_all);
+    }
+
+    fn target(&self, stream: usize) -> usize {
+        stream.min(self.outputs.len() - 1)
+    }
+}

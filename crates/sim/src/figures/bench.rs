@@ -1,0 +1,199 @@
+//! Two ranks that run a benchmark: real engines over simulated devices, in the order of virtual time.
+
+use crate::Rank;
+use crate::memory::{Memory, Shape};
+use crate::verbs::Subnet;
+use verbena_channel::Channel;
+use verbena_channel::loopback::Loopback;
+use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send, Settings};
+
+/// Time that passes when nothing is to come: somebody may wait to say something again.
+const DULL_NS: u64 = 300_000;
+/// So often in a row before the benchmark counts as hanging.
+const DULL_MAX: u32 = 1000;
+
+/// What a rank does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Starts to send so many bytes to the other.
+    Send(usize),
+    /// Starts to receive so many.
+    Receive(usize),
+    /// Waits until everything started is complete.
+    Wait,
+    /// Notes the time.
+    Mark,
+}
+
+/// A rank and its program.
+struct Player {
+    // Dropped before the memory that it holds buffers of.
+    engine: Engine,
+    program: Vec<Act>,
+    next: usize,
+    pending: Vec<RequestId>,
+    marks_ns: Vec<u64>,
+    /// Something may have come for it.
+    awake: bool,
+    send: Memory,
+    receive: Memory,
+}
+
+/// The benchmark.
+pub(super) struct Bench {
+    players: Vec<Player>,
+    subnet: Subnet,
+}
+
+impl Bench {
+    /// Two ranks with messages of at most `bytes_max`, over channels that `wire` makes.
+    pub fn new(
+        subnet: Subnet,
+        bytes_max: usize,
+        settings: Settings,
+        mut wire: impl FnMut(Rank) -> Box<dyn Channel>,
+    ) -> Bench {
+        let players = (0..2).map(|me| Player {
+            engine: Engine::new(me, 2, vec![Box::new(Loopback::new(me)), wire(me)], settings),
+            program: Vec::new(),
+            next: 0,
+            pending: Vec::new(),
+            marks_ns: Vec::new(),
+            awake: true,
+            send: Memory::new(bytes_max, Shape::Contiguous),
+            receive: Memory::new(bytes_max, Shape::Contiguous),
+        });
+        Bench { players: players.collect(), subnet }
+    }
+
+    /// Runs a program on each rank to its end; returns the times that the first one marked, in nanoseconds.
+    ///
+    /// # Errors
+    /// What is pending if it hangs, or what failed.
+    pub fn run(&mut self, programs: [Vec<Act>; 2]) -> Result<Vec<u64>, String> {
+        for (player, program) in self.players.iter_mut().zip(programs) {
+            (player.program, player.next, player.awake) = (program, 0, true);
+        }
+        let mut dull = 0;
+        while self.players.iter().any(|player| player.next < player.program.len()) {
+            dull = if self.step()? { 0 } else { dull + 1 };
+            if dull > DULL_MAX {
+                let pending = self.players.iter().flat_map(|player| player.engine.describe());
+                return Err(format!("nothing moves: {}", pending.collect::<Vec<_>>().join("; ")));
+            }
+        }
+        Ok(std::mem::take(&mut self.players[0].marks_ns))
+    }
+
+    /// Lets a rank run, or the devices, whoever is first; `false` if there was nobody.
+    fn step(&mut self) -> Result<bool, String> {
+        let devices_ns = self.subnet.next_ns().unwrap_or(u64::MAX);
+        let awake = (0..self.players.len()).filter(|rank| self.players[*rank].awake);
+        let first = awake.map(|rank| (self.subnet.time_ns(rank as Rank), rank)).min();
+        match first {
+            Some((at_ns, rank)) if at_ns <= devices_ns => {
+                self.subnet.run_until(at_ns);
+                let (subnet, player) = (&self.subnet, &mut self.players[rank]);
+                player.awake = player.play(rank as Rank, subnet)? || subnet.has_unseen(rank as Rank);
+            }
+            _ if devices_ns < u64::MAX => self.subnet.run_until(devices_ns),
+            _ => {
+                self.subnet.run_until(self.subnet.now_ns() + DULL_NS);
+                self.players.iter_mut().for_each(|player| player.awake = true);
+                return Ok(false);
+            }
+        }
+        for (rank, _) in self.subnet.take_woken() {
+            self.players[rank as usize].awake = true;
+        }
+        Ok(true)
+    }
+}
+
+impl Player {
+    /// Goes on with the program as far as possible; whether it did anything.
+    fn play(&mut self, me: Rank, subnet: &Subnet) -> Result<bool, String> {
+        let mut moved = self.engine.progress();
+        while let Some(act) = self.program.get(self.next).copied() {
+            self.collect()?;
+            if act == Act::Wait && !self.pending.is_empty() {
+                break;
+            }
+            self.act(act, me, subnet)?;
+            self.next += 1;
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    fn collect(&mut self) -> Result<(), String> {
+        let engine = &mut self.engine;
+        let mut failed = None;
+        self.pending.retain(|request| match engine.take(*request) {
+            Some(completion) => {
+                failed = failed.take().or(completion.failure);
+                false
+            }
+            None => true,
+        });
+        failed.map_or(Ok(()), |failure| Err(format!("{failure:?}")))
+    }
+
+    fn act(&mut self, act: Act, me: Rank, subnet: &Subnet) -> Result<(), String> {
+        let (context, tag) = (0, 0);
+        let posted = match act {
+            Act::Send(bytes) => {
+                let buffer = self.send.buffer().part(0, bytes);
+                let (peer, source) = (1 - me, me as i32);
+                self.engine.send(Send { peer, context, source, tag, buffer, mode: Mode::Standard })
+            }
+            Act::Receive(bytes) => {
+                let buffer = self.receive.buffer().part(0, bytes);
+                self.engine.receive(Receive { context, source: 1 - me as i32, tag, buffer })
+            }
+            Act::Wait => return Ok(()),
+            Act::Mark => {
+                self.marks_ns.push(subnet.time_ns(me));
+                return Ok(());
+            }
+        };
+        match posted {
+            Posted::Pending(request) => self.pending.push(request),
+            Posted::Done(completion) if completion.failure.is_some() => {
+                return Err(format!("{:?}", completion.failure));
+            }
+            Posted::Done(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Rounds of ping-pong: each sends when it has received. Half the time between the marks, by the rounds, is the latency.
+pub(super) fn ping_pong(bytes: usize, warm: usize, rounds: usize) -> [Vec<Act>; 2] {
+    let mut programs = [Vec::new(), Vec::new()];
+    for round in 0..warm + rounds {
+        if round == warm {
+            programs[0].push(Act::Mark);
+        }
+        programs[0].extend([Act::Send(bytes), Act::Receive(bytes), Act::Wait]);
+        programs[1].extend([Act::Receive(bytes), Act::Wait, Act::Send(bytes), Act::Wait]);
+    }
+    programs[0].push(Act::Mark);
+    programs
+}
+
+/// Windows of messages in a row, each window answered by an empty message.
+pub(super) fn windows(bytes: usize, window: usize, warm: usize, rounds: usize) -> [Vec<Act>; 2] {
+    let mut programs = [Vec::new(), Vec::new()];
+    for round in 0..warm + rounds {
+        if round == warm {
+            programs[0].push(Act::Mark);
+        }
+        programs[0].extend(std::iter::repeat_n(Act::Send(bytes), window));
+        programs[1].extend(std::iter::repeat_n(Act::Receive(bytes), window));
+        programs[0].extend([Act::Receive(0), Act::Wait]);
+        programs[1].extend([Act::Wait, Act::Send(0), Act::Wait]);
+    }
+    programs[0].push(Act::Mark);
+    programs
+}

@@ -1,0 +1,161 @@
+//! The designs that papers 1 and 2 compare: each is a choice of settings of the one channel and the one engine.
+
+use super::bench::{Bench, ping_pong, windows};
+use super::costed::Costed;
+use crate::over_rc::{channels, keep_registrations, paper_settings};
+use crate::verbs::{Costs, Counts, DeviceFaults, Stage, Subnet};
+use verbena_channel::rc::Settings;
+use verbena_channel::rc::settings::{Notify, Policy};
+use verbena_channel::{Channel, Cost};
+use verbena_engine::Large;
+
+/// Rounds before the clock starts: connections are made, rings offered, memory registered.
+const WARM_ROUNDS: usize = 60;
+/// Rounds of ping-pong that are measured.
+const ROUNDS: usize = 50;
+/// Windows that are measured, and those before; of long messages fewer, since they are alike.
+const WINDOWS: usize = 10;
+const WINDOWS_LONG: usize = 2;
+/// From this length on messages are long.
+const LONG_BYTES: usize = 16 << 10;
+/// Bytes of a ring in paper 2's designs, however many chunks they make.
+const RING_BYTES: usize = 128 << 10;
+/// The chunk that paper 2 chose (section 4.4.1).
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// A design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// Everything small by send and receive (paper 1, 3.1).
+    SendReceive,
+    /// Everything small by RDMA write into polled rings (paper 1, 3.2).
+    RdmaEager,
+    /// Head and tail pointers by RDMA writes of their own, long messages copied and then transferred (paper 2, 4.2).
+    Basic,
+    /// Flags in the packet instead of a head pointer (paper 2, 4.3).
+    Piggyback,
+    /// Long messages in chunks of so many bytes, copied while the one before is transferred (paper 2, 4.4).
+    Pipeline(usize),
+    /// Long messages read by the receiver (paper 2, 5).
+    ZeroCopyRead,
+    /// Long messages written by the sender (paper 2, 6; in paper 1 too).
+    ZeroCopyWrite,
+    /// Whatever is quicker by the channel's costs.
+    Automatic,
+}
+
+impl Design {
+    /// The rungs of paper 2's ladder, in order.
+    pub const LADDER: [Design; 5] = [
+        Design::Basic,
+        Design::Piggyback,
+        Design::Pipeline(CHUNK_BYTES),
+        Design::ZeroCopyRead,
+        Design::ZeroCopyWrite,
+    ];
+
+    /// Its name in tables.
+    pub fn name(self) -> String {
+        match self {
+            Design::SendReceive => "send/receive".into(),
+            Design::RdmaEager => "RDMA eager".into(),
+            Design::Basic => "basic".into(),
+            Design::Piggyback => "piggyback".into(),
+            Design::Pipeline(chunk) => format!("pipeline {} KiB", chunk >> 10),
+            Design::ZeroCopyRead => "zero-copy read".into(),
+            Design::ZeroCopyWrite => "zero-copy write".into(),
+            Design::Automatic => "automatic".into(),
+        }
+    }
+
+    fn large(self) -> Large {
+        match self {
+            Design::Basic | Design::Piggyback => Large::Copy,
+            Design::Pipeline(_) => Large::Pipeline,
+            Design::ZeroCopyRead => Large::Read,
+            Design::Automatic => Large::Auto,
+            Design::SendReceive | Design::RdmaEager | Design::ZeroCopyWrite => Large::Write,
+        }
+    }
+
+    fn chunk_bytes(self) -> usize {
+        if let Design::Pipeline(chunk) = self { chunk } else { CHUNK_BYTES }
+    }
+
+    fn rc_settings(self, costs: &Costs) -> Settings {
+        let cost = |stage: Stage| Cost {
+            start_ns: (costs.post_ns + stage.latency_ns + stage.receive_ns + costs.acknowledge_ns) as u32,
+            byte_ps: costs.byte_ps as u32,
+        };
+        let (read, write) = (cost(costs.read), cost(costs.write));
+        let paper_1 = Settings { read, write, piece_bytes: usize::MAX, ..paper_settings() };
+        let slot_bytes = self.chunk_bytes() + 128;
+        let paper_2 = Settings {
+            slots: RING_BYTES / self.chunk_bytes(),
+            slot_bytes,
+            chunk_bytes: self.chunk_bytes(),
+            policy: Policy::All,
+            ..paper_1.clone()
+        };
+        match self {
+            Design::SendReceive => Settings { policy: Policy::None, ..paper_1 },
+            Design::RdmaEager => Settings { policy: Policy::All, ..paper_1 },
+            Design::Basic => Settings { notify: Notify::Pointer, ..paper_2 },
+            _ => paper_2,
+        }
+    }
+
+    fn engine_settings(self) -> verbena_engine::Settings {
+        verbena_engine::Settings {
+            large: self.large(),
+            chunk_bytes_max: self.chunk_bytes(),
+            ..verbena_engine::Settings::default()
+        }
+    }
+
+    fn bench(self, bytes: usize, costs: Costs) -> (Bench, Subnet) {
+        let subnet = Subnet::new(1, 2, costs, DeviceFaults::NONE);
+        let mut rcs = channels(&subnet, |_| self.rc_settings(&costs), 2);
+        rcs.iter_mut().for_each(keep_registrations);
+        let mut rcs = rcs.into_iter();
+        let wire = |rank| {
+            let inner = rcs.next().expect("one for each rank");
+            Box::new(Costed { rank, subnet: subnet.clone(), inner }) as Box<dyn Channel>
+        };
+        let bench = Bench::new(subnet.clone(), bytes, self.engine_settings(), wire);
+        (bench, subnet)
+    }
+
+    /// Half the time of a round trip of messages of this length, in microseconds.
+    ///
+    /// # Errors
+    /// What hung or failed.
+    pub fn latency_us(self, bytes: usize, costs: Costs) -> Result<f64, String> {
+        let (mut bench, _) = self.bench(bytes, costs);
+        let marks = bench.run(ping_pong(bytes, WARM_ROUNDS, ROUNDS))?;
+        Ok((marks[1] - marks[0]) as f64 / 2e3 / ROUNDS as f64)
+    }
+
+    /// Bytes per microsecond (10^6 a second) of windows of messages of this length, each window answered.
+    ///
+    /// # Errors
+    /// What hung or failed.
+    pub fn bandwidth_mb_s(self, bytes: usize, window: usize, costs: Costs) -> Result<f64, String> {
+        let (mut bench, _) = self.bench(bytes, costs);
+        let rounds = if bytes < LONG_BYTES { WINDOWS } else { WINDOWS_LONG };
+        let marks = bench.run(windows(bytes, window, rounds, rounds))?;
+        Ok((bytes * window * rounds) as f64 * 1e3 / (marks[1] - marks[0]) as f64)
+    }
+
+    /// What the devices do for a message of this length in a ping-pong, on average: the counts of [`ROUNDS`] rounds.
+    ///
+    /// # Errors
+    /// What hung or failed.
+    pub fn device_work(self, bytes: usize, costs: Costs) -> Result<(Counts, usize), String> {
+        let (mut bench, subnet) = self.bench(bytes, costs);
+        bench.run(ping_pong(bytes, WARM_ROUNDS, 0))?;
+        let before = subnet.counts();
+        bench.run(ping_pong(bytes, 0, ROUNDS))?;
+        Ok((subnet.counts().since(&before), 2 * ROUNDS))
+    }
+}

@@ -1,0 +1,121 @@
+//! One rank's device: registrations, completions, datagrams and queue pairs.
+
+use super::pair::{Pair, Receive, State};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use verbena_channel::memory::Region;
+use verbena_channel::rc::adapter::{Completion, Failed, QueuePair, Trouble};
+
+/// A completion in the queue, with the number of the work that it ends (`None` for a receive).
+#[derive(Debug)]
+pub(super) struct Queued {
+    pub completion: Completion,
+    pub retires: Option<u64>,
+}
+
+/// The state of a device.
+#[derive(Debug, Default)]
+pub(super) struct Device {
+    /// What the rank's CPU has done takes it to this time.
+    pub clock_ns: u64,
+    /// The device may start the next work.
+    pub out_free_ns: u64,
+    /// The device can take the next arrival.
+    pub in_free_ns: u64,
+    /// Spans of time in which the device moves bytes of this host, oldest first.
+    pub busy: VecDeque<(u64, u64)>,
+    /// Its rank has died, or let go of the device.
+    pub dead: bool,
+    /// Nothing completes any more.
+    pub broken: bool,
+    /// Nothing gets through.
+    pub port_down: bool,
+    pub by_local_key: HashMap<u32, Region>,
+    pub by_remote_key: HashMap<u32, Region>,
+    pub registered_bytes: u64,
+    pub registered_bytes_high: u64,
+    pub pairs: BTreeMap<u32, Pair>,
+    pub shared: VecDeque<Receive>,
+    pub completions: VecDeque<Queued>,
+    pub datagrams: VecDeque<Vec<u8>>,
+    pub troubles: VecDeque<Trouble>,
+}
+
+impl Device {
+    /// Whether it takes part in anything.
+    pub fn is_up(&self) -> bool {
+        !self.dead && !self.broken
+    }
+
+    /// Whether it holds anything that its rank has not seen.
+    pub fn has_unseen(&self) -> bool {
+        let nothing = self.completions.is_empty() && self.datagrams.is_empty() && self.troubles.is_empty();
+        !self.dead && !nothing
+    }
+
+    /// Whether that local memory is registered under this key.
+    pub fn may_use(&self, key: u32, region: Region) -> bool {
+        region.is_empty()
+            || self
+                .by_local_key
+                .get(&key)
+                .is_some_and(|whole| lies_within(*whole, region.address(), region.len()))
+    }
+
+    /// The memory that a peer names by address and key.
+    pub fn exposed(&self, address: u64, key: u32, len: usize) -> Option<Region> {
+        if len == 0 {
+            return Some(Region::EMPTY);
+        }
+        let whole = *self.by_remote_key.get(&key)?;
+        lies_within(whole, address, len).then(|| whole.part((address - whole.address()) as usize, len))
+    }
+
+    /// Puts a completion into the queue.
+    pub fn complete(&mut self, pair: u32, id: u64, outcome: Result<u32, Failed>, retires: Option<u64>) {
+        let completion = Completion { id, pair: QueuePair(pair), outcome };
+        self.completions.push_back(Queued { completion, retires });
+    }
+
+    /// Puts the pair into error: everything posted on it that has not ended is flushed.
+    pub fn break_pair(&mut self, number: u32) {
+        let Some(pair) = self.pairs.get_mut(&number) else { return };
+        pair.state = State::Error;
+        let work: Vec<_> = pair.work.drain(..).collect();
+        let receives: Vec<_> = pair.receives.drain(..).collect();
+        for work in work {
+            self.complete(number, work.id, Err(Failed::Flushed), Some(work.serial));
+        }
+        for receive in receives {
+            self.complete(number, receive.id, Err(Failed::Flushed), None);
+        }
+    }
+
+    /// The receive buffer for the next send to this pair.
+    pub fn next_receive(&mut self, pair: u32) -> Option<Receive> {
+        let pair = self.pairs.get_mut(&pair)?;
+        if pair.shared { self.shared.pop_front() } else { pair.receives.pop_front() }
+    }
+
+    /// The device moves bytes of this host in that span.
+    pub fn note_busy(&mut self, from_ns: u64, until_ns: u64) {
+        if until_ns > from_ns {
+            self.busy.push_back((from_ns, until_ns));
+        }
+    }
+
+    /// Nanoseconds of the span in which the device moves bytes of this host.
+    pub fn busy_within(&mut self, from_ns: u64, until_ns: u64) -> u64 {
+        while self.busy.front().is_some_and(|(_, end)| *end <= from_ns) {
+            self.busy.pop_front();
+        }
+        let overlap = |(start, end): &(u64, u64)| (*end).min(until_ns).saturating_sub((*start).max(from_ns));
+        self.busy.iter().map(overlap).sum()
+    }
+}
+
+/// Whether the bytes lie within the region.
+fn lies_within(whole: Region, address: u64, len: usize) -> bool {
+    let end = |start: u64, len: usize| start.checked_add(len as u64);
+    let whole_end = end(whole.address(), whole.len());
+    address >= whole.address() && end(address, len).is_some_and(|end| Some(end) <= whole_end)
+}

@@ -1,0 +1,88 @@
+//! Limits and misdeeds of the simulated devices.
+
+use super::canary::Canary;
+use crate::random::Random;
+use verbena_channel::rc::adapter::Limits;
+
+/// What the devices may do to their users. Percentages are of single events.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceFaults {
+    /// What each device can do.
+    pub limits: Limits,
+    /// Longest further delay of a piece of work in nanoseconds; order is kept for each queue pair.
+    pub delay_ns_max: u64,
+    /// An RDMA write lands in up to so many pieces, one after the other.
+    pub pieces_max: u32,
+    /// Percentage of writes whose last piece lands first: the InfiniBand specification promises no order within one.
+    pub last_first_percent: u32,
+    /// A peer that does not answer is given up after so long.
+    pub retry_ns: u64,
+    /// How often a send is tried again where no receive buffer is; `None`: for ever.
+    pub not_ready_retries: Option<u32>,
+    /// Time between such tries.
+    pub not_ready_ns: u64,
+    /// One piece of work in so many breaks its queue pair, as a cut path would; 0: none.
+    pub broken_one_in: u64,
+    /// With one piece of work in so many the port goes down, for less than [`DeviceFaults::retry_ns`]; 0: never.
+    pub port_down_one_in: u64,
+    /// Percentage of datagrams that are lost.
+    pub datagrams_lost_percent: u32,
+    /// Percentage of datagrams that arrive twice.
+    pub datagrams_doubled_percent: u32,
+    /// Longest further delay of a datagram in nanoseconds.
+    pub datagrams_late_ns_max: u64,
+    /// The defect of the channel that the devices play, if any.
+    pub canary: Canary,
+    /// Whether a queue pair in error refuses work at once; else it takes and flushes it.
+    pub refuses_in_error: bool,
+}
+
+impl DeviceFaults {
+    /// Devices that behave, with roomy limits.
+    pub const NONE: DeviceFaults = DeviceFaults {
+        limits: Limits {
+            inline_bytes_max: 128,
+            work_max: 256,
+            reads_max: 8,
+            receives_max: 4096,
+            datagram_bytes_max: 1024,
+            register_bytes_max: u64::MAX,
+            shared_receives: true,
+        },
+        delay_ns_max: 0,
+        pieces_max: 1,
+        last_first_percent: 0,
+        retry_ns: 1_000_000,
+        not_ready_retries: None,
+        not_ready_ns: 10_000,
+        broken_one_in: 0,
+        port_down_one_in: 0,
+        datagrams_lost_percent: 0,
+        datagrams_doubled_percent: 0,
+        datagrams_late_ns_max: 0,
+        canary: Canary::None,
+        refuses_in_error: false,
+    };
+
+    /// Some mixture of what honest devices do to their users: delays, pieces, small queues, lost datagrams.
+    pub fn random(random: &mut Random) -> DeviceFaults {
+        let limits = Limits {
+            inline_bytes_max: random.pick(&[0, 64, 220, 512]),
+            work_max: random.pick(&[4, 16, 256]),
+            reads_max: random.pick(&[1, 4, 16]),
+            shared_receives: random.percent(60),
+            ..DeviceFaults::NONE.limits
+        };
+        DeviceFaults {
+            limits,
+            delay_ns_max: random.pick(&[0, 100, 2000, 30_000]),
+            pieces_max: random.pick(&[1, 2, 4, 9]),
+            port_down_one_in: random.pick(&[0, 0, 30, 300]),
+            datagrams_lost_percent: random.pick(&[0, 0, 10, 60]),
+            datagrams_doubled_percent: random.pick(&[0, 0, 10, 60]),
+            datagrams_late_ns_max: random.pick(&[0, 1000, 3_000_000]),
+            refuses_in_error: random.percent(30),
+            ..DeviceFaults::NONE
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A simulated verbs device: the [`Adapter`](verbena_channel::rc::adapter::Adapter) of many ranks in one process, with
+//! virtual time, a model of costs, and faults by seed.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`adapter`] | a rank's device as the channel `rc` sees it |
+//! | [`subnet`] | what all devices share: time, events, who is to run |
+//! | [`device`] | registrations, completions, datagrams and queue pairs of one rank |
+//! | [`pair`] | a queue pair: what is posted, under way, and in error |
+//! | [`launch`] | when posted work gets to the peer |
+//! | [`transport`] | how it gets there: in pieces, order, retries, failures |
+//! | [`costs`] | what everything costs |
+//! | [`faults`] | limits and misdeeds of the devices |
+//! | [`canary`] | defects of the channel, played by the devices |
+//!
+//! The service is that of InfiniBand's Reliable Connection: in order for each queue pair; a send uses up a receive buffer
+//! and waits for one; an RDMA write or read names memory by address and key; after a failure everything is flushed.
+//! Bytes that are not inline are read from the sender's memory when they reach the peer, as late as a device may, so a
+//! buffer that is touched before its completion shows as wrong bytes at the receiver.
+
+mod adapter;
+mod canary;
+mod costs;
+mod device;
+mod faults;
+mod launch;
+mod pair;
+mod subnet;
+mod transport;
+
+pub use adapter::SimAdapter;
+pub use canary::Canary;
+pub use costs::{Costs, Stage};
+pub use faults::DeviceFaults;
+pub use subnet::{Counts, Subnet};

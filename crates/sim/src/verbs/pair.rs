@@ -1,0 +1,136 @@
+//! A queue pair: what is posted on it, what of that is under way, and whether it is in error.
+
+use crate::Rank;
+use std::collections::VecDeque;
+use verbena_channel::memory::Region;
+use verbena_channel::rc::adapter::{self as rc, Failed, Operation};
+
+/// A receive buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receive {
+    pub id: u64,
+    pub into: Region,
+    pub local_key: u32,
+}
+
+/// A piece of work that has not ended.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// Its number on the queue pair.
+    pub serial: u64,
+    pub id: u64,
+    pub operation: Operation,
+    pub local: Region,
+    pub local_key: u32,
+    /// The bytes, if they were copied when posted.
+    pub inline: Option<Vec<u8>>,
+    pub signalled: bool,
+    /// Pieces still to land (offset and length), the next one last.
+    pub pieces: Vec<(usize, usize)>,
+    /// Time between two pieces.
+    pub piece_ns: u64,
+    /// The peer's device has carried it out (a read: has begun to answer).
+    pub executed: bool,
+    /// It has reached the peer once.
+    pub begun: bool,
+    /// It reached the peer before its turn and waits.
+    pub stalled: bool,
+    /// How often the peer was not ready.
+    pub tries: u32,
+    /// How it ended, until all before it have ended too.
+    pub outcome: Option<Result<(), Failed>>,
+}
+
+/// A queue pair's state, as far as this model tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Made, not connected.
+    Fresh,
+    /// Connected to that queue pair of that rank.
+    Ready(Rank, u32),
+    /// In error.
+    Error,
+}
+
+/// A queue pair.
+#[derive(Debug)]
+pub(super) struct Pair {
+    pub state: State,
+    /// Receives from the shared queue.
+    pub shared: bool,
+    pub receives: VecDeque<Receive>,
+    pub work: VecDeque<Work>,
+    /// Posted, and whether it is a read, but no completion at or behind it was polled yet.
+    pub unretired: VecDeque<(u64, bool)>,
+    pub posted: u64,
+    /// When the last byte of the last work lands.
+    pub last_ns: u64,
+    /// For [`super::canary::Canary::NumbersIgnored`]: the last packet that went into the peer's ring.
+    pub last_in_ring: Option<rc::Remote>,
+}
+
+impl Pair {
+    pub fn new(shared: bool) -> Pair {
+        Pair {
+            state: State::Fresh,
+            shared,
+            receives: VecDeque::new(),
+            work: VecDeque::new(),
+            unretired: VecDeque::new(),
+            posted: 0,
+            last_ns: 0,
+            last_in_ring: None,
+        }
+    }
+
+    /// Places in the queue that are taken: by reads, or by anything else.
+    pub fn taken(&self, reads: bool) -> u32 {
+        self.unretired.iter().filter(|(_, read)| *read == reads).count() as u32
+    }
+
+    /// A completion of that work was polled: it and all before it no longer take a place.
+    pub fn retire(&mut self, serial: u64) {
+        while self.unretired.front().is_some_and(|(first, _)| *first <= serial) {
+            self.unretired.pop_front();
+        }
+    }
+
+    /// The work of that number.
+    pub fn find(&mut self, serial: u64) -> Option<&mut Work> {
+        let first = self.work.front()?.serial;
+        self.work.get_mut(serial.checked_sub(first)? as usize)
+    }
+
+    /// The first work that the peer has not carried out.
+    pub fn next_to_execute(&mut self) -> Option<&mut Work> {
+        self.work.iter_mut().find(|work| !work.executed)
+    }
+}
+
+impl Work {
+    /// Work of that number on its queue pair, as posted.
+    pub fn new(
+        serial: u64,
+        work: &rc::Work,
+        local: Region,
+        inline: Option<Vec<u8>>,
+        signalled: bool,
+    ) -> Work {
+        Work {
+            serial,
+            id: work.id,
+            operation: work.operation,
+            local,
+            local_key: work.local_key,
+            inline,
+            signalled,
+            pieces: Vec::new(),
+            piece_ns: 0,
+            executed: false,
+            begun: false,
+            stalled: false,
+            tries: 0,
+            outcome: None,
+        }
+    }
+}

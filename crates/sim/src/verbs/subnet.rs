@@ -1,0 +1,374 @@
+//! What all devices share: virtual time, what will happen and when, and which ranks have something to look at.
+
+use super::adapter::SimAdapter;
+use super::costs::Costs;
+use super::device::Device;
+use super::faults::DeviceFaults;
+use crate::Rank;
+use crate::random::{Random, mix};
+use crate::world::fault;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard};
+use verbena_channel::rc::adapter::{Failed, Trouble};
+
+/// Names posted work: whose it is, on which queue pair, and its number there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Posted {
+    pub rank: Rank,
+    pub pair: u32,
+    pub serial: u64,
+}
+
+/// Something that will happen.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// Work comes a step on.
+    Move(Posted),
+    /// Work is acknowledged, or given up.
+    End(Posted, Result<(), Failed>),
+    /// A datagram arrives.
+    Datagram { to: Rank, bytes: Vec<u8> },
+    /// The rank's port is up again.
+    PortUp(Rank),
+}
+
+/// What the devices did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sends posted.
+    pub sends: u64,
+    /// Those of them that are packets of `rc`, by kind (as its module `frame` numbers them).
+    pub packets: [u64; 9],
+    /// RDMA writes posted.
+    pub writes: u64,
+    /// RDMA reads posted.
+    pub reads: u64,
+    /// Posts of any sort that ask for a completion.
+    pub signalled: u64,
+    /// Posts whose bytes were copied at once.
+    pub inline: u64,
+    /// Posts that found the queue full.
+    pub full: u64,
+    /// Sends that found no receive buffer.
+    pub not_ready: u64,
+    /// Writes that landed in more than one piece.
+    pub torn: u64,
+    /// Datagrams sent.
+    pub datagrams: u64,
+    /// Datagrams that were lost.
+    pub lost: u64,
+    /// Queue pairs that went into error.
+    pub broken: u64,
+    /// How often a port went down.
+    pub ports_down: u64,
+}
+
+impl Counts {
+    /// What was done since then.
+    pub fn since(&self, then: &Counts) -> Counts {
+        Counts {
+            sends: self.sends - then.sends,
+            packets: std::array::from_fn(|kind| self.packets[kind] - then.packets[kind]),
+            writes: self.writes - then.writes,
+            reads: self.reads - then.reads,
+            signalled: self.signalled - then.signalled,
+            inline: self.inline - then.inline,
+            full: self.full - then.full,
+            not_ready: self.not_ready - then.not_ready,
+            torn: self.torn - then.torn,
+            datagrams: self.datagrams - then.datagrams,
+            lost: self.lost - then.lost,
+            broken: self.broken - then.broken,
+            ports_down: self.ports_down - then.ports_down,
+        }
+    }
+}
+
+/// The state.
+pub(super) struct Inner {
+    pub now_ns: u64,
+    pub random: Random,
+    pub costs: Costs,
+    pub faults: DeviceFaults,
+    pub devices: Vec<Device>,
+    /// A hash of all that happened.
+    pub trace: u64,
+    /// Rules that the devices' users broke.
+    pub violations: Vec<String>,
+    pub counts: Counts,
+    /// Every key, handle and queue pair number ever given.
+    pub numbers: u32,
+    /// By time, then by age.
+    events: BTreeMap<(u64, u64), Event>,
+    scheduled: u64,
+    /// Ranks for which something came, and when.
+    woken: Vec<(Rank, u64)>,
+}
+
+impl Inner {
+    /// Lets it happen at that time.
+    pub fn schedule(&mut self, at_ns: u64, event: Event) {
+        self.scheduled += 1;
+        self.events.insert((at_ns.max(self.now_ns), self.scheduled), event);
+    }
+
+    /// The rank has something to look at.
+    pub fn wake(&mut self, rank: Rank) {
+        self.woken.push((rank, self.now_ns));
+    }
+
+    /// Adds words to the trace.
+    pub fn note(&mut self, words: &[u64]) {
+        self.trace = words.iter().fold(self.trace, |trace, word| mix(trace ^ *word).wrapping_add(1));
+    }
+
+    /// A number that was not given before.
+    pub fn number(&mut self) -> u32 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// A rank's device.
+    pub fn device(&mut self, rank: Rank) -> &mut Device {
+        &mut self.devices[rank as usize]
+    }
+
+    /// The time at a rank, which its CPU's work takes ahead of the subnet's.
+    pub fn time_ns(&self, rank: Rank) -> u64 {
+        self.now_ns.max(self.devices[rank as usize].clock_ns)
+    }
+
+    /// The rank's CPU works for so long.
+    pub fn charge(&mut self, rank: Rank, ns: u64) {
+        let then_ns = self.time_ns(rank) + ns;
+        self.device(rank).clock_ns = then_ns;
+    }
+
+    /// Time of the rank's CPU to copy so many bytes now. The device moves bytes of the same host over the same memory
+    /// bus: while it does, the copy goes on at a part of its speed.
+    fn copy_ns(&mut self, rank: Rank, bytes: usize) -> u64 {
+        let (alone_ns, from_ns) = (self.costs.copy_ns(bytes), self.time_ns(rank));
+        let percent = self.costs.copy_beside_device_percent;
+        let longest_ns = alone_ns * 100 / percent;
+        let busy_ns = self.device(rank).busy_within(from_ns, from_ns + longest_ns);
+        (alone_ns + busy_ns * (100 - percent) / 100).min(longest_ns)
+    }
+
+    fn set_port(&mut self, rank: Rank, up: bool) {
+        let device = self.device(rank);
+        device.port_down = !up;
+        if !up {
+            device.troubles.push_back(Trouble::Port(fault("the simulated port is down", rank)));
+        }
+        self.counts.ports_down += u64::from(!up);
+        self.wake(rank);
+    }
+
+    /// Now and then a port goes down for a while, though not for longer than the retries last.
+    pub fn blink(&mut self, rank: Rank) {
+        let one_in = self.faults.port_down_one_in;
+        if one_in > 0 && self.random.below(one_in) == 0 && !self.device(rank).port_down {
+            self.set_port(rank, false);
+            let up_ns = self.now_ns + self.random.between(1, self.faults.retry_ns / 4);
+            self.schedule(up_ns, Event::PortUp(rank));
+        }
+    }
+
+    fn run_until(&mut self, until_ns: u64) {
+        while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= until_ns) {
+            let ((at_ns, _), event) = entry.remove_entry();
+            self.now_ns = self.now_ns.max(at_ns);
+            self.happen(event);
+        }
+        self.now_ns = self.now_ns.max(until_ns);
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Move(posted) => self.move_on(posted),
+            Event::End(posted, outcome) => self.end(posted, outcome),
+            Event::Datagram { to, bytes } => self.deliver_datagram(to, bytes),
+            Event::PortUp(rank) => self.set_port(rank, true),
+        }
+    }
+}
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The state, as long as somebody works on it.
+pub(super) struct Inside<'a>(MutexGuard<'a, Inner>);
+
+impl Deref for Inside<'_> {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl DerefMut for Inside<'_> {
+    fn deref_mut(&mut self) -> &mut Inner {
+        &mut self.0
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        INSIDE.set(false);
+    }
+}
+
+/// The devices of all ranks and what is on its way between them. A handle: clones name the same subnet.
+#[derive(Clone)]
+pub struct Subnet {
+    inner: Arc<Mutex<Inner>>,
+}
+
+impl Subnet {
+    /// A subnet of `ranks`, one device each, whose every event follows from `seed`.
+    pub fn new(seed: u64, ranks: Rank, costs: Costs, faults: DeviceFaults) -> Subnet {
+        let inner = Inner {
+            now_ns: 0,
+            random: Random::new(seed),
+            costs,
+            faults,
+            devices: (0..ranks).map(|_| Device::default()).collect(),
+            trace: 0,
+            violations: Vec::new(),
+            counts: Counts::default(),
+            numbers: 0,
+            events: BTreeMap::new(),
+            scheduled: 0,
+            woken: Vec::new(),
+        };
+        Subnet { inner: Arc::new(Mutex::new(inner)) }
+    }
+
+    pub(super) fn lock(&self) -> Inside<'_> {
+        INSIDE.set(true);
+        Inside(self.inner.lock().expect("no thread panicked with the subnet"))
+    }
+
+    /// Whether this thread is at work inside the devices now, so that what it allocates is the simulator's and not
+    /// its user's.
+    pub fn is_inside() -> bool {
+        INSIDE.get()
+    }
+
+    /// The device of a rank. Dropping it takes the rank off the subnet.
+    pub fn adapter(&self, rank: Rank) -> SimAdapter {
+        SimAdapter::new(rank, self.clone())
+    }
+
+    /// Virtual time in nanoseconds.
+    pub fn now_ns(&self) -> u64 {
+        self.lock().now_ns
+    }
+
+    /// The time at a rank: that of the subnet, or later by the work that its CPU has done.
+    pub fn time_ns(&self, rank: Rank) -> u64 {
+        self.lock().time_ns(rank)
+    }
+
+    /// When the next thing happens, if anything will.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.lock().events.first_key_value().map(|((at_ns, _), _)| *at_ns)
+    }
+
+    /// Lets everything happen that is due until then.
+    pub fn run_until(&self, until_ns: u64) {
+        self.lock().run_until(until_ns);
+    }
+
+    /// The ranks for which something came since somebody asked, and when.
+    pub fn take_woken(&self) -> Vec<(Rank, u64)> {
+        std::mem::take(&mut self.lock().woken)
+    }
+
+    /// Whether the rank's device holds anything that the rank has not seen: a rank that waits goes on to look.
+    pub fn has_unseen(&self, rank: Rank) -> bool {
+        self.lock().device(rank).has_unseen()
+    }
+
+    /// Whether nothing is on its way and no device holds anything that its rank has not seen.
+    pub fn is_silent(&self) -> bool {
+        let inner = self.lock();
+        inner.events.is_empty() && !inner.devices.iter().any(Device::has_unseen)
+    }
+
+    /// The rank's CPU works for so long.
+    pub fn charge(&self, rank: Rank, ns: u64) {
+        self.lock().charge(rank, ns);
+    }
+
+    /// The rank's CPU handles a packet and copies its bytes.
+    pub fn charge_packet(&self, rank: Rank, bytes: usize) {
+        let mut inner = self.lock();
+        let packet_ns = inner.costs.packet_ns;
+        inner.charge(rank, packet_ns);
+        let copy_ns = inner.copy_ns(rank, bytes);
+        inner.charge(rank, copy_ns);
+    }
+
+    /// What the work of the rank's CPU takes it to, to be taken back with [`Subnet::set_clock_ns`].
+    pub fn clock_ns(&self, rank: Rank) -> u64 {
+        self.lock().device(rank).clock_ns
+    }
+
+    /// Sets what [`Subnet::clock_ns`] gave: the work since then was not done.
+    pub fn set_clock_ns(&self, rank: Rank, ns: u64) {
+        self.lock().device(rank).clock_ns = ns;
+    }
+
+    /// The rank dies: its device neither sends nor answers any more.
+    pub fn kill(&self, rank: Rank) {
+        self.lock().device(rank).dead = true;
+    }
+
+    /// The rank's device becomes unusable, and its user is told.
+    pub fn break_device(&self, rank: Rank) {
+        let mut inner = self.lock();
+        let device = inner.device(rank);
+        device.broken = true;
+        device.completions.clear();
+        device.troubles.push_back(Trouble::Device(fault("the simulated device is gone", rank)));
+        inner.wake(rank);
+    }
+
+    /// The rank's port goes down or comes up again. While it is down nothing gets through; work that waits too long
+    /// fails.
+    pub fn set_port(&self, rank: Rank, up: bool) {
+        self.lock().set_port(rank, up);
+    }
+
+    /// A hash of everything that happened: equal for two runs that were the same.
+    pub fn trace(&self) -> u64 {
+        self.lock().trace
+    }
+
+    /// Rules that the devices' users broke, such as naming memory that is not registered.
+    pub fn violations(&self) -> Vec<String> {
+        self.lock().violations.clone()
+    }
+
+    /// What the devices did so far.
+    pub fn counts(&self) -> Counts {
+        self.lock().counts
+    }
+
+    /// Bytes that the rank has registered, now and at most.
+    pub fn registered_bytes(&self, rank: Rank) -> (u64, u64) {
+        let inner = self.lock();
+        let device = &inner.devices[rank as usize];
+        (device.registered_bytes, device.registered_bytes_high)
+    }
+
+    /// The queue pairs that the rank has.
+    pub fn pairs(&self, rank: Rank) -> usize {
+        self.lock().devices[rank as usize].pairs.len()
+    }
+}

@@ -1,0 +1,6 @@
+//! The channel `rc` over simulated devices: channel to channel, without an engine above.
+
+mod paths;
+mod rig;
+mod rings;
+mod seeds;

@@ -1,0 +1,195 @@
+//! What 1,024 processes cost one of them in memory (paper 1, 6.4): the ones that never speak, and all of them speaking.
+//! An allocator counts every byte that the process's engine and channel hold, registered memory with it, but nothing of
+//! the simulated devices.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::rc::Settings;
+use verbena_channel::{Channel, rc::Rc};
+use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
+use verbena_sim::Rank;
+use verbena_sim::over_rc::channels;
+use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
+
+/// Processes of the job.
+const PROCESSES: Rank = 1024;
+/// Messages each way between the process that is measured and each other one, one at a time.
+const MESSAGES: usize = 20;
+/// Bytes of a message.
+const BYTES: usize = 1000;
+
+/// Virtual time of a round, in nanoseconds.
+const ROUND_NS: u64 = 1000;
+/// The same if nothing is to come.
+const DULL_NS: u64 = 1_000_000;
+/// Rounds after which the run counts as hanging.
+const ROUNDS_MAX: u32 = 1_000_000;
+
+/// Counts what is allocated while [`COUNTING`].
+struct Counting;
+
+thread_local! {
+    static COUNTING: Cell<bool> = const { Cell::new(false) };
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static HIGH: Cell<isize> = const { Cell::new(0) };
+}
+
+fn note(bytes: isize) {
+    if COUNTING.get() && !Subnet::is_inside() {
+        HELD.set(HELD.get() + bytes);
+        HIGH.set(HIGH.get().max(HELD.get()));
+    }
+}
+
+// SAFETY: hands everything to the system's allocator and only counts.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size() as isize);
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        note(-(layout.size() as isize));
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs this as the process that is measured.
+fn counted<T>(what: impl FnOnce() -> T) -> T {
+    COUNTING.set(true);
+    let result = what();
+    COUNTING.set(false);
+    result
+}
+
+fn engine(rank: Rank, channel: Rc<SimAdapter>) -> Engine {
+    let channels: Vec<Box<dyn Channel>> = vec![Box::new(channel)];
+    Engine::new(rank, PROCESSES, channels, verbena_engine::Settings::default())
+}
+
+/// A process with its engine and what it waits for.
+struct Process {
+    engine: Engine,
+    pending: Vec<RequestId>,
+}
+
+impl Process {
+    fn exchange(&mut self, me: Rank, peer: Rank, memory: &Memory) {
+        let (context, tag) = (0, 0);
+        let receive = Receive { context, source: peer as i32, tag, buffer: memory.received.clone() };
+        let (source, buffer) = (me as i32, memory.sent.clone());
+        let send = Send { peer, context, source, tag, buffer, mode: Mode::Standard };
+        for posted in [self.engine.receive(receive), self.engine.send(send)] {
+            if let Posted::Pending(request) = posted {
+                self.pending.push(request);
+            }
+        }
+    }
+
+    fn progress(&mut self) {
+        let Process { engine, pending } = self;
+        while engine.progress() {}
+        pending.retain(|request| match engine.take(*request) {
+            Some(completion) => {
+                assert_eq!((completion.failure, completion.bytes), (None, BYTES as u64));
+                false
+            }
+            None => true,
+        });
+    }
+}
+
+/// Lets all of them run until every message has arrived.
+fn run(subnet: &Subnet, processes: &mut [Process]) {
+    let mut awake: Vec<Rank> = (0..PROCESSES).collect();
+    for _ in 0..ROUNDS_MAX {
+        for rank in std::mem::take(&mut awake) {
+            let process = &mut processes[rank as usize];
+            if rank == 0 {
+                counted(|| process.progress())
+            } else {
+                process.progress()
+            }
+            awake.extend(subnet.has_unseen(rank).then_some(rank));
+        }
+        if processes.iter().all(|process| process.pending.is_empty()) {
+            return;
+        }
+        match subnet.next_ns() {
+            Some(next_ns) => subnet.run_until(next_ns + ROUND_NS),
+            None => {
+                subnet.run_until(subnet.now_ns() + DULL_NS);
+                awake.extend(0..PROCESSES);
+            }
+        }
+        awake.extend(subnet.take_woken().into_iter().map(|(rank, _)| rank));
+        awake.sort_unstable();
+        awake.dedup();
+    }
+    let pending: usize = processes.iter().map(|process| process.pending.len()).sum();
+    panic!("{pending} messages never arrived; {:?}", subnet.counts());
+}
+
+/// Memory that all messages share.
+struct Memory {
+    sent: Buffer,
+    received: Buffer,
+    _owners: [Box<[u8]>; 2],
+}
+
+fn memory() -> Memory {
+    let [(sent, one), (received, other)] = [Region::allocate(BYTES), Region::allocate(BYTES)];
+    Memory { sent: Buffer::Contiguous(sent), received: Buffer::Contiguous(received), _owners: [one, other] }
+}
+
+#[test]
+fn a_peer_that_never_spoke_costs_at_most_64_bytes() {
+    let held_with = |size: Rank| {
+        HELD.set(0);
+        let subnet = Subnet::new(1, size, Costs::PLAIN, DeviceFaults::NONE);
+        let engine = counted(|| {
+            let card = verbena_channel::rc::adapter::Adapter::address(&subnet.adapter(0));
+            let cards = vec![Some(card); size as usize];
+            let channel = Rc::new(0, size, subnet.adapter(0), cards, Settings::current(size));
+            Engine::new(0, size, vec![Box::new(channel)], verbena_engine::Settings::default())
+        });
+        let held = HELD.get();
+        drop(engine);
+        held
+    };
+    let each = (held_with(PROCESSES) - held_with(2)) as f64 / f64::from(PROCESSES - 2);
+    println!("{each:.1} bytes for each silent peer");
+    // The engine's own pointer is allotted at the first message, so it is added.
+    assert!(each + 8.0 <= 64.0, "{each} bytes");
+}
+
+#[test]
+fn all_speaking_with_a_polling_set_of_16_takes_at_most_20_mb() {
+    let subnet = Subnet::new(1, PROCESSES, Costs::PLAIN, DeviceFaults::NONE);
+    let settings = Settings { set_max: 16, ..Settings::current(PROCESSES) };
+    let mut rcs = channels(&subnet, |_| settings.clone(), PROCESSES).into_iter();
+    let mut process =
+        |rank| Process { engine: engine(rank, rcs.next().expect("one each")), pending: Vec::new() };
+    HELD.set(0);
+    let mut processes = vec![counted(|| process(0))];
+    processes.extend((1..PROCESSES).map(process));
+    let memory = memory();
+    for _ in 0..MESSAGES {
+        for peer in 1..PROCESSES {
+            counted(|| processes[0].exchange(0, peer, &memory));
+            processes[peer as usize].exchange(peer, 0, &memory);
+        }
+        run(&subnet, &mut processes);
+    }
+    let registered = subnet.registered_bytes(0).1;
+    let high = HIGH.get();
+    println!("at most {high} bytes, {registered} of them registered, {} queue pairs", subnet.pairs(0));
+    assert_eq!(subnet.pairs(0), PROCESSES as usize - 1);
+    assert!(registered as isize <= high && high <= 20_000_000, "{high} bytes");
+}

@@ -1,0 +1,103 @@
+//! Two ranks with a simulated device, a region of registered memory and a connected queue pair each.
+
+use std::ops::Range;
+use verbena_channel::memory::Region;
+use verbena_channel::rc::adapter::{
+    Adapter, Failed, Operation, Post, QueuePair, Refused, Registration, Remote, Work,
+};
+use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
+
+/// Bytes of each region.
+pub const BYTES: usize = 1024;
+
+pub struct Two {
+    pub subnet: Subnet,
+    // The adapters go before the memory that they reach.
+    pub adapter: [SimAdapter; 2],
+    pub region: [Region; 2],
+    pub registration: [Registration; 2],
+    pub pair: [QueuePair; 2],
+    _memory: [Box<[u8]>; 2],
+}
+
+impl Two {
+    pub fn plain() -> Two {
+        Two::new(1, Costs::PLAIN, DeviceFaults::NONE, false)
+    }
+
+    pub fn shared() -> Two {
+        Two::new(1, Costs::PLAIN, DeviceFaults::NONE, true)
+    }
+
+    pub fn new(seed: u64, costs: Costs, faults: DeviceFaults, shared: bool) -> Two {
+        let subnet = Subnet::new(seed, 2, costs, faults);
+        let mut adapter = [subnet.adapter(0), subnet.adapter(1)];
+        let [(one, memory), (other, more)] = [Region::allocate(BYTES), Region::allocate(BYTES)];
+        let region = [one, other];
+        let registration = [0, 1].map(|rank| adapter[rank].register(region[rank]).expect("registered"));
+        let ends = [0, 1].map(|rank| adapter[rank].open_pair(shared).expect("a pair"));
+        for rank in 0..2 {
+            adapter[rank].connect_pair(ends[rank].0, &ends[1 - rank].1).expect("connected");
+        }
+        let pair = [ends[0].0, ends[1].0];
+        Two { subnet, adapter, region, registration, pair, _memory: [memory, more] }
+    }
+
+    pub fn fill(&mut self, rank: usize, at: usize, bytes: &[u8]) {
+        self.region[rank].write(at, bytes);
+    }
+
+    /// How the other rank names the rank's memory at that offset.
+    pub fn remote(&self, rank: usize, offset: u64) -> Remote {
+        Remote { address: self.region[rank].address() + offset, key: self.registration[rank].remote_key }
+    }
+
+    pub fn post(
+        &mut self,
+        rank: usize,
+        id: u64,
+        operation: Operation,
+        bytes: Range<usize>,
+        how: Post,
+    ) -> Result<(), Refused> {
+        let local = self.region[rank].part(bytes.start, bytes.len());
+        let local_key = self.registration[rank].local_key;
+        let adapter = &mut self.adapter[rank];
+        let mut work = adapter.describe(&Work { id, operation, local, local_key });
+        adapter.post(self.pair[rank], &mut work, bytes.len(), how)
+    }
+
+    pub fn receive_into(&mut self, rank: usize, id: u64, bytes: Range<usize>) {
+        self.receive(rank, Some(self.pair[rank]), id, bytes);
+    }
+
+    pub fn receive_shared(&mut self, rank: usize, id: u64, bytes: Range<usize>) {
+        self.receive(rank, None, id, bytes);
+    }
+
+    fn receive(&mut self, rank: usize, pair: Option<QueuePair>, id: u64, bytes: Range<usize>) {
+        let into = self.region[rank].part(bytes.start, bytes.len());
+        let local_key = self.registration[rank].local_key;
+        self.adapter[rank].post_receive(pair, id, into, local_key).expect("posted");
+    }
+
+    /// Until nothing is on its way.
+    pub fn run(&mut self) {
+        while let Some(next) = self.subnet.next_ns() {
+            self.subnet.run_until(next);
+        }
+    }
+
+    pub fn run_for(&mut self, ns: u64) {
+        self.subnet.run_until(self.subnet.now_ns() + ns);
+    }
+
+    pub fn completions(&mut self, rank: usize) -> Vec<(u64, Result<u32, Failed>)> {
+        std::iter::from_fn(|| self.adapter[rank].poll()).map(|end| (end.id, end.outcome)).collect()
+    }
+}
+
+/// The bytes of a region, copied.
+pub fn bytes_of(region: Region) -> Vec<u8> {
+    region.bytes().to_vec()
+}

@@ -1,0 +1,39 @@
+//! InfiniBand verbs: rdma-core's libibverbs, opened at run time, so that what links this crate loads where there is none.
+//!
+//! Each type owns one object of the library and keeps alive what that depends on; dropping it destroys the object.
+//! Nothing here chooses, retries or waits: a failing call becomes a [`Fault`] that explains its error number.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`raw`] | the library's binary interface, compared with its header by a test |
+//! | [`library`] | opening it; whether fork is safe |
+//! | [`device`] | the list of devices; an open one ([`Context`]); what it, its ports and GIDs say |
+//! | [`gid`] | a GID and what sort it is |
+//! | [`events`] | what happens to a device without being asked |
+//! | [`domain`] | protection domain, registered memory, address handles |
+//! | [`queues`] | completion queue and shared receive queue |
+//! | [`pair`] | queue pairs and their states |
+//! | [`explain`] | error numbers in words |
+//! | [`memlock`] | how much memory the process may lock |
+//!
+//! What must never be here: a protocol, a setting, any knowledge of MPI or of packets.
+
+pub mod device;
+pub mod domain;
+pub mod events;
+pub mod explain;
+pub mod gid;
+pub mod library;
+pub mod memlock;
+pub mod pair;
+pub mod queues;
+pub mod raw;
+
+pub use device::{Context, Device, Port};
+pub use domain::{AddressHandle, MemoryRegion, ProtectionDomain};
+pub use events::Event;
+pub use gid::{Gid, GidEntry, GidKind};
+pub use library::{Fork, Library};
+pub use pair::QueuePair;
+pub use queues::{CompletionQueue, SharedReceiveQueue};
+pub use verbena_fault::Fault;

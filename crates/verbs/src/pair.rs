@@ -1,0 +1,293 @@
+//! Queue pairs and their states: reset, initialised, ready to receive, ready to send (InfiniBand specification, 10.3).
+
+use crate::domain::{AddressHandle, Path, ProtectionDomain};
+use crate::explain::{check, errno, fault};
+use crate::queues::{CompletionQueue, ReceiveBuffer, SharedReceiveQueue};
+use crate::raw::{
+    self, ibv_datagram_target, ibv_qp, ibv_qp_attr, ibv_qp_init_attr, ibv_send_wr, ibv_sge, ibv_target,
+};
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+use verbena_fault::Fault;
+
+/// The service that a queue pair offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Reliable Connection.
+    ReliableConnection,
+    /// Unreliable Datagram.
+    Datagram,
+}
+
+/// What a new queue pair shall have.
+#[derive(Clone)]
+pub struct Plan {
+    /// Its service.
+    pub service: Service,
+    /// Where the ends of its work and of its receives go.
+    pub completions: Arc<CompletionQueue>,
+    /// Where it takes receive buffers from; `None` for a queue of its own.
+    pub shared: Option<Arc<SharedReceiveQueue>>,
+    /// Work under way at most.
+    pub work_max: u32,
+    /// Receive buffers posted at most; 0 with a shared queue.
+    pub receives_max: u32,
+    /// Bytes that a post may copy inline.
+    pub inline_bytes_max: u32,
+}
+
+/// A queue pair.
+pub struct QueuePair {
+    domain: Arc<ProtectionDomain>,
+    raw: NonNull<ibv_qp>,
+    /// What it was made with, which must outlive it.
+    plan: Plan,
+}
+
+// SAFETY: libibverbs may be called from any thread, and several at once.
+unsafe impl Send for QueuePair {}
+// SAFETY: as above.
+unsafe impl Sync for QueuePair {}
+
+/// What both ends agree on for a connection, and how patient this one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// The way to the other end.
+    pub path: Path,
+    /// The other end's queue pair.
+    pub remote_pair: u32,
+    /// The largest payload of a packet, by its number.
+    pub mtu: u8,
+    /// The first packet's number here, 24 bits.
+    pub local_psn: u32,
+    /// The first packet's number there.
+    pub remote_psn: u32,
+    /// RDMA reads that this end may have under way.
+    pub reads_max: u8,
+    /// RDMA reads of the other end that this one answers at once.
+    pub answers_max: u8,
+    /// 4.096 us times two to this power: when a missing acknowledgement makes it send again; 0: never.
+    pub ack_timeout: u8,
+    /// How often it sends again before giving up, 0 to 7.
+    pub retries: u8,
+    /// How often it tries again while the peer has no receive buffer, 0 to 6; 7: for ever.
+    pub receiver_retries: u8,
+    /// Code of the time that a peer shall wait before it tries again when there is no buffer here, 0 to 31.
+    pub receiver_timer: u8,
+}
+
+impl QueuePair {
+    /// A new one, in the state reset.
+    ///
+    /// # Errors
+    /// The error number: `EINVAL` or `ENOMEM` if the device cannot do what the plan says.
+    pub fn new(domain: &Arc<ProtectionDomain>, plan: &Plan) -> Result<QueuePair, i32> {
+        let mut wanted = ibv_qp_init_attr::zeroed();
+        wanted.send_cq = plan.completions.raw();
+        wanted.recv_cq = plan.completions.raw();
+        wanted.srq = plan.shared.as_ref().map_or(null_mut(), |queue| queue.raw());
+        wanted.cap.max_send_wr = plan.work_max;
+        wanted.cap.max_recv_wr = plan.receives_max;
+        wanted.cap.max_send_sge = 1;
+        wanted.cap.max_recv_sge = 1;
+        wanted.cap.max_inline_data = plan.inline_bytes_max;
+        wanted.qp_type = match plan.service {
+            Service::ReliableConnection => raw::IBV_QPT_RC,
+            Service::Datagram => raw::IBV_QPT_UD,
+        };
+        // SAFETY: domain and queues live, and the structure is filled in.
+        let raw = unsafe { (domain.context().functions().ibv_create_qp)(domain.raw(), &mut wanted) };
+        let raw = NonNull::new(raw).ok_or_else(errno)?;
+        Ok(QueuePair { domain: Arc::clone(domain), raw, plan: plan.clone() })
+    }
+
+    /// The failure to make one, in words.
+    pub fn refusal(domain: &ProtectionDomain, plan: &Plan, number: i32) -> Fault {
+        let on = format!(
+            "{}: {} pieces of work, {} receive buffers, {} bytes inline",
+            domain.context().name(),
+            plan.work_max,
+            plan.receives_max,
+            plan.inline_bytes_max
+        );
+        fault("a queue pair cannot be made", on, number)
+    }
+
+    /// Its number on the device.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        // SAFETY: the queue pair lives.
+        unsafe { self.raw.as_ref().qp_num }
+    }
+
+    fn modify(&self, attributes: &mut ibv_qp_attr, mask: u32, to: &str) -> Result<(), Fault> {
+        let functions = self.domain.context().functions();
+        // SAFETY: the queue pair lives, and the mask names the fields that are filled in.
+        let code = unsafe { (functions.ibv_modify_qp)(self.raw.as_ptr(), attributes, mask as i32) };
+        check(code, &format!("a queue pair cannot be made {to}"), || {
+            format!("{}, queue pair {}", self.domain.context().name(), self.number())
+        })
+    }
+
+    /// Initialises one of the Reliable Connection service: it takes receive buffers from now on, and peers may
+    /// read and write registered memory through it once it is connected.
+    ///
+    /// # Errors
+    /// No such port or partition key.
+    pub fn initialise(&self, port: u8, partition: u16) -> Result<(), Fault> {
+        let mut attributes = ibv_qp_attr::zeroed();
+        attributes.qp_state = raw::IBV_QPS_INIT;
+        attributes.port_num = port;
+        attributes.pkey_index = partition;
+        attributes.qp_access_flags =
+            raw::IBV_ACCESS_LOCAL_WRITE | raw::IBV_ACCESS_REMOTE_WRITE | raw::IBV_ACCESS_REMOTE_READ;
+        let mask = raw::IBV_QP_STATE | raw::IBV_QP_PKEY_INDEX | raw::IBV_QP_PORT | raw::IBV_QP_ACCESS_FLAGS;
+        self.modify(&mut attributes, mask, "take receive buffers")
+    }
+
+    /// Connects one of the Reliable Connection service that is initialised: ready to receive and to send.
+    ///
+    /// # Errors
+    /// The path leads nowhere, or a value is not the device's.
+    pub fn connect(&self, to: &Connection) -> Result<(), Fault> {
+        self.ready_to_receive(to)?;
+        self.ready_to_send(to)
+    }
+
+    fn ready_to_receive(&self, to: &Connection) -> Result<(), Fault> {
+        let mut attributes = ibv_qp_attr::zeroed();
+        attributes.qp_state = raw::IBV_QPS_RTR;
+        attributes.ah_attr = to.path.attributes();
+        attributes.path_mtu = u32::from(to.mtu);
+        attributes.dest_qp_num = to.remote_pair;
+        attributes.rq_psn = to.remote_psn;
+        attributes.max_dest_rd_atomic = to.answers_max;
+        attributes.min_rnr_timer = to.receiver_timer;
+        let mask = raw::IBV_QP_STATE
+            | raw::IBV_QP_AV
+            | raw::IBV_QP_PATH_MTU
+            | raw::IBV_QP_DEST_QPN
+            | raw::IBV_QP_RQ_PSN
+            | raw::IBV_QP_MAX_DEST_RD_ATOMIC
+            | raw::IBV_QP_MIN_RNR_TIMER;
+        let words = format!("ready to receive from {}, queue pair {}", to.path.far_end(), to.remote_pair);
+        self.modify(&mut attributes, mask, &words)
+    }
+
+    fn ready_to_send(&self, to: &Connection) -> Result<(), Fault> {
+        let mut attributes = ibv_qp_attr::zeroed();
+        attributes.qp_state = raw::IBV_QPS_RTS;
+        attributes.sq_psn = to.local_psn;
+        attributes.max_rd_atomic = to.reads_max;
+        attributes.timeout = to.ack_timeout;
+        attributes.retry_cnt = to.retries;
+        attributes.rnr_retry = to.receiver_retries;
+        let mask = raw::IBV_QP_STATE
+            | raw::IBV_QP_SQ_PSN
+            | raw::IBV_QP_MAX_QP_RD_ATOMIC
+            | raw::IBV_QP_TIMEOUT
+            | raw::IBV_QP_RETRY_CNT
+            | raw::IBV_QP_RNR_RETRY;
+        self.modify(&mut attributes, mask, "ready to send")
+    }
+
+    /// Makes one of the datagram service ready to receive and to send.
+    ///
+    /// # Errors
+    /// No such port or partition key.
+    pub fn start_datagrams(&self, port: u8, partition: u16, q_key: u32, psn: u32) -> Result<(), Fault> {
+        let mut attributes = ibv_qp_attr::zeroed();
+        attributes.qp_state = raw::IBV_QPS_INIT;
+        attributes.port_num = port;
+        attributes.pkey_index = partition;
+        attributes.qkey = q_key;
+        let mask = raw::IBV_QP_STATE | raw::IBV_QP_PKEY_INDEX | raw::IBV_QP_PORT | raw::IBV_QP_QKEY;
+        self.modify(&mut attributes, mask, "take datagrams")?;
+        attributes.qp_state = raw::IBV_QPS_RTR;
+        self.modify(&mut attributes, raw::IBV_QP_STATE, "ready to receive datagrams")?;
+        attributes.qp_state = raw::IBV_QPS_RTS;
+        attributes.sq_psn = psn;
+        self.modify(&mut attributes, raw::IBV_QP_STATE | raw::IBV_QP_SQ_PSN, "ready to send datagrams")
+    }
+
+    /// Puts it into error: what is under way is flushed.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn break_off(&self) -> Result<(), Fault> {
+        let mut attributes = ibv_qp_attr::zeroed();
+        attributes.qp_state = raw::IBV_QPS_ERR;
+        self.modify(&mut attributes, raw::IBV_QP_STATE, "stop")
+    }
+
+    /// Posts work.
+    ///
+    /// # Errors
+    /// The error number: `ENOMEM` if the queue is full.
+    ///
+    /// # Safety
+    /// The work's segments lie in memory that stays readable (writable, if it is read into) until the work is
+    /// complete, or, if it is inline, until this returns; its lists are well formed.
+    #[inline]
+    pub unsafe fn post(&self, work: &mut ibv_send_wr) -> Result<(), i32> {
+        // SAFETY: the queue pair lives and every driver has the verb; the work is the caller's promise.
+        let code = unsafe {
+            let post = self.raw.as_ref().context.as_ref().and_then(|context| context.ops.post_send);
+            post.unwrap_unchecked()(self.raw.as_ptr(), work, &mut null_mut())
+        };
+        if code == 0 { Ok(()) } else { Err(code) }
+    }
+
+    /// Posts a receive buffer to the queue pair's own receive queue.
+    ///
+    /// # Errors
+    /// The error number: `ENOMEM` if the queue is full, `EINVAL` if it has none.
+    ///
+    /// # Safety
+    /// The device writes the buffer at any moment until its completion is taken.
+    #[inline]
+    pub unsafe fn post_receive(&self, buffer: &ReceiveBuffer) -> Result<(), i32> {
+        if self.plan.shared.is_some() {
+            return Err(libc::EINVAL);
+        }
+        // SAFETY: the queue pair lives and every driver has the verb.
+        buffer.as_work(|work| unsafe {
+            let post = self.raw.as_ref().context.as_ref().and_then(|context| context.ops.post_recv);
+            post.unwrap_unchecked()(self.raw.as_ptr(), work, &mut null_mut())
+        })
+    }
+
+    /// Sends `segment` as a datagram, signalled.
+    ///
+    /// # Errors
+    /// The error number: `ENOMEM` if the queue is full.
+    ///
+    /// # Safety
+    /// Segment and handle live until the work is complete.
+    pub unsafe fn post_datagram(
+        &self,
+        id: u64,
+        mut segment: ibv_sge,
+        to: &AddressHandle,
+        remote_pair: u32,
+        q_key: u32,
+    ) -> Result<(), i32> {
+        let mut work = ibv_send_wr::zeroed();
+        work.wr_id = id;
+        work.sg_list = &mut segment;
+        work.num_sge = 1;
+        work.opcode = raw::IBV_WR_SEND;
+        work.send_flags = raw::IBV_SEND_SIGNALED;
+        let ud = ibv_datagram_target { ah: to.raw(), remote_qpn: remote_pair, remote_qkey: q_key };
+        work.wr = ibv_target { ud };
+        // SAFETY: one segment, which is the caller's promise.
+        unsafe { self.post(&mut work) }
+    }
+}
+
+impl Drop for QueuePair {
+    fn drop(&mut self) {
+        // SAFETY: made once, ended once. An error leaves nothing to be done.
+        unsafe { (self.domain.context().functions().ibv_destroy_qp)(self.raw.as_ptr()) };
+    }
+}

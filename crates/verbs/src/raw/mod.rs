@@ -1,0 +1,32 @@
+//! The binary interface of libibverbs: the structures, constants and functions that are used, and no others.
+//!
+//! Names, layouts and values are facts of rdma-core's `infiniband/verbs.h`. Each macro also writes a table of what it
+//! declared, and `tests/layout.rs` compares these tables with the header through a C compiler: nothing can be
+//! declared here without being compared. Fields that begin with `_` only fill a place.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`structures`] | structures |
+//! | [`constants`] | constants |
+//! | [`functions`] | the exported functions, as a table filled by name at run time |
+
+pub mod constants;
+pub mod functions;
+pub mod structures;
+
+pub use constants::*;
+pub use functions::Functions;
+pub use structures::*;
+
+/// What was declared for one structure.
+#[derive(Debug)]
+pub struct Layout {
+    /// Its type in C.
+    pub c_type: &'static str,
+    /// Its size in bytes; `None` if only its beginning is declared.
+    pub size: Option<usize>,
+    /// Its alignment in bytes.
+    pub alignment: usize,
+    /// Name, offset and size of each field.
+    pub fields: &'static [(&'static str, usize, usize)],
+}

@@ -1,0 +1,127 @@
+//! On virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU): the nodes themselves, and programs over them.
+//!
+//! To add a check, add a line: one boot serves them all. By hand: `cargo xtask softroce -- mpiexec -hosts node0:2,node1:2 -n 4 PROGRAM`.
+
+use std::process::Command;
+use verbena_tests::softroce::{self, Boot};
+use verbena_tests::{Ended, program, top};
+
+fn succeeds(ended: Ended) {
+    ended.ok();
+}
+
+#[test]
+fn nodes_in_one_guest() {
+    let hello = program("hello").display().to_string();
+    Boot::new(&["--nodes", "2"])
+        .check(
+            "each node sees one device, its own",
+            20,
+            "for n in 0 1; do enter node$n ibv_devices; done",
+            |ended| {
+                let seen = ended.ok().stdout;
+                let devices: Vec<_> =
+                    seen.split_whitespace().filter(|word| word.starts_with("rxe")).collect();
+                assert_eq!(devices, ["rxe0", "rxe1"], "{seen}");
+            },
+        )
+        .check("the raw device writes and sends between nodes", 60, RAW, |ended| {
+            let said = ended.ok().stdout;
+            assert_eq!(
+                said.lines().filter(|line| typical_us(line).is_some_and(|us| us > 0.0)).count(),
+                2,
+                "{said}"
+            );
+        })
+        .check("a bad wire loses nothing on a reliable connection", 60, BAD_WIRE, succeeds)
+        .check("the adapter of rc does all that it promises", 180, adapter_check(), |ended| {
+            assert!(ended.ok().stdout.contains("checks passed"));
+        })
+        .check("nodes have host names, processes and shared memory of their own", 30, ROOMS, |ended| {
+            assert_eq!(ended.ok().stdout, "node0 node1\n");
+        })
+        .check(
+            "ranks of one node share memory",
+            30,
+            format!("{SHM} mpiexec -hosts node1 -n 2 {hello}"),
+            |ended| {
+                assert!(ended.ok().stdout.contains("hello: ok with 2 ranks"));
+            },
+        )
+        .check(
+            "ranks of two nodes do not",
+            30,
+            format!("{SHM} mpiexec -hosts node0,node1 -n 2 {hello}"),
+            |ended| {
+                assert_ne!(ended.code, 0);
+                ended.complains("no channel reaches the process");
+            },
+        )
+        .run();
+}
+
+/// The half round trip in microseconds of a line of figures: bytes, iterations, least, most, typical, ...
+fn typical_us(line: &str) -> Option<f64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    (words.len() > 8 && words[1] == "300").then(|| words[4].parse().ok()).flatten()
+}
+
+/// The program that tries the real device, `crates/channel/examples/adapter_check`.
+fn adapter_check() -> String {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command.args(["build", "--quiet", "--package", "verbena-channel", "--example", "adapter_check"]);
+    assert!(command.current_dir(top()).status().expect("cargo starts").success());
+    top().join("target/debug/examples/adapter_check").display().to_string()
+}
+
+/// The channels of one machine.
+const SHM: &str = "VERBENA_CHANNELS=loopback,shm,cma";
+
+const RAW: &str = r"
+for test in ib_write_lat ib_send_lat; do
+  enter node0 $test -s 8 -n 300 -F >/dev/null &
+  until enter node1 $test -s 8 -n 300 -F node0; do sleep 0.2; done
+  wait
+done";
+
+const BAD_WIRE: &str = r"
+wire delay 500us loss 1% reorder 99%
+enter node0 ib_send_bw -s 4096 -n 500 -t 16 -u 12 -F >/dev/null &
+until enter node1 ib_send_bw -s 4096 -n 500 -t 16 -u 12 -F node0; do sleep 0.2; done
+wait
+tc -s qdisc show dev e1 | grep -E 'dropped [1-9]'";
+
+const ROOMS: &str = r"
+enter node0 touch /dev/shm/left
+[ -e /dev/shm/left ] && exit 1
+enter node1 test -e /dev/shm/left && exit 2
+[ $(enter node0 sh -c 'ls -d /proc/[0-9]*' | wc -l) -lt 9 ] || exit 3
+echo $(enter node0 hostname) $(enter node1 hostname)";
+
+/// The other shape: two guests, and logins between them.
+#[test]
+fn a_node_may_be_a_guest_of_its_own() {
+    Boot::new(&["--nodes", "2", "--shape", "many", "--cpus", "1"])
+        .check("the raw device sends between guests", 90, FAR, |ended| {
+            assert!(ended.ok().stdout.starts_with("node0 node1\n"));
+        })
+        .check("mpiexec starts ranks by ssh", 60, "mpiexec -l -hosts node0,node1 -n 2 hostname", |ended| {
+            let said = ended.ok().stdout;
+            assert!(said.contains("[0] node0\n") && said.contains("[1] node1\n"), "{said}");
+        })
+        .run();
+}
+
+const FAR: &str = r"
+echo $(hostname) $(enter node1 hostname)
+ib_send_lat -s 8 -n 200 -F >/dev/null &
+until enter node1 ib_send_lat -s 8 -n 200 -F node0; do sleep 0.2; done
+wait";
+
+/// What the task promises for a command that does not end: what was running, and exit code 124.
+#[test]
+fn a_time_limit_says_what_was_running() {
+    let ended = softroce::run(&["--limit", "2", "--", "bash", "-c", "echo so >&2; sleep 1000"]);
+    assert_eq!(ended.code, 124, "{ended:?}");
+    ended.complains("so\n").complains("hrtimer_nanosleep  sleep 1000");
+}

@@ -104,6 +104,25 @@ pub enum End {
     Back,
 }
 
+/// What became of the program's memory that a channel had to register with its device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registrations {
+    /// Operations that found their memory registered.
+    pub hits: u64,
+    /// Operations for which it was registered.
+    pub misses: u64,
+    /// Registrations given up to make room for others.
+    pub evicted: u64,
+    /// Registrations given up since the program had given the memory back.
+    pub invalidated: u64,
+    /// Operations whose memory could not be registered, so that it was copied.
+    pub refused: u64,
+    /// Registrations there are.
+    pub entries: u64,
+    /// Bytes registered.
+    pub bytes: u64,
+}
+
 /// Why a packet was not taken.
 #[derive(Debug)]
 pub enum SendError {
@@ -289,6 +308,11 @@ pub trait Channel: Send {
 
     /// Memory that several processes can share as a [`board`]; `None` if this channel shares none.
     fn boards(&self) -> Option<Arc<dyn board::Boards>> {
+        None
+    }
+
+    /// What became of the program's memory that had to be registered; `None` if this channel registers none.
+    fn registrations(&self) -> Option<Registrations> {
         None
     }
 

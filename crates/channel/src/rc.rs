@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`adapter`] | what is asked of a verbs device |
 //! | [`verbs`] | the real device, over libibverbs |
+//! | [`open`](mod@open) | opening it on a real device |
 //! | [`settings`] | the settings of one end |
 //! | [`frame`] | what stands before every packet on the wire |
 //! | [`peers`] | what is known of each peer |
@@ -25,12 +26,14 @@
 //! | [`id`] | what completions are told apart by |
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
 //! | [`memory`] | long messages, moved by RDMA |
+//! | [`cache`] | registrations of the program's memory |
 //!
 //! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this
 //! very code.
 
 pub mod adapter;
 mod breaking;
+pub mod cache;
 mod connect;
 mod control;
 mod credit;
@@ -38,11 +41,12 @@ mod failure;
 mod frame;
 mod id;
 mod memory;
+mod open;
 mod order;
 mod peers;
 mod pinned;
 mod policy;
-mod polling;
+pub mod polling;
 mod pool;
 mod queue;
 mod receive;
@@ -51,10 +55,12 @@ mod send;
 pub mod settings;
 pub mod verbs;
 
+use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
-use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use crate::{Channel, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer};
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
+pub use open::open;
 use peers::{Peers, Stage};
 use polling::PollingSet;
 use pool::{Pool, SendPool};
@@ -72,6 +78,7 @@ pub struct Rc<A: Adapter> {
     receives: Pool,
     sends: SendPool<A::Descriptor>,
     set: PollingSet,
+    memory: memory::Memory,
     /// Rings of ours that a peer has or is offered, and rings of peers that we have.
     rings_in: usize,
     rings_out: usize,
@@ -95,9 +102,9 @@ pub struct Rc<A: Adapter> {
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels.
 const LATENCY_NS: u32 = 2000;
-/// Every how many polls that found nothing datagrams are looked at while nobody is waited for.
+/// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited for.
 const DATAGRAMS_EVERY: u32 = 16;
-/// Every how many polls the adapter is asked for trouble.
+/// Every how many polls the adapter is asked for trouble; a multiple of the above.
 const TROUBLE_EVERY: u32 = 1 << 14;
 
 impl<A: Adapter> Rc<A> {
@@ -107,6 +114,7 @@ impl<A: Adapter> Rc<A> {
         assert_eq!(cards.len(), size as usize, "a card for each process");
         let limits = adapter.limits();
         let mut settings = settings.sound();
+        settings.cache_bytes_max = settings.cache_bytes_max.min(limits.register_bytes_max / 2);
         settings.shared_receives &= limits.shared_receives;
         settings.inline_bytes_max = settings.inline_bytes_max.min(limits.inline_bytes_max);
         Rc {
@@ -117,6 +125,7 @@ impl<A: Adapter> Rc<A> {
             limits,
             peers: Peers::new(cards),
             set: PollingSet::new(settings.order),
+            memory: memory::Memory::new(&settings),
             rings_in: 0,
             rings_out: 0,
             hinted: Vec::new(),
@@ -141,17 +150,36 @@ impl<A: Adapter> Rc<A> {
         self.receives.bytes() + self.sends.bytes() + self.peers.bytes()
     }
 
+    /// Looks everywhere: rings first, since that costs least.
+    #[inline]
     fn poll_all(&mut self, sink: &mut dyn Sink) -> usize {
-        let mut events = self.poll_rings(sink);
-        events += self.poll_completions(sink);
         self.rounds = self.rounds.wrapping_add(1);
-        if !self.asking.is_empty() || (events == 0 && self.rounds.is_multiple_of(DATAGRAMS_EVERY)) {
+        let mut events = 0;
+        if !self.peers.all_silent() {
+            events = self.poll_rings(sink) + self.poll_completions(sink);
+        }
+        let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
+        let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
+        if busy && nothing && self.heard < self.settings.review_every {
+            return events;
+        }
+        events + self.poll_rarely(sink, !busy)
+    }
+
+    /// What is not to be done each time.
+    #[inline(never)]
+    fn poll_rarely(&mut self, sink: &mut dyn Sink, idle: bool) -> usize {
+        let mut events = 0;
+        if idle || !self.asking.is_empty() {
             events += self.tend_connections();
         }
-        if self.rounds.is_multiple_of(TROUBLE_EVERY) {
+        if idle {
+            self.memory.cache.tidy(&mut self.adapter);
+        }
+        if idle && self.rounds.is_multiple_of(TROUBLE_EVERY) {
             self.look_for_trouble();
         }
-        if self.heard >= policy::REVIEW_EVERY {
+        if self.heard >= self.settings.review_every {
             self.review();
         }
         if !self.duties.is_empty() {
@@ -176,10 +204,10 @@ impl<A: Adapter> Channel for Rc<A> {
             packet_bytes_max,
             eager_bytes_max: self.settings.eager_bytes_max.min(packet_bytes_max),
             ordered: true,
-            get: None,
-            put: None,
+            get: Some(self.settings.read),
+            put: Some(self.settings.write),
             in_background: true,
-            memory_bytes_min: 0,
+            memory_bytes_min: self.settings.memory_bytes_min,
             latency_ns: LATENCY_NS,
         })
     }
@@ -202,7 +230,41 @@ impl<A: Adapter> Channel for Rc<A> {
         let device = format!("rc: {}", self.adapter.place());
         let no_ring =
             self.no_ring.as_ref().map(|f| format!("rc: some peer has no ring: {}: {}", f.what, f.cause));
-        [device].into_iter().chain(no_ring).collect()
+        [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect()
+    }
+
+    fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
+        self.expose_memory(peer, region)
+    }
+
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
+        self.conceal_memory(key);
+    }
+
+    fn get(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, true, key, offset, into, token)
+    }
+
+    fn put(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        from: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, false, key, offset, from, token)
+    }
+
+    fn registrations(&self) -> Option<Registrations> {
+        Some(self.memory.cache.counts())
     }
 
     fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {

@@ -8,6 +8,8 @@
 use crate::loopback::Loopback;
 use crate::memory::Region;
 use crate::packet::Header;
+use crate::rc::Rc;
+use crate::rc::verbs::Verbs;
 use crate::shm::Shm;
 use crate::{Channel, Peer, Sink};
 use std::ops::{Deref, DerefMut};
@@ -18,6 +20,8 @@ pub enum Wire {
     Shm(Box<Shm>),
     /// Packets to oneself.
     Loopback(Box<Loopback>),
+    /// Packets and memory by RDMA.
+    Rc(Box<Rc<Verbs>>),
     /// A channel on which packets arrive and that is not known here.
     Other(Box<dyn Channel>),
     /// A channel that only moves memory, and at once: there is nothing to poll.
@@ -32,7 +36,8 @@ impl Wire {
             Wire::Shm(shm) => shm.is_silent(),
             Wire::Loopback(loopback) => loopback.is_empty(),
             Wire::Memory(_) => true,
-            Wire::Other(_) => false,
+            // What arrives outside its rings shows only to the device.
+            Wire::Rc(_) | Wire::Other(_) => false,
         }
     }
 
@@ -50,7 +55,7 @@ impl Wire {
     pub fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         match self {
             Wire::Shm(shm) => shm.take_front(peer, header, into),
-            Wire::Loopback(_) | Wire::Memory(_) => None,
+            Wire::Loopback(_) | Wire::Rc(_) | Wire::Memory(_) => None,
             Wire::Other(channel) => channel.take_front(peer, header, into),
         }
     }
@@ -61,6 +66,7 @@ impl Wire {
         match self {
             Wire::Shm(shm) => shm.poll_into(sink),
             Wire::Loopback(loopback) => loopback.poll(sink),
+            Wire::Rc(rc) => rc.poll(sink),
             Wire::Other(channel) => channel.poll(sink),
             Wire::Memory(_) => 0,
         }
@@ -74,6 +80,7 @@ impl Deref for Wire {
         match self {
             Wire::Shm(shm) => shm.as_ref(),
             Wire::Loopback(loopback) => loopback.as_ref(),
+            Wire::Rc(rc) => rc.as_ref(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_ref(),
         }
     }
@@ -84,6 +91,7 @@ impl DerefMut for Wire {
         match self {
             Wire::Shm(shm) => shm.as_mut(),
             Wire::Loopback(loopback) => loopback.as_mut(),
+            Wire::Rc(rc) => rc.as_mut(),
             Wire::Other(channel) | Wire::Memory(channel) => channel.as_mut(),
         }
     }

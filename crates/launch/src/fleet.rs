@@ -150,12 +150,12 @@ impl Fleet {
 
     /// Gives up on agents that have not answered yet: the job is ending. Returns the ranks that will never be.
     pub fn abandon_the_late(&mut self) -> Vec<u32> {
-        let late = self.remotes.iter_mut().zip(&self.ranks).filter(|(remote, _)| remote.is_greeting());
-        late.flat_map(|(remote, ranks)| {
-            remote.abandon();
-            ranks.iter().copied()
-        })
-        .collect()
+        self.abandon_those(Remote::is_greeting)
+    }
+
+    /// Gives up on all agents. Returns their ranks.
+    pub fn abandon(&mut self) -> Vec<u32> {
+        self.abandon_those(|remote| !remote.is_gone())
     }
 
     /// Whether all agents have gone.
@@ -163,8 +163,12 @@ impl Fleet {
         self.remotes.iter().all(Remote::is_gone)
     }
 
-    /// Gives up on all agents.
-    pub fn abandon(&mut self) {
-        self.remotes.iter_mut().filter(|remote| !remote.is_gone()).for_each(Remote::abandon);
+    fn abandon_those(&mut self, which: impl Fn(&Remote) -> bool) -> Vec<u32> {
+        let mut given_up = Vec::new();
+        for (remote, ranks) in self.remotes.iter_mut().zip(&self.ranks).filter(|(remote, _)| which(remote)) {
+            remote.abandon();
+            given_up.extend(ranks);
+        }
+        given_up
     }
 }

@@ -23,6 +23,8 @@ use verbena_fault::Fault;
 const DEATH_NEWS_DELAY: Duration = Duration::from_millis(10);
 /// The same with agents between.
 const DEATH_NEWS_DELAY_FAR: Duration = Duration::from_millis(50);
+/// How long agents may take to tell of the ends of ranks that were killed, before they are taken for lost.
+const KILL_TIME_MAX: Duration = Duration::from_secs(3);
 /// How long agents may take to go after all ranks have ended.
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(5);
 
@@ -60,6 +62,8 @@ struct Supervisor {
     /// What the hosts were last told of our outputs: which are held, and which are shut.
     held: [bool; 2],
     shut: [bool; 2],
+    /// Agents that have not told of their ranks' ends by then are lost.
+    patience: Option<Instant>,
     poll: Poll,
 }
 
@@ -83,6 +87,7 @@ impl Supervisor {
             screen: Screen::new(size, order.labels),
             held: [false; 2],
             shut: [false; 2],
+            patience: None,
             poll: Poll::default(),
             order,
             signals,
@@ -151,6 +156,17 @@ impl Supervisor {
                 return;
             }
             self.serve(self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed())));
+            if self.patience.is_some_and(|until| Instant::now() >= until) {
+                self.patience = None;
+                self.strike_off(libc::SIGKILL, Fleet::abandon);
+            }
+        }
+    }
+
+    /// Ranks whose agents are given up count as ended by this signal.
+    fn strike_off(&mut self, signal: i32, give_up: impl Fn(&mut Fleet) -> Vec<u32>) {
+        for rank in give_up(&mut self.fleet) {
+            self.job.handle_exit(rank, Exit::Signal(signal), Stage::Fresh);
         }
     }
 
@@ -162,8 +178,9 @@ impl Supervisor {
         self.screen.gather(&mut self.poll);
         self.fleet.gather(&mut self.poll);
         let signals = self.poll.add(self.signals.fd(), true, false);
-        let loss = self.fleet.deadline().map(|at| at.saturating_duration_since(Instant::now()));
-        self.poll.wait([timeout, loss].into_iter().flatten().min());
+        let until = [self.fleet.deadline(), self.patience].into_iter().flatten().min();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        self.poll.wait([timeout, left].into_iter().flatten().min());
         if keyboard.is_some_and(|place| self.poll.is_ready(place)) {
             self.type_in();
         }
@@ -273,9 +290,10 @@ impl Supervisor {
             Action::Signal(signal) => {
                 if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGKILL].contains(&signal)
                 {
-                    for rank in self.fleet.abandon_the_late() {
-                        self.job.handle_exit(rank, Exit::Signal(signal), Stage::Fresh);
-                    }
+                    self.strike_off(signal, Fleet::abandon_the_late);
+                }
+                if signal == libc::SIGKILL {
+                    self.patience = Some(Instant::now() + KILL_TIME_MAX);
                 }
                 self.fleet.tell_all(&Command::Signal(signal));
             }

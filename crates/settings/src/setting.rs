@@ -57,6 +57,8 @@ pub enum Unit {
     Slots,
     Packets,
     Seconds,
+    Nanoseconds,
+    Picoseconds,
 }
 
 impl Unit {
@@ -71,6 +73,8 @@ impl Unit {
             Unit::Slots => "slots",
             Unit::Packets => "packets",
             Unit::Seconds => "seconds",
+            Unit::Nanoseconds => "nanoseconds",
+            Unit::Picoseconds => "picoseconds",
         }
     }
 }

@@ -36,7 +36,7 @@ settings! {
     LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
-    CHANNELS: Names("all that work here", &["loopback", "shm", "cma"]), Channel, None, Process, Start, "";
+    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared memory
@@ -90,6 +90,8 @@ settings! {
     RC_POLL_ORDER: Choice(&["sequential", "circular", "priority"], 0), Channel, None, Process, Start, "paper 1, 4.7";
     /// the size of the polling set at most, unless all are in it
     RC_POLL_SET_MAX: Number(16, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 3.3 and 6.5";
+    /// packets received between two looks at who is heard most; for the policy most and the order priority
+    RC_POLL_REVIEW_EVERY: Number(1024, 1..=1 << 30), Channel, Packets, Process, Start, "paper 1, 4.7";
     /// peers whose rings this process writes into at most; more offers are declined
     RC_SENDER_RINGS_MAX: Number(64, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 4.6";
     /// how a packet in a ring is noticed: by flags in it, or by a head pointer that a second RDMA write brings
@@ -100,6 +102,24 @@ settings! {
     RC_INLINE_BYTES_MAX: Number(512, 0..=1 << 20), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// a peer that does not answer for so long when a connection is made is given up; it answers only inside MPI
     RC_CONNECT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "";
+    /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
+    RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
+    /// the longest piece of a long message that is read or written at a time; packets go in between
+    RC_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
+    /// what the smallest RDMA read takes: with the three below this decides between reading and writing
+    RC_READ_START_NS: Number(45_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what each byte adds to an RDMA read
+    RC_READ_BYTE_PS: Number(12_900, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what the smallest RDMA write takes
+    RC_WRITE_START_NS: Number(20_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what each byte adds to an RDMA write
+    RC_WRITE_BYTE_PS: Number(11_800, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// 0 registers the program's memory for each operation; else registrations are kept where the kernel tells of memory given back (userfaultfd)
+    RC_CACHE: Flag(true), Channel, None, Process, Start, "paper 1, 3.3; paper 2, 5";
+    /// most bytes of the program's memory whose registration is kept
+    RC_CACHE_BYTES_MAX: Automatic("4 GiB, or half of what may be locked", 0..=1 << 50), Channel, Bytes, Process, Start, "paper 2, 5";
+    /// most registrations of the program's memory that are kept
+    RC_CACHE_ENTRIES_MAX: Number(1024, 0..=1 << 20), Channel, None, Process, Start, "paper 2, 5";
 
     /// the longest message that is sent at once, without asking the receiver
     EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";

@@ -1,10 +1,9 @@
 //! Prints the figures of papers 1 and 2 by the cost model of their device: `cargo run -p verbena-sim --example papers`.
 
 use verbena_sim::figures::tables;
-use verbena_sim::verbs::Costs;
 
 fn main() -> Result<(), String> {
-    for table in tables(Costs::PAPERS)? {
+    for table in tables()? {
         println!("{table}");
     }
     Ok(())

@@ -2,10 +2,31 @@
 
 use crate::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
-use verbena_channel::Channel;
 use verbena_channel::rc::adapter::{Adapter, Address};
+use verbena_channel::rc::cache::Span;
+use verbena_channel::rc::cache::watch::{Missed, Watch};
 use verbena_channel::rc::settings::{Notify, Order, Policy};
 use verbena_channel::rc::{Rc, Settings};
+use verbena_channel::{Channel, Cost};
+
+/// Tells of memory that is never given back, as a cluster's is not.
+struct Steady;
+
+impl Watch for Steady {
+    fn arm(&self, _span: Span) -> bool {
+        true
+    }
+
+    fn disarm(&self, _span: Span) {}
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn changes(&mut self) -> Result<Vec<Span>, Missed> {
+        Ok(Vec::new())
+    }
+}
 
 /// The properties and misdeeds of such a cluster, and its settings.
 #[derive(Clone, Debug)]
@@ -22,6 +43,8 @@ pub struct RcFaults {
     pub settings: Settings,
     /// Whether they are.
     pub unlike: bool,
+    /// Percentage of ranks that keep registrations.
+    pub keep_percent: u32,
 }
 
 /// The longest that a rank waits for an answer to its first words, in nanoseconds.
@@ -35,12 +58,19 @@ pub fn paper_settings() -> Settings {
         buffer_bytes: 2048,
         eager_bytes_max: 2048,
         chunk_bytes: 2048,
+        piece_bytes: 256 << 10,
+        memory_bytes_min: 2048,
+        read: Cost { start_ns: 12_000, byte_ps: 1150 },
+        write: Cost { start_ns: 6000, byte_ps: 1150 },
+        cache_bytes_max: 1 << 30,
+        cache_entries_max: 1000,
         credits: 100,
         shared_receives: false,
         send_buffers_max: 256,
         policy: Policy::First,
         order: Order::Sequential,
         set_max: 16,
+        review_every: 1024,
         sender_rings_max: 64,
         notify: Notify::Piggyback,
         signal_every: 32,
@@ -61,6 +91,7 @@ impl RcFaults {
             node_size: 1,
             settings,
             unlike: false,
+            keep_percent: 100,
         }
     }
 
@@ -79,6 +110,7 @@ impl RcFaults {
             node_size: random.pick(&[1, 1, 2]),
             settings,
             unlike: true,
+            keep_percent: random.pick(&[0, 50, 100]),
         }
     }
 
@@ -96,10 +128,16 @@ impl RcFaults {
             send_buffers_max: random.pick(&[2, 8, 256]),
             policy: random.pick(&[Policy::None, Policy::First, Policy::Most, Policy::Hinted, Policy::All]),
             order: random.pick(&[Order::Sequential, Order::Circular, Order::Priority]),
-            set_max: random.pick(&[0, 1, 2, 16]),
+            set_max: random.pick(&[0, 1, 1, 2, 16]),
+            review_every: random.pick(&[4, 16, 1024]),
             sender_rings_max: random.pick(&[0, 1, 2, 64]),
             signal_every: random.pick(&[1, 3, 32]),
             inline_bytes_max: random.pick(&[0, 64, 512]),
+            piece_bytes: random.pick(&[500, 4000, 16 << 10, 256 << 10]),
+            memory_bytes_min: random.pick(&[1, 100, 1000, 10_000]),
+            write: random.pick(&[self.settings.read, Cost::default()]),
+            cache_bytes_max: random.pick(&[0, 10_000, 1 << 30]),
+            cache_entries_max: random.pick(&[0, 2, 1000]),
             ..self.settings.clone()
         }
     }
@@ -110,7 +148,12 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     let adapters: Vec<SimAdapter> = (0..ranks).map(|rank| subnet.adapter(rank)).collect();
     let cards: Vec<Option<Address>> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
     let settings = (0..ranks).map(settings);
-    let open = |(rank, (adapter, settings))| Rc::new(rank, ranks, adapter, cards.clone(), settings);
+    let open = |(rank, (adapter, settings))| {
+        let mut rc = Rc::new(rank, ranks, adapter, cards.clone(), settings);
+        // A program that says that it will hear most from its neighbours.
+        rc.hint(&[(rank + 1) % ranks, (rank + ranks - 1) % ranks]);
+        rc
+    };
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
 }
 
@@ -118,7 +161,11 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
 pub fn cluster(seed: u64, ranks: Rank, faults: &RcFaults) -> (Cluster, Subnet) {
     let mut random = Random::new(seed ^ 0x5eed);
     let subnet = Subnet::new(random.word(), ranks, faults.costs, faults.device);
-    let mut rcs = channels(&subnet, |_| faults.settings_of_rank(&mut random), ranks).into_iter();
+    let mut rcs = channels(&subnet, |_| faults.settings_of_rank(&mut random), ranks);
+    for rc in rcs.iter_mut().filter(|_| random.percent(faults.keep_percent)) {
+        rc.keep_registrations(Box::new(Steady));
+    }
+    let mut rcs = rcs.into_iter();
     let nodes = Nodes { ranks, size: faults.node_size };
     let wires = |_| vec![Box::new(rcs.next().expect("one for each rank")) as Box<dyn Channel>];
     let cluster = Cluster::over(seed, faults.faults, nodes, subnet.clone(), wires);

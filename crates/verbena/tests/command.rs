@@ -46,6 +46,21 @@ fn info_tries_the_channels_for_real() {
 }
 
 #[test]
+fn info_says_which_verbs_device_would_be_used_or_what_is_missing() {
+    let mut named = verbena(&["info", "--json"]);
+    let info = json(&run(named.env("VERBENA_RC_DEVICE", "no-such-device")));
+    let verbs = &info["verbs"];
+    let ports = verbs["ports"].as_array().expect("ports");
+    assert!(ports.iter().all(|port| port["verdict"].as_str().expect("words").contains("VERBENA_RC_DEVICE")));
+    let missing = verbs["missing"].as_str();
+    let closed = verbs["closed"].as_array().expect("devices");
+    assert!(
+        !ports.is_empty() || !closed.is_empty() || missing.is_some_and(|words| words.contains("what to do"))
+    );
+    assert!(verbs["locked"].as_str().is_some_and(|words| words.contains("may lock")), "{verbs}");
+}
+
+#[test]
 fn info_shows_what_a_setting_does() {
     let info = json(&run(verbena(&["info", "--json"]).env("VERBENA_CMA", "0")));
     let cma =

@@ -5,6 +5,7 @@ use crate::gid::{Gid, GidEntry, GidKind};
 use crate::library::Library;
 use crate::raw::{self, Functions, ibv_context, ibv_device, ibv_device_attr, ibv_gid, ibv_port_attr};
 use std::ffi::CStr;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use verbena_fault::Fault;
@@ -45,11 +46,39 @@ impl Library {
         // SAFETY: the library writes the count.
         let raw = unsafe { (self.functions.ibv_get_device_list)(&mut count) };
         let Some(raw) = NonNull::new(raw) else {
-            return Err(fault("the list of verbs devices cannot be had", "this machine", errno()));
+            return Err(no_list(errno()));
         };
         let list = Arc::new(List { library: self, raw });
         Ok((0..usize::try_from(count).unwrap_or(0)).map(|index| Device::new(&list, index)).collect())
     }
+}
+
+/// The names of all verbs devices that the kernel has. Those that libibverbs does not list lack a driver in user space, or
+/// their file.
+pub fn known_to_kernel() -> Vec<String> {
+    let Ok(folder) = std::fs::read_dir("/sys/class/infiniband") else { return Vec::new() };
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+    folder.filter_map(name).collect()
+}
+
+/// The file in `/dev/infiniband` through which a device is used, there or not.
+pub fn file_of(device: &str) -> Option<PathBuf> {
+    let mut files = std::fs::read_dir("/sys/class/infiniband_verbs").ok()?.filter_map(Result::ok);
+    let of = |file: &std::fs::DirEntry| std::fs::read_to_string(file.path().join("ibdev")).ok();
+    let file = files.find(|file| of(file).is_some_and(|name| name.trim() == device))?;
+    Some(Path::new("/dev/infiniband").join(file.file_name()))
+}
+
+fn no_list(number: i32) -> Fault {
+    if number != libc::ENOSYS {
+        return fault("the list of verbs devices cannot be had", "this machine", number);
+    }
+    Fault::new(
+        "InfiniBand cannot be used: the kernel has no verbs",
+        "this machine",
+        "there is no InfiniBand or RoCE adapter, or the kernel module ib_uverbs is not loaded",
+        "with an adapter: modprobe ib_uverbs, and its driver; any Ethernet interface serves for trials, with Soft-RoCE: modprobe rdma_rxe ib_uverbs; rdma link add rxe0 type rxe netdev eth0",
+    )
 }
 
 impl Device {

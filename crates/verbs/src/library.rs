@@ -2,6 +2,7 @@
 
 use crate::raw::{self, Functions};
 use std::ffi::c_int;
+use std::fmt;
 use std::sync::OnceLock;
 use verbena_fault::Fault;
 
@@ -19,14 +20,24 @@ pub enum Fork {
     Unsafe(Fault),
 }
 
+impl fmt::Display for Fork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fork::Kernel => f.write_str("safe: the kernel copies registered memory for the child"),
+            Fork::Library => f.write_str("safe: libibverbs keeps registered memory from the child"),
+            Fork::Unsafe(fault) => fault.fmt(f),
+        }
+    }
+}
+
 /// The open library. It is never closed, since drivers do not take that well.
 pub struct Library {
     pub(crate) functions: Functions,
     fork: Fork,
 }
 
-impl std::fmt::Debug for Library {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Library").field("fork", &self.fork).finish_non_exhaustive()
     }
 }

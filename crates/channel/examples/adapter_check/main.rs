@@ -7,11 +7,13 @@
 //! | --- | --- |
 //! | `pairing` | two adapters, and connections between them |
 //! | `moving` | datagrams, send and receive, write, read |
-//! | `failing` | errors, full queues, closed queue pairs, forks, limits |
+//! | `failing` | errors, full queues, closed queue pairs, forks |
+//! | `world` | what the machine does to a device: limits, a wire that is cut |
 
 mod failing;
 mod moving;
 mod pairing;
+mod world;
 
 use pairing::Both;
 use std::time::Instant;
@@ -27,6 +29,7 @@ const CHECKS: &[Check] = &[
     ("a descriptor is posted again and again, unsignalled", moving::descriptors),
     ("write", moving::write),
     ("read 1 MiB", moving::read),
+    ("write and read 9 MiB at once", moving::long),
     ("both ways at once", moving::both_ways),
     ("memory that may only be read", moving::read_only_memory),
     ("registrations come and go", moving::registrations),
@@ -41,6 +44,8 @@ const CHECKS: &[Check] = &[
     ("memory that is not mapped", failing::unmapped),
     ("a fork does not part device and process", failing::fork),
     ("a device that is not there", failing::no_such_device),
+    ("a limit on locked memory", world::limit),
+    ("new addresses of the interface are no trouble, a port that goes down is", world::cut),
 ];
 
 fn main() {
@@ -48,6 +53,7 @@ fn main() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (one, other) = match names[..] {
         [] => ("rxe0", "rxe1"),
+        [world::LIMITED, device] => return world::limited(device),
         [one, other] => (one, other),
         _ => panic!("adapter_check [DEVICE DEVICE]"),
     };

@@ -4,6 +4,7 @@ use crate::pairing::{Both, Memory, SIGNALLED, completion, done, pattern, post, s
 use std::time::{Duration, Instant};
 use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Adapter, Operation, Post, Remote};
+use verbena_channel::rc::verbs::Verbs;
 
 const UNSIGNALLED: Post = Post { signalled: false, inline: false };
 
@@ -13,6 +14,9 @@ fn remote(memory: &Memory, offset: u64) -> Remote {
 
 pub fn datagrams(both: &mut Both) {
     let (to, from, most) = (both.b.address(), both.a.address(), both.a.limits().datagram_bytes_max);
+    // The first ones may be lost.
+    meet(&mut both.a, &mut both.b);
+    meet(&mut both.b, &mut both.a);
     for len in [1, 80, most] {
         both.a.send_datagram(&to, &pattern(len, 3)).expect("sent");
         let got = until("a datagram", || both.b.receive_datagram());
@@ -27,6 +31,21 @@ pub fn datagrams(both: &mut Both) {
         assert_eq!(until("a datagram", || both.b.receive_datagram()), [count]);
     }
     assert_eq!(both.b.receive_datagram(), None);
+}
+
+/// Sends until something arrives, and takes it all.
+fn meet(one: &mut Verbs, other: &mut Verbs) {
+    let to = other.address();
+    let start = Instant::now();
+    until("a first datagram", || {
+        one.send_datagram(&to, b"hello").expect("sent");
+        std::thread::sleep(Duration::from_millis(2));
+        other.receive_datagram()
+    });
+    let took = start.elapsed();
+    assert!(took < Duration::from_millis(900), "a first datagram took {} ms", took.as_millis());
+    std::thread::sleep(Duration::from_millis(20));
+    while other.receive_datagram().is_some() {}
 }
 
 pub fn shared_receives(both: &mut Both) {
@@ -130,6 +149,20 @@ pub fn read(both: &mut Both) {
     post(&mut both.a, here, &into, (3, Operation::Read(remote(&from, 0))), len, UNSIGNALLED);
     assert_eq!(done(&mut both.a, 3), 0);
     assert!(into.bytes(0, len) == pattern(len, 9));
+}
+
+pub fn long(both: &mut Both) {
+    let (here, _) = both.connect(false);
+    let len = 9 << 20;
+    let (mine, theirs) = (Memory::new(&mut both.a, len), Memory::new(&mut both.b, len));
+    mine.fill(1);
+    post(&mut both.a, here, &mine, (1, Operation::Write(remote(&theirs, 0))), len, SIGNALLED);
+    done(&mut both.a, 1);
+    assert!(theirs.bytes(0, len) == pattern(len, 1), "written");
+    theirs.fill(2);
+    post(&mut both.a, here, &mine, (2, Operation::Read(remote(&theirs, 0))), len, SIGNALLED);
+    done(&mut both.a, 2);
+    assert!(mine.bytes(0, len) == pattern(len, 2), "read");
 }
 
 pub fn both_ways(both: &mut Both) {

@@ -85,6 +85,8 @@ impl<A: Adapter> Rc<A> {
             self.drain_ring(*peer, usize::MAX, sink);
             self.let_go(*peer);
             sink.broken(*peer, fault.clone());
+            // Afterwards: who hears of the failure first tries another way to a peer that is gone.
+            self.fail_moves(*peer, fault, sink);
         }
         broken.len()
     }

@@ -119,6 +119,7 @@ impl<A: Adapter> Rc<A> {
         if connection.receives.is_worth_telling() || ring_worth {
             self.say(peer, Kind::Credits, &[], false)?;
         }
+        self.post_stuck_moves(peer)?;
         self.free_retired(peer)
     }
 

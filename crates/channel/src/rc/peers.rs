@@ -3,6 +3,7 @@
 use super::adapter::{Address, Endpoint, Limits, QueuePair};
 use super::connect::Asking;
 use super::credit::Credits;
+use super::memory::Moves;
 use super::order::Sequence;
 use super::pinned::Pinned;
 use super::queue::SendQueue;
@@ -47,6 +48,8 @@ pub struct Connection<D> {
     pub ring_in: Option<Box<Incoming<D>>>,
     /// Memory of rings that are used no more, until all work before the mark is done.
     pub retired: Vec<(u32, Pinned)>,
+    /// Long messages, moved by RDMA.
+    pub moves: Moves,
     /// Packets from the peer since the last review of the polling set.
     pub heard: u32,
     /// The peer does not want a ring of ours, or there is no memory for one.
@@ -90,6 +93,7 @@ impl<D> Connection<D> {
             ring_out: None,
             ring_in: None,
             retired: Vec::new(),
+            moves: Moves::default(),
             heard: 0,
             ringless: false,
             news: News::default(),
@@ -107,7 +111,9 @@ impl<D> Connection<D> {
 
     /// Whether everything that was sent over it has arrived.
     pub fn is_quiet(&self) -> bool {
-        self.queue.is_idle() && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
+        self.queue.is_idle()
+            && self.moves.is_idle()
+            && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
     }
 
     /// Whether packets can be sent.
@@ -121,18 +127,26 @@ impl<D> Connection<D> {
 pub struct Peers<D> {
     cards: Vec<Option<Address>>,
     connections: Vec<Option<Box<Connection<D>>>>,
+    /// Nobody has spoken.
+    all_silent: bool,
 }
 
 impl<D> Peers<D> {
     /// The peers with these cards, none of which has spoken.
     pub fn new(cards: Vec<Option<Address>>) -> Peers<D> {
         let connections = std::iter::repeat_with(|| None).take(cards.len()).collect();
-        Peers { cards, connections }
+        Peers { cards, connections, all_silent: true }
     }
 
     /// Bytes of state for a peer that never spoke.
     pub const fn silent_bytes() -> usize {
         size_of::<Option<Address>>() + size_of::<Option<Box<Connection<D>>>>()
+    }
+
+    /// Whether nobody has spoken.
+    #[inline]
+    pub fn all_silent(&self) -> bool {
+        self.all_silent
     }
 
     /// Bytes of state for all peers.
@@ -159,6 +173,7 @@ impl<D> Peers<D> {
 
     /// Notes a connection to be.
     pub fn add(&mut self, peer: Peer, connection: Connection<D>) {
+        self.all_silent = false;
         self.connections[peer as usize] = Some(Box::new(connection));
     }
 

@@ -2,7 +2,7 @@
 
 use super::credit::CREDITS_MIN;
 use super::frame::{BODY_BYTES_MAX, DATA_BYTES};
-use crate::CONTROL_BYTES_MAX;
+use crate::{CONTROL_BYTES_MAX, Cost};
 
 /// Which peers the receiver takes into its polling set (paper 1, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,18 @@ pub struct Settings {
     pub eager_bytes_max: usize,
     /// Largest packet payload in bytes that a stream puts into a ring.
     pub chunk_bytes: usize,
+    /// Longest piece of a long message that is read or written at a time, in bytes.
+    pub piece_bytes: usize,
+    /// From this length on, in bytes, messages are read or written rather than copied.
+    pub memory_bytes_min: usize,
+    /// What reading costs.
+    pub read: Cost,
+    /// What writing costs.
+    pub write: Cost,
+    /// Most bytes of the program's memory whose registration is kept.
+    pub cache_bytes_max: u64,
+    /// Most registrations kept.
+    pub cache_entries_max: usize,
     /// Receive buffers posted for each connection.
     pub credits: u16,
     /// Whether they are posted to one queue for all.
@@ -64,6 +76,8 @@ pub struct Settings {
     pub order: Order,
     /// Its largest size.
     pub set_max: usize,
+    /// Packets received between two looks at who is heard most.
+    pub review_every: u32,
     /// Rings of peers that this process writes into, at most.
     pub sender_rings_max: usize,
     /// How packets in rings are noticed.
@@ -78,6 +92,8 @@ pub struct Settings {
 
 /// Chunks of a stream if nobody says otherwise (paper 2, 4.4.1).
 const CHUNK_BYTES: usize = 16 << 10;
+/// Bytes of kept registrations if nobody says otherwise; the limit of locked memory counts besides.
+const CACHE_BYTES_MAX: u64 = 4 << 30;
 /// Credits of a connection if nobody says otherwise: many in a small job, few in a large one.
 const CREDITS_MAX: usize = 32;
 /// Receive buffers of a process if all speak, as far as [`CREDITS_MIN`] for each allows.
@@ -96,6 +112,18 @@ impl Settings {
             buffer_bytes,
             eager_bytes_max: table::RC_EAGER_BYTES_MAX.get().unwrap_or(buffer_bytes),
             chunk_bytes: table::CHUNK_BYTES.get().unwrap_or(CHUNK_BYTES),
+            piece_bytes: table::RC_PIECE_BYTES.get(),
+            memory_bytes_min: table::RC_MEMORY_BYTES_MIN.get(),
+            read: Cost {
+                start_ns: table::RC_READ_START_NS.get() as u32,
+                byte_ps: table::RC_READ_BYTE_PS.get() as u32,
+            },
+            write: Cost {
+                start_ns: table::RC_WRITE_START_NS.get() as u32,
+                byte_ps: table::RC_WRITE_BYTE_PS.get() as u32,
+            },
+            cache_bytes_max: table::RC_CACHE_BYTES_MAX.get().map_or(CACHE_BYTES_MAX, |bytes| bytes as u64),
+            cache_entries_max: table::RC_CACHE_ENTRIES_MAX.get(),
             credits: credits.min(most) as u16,
             shared_receives: table::RC_SHARED_RECEIVES.get(),
             send_buffers_max: table::RC_SEND_BUFFERS_MAX.get(),
@@ -103,6 +131,7 @@ impl Settings {
                 [table::RC_POLL_POLICY.get()],
             order: [Order::Sequential, Order::Circular, Order::Priority][table::RC_POLL_ORDER.get()],
             set_max: table::RC_POLL_SET_MAX.get(),
+            review_every: table::RC_POLL_REVIEW_EVERY.get() as u32,
             sender_rings_max: table::RC_SENDER_RINGS_MAX.get(),
             notify: [Notify::Piggyback, Notify::Pointer][table::RC_NOTIFY.get()],
             signal_every: table::RC_SIGNAL_EVERY.get() as u32,

@@ -3,7 +3,7 @@
 //! | part | size | content |
 //! | --- | --- | --- |
 //! | head | 2 lines | what the segment is; where the next ring goes |
-//! | desks | 1 line for each rank | doorbell, number of incoming rings announced |
+//! | desks | 1 line for each rank | doorbell, number of incoming rings announced, core |
 //! | tables | one word for each pair | for each receiver, by sender: offset of the ring, and log2 of its bytes in the low bits |
 //! | pool | room for a ring between every two ranks | rings, each on its own pages |
 //! | boards | the rest | boards, see `boards` |
@@ -14,6 +14,7 @@
 use super::boards;
 use super::segment::{PAGE_BYTES, Segment};
 use crate::wait::bell::Bell;
+use crate::wait::sleeper::Whereabouts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -86,6 +87,8 @@ pub(crate) struct Desk {
     pub(crate) bell: Bell,
     /// How many rings were announced to the rank.
     pub(crate) announced: AtomicU32,
+    /// The core on which it was when it last waited for long, plus 1; 0 before that.
+    core: AtomicU32,
 }
 
 /// The control area of a mapped segment.
@@ -204,5 +207,22 @@ pub(crate) struct DeskOf {
 impl AsRef<Bell> for DeskOf {
     fn as_ref(&self) -> &Bell {
         &self.control.desk(self.rank).bell
+    }
+}
+
+impl Whereabouts for DeskOf {
+    fn tell_core(&self, core: u32) {
+        let (word, told) = (&self.control.desk(self.rank).core, core.wrapping_add(1));
+        // Whoever sends to this rank reads the line of its desk.
+        if word.load(Relaxed) != told {
+            word.store(told, Relaxed);
+        }
+    }
+
+    fn is_with_another(&self, core: u32) -> bool {
+        let others = (0..self.control.measures.ranks).filter(|&rank| rank != self.rank);
+        others
+            .map(|rank| self.control.desk(rank).core.load(Relaxed))
+            .any(|told| told == 0 || told == core.wrapping_add(1))
     }
 }

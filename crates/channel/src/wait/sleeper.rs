@@ -24,7 +24,8 @@ pub(crate) struct Patience {
 impl Patience {
     /// With a core for each rank a wait is a few microseconds of spinning, then milliseconds in which only a small part
     /// goes to yields: these are for the case that the scheduler has put two ranks on one core all the same, where
-    /// pure spinning would cost a whole spin for each message (35 microseconds, measured).
+    /// pure spinning would cost a whole spin for each message (35 microseconds, measured). Where no other
+    /// rank is on the core they are rare.
     ///
     /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
     /// yield to a rank that has work costs a microsecond, a sleep and a wake several. The more ranks share a core, the more
@@ -51,7 +52,12 @@ impl Patience {
     /// Whether this idle round yields the core (if it does not sleep).
     #[inline]
     fn yields_at(&self, round: u32) -> bool {
-        round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
+        round.checked_sub(self.spins).is_some_and(|round| (round + 1).is_multiple_of(self.yield_every))
+    }
+
+    /// Whether it is time to sleep.
+    fn is_over(&self, round: u32) -> bool {
+        round.checked_sub(self.spins).is_some_and(|round| round >= self.yields)
     }
 
     /// Whether nobody may spin.
@@ -63,8 +69,7 @@ impl Patience {
 /// One idle round of spinning or yielding; `None` when it is time to sleep.
 #[inline]
 pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
-    let Some(after_spins) = round.checked_sub(patience.spins) else { return Some(Step::Again) };
-    if after_spins >= patience.yields {
+    if patience.is_over(round) {
         return None;
     }
     if patience.yields_at(round) {
@@ -97,6 +102,18 @@ impl Learnt {
         self.0.store(next.clamp(Self::YIELDS_MIN.min(max), max), Relaxed);
     }
 }
+
+/// The cores on which the ranks of a node run, as far as they told when they last waited for long.
+pub(crate) trait Whereabouts {
+    /// Tells the core of this rank.
+    fn tell_core(&self, core: u32);
+    /// Whether another rank is on this core, or may be: one that has not told yet.
+    fn is_with_another(&self, core: u32) -> bool;
+}
+
+/// Every so many idle rounds a rank with a core of its own yields though no other rank seems to be there: about 300
+/// microseconds, by when the one that it waits for has probably lost its core to another program.
+const YIELD_TO_STRANGERS_EVERY: u32 = 4096;
 
 /// Waits at the doorbell `B`.
 #[derive(Debug)]
@@ -149,11 +166,31 @@ impl Company {
     }
 }
 
-impl<B: AsRef<Bell>> Sleeper<B> {
+impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
     /// The waiter of the process that owns `bell`.
     pub(crate) fn new(bell: B, patience: Patience) -> Sleeper<B> {
-        let yields = Learnt(AtomicU32::new(patience.yields));
-        Sleeper { bell, patience, yields, armed: Mutex::new(0), company: Company::default() }
+        Sleeper {
+            bell,
+            patience,
+            yields: Learnt(AtomicU32::new(patience.yields)),
+            armed: Mutex::new(0),
+            company: Company::default(),
+        }
+    }
+
+    /// Whether this idle round yields the core, where each rank should have one.
+    ///
+    /// A rank that it waits for gives the core back in microseconds. Another program keeps it for a whole time slice, in
+    /// which the answer lies unread: 16 KiB took 300 microseconds beside a busy process, and 1.6 without yields. So it
+    /// yields only if another rank is on its core.
+    fn yields_at(&self, patience: Patience, round: u32) -> bool {
+        if !patience.yields_at(round) || patience.is_over(round) {
+            return false;
+        }
+        let core = cores::here();
+        self.bell.tell_core(core);
+        self.bell.is_with_another(core)
+            || (round - patience.spins + 1).is_multiple_of(YIELD_TO_STRANGERS_EVERY)
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -161,11 +198,18 @@ impl<B: AsRef<Bell>> Sleeper<B> {
     }
 }
 
-impl<B: AsRef<Bell> + Send + Sync> Waiter for Sleeper<B> {
+impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
         let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
-        if !patience.shares_cores() && self.company.is_met(round, patience.yields_at(round)) {
-            cores::leave_core();
+        if !patience.shares_cores() {
+            let yields = self.yields_at(patience, round);
+            if self.company.is_met(round, yields) {
+                cores::leave_core();
+            }
+            if !yields && !patience.is_over(round) {
+                std::hint::spin_loop();
+                return Step::Again;
+            }
         }
         if let Some(step) = pass_time(patience, round) {
             return step;
@@ -208,11 +252,21 @@ mod tests {
     use std::sync::atomic::Ordering::SeqCst;
 
     #[derive(Default)]
-    struct Own(Bell);
+    struct Own {
+        bell: Bell,
+        alone: bool,
+    }
 
     impl AsRef<Bell> for Own {
         fn as_ref(&self) -> &Bell {
-            &self.0
+            &self.bell
+        }
+    }
+
+    impl Whereabouts for Own {
+        fn tell_core(&self, _: u32) {}
+        fn is_with_another(&self, _: u32) -> bool {
+            !self.alone
         }
     }
 
@@ -264,6 +318,17 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_alone_on_its_core_yields_seldom() {
+        for (alone, expected) in [(false, 128), (true, 1)] {
+            let patience = Patience { spins: 100, yields: u32::MAX, yield_every: 32 };
+            let sleeper = Sleeper::new(Own { alone, ..Own::default() }, patience);
+            let yields =
+                (0..100 + YIELD_TO_STRANGERS_EVERY).filter(|&round| sleeper.yields_at(patience, round));
+            assert_eq!(yields.count(), expected);
+        }
+    }
+
+    #[test]
     fn long_sleeps_teach_to_sleep_sooner_and_short_ones_to_yield_again() {
         let (yields, max) = (Learnt(AtomicU32::new(200)), 200);
         (0..20).for_each(|_| yields.after(Duration::from_millis(1), max));
@@ -281,7 +346,7 @@ mod tests {
                 assert_eq!(sleeper.idle(u32::MAX), Step::Armed);
                 asleep.fetch_add(1, SeqCst);
                 // Longer than the sleeper's own limit, so that only the ring ends it early.
-                let rung = sleeper.bell.0.wait(Duration::from_secs(60));
+                let rung = sleeper.bell.bell.wait(Duration::from_secs(60));
                 sleeper.disarm();
                 rung
             };

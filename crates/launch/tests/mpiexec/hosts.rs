@@ -345,6 +345,22 @@ fn a_lost_host_ends_the_job() {
     }
 }
 
+/// A host that says nothing any more, as one without power does: mpiexec ends without it.
+#[test]
+fn a_silent_host_does_not_hold_the_job_up() {
+    let options = ["--timeout", "0.6", "--launcher", "fork", "-host", "silent,localhost", "sleep", "25"];
+    let run = begin(&mut mpiexec(&options));
+    run.wait_for("sleep", 2);
+    for agent in run.wait_for(MPIEXEC, 4).into_iter().filter(|&pid| is_agent(pid)) {
+        // SAFETY: no memory is involved; the process belongs to our own run.
+        assert_eq!(unsafe { libc::kill(agent, libc::SIGSTOP) }, 0);
+    }
+    let outcome = run.finish();
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(124), 4), "{outcome:?}");
+    assert!(outcome.took < Duration::from_secs(8), "{outcome:?}");
+    eventually(|| outcome.left().is_empty().then_some(()));
+}
+
 fn is_agent(pid: i32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"--agent\0"))
         && std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "mpiexec")

@@ -8,6 +8,7 @@ mod leftovers;
 mod output;
 mod peers;
 mod signals;
+mod slurm;
 mod ssh;
 mod start;
 mod wrapper;

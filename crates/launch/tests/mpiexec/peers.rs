@@ -1,6 +1,6 @@
-//! Launchers of others start our processes, and ours starts theirs. They need MPICH's wheel or Slurm. A test whose
-//! peer is missing says so on standard error and passes. MPICH is looked for where `VERBENA_MPICH=PREFIX` says and
-//! where `cargo xtask peers` installs it (`target/peers/mpich`); Slurm is there if `srun` finds a controller.
+//! MPICH's launcher starts our processes, and ours starts programs of MPICH. A test whose peer is missing says so on
+//! standard error and passes. MPICH is looked for where `VERBENA_MPICH=PREFIX` says and where `cargo xtask peers`
+//! installs it (`target/peers/mpich`).
 
 use crate::harness::{CLIENT, Outcome, begin, run};
 use std::io::Write;
@@ -30,15 +30,6 @@ fn mpich() -> Option<PathBuf> {
         skip("MPICH is not installed; run `cargo xtask peers --quick`, or set VERBENA_MPICH to its prefix");
     }
     there.then_some(bin)
-}
-
-/// Whether a Slurm controller answers here.
-fn slurm() -> bool {
-    let found = Command::new("scontrol").arg("ping").output().is_ok_and(|output| output.status.success());
-    if !found {
-        skip("no Slurm controller answers (`scontrol ping`)");
-    }
-    found
 }
 
 fn hydra(bin: &Path, options: &[&str], pmi: &str, steps: &[&str]) -> Outcome {
@@ -98,17 +89,8 @@ int main(int argc, char **argv) {
     let outcome = run(&["-n", "3", &program]);
     assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "sum 3\nsum 3\nsum 3\n"), "{outcome:?}");
     assert_eq!(run(&["-n", "3", &program, "abort"]).code, Some(9));
+    let hosts = ["--launcher", "fork", "-host", "a:2,b"];
+    let outcome = run(&[&hosts[..], &[&program]].concat());
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "sum 3\nsum 3\nsum 3\n"), "{outcome:?}");
     std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
-fn slurm_starts_ours_in_both_versions() {
-    if !slurm() {
-        return;
-    }
-    for (pmi, kind) in [("", "pmi-1"), ("1", "pmi-1"), ("2", "pmi-2")] {
-        let mut srun = Command::new("srun");
-        srun.args(["--mpi=pmi2", "-n", "3"]).args(STEPS).env("VERBENA_PMI", pmi);
-        assert_exchanged(&begin(&mut srun).finish(), kind);
-    }
 }

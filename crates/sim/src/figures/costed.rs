@@ -66,6 +66,10 @@ impl<C: Channel> Channel for Costed<C> {
         self.inner.release(peer);
     }
 
+    fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
+        self.inner.stream_bytes_max(peer)
+    }
+
     fn is_quiet(&mut self) -> bool {
         self.inner.is_quiet()
     }

@@ -54,11 +54,16 @@ impl fmt::Display for Table {
         writeln!(f, "| {} |", self.columns.join(" | "))?;
         writeln!(f, "|{}", " --- |".repeat(self.columns.len()))?;
         for row in &self.rows {
-            let values: Vec<String> = row.values.iter().map(|value| format!("{value:.1}")).collect();
+            let values: Vec<String> = row.values.iter().copied().map(number).collect();
             writeln!(f, "| {} | {} |", row.name, values.join(" | "))?;
         }
         Ok(())
     }
+}
+
+/// A number with two digits behind the point if it is small, one if it is large.
+fn number(value: f64) -> String {
+    if value.abs() < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") }
 }
 
 /// A size in bytes as tables show it.

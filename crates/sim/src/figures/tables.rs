@@ -8,7 +8,7 @@ use crate::verbs::Costs;
 const WINDOW: usize = 100;
 /// A window for long messages.
 const WINDOW_LONG: usize = 16;
-const SMALL: [usize; 6] = [4, 16, 64, 256, 1024, 1536];
+const SMALL: [usize; 5] = [4, 16, 64, 256, 1024];
 const LONG: [usize; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 const MIDDLE: [usize; 4] = [32 << 10, 64 << 10, 128 << 10, 256 << 10];
@@ -18,15 +18,15 @@ const CHUNKS: [usize; 6] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 
 ///
 /// # Errors
 /// What hung or failed.
-pub fn tables(costs: Costs) -> Result<Vec<Table>, String> {
+pub fn tables() -> Result<Vec<Table>, String> {
     Ok(vec![
-        latency(costs)?,
-        small_bandwidth(costs)?,
-        device_work(costs)?,
-        ladder_latency(costs)?,
-        ladder_bandwidth(costs)?,
-        chunks(costs)?,
-        directions(costs)?,
+        latency()?,
+        small_bandwidth()?,
+        device_work()?,
+        ladder_latency()?,
+        ladder_bandwidth()?,
+        chunks()?,
+        directions()?,
     ])
 }
 
@@ -38,12 +38,12 @@ fn gain_percent(from: f64, to: f64) -> f64 {
 ///
 /// # Errors
 /// What hung or failed.
-pub fn latency(costs: Costs) -> Result<Table, String> {
+pub fn latency() -> Result<Table, String> {
     let title = "Latency of small messages, us (paper 1, figure 12: 24% less)";
     let mut table = Table::new(title, ["size", "send/receive", "RDMA eager", "change, %"]);
     for bytes in SMALL {
         let [one, other] =
-            [Design::SendReceive, Design::RdmaEager].map(|design| design.latency_us(bytes, costs));
+            [Design::SendReceive, Design::RdmaEager].map(|design| design.latency_us(bytes, Costs::PAPER_1));
         let (one, other) = (one?, other?);
         table.add(size(bytes), vec![one, other, gain_percent(one, other)]);
     }
@@ -54,12 +54,12 @@ pub fn latency(costs: Costs) -> Result<Table, String> {
 ///
 /// # Errors
 /// What hung or failed.
-pub fn small_bandwidth(costs: Costs) -> Result<Table, String> {
+pub fn small_bandwidth() -> Result<Table, String> {
     let title = "Bandwidth of small messages in windows of 100, MB/s (paper 1, figure 13: 104% more)";
     let mut table = Table::new(title, ["size", "send/receive", "RDMA eager", "change, %"]);
     for bytes in SMALL {
         let measured = [Design::SendReceive, Design::RdmaEager]
-            .map(|design| design.bandwidth_mb_s(bytes, WINDOW, costs));
+            .map(|design| design.bandwidth_mb_s(bytes, WINDOW, Costs::PAPER_1));
         let [one, other] = measured;
         let (one, other) = (one?, other?);
         table.add(size(bytes), vec![one, other, gain_percent(one, other)]);
@@ -71,11 +71,11 @@ pub fn small_bandwidth(costs: Costs) -> Result<Table, String> {
 ///
 /// # Errors
 /// What hung or failed.
-pub fn device_work(costs: Costs) -> Result<Table, String> {
+pub fn device_work() -> Result<Table, String> {
     let title = "Work of the devices for a message of 4 bytes in a ping-pong";
     let mut table = Table::new(title, ["design", "sends", "writes", "asked for a completion"]);
     for design in [Design::SendReceive, Design::RdmaEager, Design::Basic] {
-        let (counts, messages) = design.device_work(4, costs)?;
+        let (counts, messages) = design.device_work(4, Costs::PAPER_1)?;
         let each = |count: u64| count as f64 / messages as f64;
         table.add(design.name(), vec![each(counts.sends), each(counts.writes), each(counts.signalled)]);
     }
@@ -86,11 +86,11 @@ pub fn device_work(costs: Costs) -> Result<Table, String> {
 ///
 /// # Errors
 /// What hung or failed.
-pub fn ladder_latency(costs: Costs) -> Result<Table, String> {
+pub fn ladder_latency() -> Result<Table, String> {
     let title = "Latency of 4 bytes, us (paper 2, figures 4, 6 and 13)";
     let mut table = Table::new(title, ["design", "here", "paper"]);
     for (design, paper) in Design::LADDER.into_iter().zip([18.6, 7.4, 7.4, 7.6, 7.6]) {
-        table.add(design.name(), vec![design.latency_us(4, costs)?, paper]);
+        table.add(design.name(), vec![design.latency_us(4, Costs::PAPER_2)?, paper]);
     }
     Ok(table)
 }
@@ -99,12 +99,12 @@ pub fn ladder_latency(costs: Costs) -> Result<Table, String> {
 ///
 /// # Errors
 /// What hung or failed.
-pub fn ladder_bandwidth(costs: Costs) -> Result<Table, String> {
+pub fn ladder_bandwidth() -> Result<Table, String> {
     let title = "Bandwidth, MB/s (paper 2, figures 5, 8, 11 and 14: at most 230, over 500, 857 and 857)";
     let names = Design::LADDER.map(Design::name);
     let mut table = Table::new(title, std::iter::once("size".to_string()).chain(names));
     for bytes in LONG {
-        let values = Design::LADDER.map(|design| design.bandwidth_mb_s(bytes, WINDOW_LONG, costs));
+        let values = Design::LADDER.map(|design| design.bandwidth_mb_s(bytes, WINDOW_LONG, Costs::PAPER_2));
         table.add(size(bytes), values.into_iter().collect::<Result<_, _>>()?);
     }
     Ok(table)
@@ -114,12 +114,13 @@ pub fn ladder_bandwidth(costs: Costs) -> Result<Table, String> {
 ///
 /// # Errors
 /// What hung or failed.
-pub fn chunks(costs: Costs) -> Result<Table, String> {
+pub fn chunks() -> Result<Table, String> {
     let title = "Bandwidth of the pipeline by its chunks, MB/s (paper 2, figure 9: bad at 1 KiB and 32 KiB, alike from 2 to 16)";
     let names = CHUNKS.map(size);
     let mut table = Table::new(title, std::iter::once("size".to_string()).chain(names));
     for bytes in [64 << 10, 256 << 10, 1 << 20] {
-        let values = CHUNKS.map(|chunk| Design::Pipeline(chunk).bandwidth_mb_s(bytes, WINDOW_LONG, costs));
+        let values =
+            CHUNKS.map(|chunk| Design::Pipeline(chunk).bandwidth_mb_s(bytes, WINDOW_LONG, Costs::PAPER_2));
         table.add(size(bytes), values.into_iter().collect::<Result<_, _>>()?);
     }
     Ok(table)
@@ -129,13 +130,13 @@ pub fn chunks(costs: Costs) -> Result<Table, String> {
 ///
 /// # Errors
 /// What hung or failed.
-pub fn directions(costs: Costs) -> Result<Table, String> {
+pub fn directions() -> Result<Table, String> {
     let title = "Zero-copy of middle sizes, MB/s (paper 2, figures 14 and 15: writes are ahead)";
     let designs = [Design::ZeroCopyRead, Design::ZeroCopyWrite, Design::Automatic];
     let names = designs.map(Design::name);
     let mut table = Table::new(title, std::iter::once("size".to_string()).chain(names));
     for bytes in MIDDLE {
-        let values = designs.map(|design| design.bandwidth_mb_s(bytes, WINDOW_LONG, costs));
+        let values = designs.map(|design| design.bandwidth_mb_s(bytes, WINDOW_LONG, Costs::PAPER_2));
         table.add(size(bytes), values.into_iter().collect::<Result<_, _>>()?);
     }
     Ok(table)

@@ -78,7 +78,13 @@ pub fn run_over_rc_under(seed: u64, faults: &RcFaults) -> Result<(Report, Counts
     let mut random = Random::new(seed);
     let plan = plan::Plan::random(&mut random);
     let (cluster, subnet) = over_rc::cluster(random.word(), plan.ranks(), faults);
-    Ok((carry_out(cluster, plan, random)?, subnet.counts()))
+    let report = carry_out(cluster, plan, random)?;
+    let counts = subnet.counts();
+    match counts.not_ready {
+        0 => Ok((report, counts)),
+        // Every packet by send and receive has a credit, and every credit a buffer.
+        sends => Err(format!("{sends} sends found no receive buffer: they had no credit")),
+    }
 }
 
 fn carry_out(cluster: Cluster, plan: plan::Plan, random: Random) -> Result<Report, String> {

@@ -1,5 +1,6 @@
 //! Limits and misdeeds of the simulated devices.
 
+use super::canary::Canary;
 use crate::random::Random;
 use verbena_channel::rc::adapter::Limits;
 
@@ -22,12 +23,16 @@ pub struct DeviceFaults {
     pub not_ready_ns: u64,
     /// One piece of work in so many breaks its queue pair, as a cut path would; 0: none.
     pub broken_one_in: u64,
+    /// With one piece of work in so many the port goes down, for less than [`DeviceFaults::retry_ns`]; 0: never.
+    pub port_down_one_in: u64,
     /// Percentage of datagrams that are lost.
     pub datagrams_lost_percent: u32,
     /// Percentage of datagrams that arrive twice.
     pub datagrams_doubled_percent: u32,
     /// Longest further delay of a datagram in nanoseconds.
     pub datagrams_late_ns_max: u64,
+    /// The defect of the channel that the devices play, if any.
+    pub canary: Canary,
     /// Whether a queue pair in error refuses work at once; else it takes and flushes it.
     pub refuses_in_error: bool,
 }
@@ -51,9 +56,11 @@ impl DeviceFaults {
         not_ready_retries: None,
         not_ready_ns: 10_000,
         broken_one_in: 0,
+        port_down_one_in: 0,
         datagrams_lost_percent: 0,
         datagrams_doubled_percent: 0,
         datagrams_late_ns_max: 0,
+        canary: Canary::None,
         refuses_in_error: false,
     };
 
@@ -70,6 +77,7 @@ impl DeviceFaults {
             limits,
             delay_ns_max: random.pick(&[0, 100, 2000, 30_000]),
             pieces_max: random.pick(&[1, 2, 4, 9]),
+            port_down_one_in: random.pick(&[0, 0, 30, 300]),
             datagrams_lost_percent: random.pick(&[0, 0, 10, 60]),
             datagrams_doubled_percent: random.pick(&[0, 0, 10, 60]),
             datagrams_late_ns_max: random.pick(&[0, 1000, 3_000_000]),

@@ -11,6 +11,7 @@
 //! | [`transport`] | how it gets there: in pieces, order, retries, failures |
 //! | [`costs`] | what everything costs |
 //! | [`faults`] | limits and misdeeds of the devices |
+//! | [`canary`] | defects of the channel, played by the devices |
 //!
 //! The service is that of InfiniBand's Reliable Connection: in order for each queue pair; a send uses up a receive buffer
 //! and waits for one; an RDMA write or read names memory by address and key; after a failure everything is flushed.
@@ -18,6 +19,7 @@
 //! buffer that is touched before its completion shows as wrong bytes at the receiver.
 
 mod adapter;
+mod canary;
 mod costs;
 mod device;
 mod faults;
@@ -27,6 +29,7 @@ mod subnet;
 mod transport;
 
 pub use adapter::SimAdapter;
+pub use canary::Canary;
 pub use costs::{Costs, Stage};
 pub use faults::DeviceFaults;
 pub use subnet::{Counts, Subnet};

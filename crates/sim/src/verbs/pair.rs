@@ -31,6 +31,8 @@ pub(super) struct Work {
     pub piece_ns: u64,
     /// The peer's device has carried it out (a read: has begun to answer).
     pub executed: bool,
+    /// It has reached the peer once.
+    pub begun: bool,
     /// It reached the peer before its turn and waits.
     pub stalled: bool,
     /// How often the peer was not ready.
@@ -63,6 +65,8 @@ pub(super) struct Pair {
     pub posted: u64,
     /// When the last byte of the last work lands.
     pub last_ns: u64,
+    /// For [`super::canary::Canary::NumbersIgnored`]: the last packet that went into the peer's ring.
+    pub last_in_ring: Option<rc::Remote>,
 }
 
 impl Pair {
@@ -75,6 +79,7 @@ impl Pair {
             unretired: VecDeque::new(),
             posted: 0,
             last_ns: 0,
+            last_in_ring: None,
         }
     }
 
@@ -122,6 +127,7 @@ impl Work {
             pieces: Vec::new(),
             piece_ns: 0,
             executed: false,
+            begun: false,
             stalled: false,
             tries: 0,
             outcome: None,

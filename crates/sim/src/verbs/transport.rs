@@ -1,6 +1,7 @@
 //! How posted work gets to the peer: in order, in pieces, tried again where the peer is not ready, and given up where it
 //! does not answer.
 
+use super::canary::Canary;
 use super::pair::{Pair, State, Work};
 use super::subnet::{Event, Inner, Posted};
 use crate::Rank;
@@ -95,6 +96,10 @@ impl Inner {
         let broken_one_in = self.faults.broken_one_in;
         if broken_one_in > 0 && self.random.below(broken_one_in) == 0 {
             return Step::Failed(Failed::RetriesExhausted, self.faults.retry_ns);
+        }
+        if self.faults.canary != Canary::None && !self.work(posted).expect("its turn").begun {
+            self.work(posted).expect("its turn").begun = true;
+            self.tamper(posted);
         }
         match self.work(posted).expect("its turn").operation {
             Operation::Send => self.step_send(posted, other),

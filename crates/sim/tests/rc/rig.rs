@@ -4,7 +4,7 @@ use verbena_channel::packet::{Header, Kind};
 use verbena_channel::rc::adapter::Adapter;
 use verbena_channel::rc::settings::{Notify, Order, Policy};
 use verbena_channel::rc::{PRIMARY, Rc, SECONDARY, Settings};
-use verbena_channel::{Channel, Fault, Payload, Peer, SendError, Sink};
+use verbena_channel::{Channel, Cost, Fault, Payload, Peer, SendError, Sink};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 
 /// Longest virtual time of a test in nanoseconds, unless a packet is awaited in vain.
@@ -18,12 +18,19 @@ pub fn settings() -> Settings {
         buffer_bytes: 512,
         eager_bytes_max: 512,
         chunk_bytes: 1024,
+        piece_bytes: 1000,
+        memory_bytes_min: 1024,
+        read: Cost::default(),
+        write: Cost::default(),
+        cache_bytes_max: 1 << 20,
+        cache_entries_max: 8,
         credits: 4,
         shared_receives: true,
         send_buffers_max: 16,
         policy: Policy::First,
         order: Order::Sequential,
         set_max: 4,
+        review_every: 1024,
         sender_rings_max: 16,
         notify: Notify::Piggyback,
         signal_every: 8,

@@ -9,6 +9,7 @@
 //! | [`machine`] | processor, kernel, cores |
 //! | [`channels`] | a job of two processes that open the channels; their findings |
 //! | [`probe`] | one of these two processes |
+//! | [`verbs`] | InfiniBand and RoCE devices |
 //! | [`launcher`] | what the environment says about how this process was started |
 //! | [`settings`] | every setting of Verbena |
 //! | [`page`] | showing it |
@@ -20,6 +21,7 @@ mod machine;
 mod page;
 pub mod probe;
 mod settings;
+mod verbs;
 
 use anyhow::Result;
 use clap::Args;
@@ -48,6 +50,7 @@ struct Info {
     library: library::Outcome,
     machine: machine::Machine,
     channels: Vec<channels::Finding>,
+    verbs: verbs::Verbs,
     launcher: launcher::Launcher,
     settings: Vec<settings::Value>,
 }
@@ -60,13 +63,16 @@ pub fn run(args: &InfoArgs) -> Result<()> {
     if args.settings {
         return show_settings(args.json);
     }
+    // First, since it loads the settings that the others go by.
+    let settings = settings::describe();
     let info = Info {
         version: env!("CARGO_PKG_VERSION"),
         library: library::describe(args.library.clone()),
         machine: machine::describe(),
         channels: channels::describe(),
+        verbs: verbs::describe(),
         launcher: launcher::describe(&verbena_boot::environment::variable),
-        settings: settings::describe(),
+        settings,
     };
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&info)?),

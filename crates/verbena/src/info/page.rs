@@ -5,6 +5,7 @@ use super::channels::Finding;
 use super::library::Outcome;
 use super::probe::Reach;
 use super::settings::Value;
+use super::verbs::{Port, Verbs};
 use std::fmt::Write;
 
 /// The whole page.
@@ -19,6 +20,7 @@ pub fn render(info: &Info) -> String {
         channel(&mut out, finding, above);
         above = finding.failure.as_deref();
     }
+    verbs(&mut out, &info.verbs);
     launcher(&mut out, info);
     set(&mut out, info);
     out
@@ -86,6 +88,32 @@ fn reach(reach: &Reach) -> String {
     can.extend(reach.get.then(|| "reads memory".into()));
     can.extend(reach.put.then(|| "writes memory".into()));
     format!("works: {}", can.join(", "))
+}
+
+fn verbs(out: &mut String, verbs: &Verbs) {
+    out.push_str("\nInfiniBand and RoCE (for the channel rc)\n");
+    if let Some(missing) = &verbs.missing {
+        line(out, "missing", missing);
+    }
+    verbs.closed.iter().for_each(|(name, why)| line(out, name, why));
+    verbs.ports.iter().for_each(|port| self::port(out, port));
+    line(out, "locking", &verbs.locked);
+    if let Some(fork) = &verbs.fork {
+        line(out, "fork", fork);
+    }
+}
+
+fn port(out: &mut String, port: &Port) {
+    let mut words = vec![port.verdict.clone()];
+    let lid = if port.lid == 0 { String::new() } else { format!(", LID {}", port.lid) };
+    words.push(format!(
+        "{}, {}, {} Gbit/s, MTU {} bytes{lid}",
+        port.link, port.state, port.rate_gbps, port.mtu_bytes
+    ));
+    words.extend(port.gids.iter().map(|gid| format!("GID {gid}")));
+    let limits: Vec<String> = port.limits.iter().map(|(name, most)| format!("{most} {name}")).collect();
+    words.push(format!("at most {}", limits.join(", ")));
+    line(out, &port.name, &words.join("\n"));
 }
 
 fn launcher(out: &mut String, info: &Info) {

@@ -10,10 +10,7 @@ fail() {
   exec busybox poweroff -f
 }
 
-load() {
-  local module
-  for module; do modprobe "$module" || fail "the guest cannot load the kernel module $module"; done
-}
+load() { modprobe -a "$@" || fail "the guest cannot load the kernel modules $*"; }
 
 # spoil INTERFACE: loses, delays and reorders what the interface sends, as the command line asks.
 spoil() {

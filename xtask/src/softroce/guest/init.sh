@@ -17,4 +17,7 @@ $mount -t 9p -o "rw,cache=none,$over" control /new/softroce || give_up "mount /s
 for each in proc sys dev; do $mount --move /$each /new/$each; done
 $busybox mkdir -p /new/dev/shm /new/dev/pts
 $mount -t tmpfs -o mode=1777 shm /new/dev/shm && $mount -t devpts pts /new/dev/pts && $mount -t tmpfs run /new/run
+$busybox ln -s /proc/self/fd /new/dev/fd
+for each in 0:in 1:out 2:err; do $busybox ln -s fd/${each%:*} /new/dev/std${each#*:}; done
+$busybox mkdir -p /new/run/softroce /new/lib/modules
 exec $busybox switch_root /new /bin/bash -c '. /softroce/job.sh && . "$guest/start.sh"'

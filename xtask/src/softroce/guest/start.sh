@@ -6,19 +6,13 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/r
 . "$guest/fabric.sh"
 
 prepare() {
-  mkdir -p /lib/modules /run/softroce
   ln -sfn "$modules" "/lib/modules/$(uname -r)"
-  load virtio_console
-  ln -s /proc/self/fd /dev/fd
-  ln -s fd/0 /dev/stdin
-  ln -s fd/1 /dev/stdout
-  ln -s fd/2 /dev/stderr
+  load virtio_console rdma_rxe ib_uverbs rdma_ucm sch_netem
   # The ports appear a moment after their driver.
   while ! [ -c /dev/vport0p1 -a -c /dev/vport0p2 ]; do sleep 0.02; done
-  load rdma_rxe ib_uverbs rdma_ucm sch_netem
   ulimit -l unlimited
   ip link set lo up
-  sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+  echo 1 | tee /proc/sys/net/ipv6/conf/{all,default}/disable_ipv6 >/dev/null
   for ((node = 0; node < nodes; node++)); do echo "10.7.0.$((1 + node)) node$node" >>/etc/hosts; done
 }
 

@@ -66,8 +66,10 @@ struct Pointer<D> {
     freed: u64,
     /// One for each slot, to write the head pointer after the packet that begins there.
     descriptors: Vec<D>,
-    /// The packet is posted, its pointer not yet.
+    /// Packets are posted, the pointer behind them not yet.
     due: bool,
+    /// Where the last of them begins.
+    last: u32,
 }
 
 impl<D> Outgoing<D> {
@@ -99,6 +101,7 @@ impl<D> Outgoing<D> {
             freed: 0,
             descriptors: (0..geometry.slots).map(pointer).collect(),
             due: false,
+            last: 0,
         });
         Ok(Outgoing {
             stage: Stage::Accepting,
@@ -155,10 +158,22 @@ impl<D> Outgoing<D> {
         if self.stage != Stage::Open || span > self.geometry.span_max {
             return false;
         }
-        if self.free < span && self.pointer.is_some() {
+        let wanted = if self.held { span.max(self.turn_slots()) } else { span };
+        if self.free < wanted && self.pointer.is_some() {
             self.read_tail();
         }
-        self.free >= span
+        self.free >= wanted
+    }
+
+    /// How many slots must be free before packets are put in place to be held: all, so that copying and transferring take
+    /// turns (paper 2, 4.2). Without pointers the receiver keeps up to half of them to itself for a while.
+    #[cold]
+    fn turn_slots(&self) -> u32 {
+        match (self.waiting_slots, &self.pointer) {
+            (0, Some(_)) => self.geometry.slots,
+            (0, None) => self.geometry.slots / 2 + 1,
+            _ => 0,
+        }
     }
 
     /// Looks how far the receiver's tail pointer is.
@@ -228,40 +243,37 @@ impl<D> Outgoing<D> {
             let how = manner.of(bytes, queue);
             adapter.post(manner.pair, &mut self.descriptors[at as usize], bytes, how)?;
             queue.posted(how.signalled);
-            match &mut self.pointer {
-                None => self.advance(body),
-                Some(pointer) => pointer.due = true,
-            }
+            self.advance(body);
         }
         Ok(())
     }
 
-    /// The first packet that waited is posted.
+    /// The first packet that waited is posted. The head pointer follows the last of those that wait.
     #[inline]
     fn advance(&mut self, body_bytes: usize) {
         let span = self.geometry.span(body_bytes);
+        if let Some(pointer) = &mut self.pointer {
+            pointer.written += u64::from(span);
+            (pointer.last, pointer.due) = (self.waiting, self.waiting_slots == span);
+        }
         self.waiting = self.geometry.after(self.waiting, span);
         self.waiting_slots -= span;
     }
 
-    /// Posts the head pointer for the first packet that waits, which itself is posted (paper 2, 4.2).
+    /// Posts the head pointer behind the packets that are posted (paper 2, 4.2).
     fn post_pointer<A: Adapter<Descriptor = D>>(
         &mut self,
         adapter: &mut A,
         queue: &mut SendQueue,
         manner: Manner,
     ) -> Result<(), Refused> {
-        let at = self.waiting;
-        let [first] = read_words(self.memory.region().part(self.geometry.offset(at), 8));
-        let body = body_bytes(u64::from_le(first));
         let Some(pointer) = &mut self.pointer else { return Ok(()) };
-        let written = pointer.written + u64::from(self.geometry.span(body));
-        self.memory.word(self.geometry.pointer_offset(at)).store(written, Ordering::Relaxed);
+        let at = self.geometry.pointer_offset(pointer.last);
+        self.memory.word(at).store(pointer.written, Ordering::Relaxed);
         let how = manner.of(POINTER_BYTES, queue);
-        adapter.post(manner.pair, &mut pointer.descriptors[at as usize], POINTER_BYTES, how)?;
+        adapter.post(manner.pair, &mut pointer.descriptors[pointer.last as usize], POINTER_BYTES, how)?;
         queue.posted(how.signalled);
-        (pointer.written, pointer.due) = (written, false);
-        self.advance(body);
+        pointer.due = false;
         Ok(())
     }
 }

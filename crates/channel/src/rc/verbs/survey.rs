@@ -4,16 +4,23 @@
 use super::Verbs;
 use super::choose::{Candidate, order};
 use super::options::Options;
+use super::unreadable;
 use crate::Fault;
 use std::sync::Arc;
+use verbena_verbs::device::{file_of, known_to_kernel};
+use verbena_verbs::memlock::Locked;
 use verbena_verbs::raw::ibv_device_attr;
-use verbena_verbs::{Context, Device, Fork, Library};
+use verbena_verbs::{Context, Device, Fork, GidEntry, Library, Port};
 
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// Whether fork is safe; or why there is no libibverbs, or no list of devices.
+    /// Whether fork is safe; or why there is no libibverbs.
     pub library: Result<Fork, Fault>,
+    /// How much memory may be locked, and is; or why that is not known.
+    pub locked: Result<Locked, Fault>,
+    /// Why there is no device at all.
+    pub bare: Option<Fault>,
     /// Devices that could not be opened.
     pub closed: Vec<(String, Fault)>,
     /// Every port of the others.
@@ -75,26 +82,44 @@ pub enum Verdict {
 }
 
 impl Survey {
+    /// Nothing looked at yet.
+    fn blank() -> Survey {
+        let locked = Locked::read().map_err(|error| unreadable(&error));
+        Survey { library: Ok(Fork::Kernel), locked, bare: None, closed: Vec::new(), ports: Vec::new() }
+    }
+
     /// Looks, and opens the best port that works.
     pub fn take(options: &Options) -> (Survey, Option<Verbs>) {
-        let mut survey = Survey { library: Ok(Fork::Kernel), closed: Vec::new(), ports: Vec::new() };
-        let library = match Library::get() {
-            Ok(library) => library,
+        let mut survey = Survey::blank();
+        match Library::get() {
             Err(fault) => {
                 survey.library = Err(fault);
-                return (survey, None);
+                (survey, None)
             }
-        };
-        survey.library = Ok(library.fork().clone());
-        let contexts = match library.devices() {
-            Ok(devices) => survey.look(&devices),
+            Ok(library) => {
+                survey.library = Ok(library.fork().clone());
+                let contexts = survey.list(library);
+                let verbs = survey.choose(&contexts, options);
+                (survey, verbs)
+            }
+        }
+    }
+
+    /// Finds the devices, and why there are none or fewer than the kernel has.
+    fn list(&mut self, library: &'static Library) -> Vec<Arc<Context>> {
+        let devices = match library.devices() {
+            Ok(devices) => devices,
             Err(fault) => {
-                survey.library = Err(fault);
-                return (survey, None);
+                self.bare = Some(fault);
+                return Vec::new();
             }
         };
-        let verbs = survey.choose(&contexts, options);
-        (survey, verbs)
+        let lacks_driver = |name: &String| devices.iter().all(|device| device.name() != *name);
+        let strangers = known_to_kernel().into_iter().filter(lacks_driver);
+        self.closed = strangers.map(|name| (name.clone(), driverless(&name))).collect();
+        let contexts = self.look(&devices);
+        self.bare = (self.ports.is_empty() && self.closed.is_empty()).then(none);
+        contexts
     }
 
     /// Opens every device and asks its ports; returns the context of each port.
@@ -137,60 +162,134 @@ impl Survey {
             self.ports[at].verdict = match candidates[at].fit(options) {
                 Err(reason) => Verdict::Unfit(reason),
                 Ok(_) if chosen.is_some() => Verdict::Spare,
-                Ok(gids) => {
-                    let port = &candidates[at].port;
-                    // The last failure is that of the least likely address, the first of the most likely.
-                    let mut failure = None;
-                    for entry in &gids {
-                        match Verbs::open_port(&contexts[at], port, entry, options) {
-                            Ok(verbs) => {
-                                chosen = Some(verbs);
-                                break;
-                            }
-                            Err(fault) => failure = failure.or(Some(fault)),
-                        }
-                    }
-                    match (&chosen, failure) {
-                        (Some(verbs), _) => Verdict::Chosen(verbs.port.place()),
-                        (None, Some(fault)) => Verdict::Failed(fault),
-                        (None, None) => unreachable!("a port that fits has a GID"),
-                    }
-                }
+                Ok(gids) => match try_gids(&contexts[at], &candidates[at].port, &gids, options) {
+                    Err(fault) => Verdict::Failed(fault),
+                    Ok(verbs) => Verdict::Chosen(chosen.insert(verbs).port.place()),
+                },
             };
         }
         chosen
     }
 
-    /// Why what the user named is not used.
+    /// Why no device is used: none of those that the user named, or none at all.
     pub fn refusal(&self, options: &Options) -> Fault {
-        if let Err(fault) = &self.library {
+        let wanted =
+            |name: &str| options.devices.is_empty() || options.devices.iter().any(|n| n.device == name);
+        let closed = self.closed.iter().filter(|(name, _)| wanted(name)).map(|(_, fault)| fault);
+        let failed = self.ports.iter().filter_map(|found| match &found.verdict {
+            Verdict::Failed(fault) => Some(fault),
+            _ => None,
+        });
+        let faults = self.library.as_ref().err().into_iter().chain(&self.bare).chain(failed).chain(closed);
+        if let Some(fault) = faults.into_iter().next() {
             return fault.clone();
         }
         let named: Vec<String> = options.devices.iter().map(ToString::to_string).collect();
-        let means = |found: &&Found| {
-            let Candidate { device, port, .. } = &found.candidate;
-            options.devices.iter().any(|named| named.means(device, port.number))
-        };
-        let cause = match self.ports.iter().find(means).map(|found| &found.verdict) {
-            Some(Verdict::Failed(fault)) => return fault.clone(),
-            Some(Verdict::Unfit(reason)) => reason.clone(),
-            _ => match self.closed.iter().find(|(name, _)| options.devices.iter().any(|n| n.device == *name))
-            {
-                Some((_, fault)) => return fault.clone(),
-                None => format!("there is no such device or port; there are: {}", self.names()),
-            },
+        let on = if named.is_empty() {
+            "this machine".into()
+        } else {
+            format!("VERBENA_RC_DEVICE={}", named.join(","))
         };
         Fault::new(
-            "the verbs device that is asked for cannot be used",
-            format!("VERBENA_RC_DEVICE={}", named.join(",")),
-            cause,
-            "name another, or leave the setting out; \"verbena info\" shows all ports and what is wrong with each",
+            "no verbs device can be used",
+            on,
+            self.reasons(),
+            "\"verbena info\" shows all ports; VERBENA_RC_DEVICE names those that may be used",
         )
     }
 
-    fn names(&self) -> String {
-        let name = |found: &Found| format!("{}:{}", found.candidate.device, found.candidate.port.number);
-        let names: Vec<String> = self.ports.iter().map(name).collect();
-        if names.is_empty() { "none".into() } else { names.join(", ") }
+    /// What is wrong with each port.
+    fn reasons(&self) -> String {
+        let reason = |found: &Found| {
+            let Candidate { device, port, .. } = &found.candidate;
+            let Verdict::Unfit(why) = &found.verdict else {
+                return format!("{device}:{} is there", port.number);
+            };
+            format!("{device}:{}: {why}", port.number)
+        };
+        let reasons: Vec<String> = self.ports.iter().map(reason).collect();
+        if reasons.is_empty() { "there is none".into() } else { reasons.join("; ") }
+    }
+}
+
+/// Opens the port by the first address that works. The failure is that of the best.
+fn try_gids(
+    context: &Arc<Context>,
+    port: &Port,
+    gids: &[GidEntry],
+    options: &Options,
+) -> Result<Verbs, Fault> {
+    let mut failure = None;
+    for entry in gids {
+        match Verbs::open_port(context, port, entry, options) {
+            Ok(verbs) => return Ok(verbs),
+            Err(fault) => failure = failure.or(Some(fault)),
+        }
+    }
+    Err(failure.expect("a port that fits has an address"))
+}
+
+fn driverless(name: &str) -> Fault {
+    let what = "libibverbs leaves out a verbs device that the kernel has";
+    let file = file_of(name).filter(|file| !file.exists());
+    let Some(file) = file else {
+        let cause = "its driver for user space is not installed";
+        let remedy =
+            "install ibverbs-providers (Debian, Ubuntu), libibverbs (Fedora, RHEL) or the vendor's rdma-core";
+        return Fault::new(what, name, cause, remedy);
+    };
+    let cause =
+        format!("{} is not there, as in a container to which the device was not given", file.display());
+    Fault::new(
+        what,
+        name,
+        cause,
+        "if this process shall use it, pass its file in /dev/infiniband to the container",
+    )
+}
+
+fn none() -> Fault {
+    Fault::new(
+        "InfiniBand cannot be used: there is no verbs device",
+        "this machine",
+        "no InfiniBand or RoCE adapter, or its kernel driver is not loaded",
+        "load the adapter's driver; any Ethernet interface serves for trials, with Soft-RoCE: modprobe rdma_rxe; rdma link add rxe0 type rxe netdev eth0",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rc::verbs::options::Named;
+
+    #[test]
+    fn without_a_device_nothing_is_opened_and_the_reason_is_told() {
+        let (survey, verbs) = Survey::take(&Options::current());
+        if verbs.is_some() {
+            eprintln!("skipped: this machine has a verbs device that works");
+            return;
+        }
+        let unusable = |found: &Found| matches!(found.verdict, Verdict::Unfit(_) | Verdict::Failed(_));
+        assert!(survey.ports.iter().all(unusable), "{survey:?}");
+        let told = survey.library.is_err() || survey.bare.is_some() || !survey.closed.is_empty();
+        assert!(told || !survey.ports.is_empty(), "{survey:?}");
+    }
+
+    #[test]
+    fn a_named_device_that_is_not_there_is_an_error() {
+        let named = Named { device: "no-such-device".into(), port: None };
+        let options = Options { devices: vec![named], ..Options::current() };
+        let fault = Verbs::open(&options).err().expect("refused");
+        assert!(!fault.cause.is_empty() && !fault.remedy.is_empty(), "{fault}");
+    }
+
+    #[test]
+    fn the_refusal_lists_what_there_is() {
+        let survey = Survey::blank();
+        let named = Named { device: "mlx5_7".into(), port: Some(2) };
+        let fault = survey.refusal(&Options { devices: vec![named], ..Options::current() });
+        assert!(fault.on == "VERBENA_RC_DEVICE=mlx5_7:2" && fault.cause.contains("none"), "{fault}");
+        let fault = survey.refusal(&Options::current());
+        assert!(fault.on == "this machine" && !fault.remedy.is_empty(), "{fault}");
     }
 }

@@ -1,0 +1,185 @@
+//! Hears of memory that the program gives back, without touching its allocator.
+//!
+//! The kernel tells of it by userfaultfd ([`super::uffd`]). There is one descriptor for the process, and one thread that
+//! reads it, from the first cached registration to the end of the process.
+//!
+//! # Why nothing hangs
+//! A thread that unmaps, moves or empties watched memory stays inside that system call until its event was read. So
+//! the reading thread must get on whatever state the others are in, also when one of them holds the allocator's lock while it
+//! unmaps, as `free` does. Therefore that thread, once it runs, takes no lock, allocates and frees nothing, and
+//! calls nothing but `poll` and `read`; it writes changes into a fixed log of atomics ([`super::changes`]); it blocks all
+//! signals, so no handler of the program runs on it; and it never ends. The descriptor is never closed while something
+//! is registered with it, except when reading it fails: then closing it lets everybody go, and nothing is cached any more. A child after
+//! `fork` has neither the thread nor watched memory (the kernel takes the watch off its copies), so it can unmap what it likes.
+//!
+//! # Why nothing stale is found
+//! A cache looks up an entry only after [`Watch::is_settled`], which asks the kernel, by one short call, whether a change has begun
+//! whose event was not read, and then the reading thread whether it holds back what it read. The kernel counts a change as
+//! begun before the memory is gone. So when memory was unmapped and the same address mapped anew, whether by this thread or by another one that has not even
+//! returned from `munmap`, either the change is in the log by then, or the cache knows that it may not trust itself.
+//!
+//! What the kernel does not tell of is left out: files, shared memory and System V segments are not watched ([`super::maps`]). One call remains:
+//! `MADV_GUARD_INSTALL` (Linux 6.13), which empties private memory unheard; a buffer that the program made
+//! inaccessible by that call and accessible again must not have been a buffer of a message before.
+
+use super::armed::Armed;
+pub use super::changes::Missed;
+use super::maps::Maps;
+use super::reader::{self, CHANGES, FAILED};
+use super::span::{PAGE_BYTES, Span};
+use super::uffd::Uffd;
+use std::io::{Error, Result};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// How often a cache yields to the reading thread before it does without the cache.
+const YIELDS_MAX: u32 = 20;
+
+/// Tells a cache what has changed.
+pub trait Watch: Send {
+    /// From now on changes of these pages are told. False if they cannot be: then nothing may be believed of them later.
+    fn arm(&self, span: Span) -> bool;
+
+    /// One call of [`Watch::arm`] with this span is taken back.
+    fn disarm(&self, span: Span);
+
+    /// Whether all that has changed until now is what [`Watch::changes`] tells. If not, nothing may be believed now.
+    fn is_settled(&self) -> bool;
+
+    /// What has changed since the last call.
+    ///
+    /// # Errors
+    /// Too much: anything may have changed.
+    fn changes(&mut self) -> std::result::Result<Vec<Span>, Missed>;
+}
+
+/// The watch of this process, as one cache sees it.
+#[derive(Debug)]
+pub struct KernelWatch {
+    kernel: &'static Kernel,
+    seen: u64,
+}
+
+/// The one descriptor and what belongs to it.
+#[derive(Debug)]
+struct Kernel {
+    uffd: &'static Uffd,
+    maps: Maps,
+    armed: Mutex<Armed>,
+    /// A page that is always registered: to ask by.
+    page: u64,
+}
+
+impl KernelWatch {
+    /// The watch; the first call starts it and tries it for real.
+    ///
+    /// # Errors
+    /// In words why the kernel does not tell here.
+    pub fn start() -> std::result::Result<KernelWatch, String> {
+        static KERNEL: OnceLock<std::result::Result<Kernel, String>> = OnceLock::new();
+        match KERNEL.get_or_init(|| Kernel::start().map_err(|error| reason(&error))) {
+            Ok(kernel) => Ok(KernelWatch { kernel, seen: CHANGES.count() }),
+            Err(reason) => Err(reason.clone()),
+        }
+    }
+}
+
+impl Watch for KernelWatch {
+    fn arm(&self, span: Span) -> bool {
+        self.kernel.arm(span)
+    }
+
+    fn disarm(&self, span: Span) {
+        self.kernel.disarm(span);
+    }
+
+    fn is_settled(&self) -> bool {
+        self.kernel.is_settled()
+    }
+
+    fn changes(&mut self) -> std::result::Result<Vec<Span>, Missed> {
+        let changes = CHANGES.since(&mut self.seen);
+        if FAILED.load(Ordering::SeqCst) { Err(Missed) } else { changes }
+    }
+}
+
+impl Kernel {
+    fn start() -> Result<Kernel> {
+        let uffd: &'static Uffd = Box::leak(Box::new(Uffd::open()?));
+        reader::start(uffd)?;
+        let kernel = Kernel { uffd, maps: Maps::open(), armed: Mutex::default(), page: map_page()? };
+        uffd.register(kernel.page())?;
+        kernel.try_it()?;
+        Ok(kernel)
+    }
+
+    /// The lock is never held by the reading thread, so whoever holds it may allocate and free.
+    fn arm(&self, span: Span) -> bool {
+        let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.maps.is_private(span) || self.uffd.register(span).is_err() {
+            return false;
+        }
+        armed.add(span);
+        true
+    }
+
+    fn disarm(&self, span: Span) {
+        let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+        for free in armed.remove(span) {
+            // What is not mapped any more is not watched any more either.
+            let _ = self.uffd.unregister(free);
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        (0..YIELDS_MAX).any(|tries| {
+            if tries > 0 {
+                std::thread::yield_now();
+            }
+            // In this order: what the kernel has told was read by then, and what was read is in the log.
+            !FAILED.load(Ordering::SeqCst) && self.uffd.is_settled(self.page) && CHANGES.is_settled()
+        })
+    }
+
+    fn page(&self) -> Span {
+        Span { start: self.page, end: self.page + *PAGE_BYTES }
+    }
+
+    /// Gives a watched page back, and looks whether that is told.
+    fn try_it(&self) -> Result<()> {
+        let start = map_page()?;
+        let span = Span { start, end: start + *PAGE_BYTES };
+        let mut seen = CHANGES.count();
+        let armed = self.arm(span);
+        // SAFETY: mapped above, and nobody else knows of it.
+        unsafe { libc::munmap(start as *mut libc::c_void, *PAGE_BYTES as usize) };
+        let settled = self.is_settled();
+        let told = CHANGES.since(&mut seen).is_ok_and(|changes| changes.contains(&span));
+        self.disarm(span);
+        if armed && settled && told {
+            Ok(())
+        } else {
+            Err(Error::other("the kernel does not tell of a page that was unmapped"))
+        }
+    }
+}
+
+/// A page of its own, with memory behind it.
+fn map_page() -> Result<u64> {
+    let (rights, sort) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let bytes = *PAGE_BYTES as usize;
+    // SAFETY: new memory, wherever the kernel has room.
+    let page = unsafe { libc::mmap(std::ptr::null_mut(), bytes, rights, sort, -1, 0) };
+    if page == libc::MAP_FAILED { Err(Error::last_os_error()) } else { Ok(page as u64) }
+}
+
+fn reason(error: &Error) -> String {
+    let hint = match error.raw_os_error() {
+        Some(libc::EPERM | libc::ENOSYS) => {
+            ": the kernel lacks userfaultfd, or a seccomp filter (container) forbids it"
+        }
+        Some(libc::EINVAL) => ": this kernel's userfaultfd does not tell of unmapped memory",
+        _ => "",
+    };
+    format!("{error}{hint}")
+}

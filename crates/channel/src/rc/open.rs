@@ -1,0 +1,58 @@
+//! Opening the channel on a real device, and meeting the others.
+
+use super::adapter::{Adapter, Address};
+use super::cache::watch::KernelWatch;
+use super::verbs::Verbs;
+use super::verbs::options::Options;
+use super::verbs::survey::Survey;
+use super::{Rc, Settings};
+use crate::{Fault, Opening, Peer, Place, Wire};
+
+/// Opens the channel on this side; not for a job of one, nor where there is no device that works. If the user names
+/// the channel or a device, there must be one.
+///
+/// # Errors
+/// What was named does not work, with the reason.
+pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+    if place.size < 2 {
+        return Ok(None);
+    }
+    let options = Options::current();
+    let (survey, verbs) = Survey::take(&options);
+    match verbs {
+        Some(verbs) => Ok(Some(Box::new(Ready { me: place.me, verbs }))),
+        None if !options.devices.is_empty() || is_named() => Err(survey.refusal(&options)),
+        None => Ok(None),
+    }
+}
+
+/// Whether the user asks for this very channel.
+fn is_named() -> bool {
+    let named = verbena_settings::CHANNELS.get();
+    named.is_some_and(|names| names.split(',').any(|name| name.trim() == "rc"))
+}
+
+struct Ready {
+    me: Peer,
+    verbs: Verbs,
+}
+
+impl Opening for Ready {
+    fn card(&self) -> Vec<u8> {
+        self.verbs.address().0.to_vec()
+    }
+
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        let address = |card: &Option<Vec<u8>>| Some(Address(card.as_deref()?.try_into().ok()?));
+        let size = cards.len() as u32;
+        let cards = cards.iter().map(address).collect();
+        let mut rc = Rc::new(self.me, size, self.verbs, cards, Settings::current(size));
+        if verbena_settings::RC_CACHE.get() {
+            match KernelWatch::start() {
+                Ok(watch) => rc.keep_registrations(Box::new(watch)),
+                Err(reason) => rc.keep_no_registrations(reason),
+            }
+        }
+        Ok(Wire::Rc(Box::new(rc)))
+    }
+}

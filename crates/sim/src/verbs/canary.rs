@@ -1,0 +1,111 @@
+//! Defects of the channel `rc`, played by the devices: they change what they carry as a channel with that defect would
+//! have written it, or taken it. The checks above must find each of them out.
+//!
+//! What is changed is the prefix of packets as the channel's module `frame` lays it out, and the flags of rings.
+
+use super::pair::Pair;
+use super::subnet::{Inner, Posted};
+use verbena_channel::memory::Region;
+use verbena_channel::rc::adapter::{Operation, Remote};
+
+/// A defect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Canary {
+    /// None.
+    None,
+    /// The sender takes the same flag value every time (paper 1, 4.2).
+    OneFlag,
+    /// The receiver gives credits twice for the same buffers, once in so many packets (paper 1, 4.4).
+    CreditsTwice(u32),
+    /// The receiver takes packets of the send/receive path without a look at their number (paper 1, 4.5).
+    NumbersIgnored,
+}
+
+/// The flag that the sender takes if it can.
+const PRIMARY: u32 = 0x9c3a_51f7;
+/// Bytes of the prefix.
+const PREFIX_BYTES: usize = 16;
+/// Where the packet's number lies.
+const NUMBER_AT: usize = 8;
+/// Where credits lie: for ring slots and for receive buffers.
+const CREDITS_AT: [usize; 2] = [12, 14];
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Where the tail flag of a packet in a ring lies; `None` if this is no such packet.
+fn tail_at(bytes: &[u8]) -> Option<usize> {
+    let body = word(bytes.get(..PREFIX_BYTES)?, 4) as usize & 0xff_ffff;
+    let tail = (PREFIX_BYTES + body).next_multiple_of(4);
+    (tail + 4 == bytes.len() && word(bytes, tail) == word(bytes, 0)).then_some(tail)
+}
+
+impl Inner {
+    /// Changes work that is about to reach the peer for the first time.
+    pub fn tamper(&mut self, posted: Posted) {
+        let canary = self.faults.canary;
+        let twice = matches!(canary, Canary::CreditsTwice(many) if self.random.below(u64::from(many)) == 0);
+        let Some(pair) = self.devices[posted.rank as usize].pairs.get_mut(&posted.pair) else { return };
+        let Some(work) = pair.find(posted.serial) else { return };
+        let mut bytes = work.inline.clone().unwrap_or_else(|| work.local.bytes().to_vec());
+        let (operation, tail) = (work.operation, tail_at(&bytes));
+        if bytes.len() < PREFIX_BYTES || (operation != Operation::Send && tail.is_none()) {
+            return;
+        }
+        match canary {
+            Canary::OneFlag => {
+                for at in tail.into_iter().chain(tail.map(|_| 0)) {
+                    bytes[at..at + 4].copy_from_slice(&PRIMARY.to_le_bytes());
+                }
+            }
+            Canary::CreditsTwice(_) if twice => {
+                for at in CREDITS_AT {
+                    let credits = u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+                    bytes[at..at + 2].copy_from_slice(&(2 * credits).to_le_bytes());
+                }
+            }
+            Canary::NumbersIgnored => return self.swap_numbers(posted, operation, bytes),
+            Canary::None | Canary::CreditsTwice(_) => return,
+        }
+        work.inline = Some(bytes);
+    }
+
+    /// If the last packet that went into the ring was not taken yet, this one takes its turn.
+    fn swap_numbers(&mut self, posted: Posted, operation: Operation, mut bytes: Vec<u8>) {
+        let Some((peer, last)) = self.last_in_ring(posted) else { return };
+        let pair = self.device(posted.rank).pairs.get_mut(&posted.pair).expect("posted there");
+        if let Operation::Write(remote) = operation {
+            pair.last_in_ring = Some(remote);
+            return;
+        }
+        pair.last_in_ring = None;
+        let Some(packet) =
+            last.and_then(|last| self.device(peer).exposed(last.address, last.key, PREFIX_BYTES))
+        else {
+            return;
+        };
+        let mut prefix = [0; PREFIX_BYTES];
+        packet.read(0, &mut prefix);
+        if word(&prefix, 0) != 0 && word(&prefix, NUMBER_AT).wrapping_add(1) == word(&bytes, NUMBER_AT) {
+            exchange(packet, &mut bytes);
+            let work =
+                self.device(posted.rank).pairs.get_mut(&posted.pair).and_then(|p| p.find(posted.serial));
+            work.expect("posted there").inline = Some(bytes);
+        }
+    }
+
+    fn last_in_ring(&mut self, posted: Posted) -> Option<(u32, Option<Remote>)> {
+        let pair: &Pair = self.device(posted.rank).pairs.get(&posted.pair)?;
+        let super::pair::State::Ready(peer, _) = pair.state else { return None };
+        Some((peer, pair.last_in_ring))
+    }
+}
+
+/// Exchanges the numbers of the packet in the ring and of the other.
+fn exchange(ring: Region, other: &mut [u8]) {
+    let mut number = [0; 4];
+    ring.read(NUMBER_AT, &mut number);
+    ring.write(NUMBER_AT, &other[NUMBER_AT..NUMBER_AT + 4]);
+    other[NUMBER_AT..NUMBER_AT + 4].copy_from_slice(&number);
+}

@@ -1,0 +1,96 @@
+//! InfiniBand and RoCE: what the channel `rc` finds, by the very code that it opens a device with.
+
+use serde::Serialize;
+use verbena_channel::Fault;
+use verbena_channel::rc::verbs::options::Options;
+use verbena_channel::rc::verbs::survey::{Found, Survey, Verdict};
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub struct Verbs {
+    /// Why InfiniBand cannot be used, if neither libibverbs nor a device is there.
+    pub missing: Option<String>,
+    /// Whether a program may fork while memory is registered; none without the library.
+    pub fork: Option<String>,
+    /// How much memory may be locked.
+    pub locked: String,
+    /// Devices that could not be opened, and why.
+    pub closed: Vec<(String, String)>,
+    /// Every port.
+    pub ports: Vec<Port>,
+}
+
+/// A port.
+#[derive(Debug, Serialize)]
+pub struct Port {
+    /// Device and port, as the setting takes it.
+    pub name: String,
+    /// Its state.
+    pub state: &'static str,
+    /// InfiniBand or Ethernet.
+    pub link: &'static str,
+    /// Signalling rate in Gbit/s.
+    pub rate_gbps: f64,
+    /// The largest payload of a packet in bytes.
+    pub mtu_bytes: usize,
+    /// Its LID; 0 with RoCE.
+    pub lid: u16,
+    /// Its addresses: index, GID, sort, network interface.
+    pub gids: Vec<String>,
+    /// What the device can do at most.
+    pub limits: Vec<(&'static str, i32)>,
+    /// Whether it would be used.
+    pub chosen: bool,
+    /// How it would be used, or why not.
+    pub verdict: String,
+}
+
+/// Looks at all devices, and opens the one that would be used.
+pub fn describe() -> Verbs {
+    let (survey, _) = Survey::take(&Options::current());
+    let missing = survey.library.as_ref().err().or(survey.bare.as_ref()).map(Fault::to_string);
+    Verbs {
+        missing,
+        fork: survey.library.as_ref().ok().map(ToString::to_string),
+        locked: survey.locked.map_or_else(|fault| fault.to_string(), |locked| locked.to_string()),
+        closed: survey.closed.into_iter().map(|(name, fault)| (name, fault.to_string())).collect(),
+        ports: survey.ports.iter().map(port).collect(),
+    }
+}
+
+fn port(found: &Found) -> Port {
+    let (candidate, device) = (&found.candidate, &found.device);
+    let port = &candidate.port;
+    let gid = |entry: &verbena_channel::rc::verbs::GidEntry| {
+        let interface = entry.interface.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+        format!("{}: {} ({}){interface}", entry.index, entry.gid, entry.kind)
+    };
+    Port {
+        name: format!("{}:{}", candidate.device, port.number),
+        state: port.state_name(),
+        link: if port.ethernet { "Ethernet (RoCE)" } else { "InfiniBand" },
+        rate_gbps: f64::from(port.rate_mbps) / 1e3,
+        mtu_bytes: port.mtu_bytes(),
+        lid: port.lid,
+        gids: candidate.gids.iter().map(gid).collect(),
+        limits: vec![
+            ("queue pairs", device.pairs),
+            ("pieces of work on one", device.work),
+            ("completions in a queue", device.completions),
+            ("shared receive queues", device.shared_queues),
+            ("RDMA reads at once", device.reads),
+            ("registrations", device.registrations),
+        ],
+        chosen: matches!(found.verdict, Verdict::Chosen(_)),
+        verdict: verdict(&found.verdict),
+    }
+}
+
+fn verdict(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Chosen(how) => format!("would be used: {how}"),
+        Verdict::Spare => "works as it seems, but another comes first; VERBENA_RC_DEVICE chooses".into(),
+        Verdict::Unfit(why) => format!("of no use: {why}"),
+        Verdict::Failed(fault) => format!("was tried and failed: {fault}"),
+    }
+}

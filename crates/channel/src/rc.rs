@@ -46,7 +46,7 @@ mod order;
 mod peers;
 mod pinned;
 mod policy;
-mod polling;
+pub mod polling;
 mod pool;
 mod queue;
 mod receive;
@@ -160,7 +160,7 @@ impl<A: Adapter> Rc<A> {
         }
         let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
         let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
-        if busy && nothing && self.heard < policy::REVIEW_EVERY {
+        if busy && nothing && self.heard < self.settings.review_every {
             return events;
         }
         events + self.poll_rarely(sink, !busy)
@@ -179,7 +179,7 @@ impl<A: Adapter> Rc<A> {
         if idle && self.rounds.is_multiple_of(TROUBLE_EVERY) {
             self.look_for_trouble();
         }
-        if self.heard >= policy::REVIEW_EVERY {
+        if self.heard >= self.settings.review_every {
             self.review();
         }
         if !self.duties.is_empty() {

@@ -90,6 +90,8 @@ settings! {
     RC_POLL_ORDER: Choice(&["sequential", "circular", "priority"], 0), Channel, None, Process, Start, "paper 1, 4.7";
     /// the size of the polling set at most, unless all are in it
     RC_POLL_SET_MAX: Number(16, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 3.3 and 6.5";
+    /// packets received between two looks at who is heard most; for the policy most and the order priority
+    RC_POLL_REVIEW_EVERY: Number(1024, 1..=1 << 30), Channel, Packets, Process, Start, "paper 1, 4.7";
     /// peers whose rings this process writes into at most; more offers are declined
     RC_SENDER_RINGS_MAX: Number(64, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 1, 4.6";
     /// how a packet in a ring is noticed: by flags in it, or by a head pointer that a second RDMA write brings
@@ -204,6 +206,7 @@ settings! {
 /// project's own tests read.
 pub const OTHERS: &[&str] = &[
     "VERBENA_JOB",
+    "VERBENA_CREW",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",
     "VERBENA_LOCAL_SIZE",

@@ -70,6 +70,7 @@ pub fn paper_settings() -> Settings {
         policy: Policy::First,
         order: Order::Sequential,
         set_max: 16,
+        review_every: 1024,
         sender_rings_max: 64,
         notify: Notify::Piggyback,
         signal_every: 32,
@@ -127,7 +128,8 @@ impl RcFaults {
             send_buffers_max: random.pick(&[2, 8, 256]),
             policy: random.pick(&[Policy::None, Policy::First, Policy::Most, Policy::Hinted, Policy::All]),
             order: random.pick(&[Order::Sequential, Order::Circular, Order::Priority]),
-            set_max: random.pick(&[0, 1, 2, 16]),
+            set_max: random.pick(&[0, 1, 1, 2, 16]),
+            review_every: random.pick(&[4, 16, 1024]),
             sender_rings_max: random.pick(&[0, 1, 2, 64]),
             signal_every: random.pick(&[1, 3, 32]),
             inline_bytes_max: random.pick(&[0, 64, 512]),
@@ -146,8 +148,18 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     let adapters: Vec<SimAdapter> = (0..ranks).map(|rank| subnet.adapter(rank)).collect();
     let cards: Vec<Option<Address>> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
     let settings = (0..ranks).map(settings);
-    let open = |(rank, (adapter, settings))| Rc::new(rank, ranks, adapter, cards.clone(), settings);
+    let open = |(rank, (adapter, settings))| {
+        let mut rc = Rc::new(rank, ranks, adapter, cards.clone(), settings);
+        // A program that says that it will hear most from its neighbours.
+        rc.hint(&[(rank + 1) % ranks, (rank + ranks - 1) % ranks]);
+        rc
+    };
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
+}
+
+/// Lets the channel keep registrations. Its process must not give memory back before the channel goes.
+pub fn keep_registrations(rc: &mut Rc<SimAdapter>) {
+    rc.keep_registrations(Box::new(Steady));
 }
 
 /// A cluster of `ranks` over `rc`, whose every event follows from `seed`, and its devices.
@@ -156,7 +168,7 @@ pub fn cluster(seed: u64, ranks: Rank, faults: &RcFaults) -> (Cluster, Subnet) {
     let subnet = Subnet::new(random.word(), ranks, faults.costs, faults.device);
     let mut rcs = channels(&subnet, |_| faults.settings_of_rank(&mut random), ranks);
     for rc in rcs.iter_mut().filter(|_| random.percent(faults.keep_percent)) {
-        rc.keep_registrations(Box::new(Steady));
+        keep_registrations(rc);
     }
     let mut rcs = rcs.into_iter();
     let nodes = Nodes { ranks, size: faults.node_size };

@@ -52,11 +52,20 @@ fn a_thousand_seeds() {
         ("lost datagrams", sum(|(_, c)| c.lost)),
         ("broken pairs", sum(|(_, c)| c.broken)),
         ("writes", sum(|(_, c)| c.writes)),
+        ("reads", sum(|(_, c)| c.reads)),
         ("torn writes", sum(|(_, c)| c.torn)),
         ("reads", sum(|(_, c)| c.reads)),
+        ("packets of credits", sum(|(_, c)| c.packets[2])),
+        ("rings offered", sum(|(_, c)| c.packets[3])),
+        ("rings accepted", sum(|(_, c)| c.packets[4])),
+        ("rings declined", sum(|(_, c)| c.packets[5])),
+        ("rings taken back", sum(|(_, c)| c.packets[6])),
+        ("rings closed", sum(|(_, c)| c.packets[8])),
+        ("inline posts", sum(|(_, c)| c.inline)),
+        ("ports down", sum(|(_, c)| c.ports_down)),
     ] {
         println!("{name}: {count}");
-        assert!(count > 0, "no {name} in {seeds} seeds");
+        assert!(count as f64 >= 0.005 * seeds as f64, "only {count} {name} in all runs");
     }
 }
 
@@ -67,10 +76,11 @@ fn a_seed_replays_exactly() {
     }
 }
 
-/// Small rings of small slots, so that slots are soon used again, few credits, and torn writes.
+/// Small rings of small slots, so that slots are soon used again, few credits, torn writes, and ranks that look away.
 fn canary_faults(canary: Canary) -> RcFaults {
     let mut faults = RcFaults::none();
-    faults.faults = Faults { eager_bytes_max: 100, memory_bytes_min: 1 << 30, ..Faults::none() };
+    faults.faults =
+        Faults { eager_bytes_max: 100, memory_bytes_min: 1 << 30, away_percent: 20, ..Faults::none() };
     faults.settings = Settings {
         slots: 4,
         slot_bytes: 256,

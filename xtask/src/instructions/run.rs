@@ -20,29 +20,58 @@ const RANK: &str = r#"if [ "$PMI_RANK" = 0 ]; then
 exec valgrind --tool=callgrind --collect-atstart=no --callgrind-out-file="$1/out" --log-file="$1/log" "$1/calls" "$1/words"
 else exec "$1/calls" "$1/words"; fi"#;
 
-/// Counts every section.
+/// Counts every section, on both faces: the names of those of the MPICH face begin with `mpich.`.
 ///
 /// # Errors
 /// valgrind or the stage is missing, or the program fails.
 pub fn count(top: &Path, stage: &Path) -> Result<Counts> {
     let work = top.join("target/instructions");
-    let _ = std::fs::remove_dir_all(&work);
-    std::fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
-    std::fs::write(work.join("words"), [0; 4096])?;
     let source = top.join("tests/instructions/calls.c");
-    succeed(Command::new(stage.join("bin/mpicc")).arg("-O2").arg("-o").arg(work.join("calls")).arg(source))?;
+    let mut counts = count_built(&work, stage, |calls| {
+        let mut compile = Command::new(stage.join("bin/mpicc"));
+        compile.arg("-O2").arg("-o").arg(calls).arg(&source);
+        compile
+    })?;
+    let of_mpich = count_built(&work.join("mpich"), stage, |calls| {
+        let mut compile = Command::new("cc");
+        compile
+            .arg("-O2")
+            .arg("-I")
+            .arg(top.join("tests/instructions/mpich"))
+            .arg("-o")
+            .arg(calls)
+            .arg(&source);
+        compile
+            .arg(stage.join("lib/libmpi.so.12"))
+            .arg(format!("-Wl,-rpath,{}", stage.join("lib").display()));
+        compile
+    })?;
+    counts.extend(of_mpich.into_iter().map(|(name, count)| (format!("mpich.{name}"), count)));
+    Ok(Counts::new(counts))
+}
+
+/// Counts every section of the program that `compile` makes, in a folder of its own.
+fn count_built(
+    work: &Path,
+    stage: &Path,
+    compile: impl FnOnce(&Path) -> Command,
+) -> Result<BTreeMap<String, f64>> {
+    let _ = std::fs::remove_dir_all(work);
+    std::fs::create_dir_all(work).with_context(|| format!("cannot make {}", work.display()))?;
+    std::fs::write(work.join("words"), [0; 4096])?;
+    succeed(&mut compile(&work.join("calls")))?;
     let mut run = Command::new(stage.join("bin/mpiexec"));
-    run.args(["-n", "2", "sh", "-c", RANK, "rank"]).arg(&work);
+    run.args(["-n", "2", "sh", "-c", RANK, "rank"]).arg(work);
     succeed(&mut run)
         .context("is valgrind installed? `make deps` does it (packaging/debian-packages.txt)")?;
     let mut totals = BTreeMap::new();
-    for entry in std::fs::read_dir(&work)? {
+    for entry in std::fs::read_dir(work)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with("out.") {
             totals.extend(total(&std::fs::read_to_string(entry.path())?));
         }
     }
-    per_call(totals).map(Counts::new)
+    per_call(totals)
 }
 
 fn succeed(command: &mut Command) -> Result<()> {

@@ -7,12 +7,10 @@ use super::ring::incoming::{Incoming, Stage};
 use super::settings::{Order, Policy};
 use crate::Peer;
 
-/// Packets between two reviews of who is heard most.
-pub const REVIEW_EVERY: u32 = 1024;
 /// A peer outside must be heard so many times as often as one inside to take its place: changes cost packets.
 const REPLACE_FACTOR: u32 = 2;
-/// And at least so often between two reviews.
-const REPLACE_MIN: u32 = 16;
+/// And with at least one in so many of the packets between two reviews.
+const REPLACE_SHARE: u32 = 64;
 
 impl<A: Adapter> Rc<A> {
     /// A connection is up.
@@ -123,7 +121,8 @@ impl<A: Adapter> Rc<A> {
     fn replace_least(&mut self) {
         let Some((_, outside)) = self.most_heard_outside().filter(|_| !self.has_place()) else { return };
         let Some((least, inside)) = self.least_heard_inside() else { return };
-        if outside >= REPLACE_MIN && outside > inside * REPLACE_FACTOR {
+        let heard_min = (self.settings.review_every / REPLACE_SHARE).max(1);
+        if outside >= heard_min && outside > inside * REPLACE_FACTOR {
             // The one outside is offered the place when it is free.
             self.withdraw(least);
         }

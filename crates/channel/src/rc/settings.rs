@@ -76,6 +76,8 @@ pub struct Settings {
     pub order: Order,
     /// Its largest size.
     pub set_max: usize,
+    /// Packets received between two looks at who is heard most.
+    pub review_every: u32,
     /// Rings of peers that this process writes into, at most.
     pub sender_rings_max: usize,
     /// How packets in rings are noticed.
@@ -129,6 +131,7 @@ impl Settings {
                 [table::RC_POLL_POLICY.get()],
             order: [Order::Sequential, Order::Circular, Order::Priority][table::RC_POLL_ORDER.get()],
             set_max: table::RC_POLL_SET_MAX.get(),
+            review_every: table::RC_POLL_REVIEW_EVERY.get() as u32,
             sender_rings_max: table::RC_SENDER_RINGS_MAX.get(),
             notify: [Notify::Piggyback, Notify::Pointer][table::RC_NOTIFY.get()],
             signal_every: table::RC_SIGNAL_EVERY.get() as u32,

@@ -11,6 +11,9 @@ use verbena_channel::rc::adapter::{
     Registration, Trouble,
 };
 
+/// Where a packet of `rc` says what it is.
+const PACKET_KIND_AT: usize = 7;
+
 /// The device of a rank. Dropping it takes the rank off the subnet: its memory is about to go.
 pub struct SimAdapter {
     rank: Rank,
@@ -109,7 +112,8 @@ impl Adapter for SimAdapter {
     fn close_pair(&mut self, pair: QueuePair) {
         let mut inner = self.subnet.lock();
         let device = inner.device(self.rank);
-        device.completions.retain(|queued| queued.completion.pair != pair);
+        let shared = device.pairs.get(&pair.0).is_some_and(|pair| pair.shared);
+        device.completions.retain_mut(|queued| queued.survives_closing(pair, shared));
         if device.pairs.remove(&pair.0).is_none() {
             let what = format!("rank {} closes a queue pair that it does not have", self.rank);
             inner.violations.push(what);
@@ -236,17 +240,21 @@ impl Inner {
             self.wake(rank);
             return Ok(());
         }
-        self.count_post(work.operation, how);
         let local = work.local.part(0, bytes);
+        self.count_post(work.operation, local, how);
         let inline = how.inline.then(|| local.bytes().to_vec());
         self.launch(rank, number, Work::new(serial, work, local, inline, how.signalled || is_read));
         Ok(())
     }
 
-    fn count_post(&mut self, operation: Operation, how: Post) {
+    fn count_post(&mut self, operation: Operation, local: Region, how: Post) {
         let counts = &mut self.counts;
         match operation {
-            Operation::Send => counts.sends += 1,
+            Operation::Send => {
+                counts.sends += 1;
+                let kind = local.bytes().get(PACKET_KIND_AT).copied().unwrap_or(0);
+                counts.packets.get_mut(usize::from(kind)).into_iter().for_each(|count| *count += 1);
+            }
             Operation::Write(_) => counts.writes += 1,
             Operation::Read(_) => counts.reads += 1,
         }

@@ -65,7 +65,8 @@ impl Inner {
                     bytes[at..at + 2].copy_from_slice(&(2 * credits).to_le_bytes());
                 }
             }
-            _ => return self.swap_numbers(posted, operation, bytes),
+            Canary::NumbersIgnored => return self.swap_numbers(posted, operation, bytes),
+            Canary::None | Canary::CreditsTwice(_) => return,
         }
         work.inline = Some(bytes);
     }

@@ -23,6 +23,8 @@ pub struct DeviceFaults {
     pub not_ready_ns: u64,
     /// One piece of work in so many breaks its queue pair, as a cut path would; 0: none.
     pub broken_one_in: u64,
+    /// With one piece of work in so many the port goes down, for less than [`DeviceFaults::retry_ns`]; 0: never.
+    pub port_down_one_in: u64,
     /// Percentage of datagrams that are lost.
     pub datagrams_lost_percent: u32,
     /// Percentage of datagrams that arrive twice.
@@ -54,6 +56,7 @@ impl DeviceFaults {
         not_ready_retries: None,
         not_ready_ns: 10_000,
         broken_one_in: 0,
+        port_down_one_in: 0,
         datagrams_lost_percent: 0,
         datagrams_doubled_percent: 0,
         datagrams_late_ns_max: 0,
@@ -74,6 +77,7 @@ impl DeviceFaults {
             limits,
             delay_ns_max: random.pick(&[0, 100, 2000, 30_000]),
             pieces_max: random.pick(&[1, 2, 4, 9]),
+            port_down_one_in: random.pick(&[0, 0, 30, 300]),
             datagrams_lost_percent: random.pick(&[0, 0, 10, 60]),
             datagrams_doubled_percent: random.pick(&[0, 0, 10, 60]),
             datagrams_late_ns_max: random.pick(&[0, 1000, 3_000_000]),

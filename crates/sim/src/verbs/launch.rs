@@ -12,6 +12,7 @@ const PIECE_ALIGNMENT: u64 = 8;
 impl Inner {
     /// Sets posted work on its way.
     pub fn launch(&mut self, rank: Rank, number: u32, mut work: Work) {
+        self.blink(rank);
         let stage = self.stage(work.operation);
         let is_read = matches!(work.operation, Operation::Read(_));
         let wire_ns = if is_read { 0 } else { self.costs.wire_ns(work.local.len()) };

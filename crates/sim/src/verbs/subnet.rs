@@ -7,7 +7,9 @@ use super::faults::DeviceFaults;
 use crate::Rank;
 use crate::random::{Random, mix};
 use crate::world::fault;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::rc::adapter::{Failed, Trouble};
 
@@ -28,6 +30,8 @@ pub(super) enum Event {
     End(Posted, Result<(), Failed>),
     /// A datagram arrives.
     Datagram { to: Rank, bytes: Vec<u8> },
+    /// The rank's port is up again.
+    PortUp(Rank),
 }
 
 /// What the devices did so far.
@@ -35,6 +39,8 @@ pub(super) enum Event {
 pub struct Counts {
     /// Sends posted.
     pub sends: u64,
+    /// Those of them that are packets of `rc`, by kind (as its module `frame` numbers them).
+    pub packets: [u64; 9],
     /// RDMA writes posted.
     pub writes: u64,
     /// RDMA reads posted.
@@ -55,6 +61,8 @@ pub struct Counts {
     pub lost: u64,
     /// Queue pairs that went into error.
     pub broken: u64,
+    /// How often a port went down.
+    pub ports_down: u64,
 }
 
 impl Counts {
@@ -62,6 +70,7 @@ impl Counts {
     pub fn since(&self, then: &Counts) -> Counts {
         Counts {
             sends: self.sends - then.sends,
+            packets: std::array::from_fn(|kind| self.packets[kind] - then.packets[kind]),
             writes: self.writes - then.writes,
             reads: self.reads - then.reads,
             signalled: self.signalled - then.signalled,
@@ -72,6 +81,7 @@ impl Counts {
             datagrams: self.datagrams - then.datagrams,
             lost: self.lost - then.lost,
             broken: self.broken - then.broken,
+            ports_down: self.ports_down - then.ports_down,
         }
     }
 }
@@ -146,6 +156,26 @@ impl Inner {
         (alone_ns + busy_ns * (100 - percent) / 100).min(longest_ns)
     }
 
+    fn set_port(&mut self, rank: Rank, up: bool) {
+        let device = self.device(rank);
+        device.port_down = !up;
+        if !up {
+            device.troubles.push_back(Trouble::Port(fault("the simulated port is down", rank)));
+        }
+        self.counts.ports_down += u64::from(!up);
+        self.wake(rank);
+    }
+
+    /// Now and then a port goes down for a while, though not for longer than the retries last.
+    pub fn blink(&mut self, rank: Rank) {
+        let one_in = self.faults.port_down_one_in;
+        if one_in > 0 && self.random.below(one_in) == 0 && !self.device(rank).port_down {
+            self.set_port(rank, false);
+            let up_ns = self.now_ns + self.random.between(1, self.faults.retry_ns / 4);
+            self.schedule(up_ns, Event::PortUp(rank));
+        }
+    }
+
     fn run_until(&mut self, until_ns: u64) {
         while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= until_ns) {
             let ((at_ns, _), event) = entry.remove_entry();
@@ -160,7 +190,35 @@ impl Inner {
             Event::Move(posted) => self.move_on(posted),
             Event::End(posted, outcome) => self.end(posted, outcome),
             Event::Datagram { to, bytes } => self.deliver_datagram(to, bytes),
+            Event::PortUp(rank) => self.set_port(rank, true),
         }
+    }
+}
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The state, as long as somebody works on it.
+pub(super) struct Inside<'a>(MutexGuard<'a, Inner>);
+
+impl Deref for Inside<'_> {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl DerefMut for Inside<'_> {
+    fn deref_mut(&mut self) -> &mut Inner {
+        &mut self.0
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        INSIDE.set(false);
     }
 }
 
@@ -190,8 +248,15 @@ impl Subnet {
         Subnet { inner: Arc::new(Mutex::new(inner)) }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().expect("no thread panicked with the subnet")
+    pub(super) fn lock(&self) -> Inside<'_> {
+        INSIDE.set(true);
+        Inside(self.inner.lock().expect("no thread panicked with the subnet"))
+    }
+
+    /// Whether this thread is at work inside the devices now, so that what it allocates is the simulator's and not
+    /// its user's.
+    pub fn is_inside() -> bool {
+        INSIDE.get()
     }
 
     /// The device of a rank. Dropping it takes the rank off the subnet.
@@ -277,13 +342,7 @@ impl Subnet {
     /// The rank's port goes down or comes up again. While it is down nothing gets through; work that waits too long
     /// fails.
     pub fn set_port(&self, rank: Rank, up: bool) {
-        let mut inner = self.lock();
-        let device = inner.device(rank);
-        device.port_down = !up;
-        if !up {
-            device.troubles.push_back(Trouble::Port(fault("the simulated port is down", rank)));
-        }
-        inner.wake(rank);
+        self.lock().set_port(rank, up);
     }
 
     /// A hash of everything that happened: equal for two runs that were the same.

@@ -30,6 +30,7 @@ pub fn settings() -> Settings {
         policy: Policy::First,
         order: Order::Sequential,
         set_max: 4,
+        review_every: 1024,
         sender_rings_max: 16,
         notify: Notify::Piggyback,
         signal_every: 8,

@@ -48,11 +48,14 @@ static void windows(MPI_Comm comm, int round) {
 }
 
 static void cancelled(MPI_Comm comm, int round) {
+    /* What is sent must last: the request is freed, so nobody learns here when the buffer may go. */
+    static int kept[ROUNDS];
     int right = (rank + 1) % size, left = (rank + size - 1) % size, never, was, in = -1;
     MPI_Request request, freed;
     MPI_Status status;
     MPI_Irecv(&never, 1, MPI_INT, left, 1000, comm, &request);
-    MPI_Isend(&round, 1, MPI_INT, right, 7, comm, &freed);
+    kept[round] = round;
+    MPI_Isend(&kept[round], 1, MPI_INT, right, 7, comm, &freed);
     MPI_Request_free(&freed);
     MPI_Cancel(&request);
     MPI_Wait(&request, &status);

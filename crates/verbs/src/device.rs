@@ -5,6 +5,7 @@ use crate::gid::{Gid, GidEntry, GidKind};
 use crate::library::Library;
 use crate::raw::{self, Functions, ibv_context, ibv_device, ibv_device_attr, ibv_gid, ibv_port_attr};
 use std::ffi::CStr;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use verbena_fault::Fault;
@@ -52,11 +53,20 @@ impl Library {
     }
 }
 
-/// The names of all verbs devices that the kernel has. Those that libibverbs does not list lack a driver in user space.
+/// The names of all verbs devices that the kernel has. Those that libibverbs does not list lack a driver in user space, or
+/// their file.
 pub fn known_to_kernel() -> Vec<String> {
     let Ok(folder) = std::fs::read_dir("/sys/class/infiniband") else { return Vec::new() };
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
     folder.filter_map(name).collect()
+}
+
+/// The file in `/dev/infiniband` through which a device is used, there or not.
+pub fn file_of(device: &str) -> Option<PathBuf> {
+    let mut files = std::fs::read_dir("/sys/class/infiniband_verbs").ok()?.filter_map(Result::ok);
+    let of = |file: &std::fs::DirEntry| std::fs::read_to_string(file.path().join("ibdev")).ok();
+    let file = files.find(|file| of(file).is_some_and(|name| name.trim() == device))?;
+    Some(Path::new("/dev/infiniband").join(file.file_name()))
 }
 
 fn no_list(number: i32) -> Fault {

@@ -58,6 +58,12 @@ pub fn remote_access(both: &mut Both) {
     assert_eq!(failed(&mut both.a, 1), Failed::RemoteAccess);
     assert_eq!(failed(&mut both.a, 2), Failed::Flushed);
     assert_eq!(into.bytes(0, 64), [0; 64]);
+    // Later work is flushed, or refused at once.
+    match both.a.post(here, &mut both.a.describe(&from.work(4, write_to(&into))), 64, SIGNALLED) {
+        Ok(()) => assert_eq!(failed(&mut both.a, 4), Failed::Flushed),
+        Err(Refused::Broken(fault)) => assert!(fault.cause.contains("in error"), "{fault}"),
+        Err(Refused::Full) => panic!("a queue pair in error is full"),
+    }
     match both.b.trouble() {
         Some(Trouble::Pair(pair, fault)) => assert!(pair == there && fault.to_string().contains("GID")),
         // Not every device tells the one whose memory it was.

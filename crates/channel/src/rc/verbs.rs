@@ -14,12 +14,14 @@
 //! | [`work`] | prepared descriptors |
 //! | [`completions`] | completions in batches |
 //! | [`datagrams`] | the datagram side |
+//! | [`neighbours`] | hosts whose Ethernet addresses are not known yet |
 //! | [`trouble`] | asynchronous events |
 
 pub mod choose;
 mod completions;
 mod datagrams;
 mod encoding;
+mod neighbours;
 pub mod options;
 mod pairs;
 mod port;
@@ -171,11 +173,16 @@ impl Verbs {
         if number == libc::ENOMEM {
             return Refused::Full;
         }
-        let on = match pair {
-            Some(pair) => format!("{}, queue pair {}", self.port.place(), pair.0),
-            None => format!("{}, shared receive queue", self.port.place()),
+        let Some(pair) = pair else {
+            let on = format!("{}, shared receive queue", self.port.place());
+            return Refused::Broken(fault("the device takes no receive buffer", on, number));
         };
-        Refused::Broken(fault("the device does not take work", on, number))
+        let on = format!("{}, queue pair {}", self.port.place(), pair.0);
+        // Some devices refuse what others take and flush.
+        Refused::Broken(match number {
+            libc::EINVAL => in_error(on),
+            number => fault("the device does not take work", on, number),
+        })
     }
 
     #[cold]
@@ -201,6 +208,15 @@ fn unreadable(error: &std::io::Error) -> Fault {
         "/proc/self/status, /proc/self/uid_map",
         error.to_string(),
         "mount /proc",
+    )
+}
+
+fn in_error(on: String) -> Fault {
+    Fault::new(
+        "a queue pair does not take work",
+        on,
+        "it is in error, since earlier work on it failed, or it is not connected",
+        "look for the first failure on this connection",
     )
 }
 

@@ -1,7 +1,7 @@
 //! A Slurm of our own: two nodes that are this host. Its `srun` starts our processes, and our `mpiexec` takes hosts and
 //! launcher from its allocation. Only root can have one, with Slurm and munge installed; otherwise the tests say so and pass.
 
-use crate::harness::{CLIENT, MPIEXEC, Outcome, begin, eventually};
+use crate::harness::{CLIENT, Outcome, begin, eventually, mpiexec};
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -77,10 +77,24 @@ impl Slurm {
         panic!("Slurm does not come up; see {}", self.folder.display());
     }
 
-    /// Runs `mpiexec` inside an allocation of two ranks on each node.
-    fn mpiexec(&self, arguments: &[&str]) -> Outcome {
+    /// Takes two ranks on each node, and returns the variables that a shell in that allocation has.
+    fn allocate(&mut self) -> Vec<(String, String)> {
+        let file = self.folder.join("allocation");
+        let script = "env | grep ^SLURM_ >$0.new; mv $0.new $0; read line";
         let mut salloc = self.command("salloc");
-        begin(salloc.args(["-Q", "-N2", "-n4", MPIEXEC]).args(arguments)).finish()
+        salloc.args(["-Q", "-N2", "--ntasks-per-node=2", "sh", "-c", script]).arg(&file);
+        self.daemons.push(salloc.stdin(Stdio::piped()).spawn().unwrap());
+        let text = eventually(|| std::fs::read_to_string(&file).ok());
+        let pairs = text.lines().filter_map(|line| line.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// Slurm's own processes around the steps need their daemon until they have gone.
+    fn wait_for_steps(&self) {
+        eventually(|| {
+            let steps = self.command("squeue").args(["-h", "-s", "-o", "%i"]).output().unwrap().stdout;
+            steps.is_empty().then_some(())
+        });
     }
 }
 
@@ -127,10 +141,13 @@ fn configuration(folder: &Path) -> String {
 /// One Slurm for all: it takes a moment to come up.
 #[test]
 fn jobs_under_slurm() {
-    let Some(slurm) = Slurm::start() else { return };
+    let Some(mut slurm) = Slurm::start() else { return };
     srun_starts_ours(&slurm);
-    mpiexec_takes_the_allocation(&slurm);
-    failures_come_back(&slurm);
+    let allocation = slurm.allocate();
+    let run = |arguments: &[&str]| begin(mpiexec(arguments).envs(allocation.clone())).finish();
+    mpiexec_takes_the_allocation(run);
+    failures_come_back(run);
+    slurm.wait_for_steps();
 }
 
 fn srun_starts_ours(slurm: &Slurm) {
@@ -145,21 +162,21 @@ fn srun_starts_ours(slurm: &Slurm) {
     }
 }
 
-fn mpiexec_takes_the_allocation(slurm: &Slurm) {
-    let outcome = slurm.mpiexec(&["sh", "-c", "echo $PMI_RANK $SLURMD_NODENAME $VERBENA_LOCAL_RANK"]);
+fn mpiexec_takes_the_allocation(run: impl Fn(&[&str]) -> Outcome) {
+    let outcome = run(&["sh", "-c", "echo $PMI_RANK $SLURMD_NODENAME $VERBENA_LOCAL_RANK"]);
     assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
     assert_eq!(outcome.lines(), ["0 n1 0", "1 n1 1", "2 n2 0", "3 n2 1"]);
-    let outcome = slurm.mpiexec(&[CLIENT, "exchange=100000", "barrier", "finalize"]);
+    let outcome = run(&[CLIENT, "exchange=100000", "barrier", "finalize"]);
     assert_eq!((outcome.code, outcome.out.matches("exchanged 4").count()), (Some(0), 4), "{outcome:?}");
-    let outcome = slurm.mpiexec(&["-host", "localhost", "sh", "-c", "echo $PMI_RANK of $PMI_SIZE"]);
+    let outcome = run(&["-host", "localhost", "sh", "-c", "echo $PMI_RANK of $PMI_SIZE"]);
     assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "0 of 1\n"), "{outcome:?}");
 }
 
-fn failures_come_back(slurm: &Slurm) {
-    let outcome = slurm.mpiexec(&[CLIENT, "exchange", "kill=9@3", "sleep=20000"]);
+fn failures_come_back(run: impl Fn(&[&str]) -> Outcome) {
+    let outcome = run(&[CLIENT, "exchange", "kill=9@3", "sleep=20000"]);
     assert_eq!(outcome.code, Some(137), "{outcome:?}");
     assert!(outcome.err.contains("Rank 3 was killed") && outcome.err.contains("host n2"), "{outcome:?}");
-    let outcome = slurm.mpiexec(&["-host", "n1,n9", "--launcher", "srun", "sleep", "20"]);
+    let outcome = run(&["-host", "n1,n9", "--launcher", "srun", "sleep", "20"]);
     assert_eq!(outcome.code, Some(127), "{outcome:?}");
     assert!(outcome.err.contains("could not start its agent on host n9"), "{outcome:?}");
     // Slurm's own processes around the steps take a moment to go.

@@ -3,6 +3,10 @@ node=$1
 hostname "node$node"
 mount -t tmpfs -o mode=1777 shm /dev/shm
 mount -t tmpfs infiniband /dev/infiniband
+# Tools look for devices here; the list of the kernel has those of all nodes.
+own=$(readlink -f "/sys/class/infiniband/rxe$node")
+mount -t tmpfs infiniband /sys/class/infiniband
+ln -s "$own" /sys/class/infiniband/
 for class in /sys/class/infiniband_verbs/uverbs*; do
   read -r device <"$class/ibdev"
   IFS=: read -r major minor <"$class/dev"

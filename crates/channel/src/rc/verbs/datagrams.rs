@@ -2,6 +2,7 @@
 //! completion queue of its own, so that a flood of datagrams cannot fill that of the connections.
 
 use super::encoding::Mailbox;
+use super::neighbours::Neighbours;
 use super::port::OpenPort;
 use super::random;
 use crate::Fault;
@@ -41,6 +42,7 @@ pub struct Datagrams {
     /// The handles of what is being sent, which the device may still need.
     sending: Vec<Option<Arc<AddressHandle>>>,
     handles: HashMap<Mailbox, Arc<AddressHandle>>,
+    neighbours: Neighbours,
     arrived: VecDeque<Vec<u8>>,
     broken: Option<Fault>,
 }
@@ -77,6 +79,7 @@ impl Datagrams {
             free: (0..SENDS).collect(),
             sending: vec![None; SENDS],
             handles: HashMap::new(),
+            neighbours: Neighbours::default(),
             arrived: VecDeque::new(),
             broken: None,
         };
@@ -106,7 +109,7 @@ impl Datagrams {
         unsafe { self.queue.post_receive(&buffer) }
     }
 
-    /// Sends one.
+    /// Sends one. The first to a host that is not known yet is lost, so that nobody has to wait for that.
     ///
     /// # Errors
     /// All buffers are in use, or the address leads nowhere.
@@ -115,7 +118,7 @@ impl Datagrams {
         if let Some(fault) = &self.broken {
             return Err(Refused::Broken(fault.clone()));
         }
-        if bytes.len() > BYTES_MAX {
+        if bytes.len() > BYTES_MAX || self.neighbours.ask(&port.site, &to.site) {
             return Ok(());
         }
         let handle = self.handle(port, to).map_err(Refused::Broken)?;

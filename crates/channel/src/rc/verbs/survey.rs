@@ -7,7 +7,7 @@ use super::options::Options;
 use super::unreadable;
 use crate::Fault;
 use std::sync::Arc;
-use verbena_verbs::device::known_to_kernel;
+use verbena_verbs::device::{file_of, known_to_kernel};
 use verbena_verbs::memlock::Locked;
 use verbena_verbs::raw::ibv_device_attr;
 use verbena_verbs::{Context, Device, Fork, GidEntry, Library, Port};
@@ -230,11 +230,21 @@ fn try_gids(
 }
 
 fn driverless(name: &str) -> Fault {
+    let what = "libibverbs leaves out a verbs device that the kernel has";
+    let file = file_of(name).filter(|file| !file.exists());
+    let Some(file) = file else {
+        let cause = "its driver for user space is not installed";
+        let remedy =
+            "install ibverbs-providers (Debian, Ubuntu), libibverbs (Fedora, RHEL) or the vendor's rdma-core";
+        return Fault::new(what, name, cause, remedy);
+    };
+    let cause =
+        format!("{} is not there, as in a container to which the device was not given", file.display());
     Fault::new(
-        "libibverbs does not know a verbs device that the kernel has",
+        what,
         name,
-        "its driver for user space is not installed",
-        "install ibverbs-providers (Debian, Ubuntu), libibverbs (Fedora, RHEL) or the vendor's rdma-core",
+        cause,
+        "if this process shall use it, pass its file in /dev/infiniband to the container",
     )
 }
 

@@ -20,7 +20,7 @@ mod collective;
 pub mod command;
 pub mod floor;
 mod job;
-mod metric;
+pub mod metric;
 mod pair;
 mod plot;
 mod report;

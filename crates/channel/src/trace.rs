@@ -12,9 +12,10 @@
 //!
 //! It is switched on by the setting `VERBENA_TRACE` before the channels open, and then every channel with packets is
 //! wrapped in a [`Traced`]. Without it nothing is wrapped, and the points outside the channels are one branch each, off the
-//! quick ways; with it the quick ways step aside. All stamps are of the monotonic clock, which the processes of a
-//! machine (or of nodes in one guest) have in common: across machines `IBA` says nothing.
+//! quick ways; with it the quick ways step aside. All stamps are of a clock that the processes of a machine (or of nodes in one guest)
+//! have in common ([`clock`]): across machines `IBA` says nothing.
 
+mod clock;
 mod records;
 mod traced;
 
@@ -68,6 +69,7 @@ pub fn is_on() -> bool {
 /// Reads the settings, and begins to trace if they say so; the channels are then to be wrapped.
 pub fn start() {
     if verbena_settings::TRACE.get().is_some() {
+        clock::choose();
         *RECORDER.lock().unwrap() = Some(Recorder::new(verbena_settings::TRACE_RECORDS_MAX.get()));
         ON.store(true, Ordering::Relaxed);
     }
@@ -91,18 +93,10 @@ pub fn finish(me: Peer) -> Result<(), Fault> {
     })
 }
 
-/// Nanoseconds of the monotonic clock.
-fn clock_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer leads to a timespec that only this call writes.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 fn update(change: impl FnOnce(&mut Now, u64)) {
     NOW.with(|cell| {
         let mut now = cell.get();
-        change(&mut now, clock_ns());
+        change(&mut now, clock::ticks());
         cell.set(now);
     });
 }
@@ -111,7 +105,7 @@ fn update(change: impl FnOnce(&mut Now, u64)) {
 #[inline]
 pub fn enter() {
     if is_on() {
-        update(|now, ns| *now = Now { entered: ns, ..NOTHING });
+        update(|now, ticks| *now = Now { entered: ticks, ..NOTHING });
     }
 }
 
@@ -119,7 +113,7 @@ pub fn enter() {
 #[inline]
 pub fn leave(call: &str) {
     if is_on() {
-        let left = clock_ns();
+        let left = clock::ticks();
         NOW.set(NOTHING);
         let receives = matches!(call, "MPI_Recv" | "MPI_Wait");
         with(|recorder| recorder.left(left, receives));
@@ -130,7 +124,7 @@ pub fn leave(call: &str) {
 #[inline]
 pub fn in_engine() {
     if is_on() {
-        update(|now, ns| now.engine = ns);
+        update(|now, ticks| now.engine = ticks);
     }
 }
 
@@ -138,7 +132,7 @@ pub fn in_engine() {
 #[inline]
 pub fn posting(way: Way) {
     if is_on() {
-        update(|now, ns| (now.posting, now.posted, now.way_out) = (ns, 0, way));
+        update(|now, ticks| (now.posting, now.posted, now.way_out) = (ticks, 0, way));
     }
 }
 
@@ -146,7 +140,7 @@ pub fn posting(way: Way) {
 #[inline]
 pub fn posted() {
     if is_on() {
-        update(|now, ns| now.posted = ns);
+        update(|now, ticks| now.posted = ticks);
     }
 }
 
@@ -154,7 +148,7 @@ pub fn posted() {
 #[inline]
 pub fn looking(way: Way) {
     if is_on() {
-        update(|now, ns| (now.looked, now.seen, now.way_in) = (ns, 0, way));
+        update(|now, ticks| (now.looked, now.seen, now.way_in) = (ticks, 0, way));
     }
 }
 
@@ -162,7 +156,7 @@ pub fn looking(way: Way) {
 #[inline]
 pub fn seen(way: Way) {
     if is_on() {
-        update(|now, ns| (now.seen, now.way_in) = (ns, way));
+        update(|now, ticks| (now.seen, now.way_in) = (ticks, way));
     }
 }
 
@@ -179,29 +173,29 @@ fn sent(peer: Peer, header: &Header) {
             sequence: header.sequence,
             bytes: header.length,
             way: now.way_out,
-            entered_ns: now.entered,
-            engine_ns: now.engine,
-            posting_ns: now.posting,
-            posted_ns: now.posted,
+            entered: now.entered,
+            engine: now.engine,
+            posting: now.posting,
+            posted: now.posted,
         });
     });
 }
 
 /// A message of one packet was handed to the engine at that time, and has been delivered just now.
-fn delivered(peer: Peer, header: &Header, handed_ns: u64) {
-    let (now, delivered_ns) = (NOW.get(), clock_ns());
-    NOW.set(Now { looked: delivered_ns, seen: 0, ..now });
+fn delivered(peer: Peer, header: &Header, handed: u64) {
+    let (now, delivered) = (NOW.get(), clock::ticks());
+    NOW.set(Now { looked: delivered, seen: 0, ..now });
     with(|recorder| {
         recorder.received(Received {
             peer,
             sequence: header.sequence,
             bytes: header.length,
             way: now.way_in,
-            looked_ns: now.looked,
-            seen_ns: if now.seen == 0 { handed_ns } else { now.seen },
-            handed_ns,
-            delivered_ns,
-            left_ns: 0,
+            looked: now.looked,
+            seen: if now.seen == 0 { handed } else { now.seen },
+            handed,
+            delivered,
+            left: 0,
             awaited: false,
         });
     });

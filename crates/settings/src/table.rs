@@ -138,6 +138,8 @@ settings! {
 
     /// traces where the time of messages goes: each rank writes NAME.RANK.json at the end, for verbena trace; slows small messages down
     TRACE: Text("none"), Engine, None, Process, Start, "paper 1, 6.3.2";
+    /// the clock of the trace: the monotonic clock, or the processor's time-stamp counter, which is quicker to read but must be the same on all cores
+    TRACE_CLOCK: Choice(&["monotonic", "counter"], 0), Engine, None, Process, Start, "";
     /// messages that a rank traces at most, each way; there is room for them from the beginning
     TRACE_RECORDS_MAX: Number(1 << 16, 1..=1 << 30), Engine, None, Process, Start, "";
 

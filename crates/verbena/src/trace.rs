@@ -44,8 +44,8 @@ pub fn run(args: &TraceArgs) -> Result<()> {
     let rows = join::rows(&logs, args.skip);
     ensure!(
         !rows.is_empty(),
-        "no message was traced by both sides. Name the files of both processes, of one job, whose messages are short \
-         and are received by MPI_Recv or MPI_Irecv and MPI_Wait; --skip {} leaves out the first of each length",
+        "no message was traced by both sides with one clock. Name the files of both processes, of one job on one machine, \
+         whose messages are short and are received by MPI_Recv or MPI_Irecv and MPI_Wait; --skip {} leaves out the first of each length",
         args.skip
     );
     match args.json {

@@ -1,6 +1,6 @@
 //! What was traced, in memory and as a file of JSON.
 
-use super::clock_ns;
+use super::clock::{is_counter, monotonic_ns, ticks};
 use crate::Peer;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -24,7 +24,7 @@ pub enum Way {
     Other,
 }
 
-/// A message that was sent in one packet. Times are nanoseconds of the monotonic clock.
+/// A message that was sent in one packet. Times are ticks of [`Log::tick_ns`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sent {
     /// The receiving process.
@@ -36,16 +36,16 @@ pub struct Sent {
     /// How it went.
     pub way: Way,
     /// The program called MPI.
-    pub entered_ns: u64,
+    pub entered: u64,
     /// The engine got it.
-    pub engine_ns: u64,
+    pub engine: u64,
     /// Its posting began.
-    pub posting_ns: u64,
+    pub posting: u64,
     /// Its posting ended.
-    pub posted_ns: u64,
+    pub posted: u64,
 }
 
-/// A message that was received in one packet.
+/// A message that was received in one packet. Times as in [`Sent`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Received {
     /// The sending process.
@@ -57,15 +57,15 @@ pub struct Received {
     /// How it came.
     pub way: Way,
     /// The look that found it began.
-    pub looked_ns: u64,
+    pub looked: u64,
     /// It was found.
-    pub seen_ns: u64,
+    pub seen: u64,
     /// The engine got it.
-    pub handed_ns: u64,
+    pub handed: u64,
     /// The engine had delivered it.
-    pub delivered_ns: u64,
+    pub delivered: u64,
     /// The call during which it was delivered returned; 0 if it has not.
-    pub left_ns: u64,
+    pub left: u64,
     /// Whether that call was one that waits for a message (`MPI_Recv`, `MPI_Wait`).
     pub awaited: bool,
 }
@@ -75,6 +75,8 @@ pub struct Received {
 pub struct Log {
     /// The process's number in the job.
     pub rank: Peer,
+    /// Length of a tick of the clock.
+    pub tick_ns: f64,
     /// What it takes to read the clock: about so much of each component is the tracing's.
     pub stamp_ns: f64,
     /// Messages for which there was no room.
@@ -96,6 +98,8 @@ pub fn read(path: &Path) -> std::io::Result<Log> {
 /// Holds the records of this process.
 pub(super) struct Recorder {
     log: Log,
+    /// The monotonic clock and the clock of the stamps at the beginning.
+    began: (u64, u64),
     records_max: usize,
     /// Received messages before this one have been stamped by the call's return.
     left: usize,
@@ -107,13 +111,14 @@ const READINGS: u32 = 1000;
 impl Recorder {
     /// Room for so many messages each way.
     pub fn new(records_max: usize) -> Recorder {
-        let begin = clock_ns();
-        (1..READINGS).for_each(|_| {
-            std::hint::black_box(clock_ns());
+        let began = (monotonic_ns(), ticks());
+        (0..READINGS).for_each(|_| {
+            std::hint::black_box(ticks());
         });
-        let stamp_ns = (clock_ns() - begin) as f64 / f64::from(READINGS);
+        let stamp_ns = (monotonic_ns() - began.0) as f64 / f64::from(READINGS);
         let (sent, received) = (Vec::with_capacity(records_max), Vec::with_capacity(records_max));
-        Recorder { log: Log { rank: 0, stamp_ns, dropped: 0, sent, received }, records_max, left: 0 }
+        let log = Log { rank: 0, tick_ns: 1.0, stamp_ns, dropped: 0, sent, received };
+        Recorder { log, began, records_max, left: 0 }
     }
 
     pub fn sent(&mut self, record: Sent) {
@@ -131,15 +136,19 @@ impl Recorder {
     }
 
     /// A call returns.
-    pub fn left(&mut self, left_ns: u64, awaited: bool) {
+    pub fn left(&mut self, left: u64, awaited: bool) {
         for record in &mut self.log.received[self.left..] {
-            (record.left_ns, record.awaited) = (left_ns, awaited);
+            (record.left, record.awaited) = (left, awaited);
         }
         self.left = self.log.received.len();
     }
 
     pub fn write(&mut self, path: &str, me: Peer) -> std::io::Result<()> {
         self.log.rank = me;
+        if is_counter() {
+            let (ns, counted) = (monotonic_ns() - self.began.0, ticks() - self.began.1);
+            self.log.tick_ns = ns as f64 / counted as f64;
+        }
         let mut file = BufWriter::new(File::create(path)?);
         serde_json::to_writer(&mut file, &self.log)?;
         file.flush()

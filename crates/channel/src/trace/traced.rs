@@ -1,6 +1,6 @@
 //! A channel whose messages are traced.
 
-use super::{Way, clock_ns, delivered, looking, posted, posting, sent};
+use super::{Way, clock, delivered, looking, posted, posting, sent};
 use crate::board::Boards;
 use crate::memory::Region;
 use crate::neighbor::Neighbors;
@@ -37,10 +37,10 @@ struct Stamping<'a>(&'a mut dyn Sink);
 
 impl Sink for Stamping<'_> {
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
-        let handed_ns = clock_ns();
+        let handed = clock::ticks();
         self.0.packet(peer, header, payload);
         if header.kind == Kind::Eager {
-            delivered(peer, header, handed_ns);
+            delivered(peer, header, handed);
         }
     }
 

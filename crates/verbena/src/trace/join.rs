@@ -20,6 +20,8 @@ pub struct Row {
     /// How many of them were found by their receiver before the sender's post returned: what remained of
     /// the post then is not on the message's way, and is not counted.
     pub overtaken: usize,
+    /// How many others were left out since their stamps are not in order: the clocks of the two sides disagree.
+    pub disordered: usize,
     /// The [`COMPONENTS`].
     pub components_ns: [f64; 7],
     /// From the call of the sender to the return of the receiver.
@@ -31,7 +33,7 @@ pub struct Row {
 /// One message.
 #[derive(Clone, Copy, Debug)]
 struct Message {
-    components_ns: [u64; 7],
+    components_ns: [f64; 7],
     overtaken: bool,
 }
 
@@ -39,7 +41,8 @@ struct Message {
 #[derive(Debug, Default)]
 struct Sample {
     messages: Vec<Message>,
-    periods_ns: Vec<u64>,
+    disordered: usize,
+    periods_ns: Vec<f64>,
 }
 
 /// The rows, by length and way, without the first so many messages of each.
@@ -51,6 +54,7 @@ pub fn rows(logs: &[Log], skip: usize) -> Vec<Row> {
         for (key, sample) in own {
             let whole = samples.entry(key).or_default();
             whole.messages.extend(sample.messages.into_iter().skip(skip));
+            whole.disordered += sample.disordered;
             whole.periods_ns.extend(sample.periods_ns.into_iter().skip(skip));
         }
     }
@@ -70,36 +74,31 @@ fn gather(log: &Log, logs: &[Log], samples: &mut BTreeMap<(u64, Way), Sample>) {
         let before = last.insert(sent.peer, sent);
         let Some(got) = arrivals.get(&(sent.peer, sent.sequence)) else { continue };
         let sample = samples.entry((sent.bytes, sent.way)).or_default();
-        sample.messages.extend(message(sent, got));
+        match message(sent, got, log.tick_ns) {
+            Some(message) => sample.messages.push(message),
+            None => sample.disordered += 1,
+        }
         if let Some(before) = before.filter(|before| (before.bytes, before.way) == (sent.bytes, sent.way)) {
-            sample.periods_ns.push(sent.entered_ns - before.entered_ns);
+            sample.periods_ns.push((sent.entered - before.entered) as f64 * log.tick_ns);
         }
     }
 }
 
 /// The components; `None` if the clocks of the two sides disagree, or these are not two sides of one message.
-fn message(sent: &Sent, got: &Received) -> Option<Message> {
+fn message(sent: &Sent, got: &Received, tick_ns: f64) -> Option<Message> {
     // A receiver may find the packet before the sender's post returns. And the look that finds it may
     // have begun before it was there.
-    let posted = sent.posted_ns.min(got.seen_ns);
-    let arrived = got.looked_ns.max(posted);
-    let points = [
-        sent.entered_ns,
-        sent.engine_ns,
-        sent.posting_ns,
-        posted,
-        arrived,
-        got.handed_ns,
-        got.delivered_ns,
-        got.left_ns,
-    ];
+    let posted = sent.posted.min(got.seen);
+    let arrived = got.looked.max(posted);
+    let points =
+        [sent.entered, sent.engine, sent.posting, posted, arrived, got.handed, got.delivered, got.left];
     let fits = sent.bytes == got.bytes && points.is_sorted();
-    let components_ns = std::array::from_fn(|i| points[i + 1].saturating_sub(points[i]));
-    fits.then_some(Message { components_ns, overtaken: posted < sent.posted_ns })
+    let components_ns = std::array::from_fn(|i| points[i + 1].saturating_sub(points[i]) as f64 * tick_ns);
+    fits.then_some(Message { components_ns, overtaken: posted < sent.posted })
 }
 
 fn row(bytes: u64, way: Way, sample: &Sample) -> Option<Row> {
-    let of = |part: &dyn Fn(&Message) -> u64| median(sample.messages.iter().map(part).collect());
+    let of = |part: &dyn Fn(&Message) -> f64| median(sample.messages.iter().map(part).collect());
     let mut components_ns = [0.0; 7];
     for (i, component) in components_ns.iter_mut().enumerate() {
         *component = of(&|message| message.components_ns[i])?;
@@ -108,6 +107,7 @@ fn row(bytes: u64, way: Way, sample: &Sample) -> Option<Row> {
         bytes,
         way,
         messages: sample.messages.len(),
+        disordered: sample.disordered,
         overtaken: sample.messages.iter().filter(|message| message.overtaken).count(),
         components_ns,
         total_ns: of(&|message| message.components_ns.iter().sum())?,
@@ -115,9 +115,9 @@ fn row(bytes: u64, way: Way, sample: &Sample) -> Option<Row> {
     })
 }
 
-fn median(mut values: Vec<u64>) -> Option<f64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).map(|&value| value as f64)
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -126,30 +126,18 @@ mod tests {
 
     fn sent(sequence: u32, at: u64) -> Sent {
         let way = Way::RdmaEager;
-        let [entered_ns, engine_ns, posting_ns, posted_ns] = [0, 10, 30, 60].map(|ns| at + ns);
-        Sent { peer: 1, sequence, bytes: 8, way, entered_ns, engine_ns, posting_ns, posted_ns }
+        let [entered, engine, posting, posted] = [0, 10, 30, 60].map(|ns| at + ns);
+        Sent { peer: 1, sequence, bytes: 8, way, entered, engine, posting, posted }
     }
 
     fn received(sequence: u32, at: u64) -> Received {
-        let [looked_ns, seen_ns, handed_ns, delivered_ns, left_ns] =
-            [100, 110, 150, 210, 280].map(|ns| at + ns);
+        let [looked, seen, handed, delivered, left] = [100, 110, 150, 210, 280].map(|ns| at + ns);
         let (way, awaited) = (Way::RdmaEager, true);
-        Received {
-            peer: 0,
-            sequence,
-            bytes: 8,
-            way,
-            looked_ns,
-            seen_ns,
-            handed_ns,
-            delivered_ns,
-            left_ns,
-            awaited,
-        }
+        Received { peer: 0, sequence, bytes: 8, way, looked, seen, handed, delivered, left, awaited }
     }
 
     fn log(rank: u32, sent: Vec<Sent>, received: Vec<Received>) -> Log {
-        Log { rank, stamp_ns: 1.0, dropped: 0, sent, received }
+        Log { rank, tick_ns: 0.5, stamp_ns: 1.0, dropped: 0, sent, received }
     }
 
     #[test]
@@ -159,22 +147,22 @@ mod tests {
             log(1, vec![], (0..3).map(|n| received(n, 560 * u64::from(n))).collect()),
         ];
         let [row] = &rows(&logs, 1)[..] else { panic!("one row") };
-        assert_eq!(row.components_ns, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0]);
-        assert_eq!((row.total_ns, row.half_round_trip_ns, row.messages), (280.0, Some(280.0), 2));
+        assert_eq!(row.components_ns, [5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0]);
+        assert_eq!((row.total_ns, row.half_round_trip_ns, row.messages), (140.0, Some(140.0), 2));
     }
 
     #[test]
     fn what_is_seen_before_the_post_returns_takes_no_time_on_the_wire() {
-        let got = Received { looked_ns: 35, seen_ns: 45, ..received(0, 0) };
-        let message = message(&sent(0, 0), &got).expect("one message");
-        assert_eq!(message.components_ns, [10, 20, 15, 0, 105, 60, 70]);
+        let got = Received { looked: 35, seen: 45, ..received(0, 0) };
+        let message = message(&sent(0, 0), &got, 1.0).expect("one message");
+        assert_eq!(message.components_ns, [10.0, 20.0, 15.0, 0.0, 105.0, 60.0, 70.0]);
         assert!(message.overtaken);
     }
 
     #[test]
     fn what_is_not_awaited_or_comes_before_it_was_sent_does_not_count() {
-        let early = Received { seen_ns: 5, ..received(0, 0) };
-        assert!(message(&sent(0, 0), &early).is_none());
+        let early = Received { seen: 5, ..received(0, 0) };
+        assert!(message(&sent(0, 0), &early, 1.0).is_none());
         let late = Received { awaited: false, ..received(0, 0) };
         assert!(rows(&[log(0, vec![sent(0, 0)], vec![]), log(1, vec![], vec![late])], 0).is_empty());
     }

@@ -28,6 +28,13 @@ pub fn render(rows: &[Row], logs: &[Log]) -> String {
          Overtaken: the receiver had the message before the sender's post returned; what was left of the post is not counted.",
         micros(stamp_ns)
     );
+    let disordered: usize = rows.iter().map(|row| row.disordered).sum();
+    if disordered > 0 {
+        let _ = writeln!(
+            out,
+            "{disordered} messages are left out: by the clock they came before they were sent."
+        );
+    }
     let dropped: u64 = logs.iter().map(|log| log.dropped).sum();
     if dropped > 0 {
         let _ = writeln!(out, "{dropped} messages found no room: raise VERBENA_TRACE_RECORDS_MAX.");

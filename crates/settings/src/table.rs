@@ -110,8 +110,8 @@ settings! {
     RC_READ_START_NS: Number(45_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA read
     RC_READ_BYTE_PS: Number(12_900, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
-    /// what the smallest RDMA write takes
-    RC_WRITE_START_NS: Number(20_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what the smallest RDMA write takes, with what its handshake takes beyond two packets
+    RC_WRITE_START_NS: Number(95_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA write
     RC_WRITE_BYTE_PS: Number(11_800, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// 0 registers the program's memory for each operation; else registrations are kept where the kernel tells of memory given back (userfaultfd)

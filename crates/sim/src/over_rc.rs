@@ -157,13 +157,18 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
 }
 
+/// Lets the channel keep registrations. Its process must not give memory back before the channel goes.
+pub fn keep_registrations(rc: &mut Rc<SimAdapter>) {
+    rc.keep_registrations(Box::new(Steady));
+}
+
 /// A cluster of `ranks` over `rc`, whose every event follows from `seed`, and its devices.
 pub fn cluster(seed: u64, ranks: Rank, faults: &RcFaults) -> (Cluster, Subnet) {
     let mut random = Random::new(seed ^ 0x5eed);
     let subnet = Subnet::new(random.word(), ranks, faults.costs, faults.device);
     let mut rcs = channels(&subnet, |_| faults.settings_of_rank(&mut random), ranks);
     for rc in rcs.iter_mut().filter(|_| random.percent(faults.keep_percent)) {
-        rc.keep_registrations(Box::new(Steady));
+        keep_registrations(rc);
     }
     let mut rcs = rcs.into_iter();
     let nodes = Nodes { ranks, size: faults.node_size };

@@ -45,7 +45,7 @@ fn the_devices_do_what_the_designs_say() {
 fn piggybacking_cuts_the_latency() {
     let table = shown(ladder_latency());
     let (basic, piggyback) = (table.value("basic", "here"), table.value("piggyback", "here"));
-    assert!((6.4..=8.0).contains(&piggyback) && basic > 2.2 * piggyback, "{basic} to {piggyback} us");
+    assert!((6.4..=8.0).contains(&piggyback) && basic > 2.4 * piggyback, "{basic} to {piggyback} us");
 }
 
 /// Paper 2: 230 MB/s, over 500, 857.
@@ -54,7 +54,7 @@ fn the_ladder_rises_at_each_step() {
     let table = shown(ladder_bandwidth());
     let at = |design: &str| table.value("1 MiB", design);
     assert!((180.0..=280.0).contains(&at("basic")));
-    assert!(at("pipeline 16 KiB") > 2.0 * at("basic") && at("pipeline 16 KiB") > 480.0);
+    assert!(at("pipeline 16 KiB") > 1.9 * at("basic") && at("pipeline 16 KiB") > 480.0);
     assert!(at("zero-copy read") > 840.0 && at("zero-copy write") > 840.0);
 }
 

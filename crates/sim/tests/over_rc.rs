@@ -52,6 +52,7 @@ fn a_thousand_seeds() {
         ("lost datagrams", sum(|(_, c)| c.lost)),
         ("broken pairs", sum(|(_, c)| c.broken)),
         ("writes", sum(|(_, c)| c.writes)),
+        ("reads", sum(|(_, c)| c.reads)),
         ("torn writes", sum(|(_, c)| c.torn)),
         ("reads", sum(|(_, c)| c.reads)),
         ("packets of credits", sum(|(_, c)| c.packets[2])),

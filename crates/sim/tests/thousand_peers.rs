@@ -1,5 +1,6 @@
 //! What 1,024 processes cost one of them in memory (paper 1, 6.4): the ones that never speak, and all of them speaking.
-//! An allocator counts every byte that the process's engine and channel hold, registered memory with it.
+//! An allocator counts every byte that the process's engine and channel hold, registered memory with it, but nothing of
+//! the simulated devices.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -35,7 +36,7 @@ thread_local! {
 }
 
 fn note(bytes: isize) {
-    if COUNTING.get() {
+    if COUNTING.get() && !Subnet::is_inside() {
         HELD.set(HELD.get() + bytes);
         HIGH.set(HIGH.get().max(HELD.get()));
     }

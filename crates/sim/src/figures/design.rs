@@ -2,11 +2,11 @@
 
 use super::bench::{Bench, ping_pong, windows};
 use super::costed::Costed;
-use crate::over_rc::{channels, paper_settings};
-use crate::verbs::{Costs, Counts, DeviceFaults, Subnet};
-use verbena_channel::Channel;
+use crate::over_rc::{channels, keep_registrations, paper_settings};
+use crate::verbs::{Costs, Counts, DeviceFaults, Stage, Subnet};
 use verbena_channel::rc::Settings;
 use verbena_channel::rc::settings::{Notify, Policy};
+use verbena_channel::{Channel, Cost};
 use verbena_engine::Large;
 
 /// Rounds before the clock starts: connections are made, rings offered, memory registered.
@@ -82,8 +82,13 @@ impl Design {
         if let Design::Pipeline(chunk) = self { chunk } else { CHUNK_BYTES }
     }
 
-    fn rc_settings(self) -> Settings {
-        let paper_1 = paper_settings();
+    fn rc_settings(self, costs: &Costs) -> Settings {
+        let cost = |stage: Stage| Cost {
+            start_ns: (costs.post_ns + stage.latency_ns + stage.receive_ns + costs.acknowledge_ns) as u32,
+            byte_ps: costs.byte_ps as u32,
+        };
+        let (read, write) = (cost(costs.read), cost(costs.write));
+        let paper_1 = Settings { read, write, piece_bytes: usize::MAX, ..paper_settings() };
         let slot_bytes = self.chunk_bytes() + 128;
         let paper_2 = Settings {
             slots: RING_BYTES / self.chunk_bytes(),
@@ -110,7 +115,9 @@ impl Design {
 
     fn bench(self, bytes: usize, costs: Costs) -> (Bench, Subnet) {
         let subnet = Subnet::new(1, 2, costs, DeviceFaults::NONE);
-        let mut rcs = channels(&subnet, |_| self.rc_settings(), 2).into_iter();
+        let mut rcs = channels(&subnet, |_| self.rc_settings(&costs), 2);
+        rcs.iter_mut().for_each(keep_registrations);
+        let mut rcs = rcs.into_iter();
         let wire = |rank| {
             let inner = rcs.next().expect("one for each rank");
             Box::new(Costed { rank, subnet: subnet.clone(), inner }) as Box<dyn Channel>

@@ -7,7 +7,9 @@ use super::faults::DeviceFaults;
 use crate::Rank;
 use crate::random::{Random, mix};
 use crate::world::fault;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::rc::adapter::{Failed, Trouble};
 
@@ -193,6 +195,33 @@ impl Inner {
     }
 }
 
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The state, as long as somebody works on it.
+pub(super) struct Inside<'a>(MutexGuard<'a, Inner>);
+
+impl Deref for Inside<'_> {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl DerefMut for Inside<'_> {
+    fn deref_mut(&mut self) -> &mut Inner {
+        &mut self.0
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        INSIDE.set(false);
+    }
+}
+
 /// The devices of all ranks and what is on its way between them. A handle: clones name the same subnet.
 #[derive(Clone)]
 pub struct Subnet {
@@ -219,8 +248,15 @@ impl Subnet {
         Subnet { inner: Arc::new(Mutex::new(inner)) }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().expect("no thread panicked with the subnet")
+    pub(super) fn lock(&self) -> Inside<'_> {
+        INSIDE.set(true);
+        Inside(self.inner.lock().expect("no thread panicked with the subnet"))
+    }
+
+    /// Whether this thread is at work inside the devices now, so that what it allocates is the simulator's and not
+    /// its user's.
+    pub fn is_inside() -> bool {
+        INSIDE.get()
     }
 
     /// The device of a rank. Dropping it takes the rank off the subnet.

@@ -35,6 +35,8 @@ const DRAIN_TIME_MAX: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Crew {
     inherited: Inherited,
+    /// What marks the processes of this crew.
+    mark: String,
     watcher: Watcher,
     ranks: Vec<Rank>,
     /// Places in `ranks`.
@@ -64,13 +66,15 @@ impl Crew {
     /// # Errors
     /// No process or pipe can be had.
     pub fn new(job: &str, signals: SignalMask) -> io::Result<Crew> {
-        let watcher = Watcher::start(job)?;
+        let mark = format!("{job}-{}", sys::process_id());
+        let watcher = Watcher::start(&mark)?;
         sys::adopt_orphans();
         let inherited = Inherited { descriptors: sys::raise_descriptor_limit(), signals };
         let (ranks, place_of_rank, place_of_pid, feeder, held, reports, sources) = Default::default();
         let drain_until = None;
         Ok(Crew {
             inherited,
+            mark,
             watcher,
             ranks,
             place_of_rank,
@@ -207,7 +211,7 @@ impl Crew {
 
     fn start(&mut self, work: &Work) {
         for (local, seat) in work.seats.iter().enumerate() {
-            match start(work, local, self.inherited) {
+            match start(work, local, &self.mark, self.inherited) {
                 Ok(mut started) => {
                     let (rank, pid, place) = (seat.rank, started.pid, self.ranks.len());
                     self.watcher.add(pid);

@@ -163,6 +163,11 @@ impl Fleet {
         self.remotes.iter().all(Remote::is_gone)
     }
 
+    /// Whether all launchers have ended.
+    pub fn launchers_have_ended(&self) -> bool {
+        self.remotes.iter().all(Remote::has_ended)
+    }
+
     fn abandon_those(&mut self, which: impl Fn(&Remote) -> bool) -> Vec<u32> {
         let mut given_up = Vec::new();
         for (remote, ranks) in self.remotes.iter_mut().zip(&self.ranks).filter(|(remote, _)| which(remote)) {

@@ -136,6 +136,8 @@ pub struct Job {
     /// How long a suspect is not judged, since the news of what caused it may still be on its way.
     news_delay: Duration,
     judge_at: Option<Duration>,
+    /// Whether a host is being lost: its end is told soon, and goes before what other ranks do because of it.
+    losing: bool,
     cause: Option<Failure>,
     user_signal: Option<i32>,
     interrupts: u32,
@@ -153,6 +155,7 @@ impl Job {
             suspects: Vec::new(),
             news_delay: Duration::ZERO,
             judge_at: None,
+            losing: false,
             cause: None,
             user_signal: None,
             interrupts: 0,
@@ -188,7 +191,8 @@ impl Job {
         if self.cause.is_some() {
             self.kill_at
         } else {
-            [self.kill_at, self.time_limit, self.judge_at].into_iter().flatten().min()
+            let judge_at = self.judge_at.filter(|_| !self.losing);
+            [self.kill_at, self.time_limit, judge_at].into_iter().flatten().min()
         }
     }
 
@@ -222,6 +226,11 @@ impl Job {
         for &rank in ranks {
             self.strike_off(rank, Exit::Signal(libc::SIGKILL), Stage::Fresh);
         }
+    }
+
+    /// Whether the connection to some host is closed, and why is not known yet.
+    pub fn set_losing(&mut self, losing: bool) {
+        self.losing = losing;
     }
 
     /// Whether the rank had not ended before.
@@ -306,7 +315,7 @@ impl Job {
     fn judge(&mut self, now: Duration) {
         let Some(worst) = self.suspects.iter().min_by_key(|failure| failure.order()) else { return };
         let judge_at = *self.judge_at.get_or_insert(now + self.news_delay);
-        if worst.is_certain() || now >= judge_at || self.is_over() {
+        if worst.is_certain() || (now >= judge_at && !self.losing) || self.is_over() {
             let worst = worst.clone();
             self.suspects.clear();
             self.judge_at = None;
@@ -333,156 +342,4 @@ impl Job {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Duration = Duration::from_secs(5);
-
-    fn actions(job: &mut Job) -> Vec<Action> {
-        std::iter::from_fn(|| job.poll_action()).collect()
-    }
-
-    #[test]
-    fn a_good_job_needs_nothing_done() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(0, Exit::Code(0), Stage::Fresh);
-        job.handle_exit(1, Exit::Code(0), Stage::Finalised);
-        job.settle(NOW, false);
-        assert!(job.is_over());
-        assert_eq!((actions(&mut job), job.exit_code(), job.deadline()), (vec![], 0, None));
-    }
-
-    #[test]
-    fn a_death_ends_the_job_first_gently_then_hard() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
-        assert_eq!(job.deadline(), Some(NOW + GRACE));
-        job.settle(NOW + GRACE, false);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
-        assert_eq!((job.deadline(), job.exit_code()), (None, 137));
-    }
-
-    #[test]
-    fn every_bad_end_has_its_code() {
-        for (exit, stage, code) in [
-            (Exit::Code(3), Stage::Fresh, 3),
-            (Exit::Code(3), Stage::Initialised, 3),
-            (Exit::Code(0), Stage::Initialised, 1),
-            (Exit::Signal(11), Stage::Finalised, 139),
-        ] {
-            let mut job = Job::new(2, None);
-            job.handle_exit(0, exit, stage);
-            job.settle(NOW, false);
-            assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)], "{exit:?} {stage:?}");
-            assert_eq!(job.exit_code(), code, "{exit:?} {stage:?}");
-        }
-    }
-
-    #[test]
-    fn a_code_after_finalize_counts_but_kills_nobody() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(0, Exit::Code(4), Stage::Finalised);
-        job.settle(NOW, false);
-        assert_eq!((actions(&mut job), job.exit_code()), (vec![], 4));
-    }
-
-    #[test]
-    fn the_killed_rank_is_the_cause_and_not_the_peer_that_aborted_over_it() {
-        let mut job = Job::new(3, None);
-        job.handle_abort(0, 15);
-        job.handle_exit(2, Exit::Code(1), Stage::Initialised);
-        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
-    }
-
-    #[test]
-    fn a_cause_that_comes_a_little_later_still_counts() {
-        let delay = Duration::from_millis(50);
-        let mut job = Job::new(3, None).with_news_delay(delay);
-        job.handle_abort(0, 15);
-        job.settle(NOW, false);
-        assert_eq!((job.cause(), job.deadline()), (None, Some(NOW + delay)));
-        job.handle_exit(1, Exit::Signal(9), Stage::Initialised);
-        job.settle(NOW + delay / 2, false);
-        assert_eq!(job.cause(), Some(&Failure::Killed { rank: 1, signal: 9 }));
-        let mut job = Job::new(3, None).with_news_delay(delay);
-        job.handle_abort(0, 15);
-        job.settle(NOW, false);
-        job.settle(NOW + delay, false);
-        assert_eq!(
-            (job.cause(), job.deadline()),
-            (Some(&Failure::Aborted { rank: 0, code: 15 }), Some(NOW + delay + GRACE))
-        );
-    }
-
-    #[test]
-    fn a_lost_host_takes_its_ranks_along() {
-        let mut job = Job::new(3, None);
-        let fault = Fault::new("a", "b", "c", "d");
-        job.handle_exit(1, Exit::Code(0), Stage::Finalised);
-        job.handle_lost(&[1, 2], fault.clone());
-        job.settle(NOW, false);
-        assert_eq!(job.cause(), Some(&Failure::Lost(fault.clone())));
-        job.handle_exit(0, Exit::Signal(15), Stage::Initialised);
-        assert_eq!((job.is_over(), job.exit_code()), (true, 1));
-        let mut job = Job::new(1, None);
-        job.handle_not_started(&[0], fault);
-        job.settle(NOW, false);
-        assert_eq!((job.is_over(), job.exit_code()), (true, 127));
-    }
-
-    #[test]
-    fn the_first_cause_stays() {
-        let mut job = Job::new(2, None);
-        job.handle_abort(0, 7);
-        job.settle(NOW, false);
-        job.handle_exit(1, Exit::Signal(libc::SIGTERM), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(job.exit_code(), 7);
-    }
-
-    #[test]
-    fn waiting_for_a_rank_that_has_ended_is_hopeless() {
-        let mut job = Job::new(2, None);
-        job.handle_exit(1, Exit::Code(0), Stage::Fresh);
-        job.settle(NOW, false);
-        assert_eq!(job.cause(), None);
-        job.settle(NOW, true);
-        assert_eq!(job.cause(), Some(&Failure::Absent { rank: 1, fresh: true }));
-    }
-
-    #[test]
-    fn the_time_limit_ends_the_job_with_124() {
-        let mut job = Job::new(2, Some(NOW));
-        assert_eq!(job.deadline(), Some(NOW));
-        job.settle(NOW, false);
-        assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Signal(libc::SIGTERM)], 124));
-    }
-
-    #[test]
-    fn signals_are_passed_on_and_a_second_interrupt_kills() {
-        let mut job = Job::new(2, None);
-        for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGCONT] {
-            job.handle_signal(signal);
-            assert_eq!(actions(&mut job), [Action::Signal(signal)]);
-        }
-        job.handle_signal(libc::SIGINT);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
-        job.handle_signal(libc::SIGTSTP);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTSTP), Action::StopSelf]);
-    }
-
-    #[test]
-    fn after_a_users_signal_the_others_get_longer_and_no_second_signal() {
-        let mut job = Job::new(2, None);
-        job.handle_signal(libc::SIGINT);
-        job.handle_exit(0, Exit::Signal(libc::SIGINT), Stage::Initialised);
-        job.settle(NOW, false);
-        assert_eq!(actions(&mut job), [Action::Signal(libc::SIGINT)]);
-        assert_eq!(job.deadline(), Some(NOW + GRACE_AFTER_USER_SIGNAL));
-        assert_eq!(job.exit_code(), 130);
-    }
-}
+mod tests;

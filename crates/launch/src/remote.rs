@@ -154,6 +154,11 @@ impl Remote {
         self.stage == Stage::Gone
     }
 
+    /// Whether the launcher has ended.
+    pub fn has_ended(&self) -> bool {
+        self.exit.is_some()
+    }
+
     /// Says something to the agent, as soon as it is there.
     pub fn tell(&mut self, command: Command) {
         match self.stage {
@@ -166,10 +171,12 @@ impl Remote {
         }
     }
 
-    /// Gives up on the agent: what it runs ends with the connection.
+    /// Gives up on the agent: what it runs ends with the connection. The launcher is asked to end, so that it can tidy
+    /// up (srun must end its step); one that does not is killed with all that is left at the end.
     pub fn abandon(&mut self) {
-        if self.exit.is_none() {
-            sys::signal_group(self.pid, libc::SIGKILL);
+        if !self.has_ended() {
+            sys::signal_group(self.pid, libc::SIGTERM);
+            sys::signal_group(self.pid, libc::SIGCONT);
         }
         self.stage = Stage::Gone;
         (self.to, self.from, self.words) = (None, None, None);

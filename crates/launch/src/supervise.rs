@@ -28,6 +28,9 @@ const KILL_TIME_MAX: Duration = Duration::from_secs(3);
 /// How long agents may take to go after all ranks have ended.
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(5);
 
+/// How long launchers may take to end after their agents.
+const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// Starts a job, stays with it, and returns its exit code.
 pub fn run(order: Order) -> i32 {
     let size = order.size();
@@ -148,6 +151,7 @@ impl Supervisor {
     fn stay(&mut self) {
         loop {
             self.hear();
+            self.job.set_losing(self.fleet.deadline().is_some());
             self.job.settle(self.started_at.elapsed(), self.server.someone_waits());
             while let Some(action) = self.job.poll_action() {
                 self.act(action);
@@ -329,6 +333,10 @@ impl Supervisor {
             }
         }
         self.fleet.abandon();
+        let until = Instant::now() + LAUNCHER_TIME_MAX;
+        while !self.fleet.launchers_have_ended() && Instant::now() < until {
+            self.serve(Some(Duration::from_millis(20)));
+        }
     }
 
     fn conclude(&mut self) {

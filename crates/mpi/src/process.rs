@@ -17,7 +17,7 @@ use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::neighbor::Neighbors;
 use verbena_channel::wait::{SLEEP_MAX, Step, Waiter};
-use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
+use verbena_engine::{Completion, Engine, Envelope, Failure, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
 pub struct Process {
@@ -289,6 +289,20 @@ impl Process {
             Plain::Unusual => Some(None),
             Plain::Pending => None,
         })
+    }
+
+    /// The first message that a receive would match, or that there is none even after a round of progress. `None` if one that looks
+    /// in vain should step aside, or if there are tasks: [`Process::poll`] does what is due then.
+    #[inline(always)]
+    pub fn probe_alone(&self, alone: Alone, context: u64, source: i32, tag: i32) -> Option<Option<Envelope>> {
+        if self.shares_cores || !self.tasks.is_empty() {
+            return None;
+        }
+        let mut engine = self.engine_alone(alone);
+        if !engine.has_unexpected() {
+            engine.progress();
+        }
+        Some(if engine.has_unexpected() { engine.probe_or_progress(context, source, tag) } else { None })
     }
 
     /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.

@@ -206,6 +206,7 @@ settings! {
 /// project's own tests read.
 pub const OTHERS: &[&str] = &[
     "VERBENA_JOB",
+    "VERBENA_CREW",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",
     "VERBENA_LOCAL_SIZE",

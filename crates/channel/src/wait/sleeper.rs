@@ -52,7 +52,7 @@ impl Patience {
     /// Whether this idle round yields the core (if it does not sleep).
     #[inline]
     fn yields_at(&self, round: u32) -> bool {
-        round.checked_sub(self.spins).is_some_and(|round| (round + 1).is_multiple_of(self.yield_every))
+        round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
     }
 
     /// Whether it is time to sleep.
@@ -186,8 +186,8 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
         }
         let core = cores::here();
         self.bell.tell_core(core);
-        self.bell.is_with_another(core)
-            || (round - patience.spins + 1).is_multiple_of(YIELD_TO_STRANGERS_EVERY)
+        let round = round - patience.spins;
+        self.bell.is_with_another(core) || (round > 0 && round.is_multiple_of(YIELD_TO_STRANGERS_EVERY))
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {

@@ -2,12 +2,16 @@
 //! - Each rank dies with `mpiexec` (`PR_SET_PDEATHSIG`, set in [`crate::sys::tie_to_parent`]).
 //! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends it.
 //! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every process that
-//!   has the job's name in its environment.
+//!   has the mark of this crew in its environment ([`MARK`]).
 
 use crate::sys;
 use std::fs;
 use std::io::{self, PipeReader, Read, Write};
 use std::time::{Duration, Instant};
+
+/// The variable that marks the processes of a crew. Not the job's name: crews of several hosts of one job may see each
+/// other's processes, where the hosts are this one under other names.
+pub const MARK: &str = "VERBENA_CREW";
 
 /// The longest that ending leftovers may take. A process in an uninterruptible system call outlives it.
 const SWEEP_TIME_MAX: Duration = Duration::from_secs(1);
@@ -27,14 +31,14 @@ impl Watcher {
     ///
     /// # Errors
     /// No process or pipe can be had.
-    pub fn start(job: &str) -> io::Result<Watcher> {
+    pub fn start(mark: &str) -> io::Result<Watcher> {
         let (reader, writer) = io::pipe()?;
         let mut ends = Some((reader, writer));
         let pid = sys::fork(|| {
             if let Some((reader, writer)) = ends.take() {
                 drop(writer);
                 sys::become_background(c"mpiexec-watcher");
-                watch(reader, job);
+                watch(reader, mark);
             }
         })?;
         Ok(Watcher { pid, pipe: ends.map(|(_, writer)| writer) })
@@ -63,7 +67,7 @@ impl Watcher {
 }
 
 /// The life of the watcher.
-fn watch(mut reader: PipeReader, job: &str) {
+fn watch(mut reader: PipeReader, mark: &str) {
     let mut groups = Vec::new();
     let mut number = [0; 4];
     while reader.read_exact(&mut number).is_ok() {
@@ -74,7 +78,7 @@ fn watch(mut reader: PipeReader, job: &str) {
         }
     }
     groups.iter().for_each(|&group| sys::signal_group(group, libc::SIGKILL));
-    let mark = format!("VERBENA_JOB={job}");
+    let mark = format!("{MARK}={mark}");
     until_none_is_left(|| marked(&mark));
 }
 
@@ -143,16 +147,16 @@ mod tests {
 
     #[test]
     fn children_and_marks_are_found() {
-        let mut sleeper = Command::new("sleep").arg("60").env("VERBENA_JOB", "mark-test-1").spawn().unwrap();
+        let mut sleeper = Command::new("sleep").arg("60").env(MARK, "mark-test-1").spawn().unwrap();
         let pid = sleeper.id().cast_signed();
         assert_eq!(parent(pid), Some(sys::process_id()));
         // The child appears under its new environment only once it has left this process's image.
         let start = Instant::now();
-        while marked("VERBENA_JOB=mark-test-1") != [pid] {
+        while marked("VERBENA_CREW=mark-test-1") != [pid] {
             assert!(start.elapsed() < Duration::from_secs(5));
             std::thread::sleep(PAUSE);
         }
-        assert_eq!(marked("VERBENA_JOB=mark-test"), [0; 0]);
+        assert_eq!(marked("VERBENA_CREW=mark-test"), [0; 0]);
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
     }

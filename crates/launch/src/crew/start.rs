@@ -1,5 +1,6 @@
 //! Starts one rank: its environment, its line to us, its standard streams.
 
+use super::leftovers;
 use crate::cli::Part;
 use crate::sys::{self, Inherited};
 use crate::wire::{Seat, Stdin, Work};
@@ -37,11 +38,11 @@ pub struct Started {
     pub stdin: Option<ChildStdin>,
 }
 
-/// Starts the rank that has place `local` in the work of this host.
+/// Starts the rank that has place `local` in the work of this host; `mark` is that of the crew.
 ///
 /// # Errors
 /// The message for the user.
-pub fn start(work: &Work, local: usize, inherited: Inherited) -> Result<Started, Fault> {
+pub fn start(work: &Work, local: usize, mark: &str, inherited: Inherited) -> Result<Started, Fault> {
     let seat = work.seats[local];
     let part = &work.parts[seat.part as usize];
     let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(seat.rank, &error))?;
@@ -52,6 +53,7 @@ pub fn start(work: &Work, local: usize, inherited: Inherited) -> Result<Started,
         command.env(name, value);
     }
     set_environment(&mut command, work, seat, local, theirs.as_raw_fd());
+    command.env(leftovers::MARK, mark);
     if let Some(directory) = &part.directory {
         command.current_dir(directory);
     }

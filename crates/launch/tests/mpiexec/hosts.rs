@@ -340,7 +340,7 @@ fn a_lost_host_ends_the_job() {
         let outcome = run.finish();
         assert_eq!(outcome.code, Some(1), "{victim}: {outcome:?}");
         assert!(outcome.err.contains("Lost the connection to host lost"), "{victim}: {outcome:?}");
-        assert!(outcome.took < Duration::from_secs(5), "{victim}: {outcome:?}");
+        assert!(outcome.took < Duration::from_secs(20), "{victim}: {outcome:?}");
         eventually(|| outcome.left().is_empty().then_some(()));
     }
 }
@@ -357,7 +357,7 @@ fn a_silent_host_does_not_hold_the_job_up() {
     }
     let outcome = run.finish();
     assert_eq!((outcome.code, outcome.err.lines().count()), (Some(124), 4), "{outcome:?}");
-    assert!(outcome.took < Duration::from_secs(8), "{outcome:?}");
+    assert!(outcome.took < Duration::from_secs(20), "{outcome:?}");
     eventually(|| outcome.left().is_empty().then_some(()));
 }
 
@@ -378,9 +378,9 @@ fn the_key_is_on_no_command_line() {
 
 /// The time is generous: other tests run beside this one.
 #[test]
-fn sixteen_hosts_start_and_end_in_no_time() {
+fn sixteen_hosts_start_and_end_soon() {
     let hosts: Vec<String> = (0..16).map(|i| format!("n{i}")).collect();
     let outcome = fork(&["-host", &hosts.join(","), CLIENT, "exchange", "finalize"]);
     assert_good(&outcome);
-    assert!(outcome.took < Duration::from_secs(2), "{outcome:?}");
+    assert!(outcome.took < Duration::from_secs(10), "{outcome:?}");
 }

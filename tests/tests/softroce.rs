@@ -57,6 +57,27 @@ fn nodes_in_one_guest() {
                 ended.complains("no channel reaches the process");
             },
         )
+        .check("long messages go by RDMA write unless told otherwise", 60, long_messages("auto"), |ended| {
+            let said = ended.ok().stdout;
+            assert!(
+                count_of(&said, "rc_written_bytes") > 1 << 20 && count_of(&said, "rc_read_bytes") == 0,
+                "{said}"
+            );
+            // The program frees its memory between messages, and uses some again and again.
+            assert!(count_of(&said, "rc_registration_hits") > 5, "{said}");
+            assert!(count_of(&said, "rc_registrations_invalidated") > 0, "{said}");
+        })
+        .check("long messages go by RDMA read", 60, long_messages("read"), |ended| {
+            let said = ended.ok().stdout;
+            assert!(
+                count_of(&said, "rc_read_bytes") > 1 << 20 && count_of(&said, "rc_written_bytes") == 0,
+                "{said}"
+            );
+        })
+        .check("long messages go in packets", 120, long_messages("pipeline"), |ended| {
+            let said = ended.ok().stdout;
+            assert_eq!(count_of(&said, "rc_read_bytes") + count_of(&said, "rc_written_bytes"), 0, "{said}");
+        })
         .run();
 }
 
@@ -131,6 +152,18 @@ kill -KILL $victim";
 fn typical_us(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     (words.len() > 8 && words[1] == "300").then(|| words[4].parse().ok()).flatten()
+}
+
+/// Long messages between two nodes, going that way.
+fn long_messages(way: &str) -> String {
+    let large = program("large").display().to_string();
+    format!("VERBENA_LARGE={way} VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {large}")
+}
+
+/// The number behind a name on a line of its own.
+fn count_of(said: &str, name: &str) -> u64 {
+    let count = said.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    count.unwrap_or_else(|| panic!("no {name} in {said}"))
 }
 
 /// The program that tries the real device, `crates/channel/examples/adapter_check`.

@@ -11,11 +11,12 @@ use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::neighbor::Neighbors;
-use verbena_channel::wait::{Step, Waiter};
+use verbena_channel::wait::{SLEEP_MAX, Step, Waiter};
 use verbena_engine::{Completion, Engine, Envelope, Failure, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
@@ -24,6 +25,7 @@ pub struct Process {
     size: u32,
     engine: Lock<Engine>,
     waiter: Arc<dyn Waiter>,
+    sleep_max: Duration,
     shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
     neighbors: Option<Arc<dyn Neighbors>>,
@@ -69,6 +71,7 @@ impl Process {
             engine: Lock::new(engine),
             shares_cores: waiter.shares_cores(),
             waiter,
+            sleep_max: SLEEP_MAX,
             boards: None,
             neighbors: None,
             tasks: TaskList::default(),
@@ -76,6 +79,11 @@ impl Process {
             slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
+    }
+
+    /// The same process, which sleeps for so long at most when it waits.
+    pub fn with_sleep_max(self, sleep_max: Duration) -> Process {
+        Process { sleep_max, ..self }
     }
 
     /// The same process, with memory that it can share with others.
@@ -333,7 +341,7 @@ impl Process {
             self.waiter.disarm();
         } else {
             self.slept.fetch_add(1, Ordering::Relaxed);
-            self.waiter.sleep();
+            self.waiter.sleep(self.sleep_max);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         match value {

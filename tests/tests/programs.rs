@@ -15,6 +15,16 @@ fn point_to_point() {
     passes("point", &[1, 2, 3, 4, 8]);
 }
 
+/// Whatever way they are told to go; what a channel cannot do goes another way.
+#[test]
+fn long_messages() {
+    let program = program("large");
+    for way in ["auto", "copy", "pipeline", "read", "write"] {
+        let ended = job(2, &program).env("VERBENA_LARGE", way).run().ok();
+        assert!(ended.stdout.contains("large: ok with 2 ranks"), "{way}: {}", ended.stdout);
+    }
+}
+
 #[test]
 fn collectives() {
     passes("collectives", &[1, 2, 3, 4, 7, 8]);

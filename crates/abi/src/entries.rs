@@ -9,6 +9,8 @@ use crate::calls::{errhandler, op};
 use crate::generated::entries::{FINGERPRINT, FUNCTIONS};
 use crate::handles::{COMMS, KIND_SHIFT};
 use crate::report::{Failed, Owner, raise};
+use crate::status::Status;
+use crate::told::{self, Started, Told};
 use crate::{requests, state};
 use std::ffi::{c_int, c_void};
 use verbena_mpi::errhandler::Kind;
@@ -23,6 +25,12 @@ pub struct Entries {
     length: extern "C" fn(usize, c_int) -> i64,
     create_op: unsafe extern "C" fn(Option<Reduce>, *mut c_void, c_int, c_int, *mut usize) -> c_int,
     create_errhandler: unsafe extern "C" fn(c_int, Option<Handle>, *mut c_void, *mut usize) -> c_int,
+    isend: unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize) -> Started,
+    irecv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize) -> Started,
+    recv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut Status) -> Told,
+    wait: extern "C" fn(u32, u32, u32) -> Told,
+    receive: extern "C" fn(u32, u32, u32) -> usize,
+    iprobe: unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut Status) -> Told,
     functions: [*const (); FUNCTIONS.len()],
 }
 
@@ -39,6 +47,12 @@ pub static verbena_entries: Entries = Entries {
     length,
     create_op,
     create_errhandler,
+    isend: told::isend,
+    irecv: told::irecv,
+    recv: told::recv,
+    wait: told::wait,
+    receive: told::receive,
+    iprobe: told::iprobe,
     functions: FUNCTIONS,
 };
 

@@ -24,6 +24,7 @@ pub mod startup;
 pub mod state;
 pub mod status;
 pub mod table;
+pub mod told;
 pub mod tool;
 
 pub use generated::types::*;

@@ -65,7 +65,7 @@ impl End {
         } else if self.shm.poll(&mut self.sink) > 0 {
             self.waiter.disarm();
         } else {
-            self.waiter.sleep();
+            self.waiter.sleep(verbena_channel::wait::SLEEP_MAX);
         }
     }
 

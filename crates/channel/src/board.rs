@@ -123,6 +123,13 @@ pub trait Board: Send {
     /// Counts one more post of this member, which says that it has read this slot, and wakes members that sleep.
     fn release(&mut self, number: usize);
 
+    /// Whether all other members have read whatever was put into slots, results aside.
+    fn slots_are_read(&self) -> bool;
+
+    /// Counts one more post of this member, which says that it has read the results of a collective that stand in slots,
+    /// and wakes members that sleep.
+    fn say_results_read(&mut self);
+
     /// Offers this member's parts of the open collective to all members, before its record is published.
     fn offer_parts(&mut self);
 

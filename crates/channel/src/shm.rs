@@ -34,6 +34,7 @@ use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
 use mapped::MappedRing;
+pub(crate) use mapped::fetch_to_write;
 pub use outgoing::Lane;
 use std::sync::Arc;
 

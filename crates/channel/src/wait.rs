@@ -15,6 +15,14 @@ pub(crate) mod sleeper;
 pub use cores::Load;
 pub use plain::Plain;
 
+use std::time::Duration;
+
+/// The longest sleep where everybody who is waited for rings.
+pub const SLEEP_MAX: Duration = Duration::from_millis(100);
+
+/// The longest sleep where something may come that rings no bell: RDMA from another node, a device, another thread.
+pub const NAP: Duration = Duration::from_micros(200);
+
 /// What the caller must do after an idle round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -29,8 +37,8 @@ pub enum Step {
 pub trait Waiter: Send + Sync {
     /// One idle round; `round` counts them since the last time something happened.
     fn idle(&self, round: u32) -> Step;
-    /// Sleeps until rung or until a bounded time (about 100 ms) is over. Only after [`Step::Armed`].
-    fn sleep(&self);
+    /// Sleeps until rung or until a bounded time is over, `longest` at most. Only after [`Step::Armed`].
+    fn sleep(&self, longest: Duration);
     /// Takes the arming back without sleeping.
     fn disarm(&self);
     /// Whether ranks share cores, so that a call that finds nothing and does not wait had better [`step_aside`](Waiter::step_aside).

@@ -1,5 +1,7 @@
 //! Counters that tell what the engine did.
 
+use verbena_channel::Registrations;
+
 /// What went through one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelCounters {
@@ -19,6 +21,8 @@ pub struct ChannelCounters {
     pub put_bytes: u64,
     /// How often the channel had no room.
     pub full: u64,
+    /// The program's memory registered with its device.
+    pub registrations: Registrations,
 }
 
 /// A snapshot of the engine's counters.

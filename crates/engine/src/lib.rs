@@ -171,7 +171,7 @@ impl Engine {
     pub fn counters(&self) -> Counters {
         let core = &self.core;
         Counters {
-            channels: core.channel_counters(),
+            channels: self.channel_counters(),
             posted: core.posted.len(),
             unexpected: core.unexpected.len(),
             requests: core.requests.len(),
@@ -179,6 +179,14 @@ impl Engine {
             ..core.counts.clone()
         }
         .derived()
+    }
+
+    fn channel_counters(&self) -> Vec<ChannelCounters> {
+        let mut counters = self.core.channel_counters();
+        for (counters, channel) in counters.iter_mut().zip(&self.channels) {
+            counters.registrations = channel.registrations().unwrap_or_default();
+        }
+        counters
     }
 
     /// The highest marks of the unexpected messages, in messages and bytes; they begin anew from what is held
@@ -195,6 +203,11 @@ impl Engine {
     /// peers that were not met yet.
     pub fn configure(&mut self, settings: Settings) {
         self.core.settings = settings.sound();
+    }
+
+    /// Passes on from which processes the program will hear most, in order.
+    pub fn hint(&mut self, peers: &[Peer]) {
+        self.channels.iter_mut().for_each(|channel| channel.hint(peers));
     }
 
     /// A line of text for each operation that is not complete and each message that nobody asked for.

@@ -3,7 +3,7 @@
 use crate::matching::MatchKey;
 use crate::request::{NOBODY, Request, State, sent};
 use crate::slab::Id;
-use crate::{Completion, Engine, MessageId, Posted, Receive, RequestId};
+use crate::{Completion, Engine, Envelope, MessageId, Posted, Receive, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::memory::Buffer;
 
@@ -125,6 +125,28 @@ impl Engine {
         let (source, tag, bytes) = (completion.source, completion.tag, completion.bytes);
         self.core.requests.remove(id);
         Plain::Ended { source, tag, bytes }
+    }
+
+    /// Whether any message waits for its receive.
+    #[inline(always)]
+    pub fn has_unexpected(&self) -> bool {
+        !self.core.unexpected.is_empty()
+    }
+
+    /// As [`Engine::probe`], and once more after a round of progress.
+    #[inline(never)]
+    pub fn probe_or_progress(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
+        if let Some(found) = self.probe(context, source, tag) {
+            return Some(found);
+        }
+        self.progress();
+        self.probe(context, source, tag)
+    }
+
+    /// The generation of the request at this place of the table, if there is one.
+    #[inline(always)]
+    pub fn generation(&self, index: u32) -> Option<u32> {
+        self.core.requests.generation(index)
     }
 
     /// Whether this request was made and its completion not taken yet.

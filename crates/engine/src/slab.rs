@@ -85,6 +85,12 @@ impl<T> Slab<T> {
         self.free = index;
     }
 
+    /// The generation of the value at this place, if there is one.
+    #[inline(always)]
+    pub fn generation(&self, index: u32) -> Option<u32> {
+        self.places.get(index as usize).filter(|place| place.value.is_some()).map(|place| place.generation)
+    }
+
     #[inline]
     pub fn get(&self, id: Id) -> Option<&T> {
         let place = self.places.get(id.index as usize)?;

@@ -11,12 +11,13 @@ use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::neighbor::Neighbors;
-use verbena_channel::wait::{Step, Waiter};
-use verbena_engine::{Completion, Engine, Failure, Plain, Posted, RequestId, Send, Taken};
+use verbena_channel::wait::{SLEEP_MAX, Step, Waiter};
+use verbena_engine::{Completion, Engine, Envelope, Failure, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
 pub struct Process {
@@ -24,6 +25,7 @@ pub struct Process {
     size: u32,
     engine: Lock<Engine>,
     waiter: Arc<dyn Waiter>,
+    sleep_max: Duration,
     shares_cores: bool,
     boards: Option<Arc<dyn Boards>>,
     neighbors: Option<Arc<dyn Neighbors>>,
@@ -69,6 +71,7 @@ impl Process {
             engine: Lock::new(engine),
             shares_cores: waiter.shares_cores(),
             waiter,
+            sleep_max: SLEEP_MAX,
             boards: None,
             neighbors: None,
             tasks: TaskList::default(),
@@ -76,6 +79,11 @@ impl Process {
             slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
+    }
+
+    /// The same process, which sleeps for so long at most when it waits.
+    pub fn with_sleep_max(self, sleep_max: Duration) -> Process {
+        Process { sleep_max, ..self }
     }
 
     /// The same process, with memory that it can share with others.
@@ -283,6 +291,20 @@ impl Process {
         })
     }
 
+    /// The first message that a receive would match, or that there is none even after a round of progress. `None` if one that looks
+    /// in vain should step aside, or if there are tasks: [`Process::poll`] does what is due then.
+    #[inline(always)]
+    pub fn probe_alone(&self, alone: Alone, context: u64, source: i32, tag: i32) -> Option<Option<Envelope>> {
+        if self.shares_cores || !self.tasks.is_empty() {
+            return None;
+        }
+        let mut engine = self.engine_alone(alone);
+        if !engine.has_unexpected() {
+            engine.progress();
+        }
+        Some(if engine.has_unexpected() { engine.probe_or_progress(context, source, tag) } else { None })
+    }
+
     /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.
     #[inline]
     pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
@@ -319,7 +341,7 @@ impl Process {
             self.waiter.disarm();
         } else {
             self.slept.fetch_add(1, Ordering::Relaxed);
-            self.waiter.sleep();
+            self.waiter.sleep(self.sleep_max);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         match value {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use verbena_boot::Boot;
-use verbena_channel::wait::{Plain, Waiter};
+use verbena_channel::wait::{NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_channel::{Place, Wire, registry};
 use verbena_engine::{Engine, Settings};
 
@@ -42,8 +42,9 @@ pub fn start() -> Result<Started, Error> {
     let wanted = verbena_settings::CHANNELS.get();
     let opened = registry::open(&place, wanted.as_deref()).map_err(Error::channel)?;
     let cards = boot.exchange(&card::join(&verbena_settings::card(), &opened.card())).map_err(Error::boot)?;
-    let channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
+    let mut channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
     let waiter = waiter(&channels);
+    let sleep_max = if all_ring(&mut channels, &place) { SLEEP_MAX } else { NAP };
     let boards = channels.iter().find_map(|channel| channel.boards());
     let neighbors = channels.iter().find_map(|channel| channel.neighbors());
     let engine = Engine::over(place.me, place.size, channels, Settings::current());
@@ -51,6 +52,7 @@ pub fn start() -> Result<Started, Error> {
         Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
     let process =
         Process::new(place.me, place.size, engine, waiter).with_boards(boards).with_neighbors(neighbors);
+    let process = process.with_sleep_max(sleep_max);
     Ok(Started { process, launch })
 }
 
@@ -94,6 +96,12 @@ mod card {
 /// The waiter of the first channel that has one: it can be rung by the others.
 fn waiter(channels: &[Wire]) -> Arc<dyn Waiter> {
     channels.iter().find_map(|channel| channel.waiter()).unwrap_or_else(|| Arc::new(Plain::default()))
+}
+
+/// Whether every other process rings this one's bell when it sends something, since it is reached by a channel with bells.
+fn all_ring(channels: &mut [Wire], place: &Place) -> bool {
+    let Some(ringing) = channels.iter_mut().find(|channel| channel.waiter().is_some()) else { return false };
+    (0..place.size).all(|peer| peer == place.me || ringing.reach(peer).is_some())
 }
 
 impl Launch {

@@ -13,6 +13,25 @@ macro_rules! face {
 
         twin! { $mpi $pmpi($($name: $type),*) -> $result }
     };
+    // With a quick way of its own, tried first: the rest stands apart.
+    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty; first $first:expr;
+        quick[$($handle:ident: $kind:ty),*] { $($body:tt)* }) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> $result {
+            #[inline(never)]
+            unsafe extern "C" fn rare($($name: $type),*) -> $result {
+                $(let $handle = <$kind>::native($handle);)*
+                // SAFETY: as below.
+                #[allow(unused_unsafe)]
+                unsafe { $($body)* }
+            }
+            // SAFETY: the program passes what the MPI standard says: pointers are null where that is
+            // allowed, or lead to memory of the right size that is the call's until it returns.
+            unsafe { $first.unwrap_or_else(|| rare($($name),*)) }
+        }
+
+        twin! { $mpi $pmpi($($name: $type),*) -> $result }
+    };
     // With handles that have a quick way: what is rare is in a function of its own, so that the usual call saves no registers for
     // it.
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty;

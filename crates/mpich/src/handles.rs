@@ -3,7 +3,7 @@
 //! A predefined handle is looked up in tables made from `api/mpich/constants.toml`. Any other has the form
 //! `3 << 30 | kind << 26 | generation << 22 | index`, which no predefined one has (the top bits, 3, are those that MPICH itself gives to
 //! objects made at run time). Index and kind are those of the standard face's handle; the generation has its lowest
-//! four bits. Since these are not all, a table remembers the last handle with this index that
+//! four bits. A receive of the engine is found by these, since the library knows the rest. Else a table remembers the last handle with this index that
 //! the program was given: the way back is one look-up, without a lock, and the library still checks the whole
 //! handle. So a freed handle is noticed, unless its slot was reused 16 times (or a multiple) meanwhile.
 
@@ -24,7 +24,7 @@ const CHUNKS: usize = (INDEX as usize + 1) / CHUNK_ENTRIES;
 
 /// A send that was complete when it was started: every one has the same handle (as in MPICH, among the requests made
 /// beforehand).
-const SENT: i32 = 0x6c00_0001;
+pub const SENT: i32 = 0x6c00_0001;
 
 /// A kind of handle.
 pub trait Handle {
@@ -131,7 +131,13 @@ impl Handle for Request {
         match constants::request(handle) {
             Some(native) => native,
             None if handle == SENT => entries().extras.sent,
-            None => made(kind as usize, handle as u32),
+            None => match Request::receive(handle) {
+                Some((index, generation, mask)) => {
+                    Some((entries().extras.receive)(index, generation, mask)).filter(|native| *native != 0)
+                }
+                .unwrap_or(wrong(handle as u32)),
+                None => made(kind as usize, handle as u32),
+            },
         }
     }
 
@@ -140,8 +146,26 @@ impl Handle for Request {
         match FACE_OF.get(handle) {
             Some(&face) => face,
             None if handle == entries().extras.sent => SENT,
+            None if handle >> NATIVE_KIND_SHIFT & 15 == ENGINE_RECEIVE as usize => form_of(handle) as i32,
             None => remember(handle),
         }
+    }
+}
+
+/// A receive of the engine, as a kind of the standard face's handles.
+const ENGINE_RECEIVE: u32 = 13;
+
+/// `MPI_REQUEST_NULL`.
+pub const REQUEST_NULL: i32 = 0x2c00_0000;
+
+impl Request {
+    /// The place of a receive of the engine and its generation, as far as a mask says that it is known. The library knows
+    /// the rest, so such a handle need not be remembered.
+    #[inline(always)]
+    pub fn receive(handle: i32) -> Option<(u32, u32, u32)> {
+        let form = handle as u32;
+        let is_receive = form >> KIND_SHIFT == (MADE >> KIND_SHIFT | ENGINE_RECEIVE);
+        is_receive.then_some((form & INDEX, form >> GENERATION_SHIFT & GENERATIONS, GENERATIONS))
     }
 }
 
@@ -203,11 +227,21 @@ fn wrong(form: u32) -> usize {
 }
 
 /// The form of a handle that is given to the program.
+#[inline(always)]
+fn form_of(handle: usize) -> u32 {
+    let (kind, index) = (handle >> NATIVE_KIND_SHIFT & 15, handle & ((1 << NATIVE_KIND_SHIFT) - 1));
+    if index > INDEX as usize {
+        too_many();
+    }
+    let generation = (handle >> 32) as u32 & GENERATIONS;
+    MADE | (kind as u32) << KIND_SHIFT | generation << GENERATION_SHIFT | index as u32
+}
+
+/// The same, for a handle that must be remembered.
 #[inline]
 fn remember(handle: usize) -> i32 {
-    let (kind, index) = (handle >> NATIVE_KIND_SHIFT & 15, handle & ((1 << NATIVE_KIND_SHIFT) - 1));
-    let generation = (handle >> 32) as u32 & GENERATIONS;
-    let form = MADE | (kind as u32) << KIND_SHIFT | generation << GENERATION_SHIFT | index as u32;
+    let form = form_of(handle);
+    let (kind, index) = (handle >> NATIVE_KIND_SHIFT & 15, (form & INDEX) as usize);
     let chunk = match GIVEN[kind].get(index / CHUNK_ENTRIES) {
         Some(place) => {
             let chunk = place.load(Ordering::Acquire);

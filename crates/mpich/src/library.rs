@@ -6,6 +6,7 @@
 
 use crate::generated::entries::{Entries, FINGERPRINT};
 use crate::handles::NATIVE_KIND_SHIFT;
+use crate::status::NativeStatus;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -30,7 +31,43 @@ pub struct Extras {
     pub create_op: unsafe extern "C" fn(Function, *mut c_void, c_int, c_int, *mut usize) -> c_int,
     /// An error handler whose function is called with a word of ours first.
     pub create_errhandler: unsafe extern "C" fn(c_int, Function, *mut c_void, *mut usize) -> c_int,
+    /// `MPI_Isend` without the place for the request.
+    pub isend: unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize) -> Started,
+    /// `MPI_Irecv` without the place for the request.
+    pub irecv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize) -> Started,
+    /// `MPI_Recv`; the status is set only for [`STANDARD`].
+    pub recv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut NativeStatus) -> Told,
+    /// `MPI_Wait` for the receive of the engine at this place, of which the generation is known as far as the mask says;
+    /// [`NOTHING`] if it must be waited for as others are.
+    pub wait: extern "C" fn(u32, u32, u32) -> Told,
+    /// The handle of such a receive; 0 if there is none.
+    pub receive: extern "C" fn(u32, u32, u32) -> usize,
+    /// `MPI_Iprobe`; flag and status are set only for [`STANDARD`].
+    pub iprobe: unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut NativeStatus) -> Told,
 }
+
+/// What a call that starts an operation returns.
+#[repr(C)]
+pub struct Started {
+    /// The error code.
+    pub code: i64,
+    /// The request; `usize::MAX` if none was set.
+    pub request: usize,
+}
+
+/// What a call that ends a receive, or looks for a message, returns.
+#[repr(C)]
+pub struct Told {
+    /// Bytes of the message, or [`NOTHING`] or [`STANDARD`].
+    pub bytes: i64,
+    /// Source in the low half and tag in the high one; or the error code.
+    pub ends: u64,
+}
+
+/// There is no message, or the request has not ended.
+pub const NOTHING: i64 = -1;
+/// The standard call was made: the rest of what it set is in the places that were passed for it.
+pub const STANDARD: i64 = -2;
 
 /// What the length of an array may be.
 #[derive(Clone, Copy, Debug)]

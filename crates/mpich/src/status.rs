@@ -1,11 +1,17 @@
 //! `MPI_Status`: 20 bytes here, with the count before the public fields; 32 bytes on the standard face.
 
+use crate::library::Told;
 use crate::values::{code, error_native, rank_face, rank_native, tag_face, tag_native};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 /// The address that stands for `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
 const IGNORE: usize = crate::generated::constants::STATUS_IGNORE;
+
+/// `MPI_ANY_SOURCE` of this face.
+const ANY_SOURCE: c_int = -2;
+/// `MPI_ANY_TAG` of this face.
+const ANY_TAG: c_int = -1;
 
 /// In `MPI_SOURCE` and `MPI_ERROR` of a status of the standard face that the call has not set.
 const UNSET: c_int = c_int::MIN;
@@ -118,6 +124,40 @@ impl StatusOut {
     #[inline(always)]
     pub fn native(&mut self) -> *mut NativeStatus {
         if is_ignored(self.user) { std::ptr::null_mut() } else { self.native.as_mut_ptr() }
+    }
+
+    /// Gives the program the empty status (MPI-5.0, 3.7.3).
+    ///
+    /// # Safety
+    /// Its place is valid, or `MPI_STATUS_IGNORE`.
+    #[inline(always)]
+    pub unsafe fn tell_empty(self) {
+        if !is_ignored(self.user) {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                (*self.user).count_lo = 0;
+                (*self.user).count_hi_and_cancelled = 0;
+                (*self.user).MPI_SOURCE = ANY_SOURCE;
+                (*self.user).MPI_TAG = ANY_TAG;
+            }
+        }
+    }
+
+    /// Gives the program what it is told of a message: that has a plain rank and tag.
+    ///
+    /// # Safety
+    /// Its place is valid, or `MPI_STATUS_IGNORE`.
+    #[inline(always)]
+    pub unsafe fn tell(self, told: &Told) {
+        if !is_ignored(self.user) {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                (*self.user).count_lo = told.bytes as c_int;
+                (*self.user).count_hi_and_cancelled = (told.bytes >> 31) as c_int & !1;
+                (*self.user).MPI_SOURCE = told.ends as c_int;
+                (*self.user).MPI_TAG = (told.ends >> 32) as c_int;
+            }
+        }
     }
 
     /// Gives the program what was set.
@@ -243,6 +283,21 @@ mod tests {
         let special = Status { MPI_SOURCE: -1, MPI_TAG: -1, ..status(0, false) };
         let native = NativeStatus::of(&special);
         assert_eq!((native.MPI_SOURCE, native.MPI_TAG), (-3, -2));
+    }
+
+    #[test]
+    fn what_is_told_is_as_if_it_were_translated() {
+        for bytes in [0u64, 7, 0x8000_0001, (1 << 40) + 5] {
+            let mut user = status(1, true);
+            let told = Told { bytes: bytes as i64, ends: 3 | 4 << 32 };
+            // SAFETY: the place is our own.
+            unsafe { StatusOut::new(&mut user).tell(&told) };
+            assert_eq!(user, status(bytes, false));
+        }
+        let mut user = status(1, true);
+        // SAFETY: the place is our own.
+        unsafe { StatusOut::new(&mut user).tell_empty() };
+        assert_eq!(user, Status { MPI_SOURCE: rank_face(-1), MPI_TAG: tag_face(-2), ..status(0, false) });
     }
 
     #[test]

@@ -54,7 +54,6 @@ fn a_thousand_seeds() {
         ("writes", sum(|(_, c)| c.writes)),
         ("reads", sum(|(_, c)| c.reads)),
         ("torn writes", sum(|(_, c)| c.torn)),
-        ("reads", sum(|(_, c)| c.reads)),
         ("packets of credits", sum(|(_, c)| c.packets[2])),
         ("rings offered", sum(|(_, c)| c.packets[3])),
         ("rings accepted", sum(|(_, c)| c.packets[4])),
@@ -81,8 +80,14 @@ fn canary_faults(canary: Canary) -> RcFaults {
     let mut faults = RcFaults::none();
     faults.faults =
         Faults { eager_bytes_max: 100, memory_bytes_min: 1 << 30, away_percent: 20, ..Faults::none() };
-    faults.settings =
-        Settings { slots: 4, slot_bytes: 256, buffer_bytes: 192, credits: 8, ..faults.settings };
+    faults.settings = Settings {
+        slots: 4,
+        slot_bytes: 256,
+        buffer_bytes: 192,
+        credits: 8,
+        memory_bytes_min: 1 << 30,
+        ..faults.settings
+    };
     faults.device = DeviceFaults { canary, pieces_max: 9, delay_ns_max: 3000, ..DeviceFaults::NONE };
     faults
 }

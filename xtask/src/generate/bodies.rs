@@ -17,7 +17,9 @@ impl Bodies {
         let mut bodies = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
-            if path.extension().is_none_or(|e| e != "rs") {
+            if path.extension().is_none_or(|e| e != "rs")
+                || path.file_stem().is_some_and(|stem| stem == "quick")
+            {
                 continue;
             }
             let module = path.file_stem().context("no name")?.to_string_lossy().into_owned();

@@ -19,7 +19,7 @@ use std::ffi::{c_int, c_void};
 use verbena_channel::lock::{Alone, AloneGuard};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::{Lane, Peer};
-use verbena_engine::{Engine, Receive, RequestId};
+use verbena_engine::{Engine, Envelope, Receive, RequestId};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::checked;
@@ -242,11 +242,28 @@ pub unsafe fn irecv(
     }
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
-        let (mut engine, peer, context, region) = receipt(buf, count, datatype, source, comm)?;
-        let id = engine.receive_or_post_at_once(peer, context, (source, tag), region)?;
+        let id = started(buf, count, datatype, source, tag, comm)?;
         *request = encode_request(Kind::EngineReceive, id);
     }
     Some(mpi::MPI_SUCCESS)
+}
+
+/// Starts a receive of the most frequent sort.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn started(
+    buf: *mut c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Option<RequestId> {
+    // SAFETY: the caller's promise.
+    let (mut engine, peer, context, region) = unsafe { receipt(buf, count, datatype, source, comm)? };
+    engine.receive_or_post_at_once(peer, context, (source, tag), region)
 }
 
 /// `MPI_Irecv` of what is rarer.
@@ -290,12 +307,71 @@ pub unsafe fn recv(
 ) -> Option<c_int> {
     // SAFETY: the caller's promise.
     unsafe {
-        let (mut engine, peer, context, region) = receipt(buf, count, datatype, source, comm)?;
-        // No message has a tag below 0, so such a one is found out elsewhere.
-        let bytes = engine.receive_line(peer, context, (source, tag), region)?;
+        let bytes = received(buf, count, datatype, source, tag, comm)?;
         store(status, Status::new(source, tag, bytes, false));
     }
     Some(mpi::MPI_SUCCESS)
+}
+
+/// Receives a message that is there, and returns its length.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn received(
+    buf: *mut c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Option<u64> {
+    // SAFETY: the caller's promise.
+    let (mut engine, peer, context, region) = unsafe { receipt(buf, count, datatype, source, comm)? };
+    // No message has a tag below 0, so such a one is found out elsewhere.
+    engine.receive_line(peer, context, (source, tag), region)
+}
+
+/// `MPI_Iprobe` (MPI-5.0, 3.8.1).
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn iprobe(
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+    flag: *mut c_int,
+    status: *mut Status,
+) -> Option<c_int> {
+    if flag.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; the flag is not null.
+    unsafe {
+        let found = probed(source, tag, comm)?;
+        *flag = found.is_some().into();
+        if let Some(found) = found {
+            store(status, Status::new(found.source, found.tag, found.bytes, false));
+        }
+    }
+    Some(mpi::MPI_SUCCESS)
+}
+
+/// The message that a receive would match, or that there is none.
+///
+/// # Safety
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn probed(source: c_int, tag: c_int, comm: MPI_Comm) -> Option<Option<Envelope>> {
+    let (process, alone) = process_alone()?;
+    // SAFETY: this thread is alone in MPI, and to probe runs no code of the program.
+    let comm = unsafe { COMMS.peek(alone, comm)? };
+    let known = (source as u32) < comm.targets().size() as u32 || source == mpi::MPI_ANY_SOURCE;
+    if !known || tag < 0 && tag != mpi::MPI_ANY_TAG {
+        return None;
+    }
+    process.probe_alone(alone, comm.context(Traffic::Point), source, tag)
 }
 
 /// `MPI_Recv` of what is rarer, or has still to come.

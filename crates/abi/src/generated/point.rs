@@ -136,6 +136,7 @@ entry! {
 }
 
 entry! {
+    quick calls::quick::iprobe(source, tag, comm, flag, status);
     MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;

@@ -1,6 +1,6 @@
 //! Tries everything that `rc` asks of a verbs device on two real ones in one process.
 //!
-//! `adapter_check [DEVICE DEVICE]`, by default `rxe0 rxe1`: two devices that reach each other. Inside a Soft-RoCE guest:
+//! `adapter_check [latency | DEVICE DEVICE]`, by default `rxe0 rxe1`: two devices that reach each other. Inside a Soft-RoCE guest:
 //! `cargo xtask softroce`. Prints a line for each check; the exit status is 0 if all passed.
 //!
 //! | module | what it holds |
@@ -8,11 +8,13 @@
 //! | `pairing` | two adapters, and connections between them |
 //! | `moving` | datagrams, send and receive, write, read |
 //! | `failing` | errors, full queues, closed queue pairs, forks |
+//! | `speed` | `adapter_check latency`: half round trips over the bare adapter |
 //! | `world` | what the machine does to a device: limits, a wire that is cut |
 
 mod failing;
 mod moving;
 mod pairing;
+mod speed;
 mod world;
 
 use pairing::Both;
@@ -54,8 +56,9 @@ fn main() {
     let (one, other) = match names[..] {
         [] => ("rxe0", "rxe1"),
         [world::LIMITED, device] => return world::limited(device),
+        ["latency"] => return speed::latency(&mut Both::open("rxe0", "rxe1", |_| {})),
         [one, other] => (one, other),
-        _ => panic!("adapter_check [DEVICE DEVICE]"),
+        _ => panic!("adapter_check [latency | DEVICE DEVICE]"),
     };
     Both::open(one, other, |_| {}).show();
     for (name, check) in CHECKS {

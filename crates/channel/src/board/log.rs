@@ -44,6 +44,8 @@ pub(crate) trait Words {
     fn publish(&self, offset: u64, head: u64);
     /// Zeroes `bytes` bytes of this member's log.
     fn erase(&self, offset: u64, bytes: usize);
+    /// Brings `bytes` bytes of this member's log here, to be written later. Changes nothing.
+    fn fetch(&self, _offset: u64, _bytes: u64) {}
     /// How many quarters, from the first lap on, `rank` has told that it entered beyond the first lap (acquire).
     fn entered(&self, rank: usize) -> u64;
     /// Tells how many quarters beyond the first lap this member entered (release).
@@ -185,6 +187,8 @@ impl Logs {
         let offset = at & (self.capacity - 1);
         words.publish(offset, self.stated() << LENGTH_BITS | described(shape));
         words.tell_latest(self.stated() << LENGTH_BITS | offset);
+        // The quarter that is zeroed next lies in the caches of those who read it, and all of it would be waited for at once.
+        words.fetch((offset + self.capacity / QUARTERS) & (self.capacity - 1), record_bytes(shape));
         for quarter in self.quarter(at)..=self.quarter(at + record_bytes(shape) - 1) {
             self.marks[(quarter % QUARTERS) as usize] = self.number;
         }

@@ -11,6 +11,7 @@ use super::log::{HEAD_BYTES, Logs, Words};
 use super::parts::{PartWords, Parts};
 use super::{Board, Look, Shape};
 use crate::memory::Region;
+use crate::shm::fetch_to_write;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
 
@@ -112,8 +113,10 @@ pub(crate) struct Slate<K> {
     posts: u64,
     /// For each slot that any member may fill the post by which members say that they have read it.
     read_by: Vec<u64>,
-    /// The last post that may say anything of any slot.
+    /// The post by which members say that they have read every slot.
     all_read_by: u64,
+    /// The same of the last results.
+    results_read_by: u64,
     keeper: K,
 }
 
@@ -175,6 +178,12 @@ impl Words for Memory {
         // SAFETY: within the log by the check. All have closed what stood there, and look there again only once this
         // member has told that it entered.
         unsafe { std::ptr::write_bytes(self.log_at(self.me, offset), 0, bytes) }
+    }
+
+    #[inline]
+    fn fetch(&self, offset: u64, bytes: u64) {
+        let end = (offset + bytes).min(self.measures.log_bytes as u64);
+        (offset..end).step_by(64).for_each(|at| fetch_to_write(self.log_at(self.me, at)));
     }
 
     fn entered(&self, rank: usize) -> u64 {
@@ -256,7 +265,7 @@ impl<K: Keeper> Slate<K> {
         let logs = Logs::new(me, measures.ranks, measures.log_bytes);
         let (memory, parts) = (Memory { base, measures, me }, Parts::default());
         let read_by = vec![0; measures.shared_slots()];
-        Slate { memory, logs, parts, posts: 0, read_by, all_read_by: 0, keeper }
+        Slate { memory, logs, parts, posts: 0, read_by, all_read_by: 0, results_read_by: 0, keeper }
     }
 
     /// Makes a post.
@@ -356,7 +365,7 @@ impl<K: Keeper> Board for Slate<K> {
     }
 
     fn free_slot(&self) -> Option<usize> {
-        if !self.others_have_posted(self.all_read_by) {
+        if !self.others_have_posted(self.all_read_by.max(self.results_read_by)) {
             return None;
         }
         self.read_by.iter().position(|&post| self.others_have_posted(post))
@@ -379,6 +388,16 @@ impl<K: Keeper> Board for Slate<K> {
 
     fn release(&mut self, number: usize) {
         self.read_by[number] = self.posts + 1;
+        self.count_post();
+    }
+
+    fn slots_are_read(&self) -> bool {
+        let last = self.read_by.iter().fold(self.all_read_by, |last, &post| last.max(post));
+        self.others_have_posted(last)
+    }
+
+    fn say_results_read(&mut self) {
+        self.results_read_by = self.posts + 1;
         self.count_post();
     }
 

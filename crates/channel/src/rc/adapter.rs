@@ -184,7 +184,8 @@ pub trait Adapter: Send {
     /// Connects it: ready to receive and to send.
     fn connect_pair(&mut self, pair: QueuePair, remote: &Endpoint) -> Result<(), Fault>;
 
-    /// Destroys it; nothing completes on it any more.
+    /// Destroys it; nothing completes on it any more, but for messages that have come through it into buffers of the
+    /// shared queue: these end as [`Failed::Flushed`], so that the buffers are not lost.
     fn close_pair(&mut self, pair: QueuePair);
 
     /// Describes work once. The descriptor may be posted on any queue pair.

@@ -48,6 +48,12 @@ impl PollingSet {
         self.watches.len()
     }
 
+    /// Whether no ring is polled.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.watches.is_empty()
+    }
+
     /// Takes a ring in, with the word to look at and its idle value. The ring's memory must live until it is removed.
     pub fn add(&mut self, peer: Peer, (word, idle): (u64, u64)) {
         self.watches.push(Watch { word, idle });

@@ -177,7 +177,7 @@ pub(crate) unsafe fn line_at<'a>(
 
 /// Brings a cache line here so that it can be written without asking its last reader.
 #[inline]
-fn fetch_to_write<T>(at: *const T) {
+pub(crate) fn fetch_to_write<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch touches nothing, whatever the address; processors without the instruction do nothing.
     unsafe {

@@ -191,9 +191,9 @@ fn a_sender_asleep_on_a_full_ring_is_woken() {
                 }
                 let start = std::time::Instant::now();
                 asleep.store(true, Release);
-                waiter.sleep();
+                waiter.sleep(crate::wait::SLEEP_MAX);
                 sleeps += 1;
-                overslept += u32::from(start.elapsed() >= crate::wait::sleeper::SLEEP_MAX);
+                overslept += u32::from(start.elapsed() >= crate::wait::SLEEP_MAX);
             }
         }
     });

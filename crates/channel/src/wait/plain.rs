@@ -3,7 +3,7 @@
 use super::bell::Bell;
 use super::cores::Load;
 use super::sleeper::{Patience, pass_time};
-use super::{Step, Waiter};
+use super::{NAP, Step, Waiter};
 use std::time::Duration;
 
 /// Spins, yields, then takes short naps, since what it waits for (another thread, a device) may ring no bell.
@@ -12,8 +12,6 @@ pub struct Plain {
     bell: Bell,
     patience: Patience,
 }
-
-const NAP: Duration = Duration::from_micros(200);
 
 impl Plain {
     /// A waiter for a process that shares its cores with no other rank.
@@ -36,8 +34,8 @@ impl Waiter for Plain {
         })
     }
 
-    fn sleep(&self) {
-        self.bell.wait(NAP);
+    fn sleep(&self, longest: Duration) {
+        self.bell.wait(longest.min(NAP));
         self.bell.lower();
     }
 

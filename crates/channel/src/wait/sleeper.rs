@@ -2,7 +2,7 @@
 
 use super::bell::Bell;
 use super::cores::{self, Load};
-use super::{Step, Waiter};
+use super::{SLEEP_MAX, Step, Waiter};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ impl Patience {
     /// Whether this idle round yields the core (if it does not sleep).
     #[inline]
     fn yields_at(&self, round: u32) -> bool {
-        round.checked_sub(self.spins).is_some_and(|round| (round + 1).is_multiple_of(self.yield_every))
+        round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
     }
 
     /// Whether it is time to sleep.
@@ -79,9 +79,6 @@ pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
     }
     Some(Step::Again)
 }
-
-/// The longest sleep, so that nothing that rings no bell (a signal handler, another channel) waits longer.
-pub(crate) const SLEEP_MAX: Duration = Duration::from_millis(100);
 
 /// How many times a rank without a core of its own yields before it sleeps, learnt from its sleeps.
 ///
@@ -189,8 +186,8 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
         }
         let core = cores::here();
         self.bell.tell_core(core);
-        self.bell.is_with_another(core)
-            || (round - patience.spins + 1).is_multiple_of(YIELD_TO_STRANGERS_EVERY)
+        let round = round - patience.spins;
+        self.bell.is_with_another(core) || (round > 0 && round.is_multiple_of(YIELD_TO_STRANGERS_EVERY))
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -219,9 +216,9 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
         Step::Armed
     }
 
-    fn sleep(&self) {
+    fn sleep(&self, longest: Duration) {
         let start = Instant::now();
-        self.bell.as_ref().wait(SLEEP_MAX);
+        self.bell.as_ref().wait(longest.min(SLEEP_MAX));
         // With a core each a rank has yielded for milliseconds already: nothing to learn.
         if self.patience.shares_cores() {
             self.yields.after(start.elapsed(), self.patience.yields);
@@ -323,7 +320,7 @@ mod tests {
             let patience = Patience { spins: 100, yields: u32::MAX, yield_every: 32 };
             let sleeper = Sleeper::new(Own { alone, ..Own::default() }, patience);
             let yields =
-                (0..100 + YIELD_TO_STRANGERS_EVERY).filter(|&round| sleeper.yields_at(patience, round));
+                (101..=100 + YIELD_TO_STRANGERS_EVERY).filter(|&round| sleeper.yields_at(patience, round));
             assert_eq!(yields.count(), expected);
         }
     }

@@ -115,7 +115,7 @@ impl Rank {
         } else if self.shm.poll(&mut self.inbox) > 0 {
             self.waiter.disarm();
         } else {
-            self.waiter.sleep();
+            self.waiter.sleep(verbena_channel::wait::SLEEP_MAX);
         }
     }
 
@@ -238,7 +238,7 @@ impl Rank {
         while self.shm.send(1, &header, Payload::Bytes(region.part(0, 1000).bytes())).is_ok() {}
         say("full");
         self.waiter.idle(u32::MAX);
-        self.waiter.sleep();
+        self.waiter.sleep(verbena_channel::wait::SLEEP_MAX);
         say(&self.cma.get(1, &key, 0, region, 0).unwrap_err().to_string().replace('\n', ";"));
     }
 }

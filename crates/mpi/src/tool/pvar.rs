@@ -100,7 +100,8 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         read: Read::Slept,
     };
     let of_channel = |channel: usize| {
-        CHANNEL.iter().map(move |&(name, class, help, read)| Variable {
+        let registering = if CHANNELS[channel].0 == "rc" { REGISTERING } else { &[] };
+        CHANNEL.iter().chain(registering).map(move |&(name, class, help, read)| Variable {
             name: format!("{}_{name}", CHANNELS[channel].0),
             help: format!("channel {}: {help}", CHANNELS[channel].0),
             subject: Subject::Channel,
@@ -145,6 +146,18 @@ const CHANNEL: &[OfChannel] = &[
     ("read_bytes", Class::Aggregate, "bytes read from other processes' memory", |c| c.get_bytes),
     ("written_bytes", Class::Aggregate, "bytes written to other processes' memory", |c| c.put_bytes),
     ("full", Class::Counter, "how often there was no room for a packet", |c| c.full),
+];
+
+/// Of the channels that register memory with a device.
+#[rustfmt::skip]
+const REGISTERING: &[OfChannel] = &[
+    ("registration_hits", Class::Counter, "operations on long messages that found their memory registered", |c| c.registrations.hits),
+    ("registration_misses", Class::Counter, "operations on long messages for which memory was registered", |c| c.registrations.misses),
+    ("registrations_evicted", Class::Counter, "registrations given up to make room for others", |c| c.registrations.evicted),
+    ("registrations_invalidated", Class::Counter, "registrations given up since the program had given the memory back", |c| c.registrations.invalidated),
+    ("registrations_refused", Class::Counter, "operations whose memory could not be registered (limit of locked memory), so that it was copied", |c| c.registrations.refused),
+    ("registrations", Class::Level, "registrations of the program's memory that are kept or in use", |c| c.registrations.entries),
+    ("registered_bytes", Class::Level, "bytes of the program's memory that are registered", |c| c.registrations.bytes),
 ];
 
 /// A handle of a variable: what it makes of the engine's counting.

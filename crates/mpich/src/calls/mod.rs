@@ -9,4 +9,5 @@ pub mod contents;
 pub mod environment;
 pub mod file;
 pub mod keyval;
+pub mod quick;
 pub mod tool;

@@ -74,14 +74,14 @@ face! { MPI_Imrecv_c PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype:
     values::code(code)
 } }
 
-face! { MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int; quick[comm: Comm] {
+face! { MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int; first calls::quick::iprobe(source, tag, comm, flag, status); quick[comm: Comm] {
     let mut status_native = StatusOut::new(status);
     let code = native!(MPI_Iprobe(values::rank_native(source), values::tag_native(tag), comm, flag, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, comm: Comm] {
+face! { MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; first calls::quick::irecv(buf, count, datatype, source, tag, comm, request); quick[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
     let code = native!(MPI_Irecv(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, request_native.native()));
     request_native.store();
@@ -109,7 +109,7 @@ face! { MPI_Irsend_c PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatyp
     values::code(code)
 } }
 
-face! { MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+face! { MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; first calls::quick::isend(buf, count, datatype, dest, tag, comm, request); quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
     let code = native!(MPI_Isend(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
@@ -199,7 +199,7 @@ face! { MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: 
     values::code(code)
 } }
 
-face! { MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; quick[datatype: Datatype, comm: Comm] {
+face! { MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; first calls::quick::recv(buf, count, datatype, source, tag, comm, status); quick[datatype: Datatype, comm: Comm] {
     let mut status_native = StatusOut::new(status);
     let code = native!(MPI_Recv(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, status_native.native()));
     status_native.store();

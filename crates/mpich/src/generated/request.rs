@@ -113,7 +113,7 @@ face! { MPI_Testsome PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_R
     values::code(code)
 } }
 
-face! { MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int {
+face! { MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int; first calls::quick::wait(request, status); quick[] {
     let mut request_native = arrays::InOut::<Request>::new(request);
     let mut status_native = StatusOut::new(status);
     let code = native!(MPI_Wait(request_native.native(), status_native.native()));

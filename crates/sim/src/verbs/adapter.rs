@@ -112,7 +112,8 @@ impl Adapter for SimAdapter {
     fn close_pair(&mut self, pair: QueuePair) {
         let mut inner = self.subnet.lock();
         let device = inner.device(self.rank);
-        device.completions.retain(|queued| queued.completion.pair != pair);
+        let shared = device.pairs.get(&pair.0).is_some_and(|pair| pair.shared);
+        device.completions.retain_mut(|queued| queued.survives_closing(pair, shared));
         if device.pairs.remove(&pair.0).is_none() {
             let what = format!("rank {} closes a queue pair that it does not have", self.rank);
             inner.violations.push(what);

@@ -12,6 +12,19 @@ pub(super) struct Queued {
     pub retires: Option<u64>,
 }
 
+impl Queued {
+    /// Whether it is still to be taken once `pair` is closed: if it is of another, or fills a buffer of the shared
+    /// queue, which then ends as flushed.
+    pub fn survives_closing(&mut self, pair: QueuePair, shared: bool) -> bool {
+        let concerned = self.completion.pair == pair;
+        let filled = shared && self.retires.is_none() && self.completion.outcome.is_ok();
+        if concerned && filled {
+            self.completion.outcome = Err(Failed::Flushed);
+        }
+        !concerned || filled
+    }
+}
+
 /// The state of a device.
 #[derive(Debug, Default)]
 pub(super) struct Device {

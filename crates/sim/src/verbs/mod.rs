@@ -10,6 +10,7 @@
 //! | [`launch`] | when posted work gets to the peer |
 //! | [`transport`] | how it gets there: in pieces, order, retries, failures |
 //! | [`costs`] | what everything costs |
+//! | [`counts`] | what they were asked to do, and what befell them |
 //! | [`faults`] | limits and misdeeds of the devices |
 //! | [`canary`] | defects of the channel, played by the devices |
 //!
@@ -21,6 +22,7 @@
 mod adapter;
 mod canary;
 mod costs;
+mod counts;
 mod device;
 mod faults;
 mod launch;
@@ -31,5 +33,6 @@ mod transport;
 pub use adapter::SimAdapter;
 pub use canary::Canary;
 pub use costs::{Costs, Stage};
+pub use counts::Counts;
 pub use faults::DeviceFaults;
-pub use subnet::{Counts, Subnet};
+pub use subnet::Subnet;

@@ -102,6 +102,12 @@ impl Board for Late {
     fn release(&mut self, number: usize) {
         self.inner.release(number);
     }
+    fn slots_are_read(&self) -> bool {
+        self.inner.slots_are_read()
+    }
+    fn say_results_read(&mut self) {
+        self.inner.say_results_read();
+    }
     fn offer_parts(&mut self) {
         self.inner.offer_parts();
     }

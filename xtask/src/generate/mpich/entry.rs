@@ -68,7 +68,14 @@ fn entry(
     let result = function.returns.as_ref().map_or("c_int".into(), |kind| kind.ctype(false).rust());
     let signature: Vec<String> =
         function.parameters(large).map(|p| format!("{}: {}", p.name, p.kind.ctype(large).rust())).collect();
-    let quick = quick.map_or(String::new(), |handles| format!("; quick[{handles}]"));
+    let quick = match bodies.is_quick(&body) {
+        true => format!(
+            "; first calls::quick::{body}({}); quick[{}]",
+            names.join(", "),
+            quick.unwrap_or_default()
+        ),
+        false => quick.map_or(String::new(), |handles| format!("; quick[{handles}]")),
+    };
     Ok(format!("\nface! {{ {name} P{name}({}) -> {result}{quick} {{\n{does}}} }}\n", signature.join(", ")))
 }
 

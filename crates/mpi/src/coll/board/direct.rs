@@ -1,15 +1,17 @@
 //! Long reductions in which the members reach into each other's memory.
 //!
 //! Each member shows in a record where its vectors lie. When all have, the vector is reduced in parts: whoever does a part reads
-//! it from all members, combines it in rank order, and writes the result to all of them. So each byte crosses between the
-//! caches no more often than it must, nothing passes through memory that was not there before, and the members
-//! meet once, however long the vector is. Who has no core at the moment is not waited for: the others do its parts
+//! it from all members, combines it in rank order, and writes the result to all of them. So the members meet once, however
+//! long the vector is. Among more than two members short operands and the results go through slots ([`super::rooms`]), where they
+//! are read without a system call. Who has no core at the moment is not waited for: the others do its parts
 //! ([`Board::take_part`]). As the order of the operands never changes, it does not matter who does what: the result is the same
 //! bit for bit.
 //!
 //! A member that cannot reach all others says so in its record, and then all go another way from now on.
 
-use super::short::{Exchange, Short};
+use super::places::{Place, Places};
+use super::rooms::Rooms;
+use super::short::Short;
 use crate::coll::algorithms::part;
 use crate::coll::execute::Reduction;
 use crate::coll::operations::Operands;
@@ -33,74 +35,12 @@ pub enum Verdict {
     Refused,
 }
 
-/// What a member shows.
-#[derive(Clone, Copy, Debug, Default)]
-struct Place {
-    /// Where its operand lies.
-    from: u64,
-    /// Where its result goes.
-    to: u64,
-    bytes: u64,
-    /// [`Place::REACHES`], [`Place::IN_PLACE`]
-    flags: u64,
-}
-
-impl Place {
-    const BYTES: usize = 32;
-    /// It can read and write the memory of all others.
-    const REACHES: u64 = 1;
-    /// Its result takes the place of its operand.
-    const IN_PLACE: u64 = 2;
-
-    fn emit(self) -> [u8; Place::BYTES] {
-        let mut out = [0; Place::BYTES];
-        for (i, word) in [self.from, self.to, self.bytes, self.flags].into_iter().enumerate() {
-            out[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
-        }
-        out
-    }
-
-    fn parse(record: Region) -> Place {
-        let word = |i: usize| {
-            let mut bytes = [0; 8];
-            record.read(8 * i, &mut bytes);
-            u64::from_le_bytes(bytes)
-        };
-        Place { from: word(0), to: word(1), bytes: word(2), flags: word(3) }
-    }
-
-    fn has(&self, flag: u64) -> bool {
-        self.flags & flag != 0
-    }
-}
-
-/// The records: everybody shows its place and reads all.
-struct Places {
-    mine: Place,
-    all: Vec<Place>,
-}
-
-impl Exchange for Places {
-    fn bytes(&self, _: usize) -> Option<usize> {
-        Some(Place::BYTES)
-    }
-    fn write(&mut self, record: Region) -> Result<()> {
-        record.write(0, &self.mine.emit());
-        Ok(())
-    }
-    fn reads(&self, _: usize) -> bool {
-        true
-    }
-    fn read(&mut self, _: usize, record: Region) -> Result<()> {
-        self.all.push(Place::parse(record));
-        Ok(())
-    }
-}
-
 /// Where a direct collective is.
 enum Stage {
+    /// Somebody has not read what stands in the slots.
+    Staging,
     /// Not all have shown their places.
-    Meeting(Short<Places>),
+    Meeting,
     /// There may be parts that nobody has taken.
     Working,
     /// Others do the last parts.
@@ -116,9 +56,9 @@ pub struct Allreduce<'a> {
     me: usize,
     /// Bytes of an element.
     size: usize,
-    /// Bytes of a part, a multiple of those of an element.
-    piece: usize,
+    rooms: Rooms,
     stage: Stage,
+    meeting: Short<Places>,
     places: Vec<Place>,
     failure: Option<Error>,
 }
@@ -142,18 +82,10 @@ impl<'a> Allreduce<'a> {
         let flags = if send == recv { flags | Place::IN_PLACE } else { flags };
         let mine = Place { from: send.address(), to: recv.address(), bytes: bytes as u64, flags };
         let meeting = Short::new(Places { mine, all: Vec::with_capacity(board.ranks()) });
-        Allreduce {
-            send,
-            recv,
-            reduction,
-            reach,
-            me,
-            size,
-            piece: (piece.min(board.slot_bytes()) / size).max(1) * size,
-            stage: Stage::Meeting(meeting),
-            places: Vec::new(),
-            failure: None,
-        }
+        let rooms = Rooms::new(board, bytes, (piece.min(board.slot_bytes()) / size).max(1) * size);
+        let stage = if rooms.route.stages { Stage::Staging } else { Stage::Meeting };
+        let (places, failure) = (Vec::new(), None);
+        Allreduce { send, recv, reduction, reach, me, size, rooms, stage, meeting, places, failure }
     }
 
     /// Goes as far as it can without waiting; `Ok(None)` if it must be called again.
@@ -162,11 +94,18 @@ impl<'a> Allreduce<'a> {
     /// The members are in different collectives, gave different lengths, or lost access to each other's memory after
     /// operands were overwritten.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<Option<Verdict>> {
-        if let Stage::Meeting(meeting) = &mut self.stage {
-            if !meeting.advance(board)? {
+        if let Stage::Staging = self.stage {
+            if !board.slots_are_read() {
                 return Ok(None);
             }
-            self.places = std::mem::take(&mut meeting.exchange_mut().all);
+            self.put_operand(board);
+            self.stage = Stage::Meeting;
+        }
+        if let Stage::Meeting = self.stage {
+            if !self.meeting.advance(board)? {
+                return Ok(None);
+            }
+            self.places = std::mem::take(&mut self.meeting.exchange_mut().all);
             if !self.agree(board)? {
                 return Ok(Some(Verdict::Refused));
             }
@@ -182,8 +121,8 @@ impl<'a> Allreduce<'a> {
 
     /// For an idle round, see [`Short::seek`].
     pub fn seek(&mut self, board: &mut dyn Board) {
-        if let Stage::Meeting(meeting) = &mut self.stage {
-            meeting.seek(board);
+        if let Stage::Meeting = self.stage {
+            self.meeting.seek(board);
         }
     }
 
@@ -196,18 +135,32 @@ impl<'a> Allreduce<'a> {
         if !self.places.iter().all(|place| place.has(Place::REACHES)) {
             return Ok(false);
         }
-        board.owe_parts(self.parts());
+        board.owe_parts(self.rooms.parts());
         self.stage = Stage::Working;
         Ok(true)
     }
 
-    fn parts(&self) -> usize {
-        self.send.len().div_ceil(self.piece)
+    /// Puts the own operand into slots.
+    fn put_operand(&self, board: &dyn Board) {
+        for n in 0..self.rooms.parts() {
+            let bytes = self.range(n);
+            let room = self.rooms.operand(board, self.me, n, bytes.len());
+            room.copy_from(self.send.part(bytes.start, bytes.len()));
+        }
+    }
+
+    /// Copies the results out of the slots.
+    fn take_results(&self, board: &dyn Board) {
+        for n in 0..self.rooms.parts() {
+            let bytes = self.range(n);
+            let result = self.rooms.result(board, n, bytes.len());
+            self.recv.part(bytes.start, bytes.len()).copy_from(result);
+        }
     }
 
     /// Does its own parts, then what is left of the others'.
     fn work(&mut self, board: &mut dyn Board) {
-        let (ranks, parts) = (board.ranks(), self.parts());
+        let (ranks, parts) = (board.ranks(), self.rooms.parts());
         for owner in (self.me..ranks).chain(0..self.me) {
             let (first, len) = part(parts, ranks, owner);
             while let Some(i) = board.take_part(owner, len) {
@@ -224,18 +177,21 @@ impl<'a> Allreduce<'a> {
 
     /// Bytes of a part of the vector.
     fn range(&self, part: usize) -> Range<usize> {
-        part * self.piece..((part + 1) * self.piece).min(self.send.len())
+        part * self.rooms.piece..((part + 1) * self.rooms.piece).min(self.send.len())
     }
 
-    /// Does one part. The slots of this member serve as temporary memory: all others are done with what stood there,
+    /// Does part `n`. Slots of this member serve as temporary memory: all others are done with what stood there,
     /// since they are in this collective.
-    fn reduce(&self, board: &mut dyn Board, part: usize) -> Result<()> {
-        let bytes = self.range(part);
-        let [incoming, one, other] = [0, 1, 2].map(|i| board.slot(self.me, i).part(0, bytes.len()));
-        let out = self.recv.part(bytes.start, bytes.len());
-        let mut left = self.operand(0, &bytes, one)?;
+    fn reduce(&self, board: &mut dyn Board, n: usize) -> Result<()> {
+        let bytes = self.range(n);
+        let [incoming, one, other] = self.rooms.temporary(board, bytes.len());
+        let out = match self.rooms.route.shows {
+            true => self.rooms.result(board, n, bytes.len()),
+            false => self.recv.part(bytes.start, bytes.len()),
+        };
+        let mut left = self.operand(board, 0, n, one)?;
         for rank in 1..board.ranks() {
-            let right = self.operand(rank, &bytes, incoming)?;
+            let right = self.operand(board, rank, n, incoming)?;
             let is_last = rank + 1 == board.ranks();
             let into = match is_last && left != out {
                 true => out,
@@ -249,12 +205,14 @@ impl<'a> Allreduce<'a> {
         if left != out {
             out.copy_from(left);
         }
-        self.hand_out(out, bytes.start)
+        if self.rooms.route.shows { Ok(()) } else { self.hand_out(out, bytes.start) }
     }
 
-    /// The operand of a member: where it lies, or read into `room`.
-    fn operand(&self, rank: usize, bytes: &Range<usize>, room: Region) -> Result<Region> {
+    /// Part `n` of a member's operand: where it lies, or read into `room`.
+    fn operand(&self, board: &dyn Board, rank: usize, n: usize, room: Region) -> Result<Region> {
+        let bytes = self.range(n);
         match &self.reach[rank] {
+            _ if self.rooms.route.stages => Ok(self.rooms.operand(board, rank, n, bytes.len())),
             None => Ok(self.send.part(bytes.start, bytes.len())),
             Some(neighbor) => {
                 neighbor.read(self.places[rank].from + bytes.start as u64, room).map_err(Error::channel)?;
@@ -276,9 +234,13 @@ impl<'a> Allreduce<'a> {
     /// What all members say alike, once every part was tried.
     fn verdict(&mut self, board: &mut dyn Board) -> Result<Verdict> {
         if !board.any_part_failed() {
+            if self.rooms.route.shows {
+                self.take_results(board);
+                board.say_results_read();
+            }
             return Ok(Verdict::Done);
         }
-        if !self.places.iter().any(|place| place.has(Place::IN_PLACE)) {
+        if self.rooms.route.shows || !self.places.iter().any(|place| place.has(Place::IN_PLACE)) {
             return Ok(Verdict::Refused);
         }
         Err(self.failure.take().unwrap_or_else(failed_elsewhere))

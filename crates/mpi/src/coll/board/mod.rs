@@ -7,6 +7,8 @@
 //! | `exchanges` | what each short collective writes and reads |
 //! | `long_bcast` | long broadcasts through slots |
 //! | `direct` | long reductions: the members reach into each other's memory |
+//! | `places` | the records by which they tell each other where their vectors lie |
+//! | `rooms` | what they keep in slots |
 //! | `blocking` | blocking calls that go one of these ways, without a schedule |
 //!
 //! Only blocking collectives use a board. Of these each member is in one at a time, and all go through them in the same
@@ -17,6 +19,8 @@ pub mod blocking;
 pub mod direct;
 pub mod exchanges;
 pub mod long_bcast;
+mod places;
+mod rooms;
 mod seat;
 pub mod short;
 

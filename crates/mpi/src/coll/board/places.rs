@@ -1,0 +1,69 @@
+//! Where the vectors of all members lie: the records with which a direct collective begins.
+
+use super::short::Exchange;
+use crate::error::Result;
+use verbena_channel::memory::Region;
+
+/// What a member shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// Where its operand lies.
+    pub(super) from: u64,
+    /// Where its result goes.
+    pub(super) to: u64,
+    pub(super) bytes: u64,
+    /// [`Place::REACHES`], [`Place::IN_PLACE`]
+    pub(super) flags: u64,
+}
+
+impl Place {
+    const BYTES: usize = 32;
+    /// It can read and write the memory of all others.
+    pub(super) const REACHES: u64 = 1;
+    /// Its result takes the place of its operand.
+    pub(super) const IN_PLACE: u64 = 2;
+
+    fn emit(self) -> [u8; Place::BYTES] {
+        let mut out = [0; Place::BYTES];
+        for (i, word) in [self.from, self.to, self.bytes, self.flags].into_iter().enumerate() {
+            out[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        out
+    }
+
+    fn parse(record: Region) -> Place {
+        let word = |i: usize| {
+            let mut bytes = [0; 8];
+            record.read(8 * i, &mut bytes);
+            u64::from_le_bytes(bytes)
+        };
+        Place { from: word(0), to: word(1), bytes: word(2), flags: word(3) }
+    }
+
+    pub(super) fn has(&self, flag: u64) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// The records: everybody shows its place and reads all.
+pub(super) struct Places {
+    pub(super) mine: Place,
+    pub(super) all: Vec<Place>,
+}
+
+impl Exchange for Places {
+    fn bytes(&self, _: usize) -> Option<usize> {
+        Some(Place::BYTES)
+    }
+    fn write(&mut self, record: Region) -> Result<()> {
+        record.write(0, &self.mine.emit());
+        Ok(())
+    }
+    fn reads(&self, _: usize) -> bool {
+        true
+    }
+    fn read(&mut self, _: usize, record: Region) -> Result<()> {
+        self.all.push(Place::parse(record));
+        Ok(())
+    }
+}

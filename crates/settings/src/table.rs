@@ -136,6 +136,11 @@ settings! {
     /// the shortest message that sender and receiver both copy
     COPY_BY_BOTH_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
 
+    /// traces where the time of messages goes: each rank writes NAME.RANK.json at the end, for verbena trace; slows small messages down
+    TRACE: Text("none"), Engine, None, Process, Start, "paper 1, 6.3.2";
+    /// messages that a rank traces at most, each way; there is room for them from the beginning
+    TRACE_RECORDS_MAX: Number(1 << 16, 1..=1 << 30), Engine, None, Process, Start, "";
+
     /// rounds of pure spinning before a wait begins to yield
     WAIT_SPINS: Automatic("100 with a core for each rank of the node, else 0", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// rounds of yielding before a wait sleeps

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 use verbena_tests::softroce::{self, Boot};
-use verbena_tests::{Ended, program, top};
+use verbena_tests::{Ended, program, staged, top, venv};
 
 fn succeeds(ended: Ended) {
     ended.ok();
@@ -80,6 +80,73 @@ fn nodes_in_one_guest() {
         })
         .run();
 }
+
+/// MPI programs over the channel `rc`: alone, beside shared memory, on a bad wire, and when a rank dies.
+#[test]
+fn programs_over_reliable_connections() {
+    let (point, collectives, busy) = (path("point"), path("collectives"), path("busy"));
+    Boot::new(&["--nodes", "2"])
+        .check("point to point over rc alone, 2 ranks", 60, format!("{RC} {TWO} {point}"), says_ok)
+        .check("collectives over rc alone, 4 ranks", 60, format!("{RC} {FOUR} {collectives}"), says_ok)
+        .check(
+            "collectives over rc between nodes, shared memory on them",
+            60,
+            format!("{FOUR} {collectives}"),
+            says_ok,
+        )
+        .check("point to point on a bad wire", 90, format!("{WIRE}\n{RC} {TWO} {point}"), says_ok)
+        .check(
+            "collectives on a bad wire, 4 ranks",
+            120,
+            format!("{WIRE}\n{RC} {FOUR} {collectives}"),
+            says_ok,
+        )
+        .check("mpi4py over rc alone, 2 ranks", 120, mpi4py("cco_obj"), |ended| {
+            assert_eq!(ended.ok().stderr.matches("\nOK\n").count(), 2);
+        })
+        .check("a killed rank ends the job", 60, killed(&busy), |ended| {
+            assert_eq!(ended.code, 128 + libc::SIGKILL);
+            ended.complains("was killed by signal 9 (SIGKILL)");
+        })
+        .run();
+}
+
+fn path(name: &str) -> String {
+    program(name).display().to_string()
+}
+
+fn says_ok(ended: Ended) {
+    let said = ended.ok().stdout;
+    assert!(said.contains(": ok with "), "{said}");
+}
+
+const RC: &str = "VERBENA_CHANNELS=loopback,rc";
+const TWO: &str = "mpiexec -hosts node0,node1 -n 2";
+const FOUR: &str = "mpiexec -hosts node0:2,node1:2 -n 4";
+
+/// One packet in a hundred is lost, and one comes half a millisecond late.
+const WIRE: &str = "wire delay 500us loss 1% reorder 99%";
+
+/// One module of mpi4py's own test suite.
+fn mpi4py(module: &str) -> String {
+    let (python, library) = (venv("bin/python"), staged("lib"));
+    let (python, library, test) = (python.display(), library.display(), venv("mpi4py/test/main.py"));
+    let test = test.display();
+    format!("{RC} LD_LIBRARY_PATH={library} {TWO} -genvall {python} {test} -i 'test_{module}\\.py'")
+}
+
+/// A job that talks for ever, until the last of its ranks that started is killed. Only words of the shell look for it: the
+/// ranks leave little time to other processes.
+fn killed(busy: &str) -> String {
+    format!("{RC} {TWO} {busy} small & job=$!\n{KILL_ONE}\nwait $job")
+}
+
+const KILL_ONE: &str = r"
+sleep 5
+for process in /proc/[0-9]*; do
+  read -r name <$process/comm && [ $name = busy ] && victim=${process#/proc/}
+done
+kill -KILL $victim";
 
 /// The half round trip in microseconds of a line of figures: bytes, iterations, least, most, typical, ...
 fn typical_us(line: &str) -> Option<f64> {

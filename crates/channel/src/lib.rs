@@ -302,6 +302,9 @@ pub trait Channel: Send {
         self.end_division(peer, division);
     }
 
+    /// The program says from which processes it will hear most, in order.
+    fn hint(&mut self, _peers: &[Peer]) {}
+
     /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
     fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
         None

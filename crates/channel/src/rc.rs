@@ -286,6 +286,10 @@ impl<A: Adapter> Channel for Rc<A> {
         }
     }
 
+    fn hint(&mut self, peers: &[Peer]) {
+        self.take_hint(peers);
+    }
+
     fn is_quiet(&mut self) -> bool {
         self.all_arrived()
     }

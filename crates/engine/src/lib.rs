@@ -205,6 +205,11 @@ impl Engine {
         self.core.settings = settings.sound();
     }
 
+    /// Passes on from which processes the program will hear most, in order.
+    pub fn hint(&mut self, peers: &[Peer]) {
+        self.channels.iter_mut().for_each(|channel| channel.hint(peers));
+    }
+
     /// A line of text for each operation that is not complete and each message that nobody asked for.
     pub fn describe(&self) -> Vec<String> {
         self.core.describe()

@@ -84,7 +84,7 @@ settings! {
     RC_SHARED_RECEIVES: Flag(true), Channel, None, Process, Start, "paper 1, 3.1";
     /// buffers for sending by send and receive, over all connections
     RC_SEND_BUFFERS_MAX: Number(256, 2..=1 << 20), Channel, Packets, Process, Start, "paper 1, 3.1";
-    /// who comes into the polling set, and so gets a ring: nobody, the first that are heard, those that are heard most, those that the program names, or all
+    /// who comes into the polling set, and so gets a ring: nobody, the first that are heard, those that are heard most, those that the program names (info key verbena_rc_poll of a communicator, a list of ranks), or all
     RC_POLL_POLICY: Choice(&["none", "first", "most", "hinted", "all"], 1), Channel, None, Process, Start, "paper 1, 4.7";
     /// the order in which the polling set is polled
     RC_POLL_ORDER: Choice(&["sequential", "circular", "priority"], 0), Channel, None, Process, Start, "paper 1, 4.7";
@@ -110,8 +110,8 @@ settings! {
     RC_READ_START_NS: Number(45_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA read
     RC_READ_BYTE_PS: Number(12_900, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
-    /// what the smallest RDMA write takes
-    RC_WRITE_START_NS: Number(20_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what the smallest RDMA write takes, with what its handshake takes beyond two packets
+    RC_WRITE_START_NS: Number(95_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA write
     RC_WRITE_BYTE_PS: Number(11_800, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// 0 registers the program's memory for each operation; else registrations are kept where the kernel tells of memory given back (userfaultfd)

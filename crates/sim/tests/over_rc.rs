@@ -54,7 +54,6 @@ fn a_thousand_seeds() {
         ("writes", sum(|(_, c)| c.writes)),
         ("reads", sum(|(_, c)| c.reads)),
         ("torn writes", sum(|(_, c)| c.torn)),
-        ("reads", sum(|(_, c)| c.reads)),
         ("packets of credits", sum(|(_, c)| c.packets[2])),
         ("rings offered", sum(|(_, c)| c.packets[3])),
         ("rings accepted", sum(|(_, c)| c.packets[4])),

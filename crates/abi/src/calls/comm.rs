@@ -97,7 +97,8 @@ pub fn comm_set_name(comm: &Arc<Comm>, comm_name: &CStr) -> Result<()> {
 
 /// `MPI_Comm_set_info` (7.4.4).
 pub fn comm_set_info(comm: &Arc<Comm>, info: &Arc<Info>) -> Result<()> {
-    comm.hints().merge(info)
+    comm.hints().merge(info)?;
+    comm.tell_hints(process())
 }
 
 /// `MPI_Comm_get_info` (7.4.4).
@@ -117,7 +118,9 @@ pub fn comm_dup_with_info(
     info: Option<&Arc<Info>>,
     newcomm: Out<'_, MPI_Comm>,
 ) -> Result<()> {
-    publish(Arc::new(comm.duplicate(info.map(Arc::as_ref), process())?), newcomm)
+    let new = Arc::new(comm.duplicate(info.map(Arc::as_ref), process())?);
+    new.tell_hints(process())?;
+    publish(new, newcomm)
 }
 
 /// `MPI_Comm_idup` (7.4.2).

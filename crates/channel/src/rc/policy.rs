@@ -130,7 +130,7 @@ impl<A: Adapter> Rc<A> {
 
     /// The program says which peers it will hear most from, in order. With [`Policy::Hinted`] these make up the polling set, as far
     /// as it has places.
-    pub fn hint(&mut self, peers: &[Peer]) {
+    pub(super) fn take_hint(&mut self, peers: &[Peer]) {
         self.hinted = peers.to_vec();
         if self.settings.policy != Policy::Hinted {
             return;

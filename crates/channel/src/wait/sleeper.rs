@@ -320,7 +320,7 @@ mod tests {
             let patience = Patience { spins: 100, yields: u32::MAX, yield_every: 32 };
             let sleeper = Sleeper::new(Own { alone, ..Own::default() }, patience);
             let yields =
-                (0..100 + YIELD_TO_STRANGERS_EVERY).filter(|&round| sleeper.yields_at(patience, round));
+                (101..=100 + YIELD_TO_STRANGERS_EVERY).filter(|&round| sleeper.yields_at(patience, round));
             assert_eq!(yields.count(), expected);
         }
     }

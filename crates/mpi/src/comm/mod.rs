@@ -8,6 +8,7 @@
 //! | `dup` | duplication |
 //! | `idup` | the nonblocking form as a task |
 //! | `make` | communicators from groups and by splitting |
+//! | `hint` | info keys that are hints to the channels |
 //! | `inter` | intercommunicators: making and merging |
 //! | `from_group` | communicators without a parent (sessions) |
 //! | `split_type` | splitting by hardware and resources |
@@ -16,6 +17,7 @@ mod agree;
 pub mod dup;
 pub mod exchange;
 pub mod from_group;
+pub mod hint;
 pub mod idup;
 mod inter;
 mod make;

@@ -166,19 +166,15 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
         Kind::Scan => (short(board, job, fold(0..me + 1, true)), Some(sum(0, me + 1))),
         Kind::Allgather => {
             let exchange = Allgather { mine: own, recv: blocks(out), me };
-            let all = (0..ranks).flat_map(|rank| match rank == me {
-                true => vec![0; n],
-                false => own_words(rank).collect(),
-            });
+            let all =
+                (0..ranks).flat_map(|rank| if rank == me { vec![0; n] } else { own_words(rank).collect() });
             (short(board, job, exchange), Some(all.collect()))
         }
         Kind::Gather => {
             let recv = (me == root).then(|| blocks(out));
             let exchange = Gather { mine: own, block: 4 * n, recv, root };
-            let all = (0..ranks).flat_map(|rank| match rank == root {
-                true => vec![0; n],
-                false => own_words(rank).collect(),
-            });
+            let all =
+                (0..ranks).flat_map(|rank| if rank == root { vec![0; n] } else { own_words(rank).collect() });
             (short(board, job, exchange), (me == root).then(|| all.collect()))
         }
         Kind::Scatter => {
@@ -202,12 +198,8 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
             (step, (me != root).then(|| own_words(root).collect()))
         }
         Kind::Direct(piece, access) => {
-            if access == Access::InPlace {
-                out.part(0, 4 * n).copy_from(send.part(0, 4 * n));
-            }
-            let step = direct(board, (send, out), job, piece, access);
             let gives = matches!(access, Access::Granted | Access::InPlace);
-            (step, gives.then(|| sum(0, ranks)))
+            (direct(board, (send, out), job, piece, access), gives.then(|| sum(0, ranks)))
         }
         Kind::Long(piece) => (long(comm, board, (send, out), n, piece), Some(sum(0, ranks))),
     };
@@ -243,6 +235,7 @@ fn direct(
     };
     let reach: &Reach = Box::leak(Box::new((0..locked.ranks()).map(neighbor).collect()));
     let from = if access == Access::InPlace { out } else { send };
+    from.copy_from(send);
     let operands = Operands {
         send: Some(elements(from)),
         recv: Some(elements(out)),

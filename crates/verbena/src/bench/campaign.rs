@@ -93,7 +93,7 @@ impl Job {
     /// The job for an entry, if workers measure it.
     fn of(entry: &Entry) -> Option<Job> {
         let family = entry.metric.family();
-        let measured = matches!(family, Family::Pair | Family::Threads | Family::Collective);
+        let measured = !matches!(family, Family::Startup | Family::Floor);
         measured.then_some(Job { ranks: entry.ranks, threads: family == Family::Threads })
     }
 }
@@ -172,10 +172,12 @@ mod tests {
             library: "/none".into(),
             point_ms: 1,
             repetitions: 1,
+            window: 64,
+            environment: Vec::new(),
             limit: Duration::from_millis(200),
         };
         let points = points.iter().map(|point| point.parse().expect("point")).collect();
-        let effort = Effort { point: Duration::from_millis(2), repetitions: 1 };
+        let effort = Effort { point: Duration::from_millis(2), repetitions: 1, window: 64 };
         let campaign = Campaign { launch: Some(launch), points, ranks: vec![2, 4], rounds: 1, effort };
         let entries = campaign.entries();
         let report = Report {

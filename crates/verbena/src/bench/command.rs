@@ -4,15 +4,16 @@ use super::busy::Busy;
 use super::campaign::Campaign;
 use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
+use super::rc;
 use super::report::Report;
 use super::timing::Effort;
 use super::{chart, plot, table};
 use crate::place;
 use anyhow::{Context, Result, anyhow, bail};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Which group of metrics to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,6 +28,8 @@ pub enum What {
     Collectives,
     /// Small messages a second between threads of two ranks
     Threads,
+    /// The communication of three kernels of the NAS parallel benchmarks, on all ranks
+    Kernels,
     /// mpiexec of a program that does nothing
     Startup,
     /// What the machine can do without MPI
@@ -35,9 +38,19 @@ pub enum What {
     All,
 }
 
+/// The comparisons that have a command of their own.
+#[derive(Subcommand, Debug)]
+enum Comparison {
+    /// What papers 1 and 2 measured, over the channel rc
+    Rc(rc::command::RcArgs),
+}
+
 /// The options of `verbena bench`.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
+    #[command(subcommand)]
+    comparison: Option<Comparison>,
     /// What to measure
     #[arg(value_enum, default_value = "all")]
     what: What,
@@ -59,6 +72,9 @@ pub struct BenchArgs {
     /// Repetitions of one point in a round
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
+    /// Messages in flight in the window tests
+    #[arg(long, default_value_t = 64)]
+    window: usize,
     /// Processes that spin during the whole run, as other users' programs would
     #[arg(long, value_name = "N", default_value_t = 0)]
     busy: usize,
@@ -93,17 +109,14 @@ pub struct BenchArgs {
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &BenchArgs) -> Result<()> {
+    if let Some(Comparison::Rc(args)) = &args.comparison {
+        return rc::command::run(args);
+    }
     if let Some(path) = &args.plot {
         plot::check_name(path)?;
     }
     let campaign = plan(args)?;
-    let mut report = Report {
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        machine: place::machine(),
-        library: None,
-        entries: campaign.entries(),
-    };
+    let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
     let busy = Busy::start(args.busy)?;
     let outcome = campaign.run(&mut report, &mut progress());
     drop(busy);
@@ -130,15 +143,21 @@ fn progress() -> impl FnMut(&str) {
 
 fn plan(args: &BenchArgs) -> Result<Campaign> {
     let points = if args.points.is_empty() { points(args)? } else { args.points.clone() };
-    if args.ranks.contains(&0) || args.rounds == 0 || args.repetitions == 0 || args.point_ms == 0 {
-        bail!("ranks, rounds, repetitions and milliseconds must be at least 1");
+    if args.ranks.contains(&0)
+        || args.rounds == 0
+        || args.repetitions == 0
+        || args.point_ms == 0
+        || args.window == 0
+    {
+        bail!("ranks, rounds, repetitions, milliseconds and the window must be at least 1");
     }
     let limit =
         Duration::try_from_secs_f64(args.limit_s).map_err(|_| anyhow!("--limit-s must be positive"))?;
     let point_ms = if args.quick { args.point_ms.min(10) } else { args.point_ms };
     let needs_mpi = points.iter().any(|point| point.metric.family() != Family::Floor);
     let launch = needs_mpi.then(|| launch(args, point_ms, limit)).transpose()?;
-    let effort = Effort { point: Duration::from_millis(point_ms), repetitions: args.repetitions };
+    let effort =
+        Effort { point: Duration::from_millis(point_ms), repetitions: args.repetitions, window: args.window };
     Ok(Campaign { launch, points, ranks: args.ranks.clone(), rounds: args.rounds, effort })
 }
 
@@ -151,6 +170,8 @@ fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
         library: if library.exists() { library.canonicalize()? } else { library },
         point_ms,
         repetitions: args.repetitions,
+        window: args.window,
+        environment: Vec::new(),
         limit,
     })
 }
@@ -174,7 +195,8 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
 
 fn asked(what: What, metric: Metric) -> bool {
     match what {
-        What::All => true,
+        What::All => metric.family() != Family::Kernel,
+        What::Kernels => metric.family() == Family::Kernel,
         What::Latency => metric == Metric::Latency,
         What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional),
         What::Rate => metric == Metric::Rate,
@@ -199,6 +221,7 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if args.quick => vec![8, 1 << 10, 64 << 10, 1 << 20],
         Metric::Latency => powers(0, 20, 1),
         Metric::Bandwidth | Metric::Bidirectional => powers(10, 22, 1),
+        _ if metric.family() == Family::Kernel => vec![16 << 10],
         Metric::Alltoall | Metric::Allgather | Metric::Gather | Metric::Scatter => powers(3, 17, 2),
         _ => powers(3, 21, 2),
     }

@@ -27,6 +27,10 @@ pub struct Launch {
     pub point_ms: u64,
     /// Repetitions a point.
     pub repetitions: usize,
+    /// Messages in flight in the window tests.
+    pub window: usize,
+    /// Variables that launcher and ranks get besides ours.
+    pub environment: Vec<(String, String)>,
     /// The longest that one point (and the start) may take.
     pub limit: Duration,
 }
@@ -72,6 +76,18 @@ impl Launch {
         Ok(end)
     }
 
+    /// The command that starts workers for `points`, as one would type it.
+    ///
+    /// # Errors
+    /// This program's own path cannot be found.
+    pub fn command_line(&self, ranks: usize, points: &[Point]) -> Result<String> {
+        let command = self.command(ranks, points)?;
+        let variables = self.environment.iter().map(|(name, value)| format!("{name}={value}"));
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        Ok(variables.chain(words).collect::<Vec<_>>().join(" "))
+    }
+
     fn command(&self, ranks: usize, points: &[Point]) -> Result<Command> {
         let worker = std::env::current_exe().context("cannot find this program's own path")?;
         let points: Vec<String> = points.iter().map(Point::to_string).collect();
@@ -83,6 +99,8 @@ impl Launch {
         if !points.is_empty() {
             command.arg("--points").arg(points.join(","));
         }
+        command.arg("--window").arg(self.window.to_string());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)
     }
@@ -178,6 +196,8 @@ mod tests {
             library: "/none".into(),
             point_ms: 1,
             repetitions: 1,
+            window: 64,
+            environment: Vec::new(),
             limit: Duration::from_millis(300),
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A quantity that the benchmarks measure. The methods are stated where the loops are: `pair`,
-/// `collective`, `floor`.
+/// `collective`, `kernel`, `floor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -48,6 +48,12 @@ pub enum Metric {
     Alltoall,
     /// A byte from rank 0 to each other rank and back.
     FanOut,
+    /// The communication of a round of the NAS kernel IS (sorting integers).
+    KernelIs,
+    /// Of CG (conjugate gradients).
+    KernelCg,
+    /// Of MG (a multigrid cycle).
+    KernelMg,
     /// `mpiexec` of a program that initialises MPI, meets in a barrier and ends.
     Startup,
     /// One way of a cache line between two pinned threads, without MPI: no message can be faster.
@@ -75,6 +81,8 @@ pub enum Family {
     Threads,
     /// By all ranks of `MPI_COMM_WORLD`.
     Collective,
+    /// By all ranks: many operations of several sizes.
+    Kernel,
     /// From outside, around the launcher.
     Startup,
     /// In this very process (and its children), without MPI.
@@ -83,7 +91,7 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 26] = [
+    pub const ALL: [Metric; 29] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
@@ -102,6 +110,9 @@ impl Metric {
         Metric::Allgather,
         Metric::Alltoall,
         Metric::FanOut,
+        Metric::KernelIs,
+        Metric::KernelCg,
+        Metric::KernelMg,
         Metric::Startup,
         Metric::CacheLine,
         Metric::Copy,
@@ -133,6 +144,9 @@ impl Metric {
             Metric::Allgather => "allgather",
             Metric::Alltoall => "alltoall",
             Metric::FanOut => "fan_out",
+            Metric::KernelIs => "kernel_is",
+            Metric::KernelCg => "kernel_cg",
+            Metric::KernelMg => "kernel_mg",
             Metric::Startup => "startup",
             Metric::CacheLine => "cache_line",
             Metric::Copy => "copy",
@@ -160,6 +174,7 @@ impl Metric {
         match self {
             Metric::Latency | Metric::Bandwidth | Metric::Bidirectional | Metric::Rate => Family::Pair,
             _ if self.threads().is_some() => Family::Threads,
+            Metric::KernelIs | Metric::KernelCg | Metric::KernelMg => Family::Kernel,
             Metric::Startup => Family::Startup,
             Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut => Family::Floor,
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => Family::Floor,
@@ -185,7 +200,8 @@ impl Metric {
 
     /// Whether it depends on the number of ranks (or processes, for a floor).
     pub fn has_ranks(self) -> bool {
-        matches!(self.family(), Family::Collective | Family::Startup) || self == Metric::PipeFanOut
+        matches!(self.family(), Family::Collective | Family::Kernel | Family::Startup)
+            || self == Metric::PipeFanOut
     }
 
     /// Whether it adds doubles, so that its size must be a multiple of eight bytes.

@@ -1,7 +1,7 @@
 //! The loops between ranks 0 and 1.
 //!
 //! - *Latency*: `MPI_Send` there, `MPI_Recv` back; half of the mean round trip.
-//! - *Bandwidth*: rank 0 starts a window of [`WINDOW`] `MPI_Isend`s and waits for all; rank 1 does the same
+//! - *Bandwidth*: rank 0 starts a window of [`Effort::window`] `MPI_Isend`s and waits for all; rank 1 does the same
 //!   with `MPI_Irecv`s and then acknowledges with an empty message. Payload bytes over rank 0's time.
 //! - *Bidirectional bandwidth*: both ranks start a window of receives and one of sends, then wait for all and
 //!   exchange acknowledgements; the payload of both directions counts.
@@ -16,8 +16,6 @@ use crate::buffer::Buffer;
 use crate::mpi::{Window, World};
 use anyhow::{Result, ensure};
 
-/// Messages in flight in the window tests.
-pub const WINDOW: usize = 64;
 /// The tag of the windows.
 const TAG: i32 = 8;
 
@@ -34,13 +32,13 @@ pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64
         for _ in 0..iterations {
             match point.metric {
                 Metric::Latency => ping_pong(world, &from, &to, bytes)?,
-                Metric::Bidirectional => exchange(world, &mut window, &from, &to, bytes)?,
-                _ => stream(world.rank(), &mut window, &from, &to, bytes)?,
+                Metric::Bidirectional => exchange(world, &mut window, &from, &to, bytes, effort.window)?,
+                _ => stream(world.rank(), &mut window, &from, &to, bytes, effort.window)?,
             }
         }
         Ok(())
     })?;
-    Ok((in_unit(point, &samples), samples.iterations))
+    Ok((in_unit(point, effort.window, &samples), samples.iterations))
 }
 
 #[inline]
@@ -61,18 +59,26 @@ pub(super) fn stream(
     from: &Buffer,
     to: &Buffer,
     bytes: usize,
+    messages: usize,
 ) -> Result<()> {
     if rank == 0 {
-        window.send(from, bytes, WINDOW, 1)?;
+        window.send(from, bytes, messages, 1)?;
         window.receive(to, 0, 1, 1)
     } else {
-        window.receive(to, bytes, WINDOW, 0)?;
+        window.receive(to, bytes, messages, 0)?;
         window.send(from, 0, 1, 0)
     }
 }
 
-fn exchange(world: &World, window: &mut Window<'_>, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()> {
-    window.exchange(from, to, bytes, WINDOW, 1 - world.rank())?;
+fn exchange(
+    world: &World,
+    window: &mut Window<'_>,
+    from: &Buffer,
+    to: &Buffer,
+    bytes: usize,
+    messages: usize,
+) -> Result<()> {
+    window.exchange(from, to, bytes, messages, 1 - world.rank())?;
     ping_pong(world, from, to, 0)
 }
 
@@ -89,8 +95,8 @@ fn verify(world: &World, from: &Buffer, to: &Buffer, bytes: usize) -> Result<()>
 }
 
 /// Seconds an iteration, in the metric's unit.
-fn in_unit(point: Point, samples: &Samples) -> Vec<f64> {
-    let messages = WINDOW as f64;
+fn in_unit(point: Point, window: usize, samples: &Samples) -> Vec<f64> {
+    let messages = window as f64;
     let convert = |seconds: &f64| match point.metric {
         Metric::Latency => seconds / 2.0 * 1e6,
         Metric::Rate => messages / seconds / 1e6,
@@ -107,7 +113,7 @@ mod tests {
     #[test]
     fn units_follow_from_the_time_of_an_iteration() {
         let samples = Samples { seconds: vec![64e-6], iterations: 1 };
-        let value = |metric, bytes| in_unit(Point { metric, bytes }, &samples)[0];
+        let value = |metric, bytes| in_unit(Point { metric, bytes }, 64, &samples)[0];
         assert!((value(Metric::Latency, 8) - 32.0).abs() < 1e-9);
         assert!((value(Metric::Rate, 8) - 1.0).abs() < 1e-9);
         assert!((value(Metric::Bandwidth, 1000) - 1.0).abs() < 1e-9);

@@ -12,8 +12,6 @@ use std::path::Path;
 /// Width of the picture and height of a panel, in pixels.
 const PANEL: (u32, u32) = (1000, 480);
 
-type Curve<'a> = (&'a Entry, Vec<(usize, f64)>);
-
 /// Refuses a file name whose ending is no known format, before anything is measured.
 ///
 /// # Errors
@@ -31,24 +29,61 @@ fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
 }
 
+/// A line of a panel.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What the legend says.
+    pub label: String,
+    /// (Message size in bytes, value), by size.
+    pub points: Vec<(usize, f64)>,
+}
+
+/// A panel of a picture.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// What stands above.
+    pub title: String,
+    /// What the values are.
+    pub unit: String,
+    /// The lines; one at least.
+    pub lines: Vec<Line>,
+}
+
 /// Draws every curve with at least three points into the file.
 ///
 /// # Errors
 /// There is no such curve, or the file cannot be written.
 pub fn draw(report: &Report, path: &Path) -> Result<()> {
     let curves = curves(&report.entries);
-    if curves.is_empty() {
-        bail!("there is nothing to plot: no metric was measured at three sizes or more");
-    }
-    register_font()?;
     let mut units: Vec<&str> = curves.iter().map(|(entry, _)| entry.unit.as_str()).collect();
     units.sort_unstable();
     units.dedup();
-    let size = (PANEL.0, PANEL.1 * units.len() as u32);
     let title = report.library.as_ref().map_or("", |library| &library.name);
+    let line = |(entry, points): &(&Entry, Vec<(usize, f64)>)| Line {
+        label: format!("{}, {} ranks", entry.metric.name(), entry.ranks),
+        points: points.clone(),
+    };
+    let panel = |unit: &&str| Panel {
+        title: title.to_string(),
+        unit: unit.to_string(),
+        lines: curves.iter().filter(|(entry, _)| entry.unit == *unit).map(line).collect(),
+    };
+    draw_panels(&units.iter().map(panel).collect::<Vec<_>>(), path)
+}
+
+/// Draws panels, one below the other, into the file.
+///
+/// # Errors
+/// There is none, or the file cannot be written.
+pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
+    if all.is_empty() {
+        bail!("there is nothing to plot: no metric was measured at three sizes or more");
+    }
+    register_font()?;
+    let size = (PANEL.0, PANEL.1 * all.len() as u32);
     let drawn = match ending(path) {
-        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), &curves, &units, title),
-        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), &curves, &units, title),
+        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), all),
+        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), all),
     };
     drawn.with_context(|| format!("cannot draw the plot into {}", path.display()))
 }
@@ -59,36 +94,25 @@ fn register_font() -> Result<()> {
         .map_err(|_| anyhow!("the built-in font cannot be read"))
 }
 
-fn panels<B: DrawingBackend>(
-    area: DrawingArea<B, Shift>,
-    curves: &[Curve<'_>],
-    units: &[&str],
-    title: &str,
-) -> Result<()>
+fn panels<B: DrawingBackend>(area: DrawingArea<B, Shift>, all: &[Panel]) -> Result<()>
 where
     B::ErrorType: 'static,
 {
     area.fill(&WHITE)?;
-    for (panel, unit) in area.split_evenly((units.len(), 1)).iter().zip(units) {
-        let of_unit: Vec<&Curve<'_>> = curves.iter().filter(|(entry, _)| entry.unit == *unit).collect();
-        draw_panel(panel, &of_unit, unit, title)?;
+    for (room, panel) in area.split_evenly((all.len(), 1)).iter().zip(all) {
+        draw_panel(room, panel)?;
     }
     area.present()?;
     Ok(())
 }
 
-fn draw_panel<B: DrawingBackend>(
-    panel: &DrawingArea<B, Shift>,
-    curves: &[&Curve<'_>],
-    unit: &str,
-    title: &str,
-) -> Result<()>
+fn draw_panel<B: DrawingBackend>(room: &DrawingArea<B, Shift>, panel: &Panel) -> Result<()>
 where
     B::ErrorType: 'static,
 {
-    let ((x_min, x_max), (y_min, y_max)) = ranges(curves);
-    let mut chart = ChartBuilder::on(panel)
-        .caption(title, ("sans-serif", 18))
+    let ((x_min, x_max), (y_min, y_max)) = ranges(&panel.lines);
+    let mut chart = ChartBuilder::on(room)
+        .caption(&panel.title, ("sans-serif", 18))
         .margin(12)
         .margin_right(40)
         .x_label_area_size(40)
@@ -97,18 +121,18 @@ where
     chart
         .configure_mesh()
         .x_desc("message size")
-        .y_desc(unit)
+        .y_desc(&panel.unit)
         .label_style(("sans-serif", 15))
         .x_label_formatter(&|&x| format_size(x.round() as usize))
         .y_label_formatter(&|&y| format_value(y))
         .draw()?;
-    for (index, (entry, points)) in curves.iter().enumerate() {
+    for (index, line) in panel.lines.iter().enumerate() {
         let color = Palette99::pick(index).to_rgba();
-        let points: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x as f64, y)).collect();
+        let points: Vec<(f64, f64)> = line.points.iter().map(|&(x, y)| (x as f64, y)).collect();
         chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, color.filled())))?;
         chart
             .draw_series(LineSeries::new(points, color.stroke_width(2)))?
-            .label(format!("{}, {} ranks", entry.metric.name(), entry.ranks))
+            .label(&line.label)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2)));
     }
     chart
@@ -121,8 +145,8 @@ where
 }
 
 /// The ranges of both axes, with a little air above and below.
-fn ranges(curves: &[&Curve<'_>]) -> ((f64, f64), (f64, f64)) {
-    let all = || curves.iter().flat_map(|(_, points)| points);
+fn ranges(lines: &[Line]) -> ((f64, f64), (f64, f64)) {
+    let all = || lines.iter().flat_map(|line| &line.points);
     let span = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)))
     };

@@ -3,7 +3,9 @@
 use super::metric::{Metric, Point};
 use super::timing::median;
 use crate::mpi::Identity;
+use crate::place;
 use serde::{Deserialize, Serialize};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Everything that one `verbena bench` measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +70,23 @@ impl Entry {
 }
 
 impl Report {
+    /// A report without points of something that `command` measures, from now on and on this machine.
+    pub fn new(command: String) -> Report {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        Report {
+            command,
+            started_unix_s: started.map_or(0, |since| since.as_secs()),
+            machine: place::machine(),
+            library: None,
+            entries: Vec::new(),
+        }
+    }
+
+    /// The same for the command that runs in this process.
+    pub fn of_this_command() -> Report {
+        Report::new(std::env::args().collect::<Vec<_>>().join(" "))
+    }
+
     /// The entry of a point at a number of ranks.
     pub fn entry(&mut self, point: Point, ranks: usize) -> Option<&mut Entry> {
         self.entries.iter_mut().find(|entry| entry.point() == point && entry.ranks == ranks)

@@ -12,7 +12,9 @@ pub fn render(report: &Report) -> String {
         let _ = writeln!(out, "{} (MPI {}.{})", library.name, library.standard.0, library.standard.1);
     }
     let _ = writeln!(out, "{}", report.machine);
-    for family in [Family::Floor, Family::Pair, Family::Threads, Family::Collective, Family::Startup] {
+    for family in
+        [Family::Floor, Family::Pair, Family::Threads, Family::Collective, Family::Kernel, Family::Startup]
+    {
         let of_family: Vec<&Entry> =
             report.entries.iter().filter(|entry| entry.metric.family() == family).collect();
         if !of_family.is_empty() {
@@ -60,19 +62,20 @@ fn one(entries: &[&Entry]) -> Table {
         above = Some(point.metric);
         let size = if point.metric.has_size() { format_size(point.bytes) } else { String::new() };
         let of = |&ranks: &usize| entries.iter().find(|entry| entry.point() == point && entry.ranks == ranks);
-        let cells = ranks.iter().map(|r| right(of(r).map_or_else(String::new, |entry| value(entry))));
+        let cells = ranks.iter().map(|r| right(of(r).map_or_else(String::new, |entry| cell(entry))));
         table
             .add_row([Cell::new(name), right(size), Cell::new(point.metric.unit())].into_iter().chain(cells));
     }
     table
 }
 
-fn right(text: String) -> Cell {
+/// A cell whose text ends at its right edge.
+pub fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
 /// The value, or a word for why there is none; the reason follows below the table.
-fn value(entry: &Entry) -> String {
+pub fn cell(entry: &Entry) -> String {
     match (entry.value, &entry.failure) {
         (Some(value), None) => format_value(value),
         (Some(value), Some(_)) => format!("{} (then failed)", format_value(value)),

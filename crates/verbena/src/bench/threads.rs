@@ -3,7 +3,7 @@
 //! end, on rank 0.
 
 use super::metric::Point;
-use super::pair::{WINDOW, stream};
+use super::pair::stream;
 use super::timing::{Clock, Effort, measure};
 use crate::buffer::Buffer;
 use crate::mpi::{Window, World};
@@ -17,19 +17,19 @@ pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64
     let threads = point.metric.threads().context("a metric of threads")?;
     let samples = measure(world, effort, Clock::Root, |world, iterations| {
         std::thread::scope(|scope| {
-            let talk = |tag| scope.spawn(move || talk(world, tag, point.bytes, iterations));
+            let talk = |tag| scope.spawn(move || talk(world, tag, point.bytes, effort.window, iterations));
             let talking: Vec<_> = (0..threads).map(|thread| talk(FIRST_TAG + thread as i32)).collect();
             talking.into_iter().try_for_each(|thread| thread.join().expect("a thread that does not panic"))
         })
     })?;
-    let messages = (threads * WINDOW) as f64;
+    let messages = (threads * effort.window) as f64;
     Ok((samples.seconds.iter().map(|seconds| messages / seconds / 1e6).collect(), samples.iterations))
 }
 
 const FIRST_TAG: i32 = 100;
 
-fn talk(world: &World, tag: i32, bytes: usize, iterations: u64) -> Result<()> {
+fn talk(world: &World, tag: i32, bytes: usize, messages: usize, iterations: u64) -> Result<()> {
     let (from, to) = (Buffer::new(bytes), Buffer::new(bytes));
     let mut window = Window::new(world, tag);
-    (0..iterations).try_for_each(|_| stream(world.rank(), &mut window, &from, &to, bytes))
+    (0..iterations).try_for_each(|_| stream(world.rank(), &mut window, &from, &to, bytes, messages))
 }

@@ -17,6 +17,8 @@ pub struct Effort {
     pub point: Duration,
     /// Repetitions of one point.
     pub repetitions: usize,
+    /// Messages in flight in the window tests.
+    pub window: usize,
 }
 
 /// Whose clock counts.
@@ -117,7 +119,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const EFFORT: Effort = Effort { point: Duration::from_millis(60), repetitions: 5 };
+    const EFFORT: Effort = Effort { point: Duration::from_millis(60), repetitions: 5, window: 64 };
 
     #[test]
     fn the_median_is_the_middle() {

@@ -5,7 +5,7 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, pair, threads};
+use super::{collective, kernel, pair, threads};
 use crate::mpi::{Identity, World};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -26,6 +26,9 @@ pub struct WorkerArgs {
     /// Repetitions of one point
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
+    /// Messages in flight in the window tests
+    #[arg(long, default_value_t = 64)]
+    window: usize,
     /// The points to measure, as in latency:8,barrier; none: initialise, meet in a barrier, end
     #[arg(long, value_delimiter = ',')]
     points: Vec<Point>,
@@ -63,7 +66,11 @@ pub fn run(args: &WorkerArgs) -> Result<()> {
     // A rank whose launcher was killed would otherwise spin for ever on a core.
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
         .context("cannot tie this rank to its launcher")?;
-    let effort = Effort { point: Duration::from_millis(args.point_ms), repetitions: args.repetitions.max(1) };
+    let effort = Effort {
+        point: Duration::from_millis(args.point_ms),
+        repetitions: args.repetitions.max(1),
+        window: args.window.max(1),
+    };
     let threads = args.points.iter().any(|point| point.metric.family() == Family::Threads);
     let world = World::init(&args.library, threads)?;
     if world.rank() == 0 && !args.points.is_empty() {
@@ -88,6 +95,7 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
         Family::Pair => pair::run(world, point, effort),
         Family::Threads => threads::run(world, point, effort),
         Family::Collective => collective::run(world, point, effort),
+        Family::Kernel => kernel::run(world, point, effort),
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
     };
     let (samples, iterations) = measured.with_context(|| format!("measuring {point}"))?;

@@ -1,0 +1,114 @@
+//! The bare device: perftest's programs between the first two nodes, with the sizes and the windows of our own points.
+//!
+//! Their latency is the mean of all round trips, as ours, and not the typical one that they show first.
+
+use super::series::Between;
+use crate::bench::metric::{Metric, Point};
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Which work request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Verb {
+    /// RDMA write into memory that the other side polls.
+    Write,
+    /// Send, into a receive buffer that was posted before.
+    Send,
+}
+
+/// Bytes that one run of a bandwidth test moves about, so that each takes about as long.
+const BANDWIDTH_BYTES: usize = 16 << 20;
+/// Between two tries to reach the server, which takes a moment to listen.
+const RETRY_TIME: Duration = Duration::from_millis(50);
+/// The pause before the first one.
+const START_TIME: Duration = Duration::from_millis(300);
+
+impl Verb {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Write => "ib_write",
+            Verb::Send => "ib_send",
+        }
+    }
+
+    /// The program and its arguments for a point.
+    pub fn command_line(self, between: &Between, point: Point, window: usize) -> String {
+        let (test, output, iterations) = match point.metric {
+            Metric::Latency => ("lat", "latency", 3000),
+            _ => ("bw", "bandwidth", (BANDWIDTH_BYTES / point.bytes.max(1)).clamp(16, 5000)),
+        };
+        let depth = if test == "bw" { format!(" -t {window} -N --report_gbits") } else { String::new() };
+        format!(
+            "{}_{test} -F -x {} -s {} -n {iterations}{depth} --output={output}",
+            self.name(),
+            between.gid_index,
+            point.bytes
+        )
+    }
+}
+
+/// Measures one point, in the metric's unit.
+///
+/// # Errors
+/// A program cannot be started, fails, or prints no number.
+pub fn measure(verb: Verb, between: &Between, point: Point, window: usize, limit: Duration) -> Result<f64> {
+    let line = verb.command_line(between, point, window);
+    let [near, far] = [&between.nodes[0], &between.nodes[1]];
+    let mut server = Server(between.start(far, &format!("exec {line}"))?);
+    std::thread::sleep(START_TIME);
+    let deadline = Instant::now() + limit;
+    let client = format!("exec timeout {} {line} {far}", limit.as_secs().max(1));
+    loop {
+        let output = between.start(near, &client)?.wait_with_output()?;
+        if output.status.success() {
+            return in_unit(point, &output);
+        }
+        if Instant::now() > deadline || server.0.try_wait()?.is_some() {
+            bail!("{client} on {near}: {}", words(&output));
+        }
+        std::thread::sleep(RETRY_TIME);
+    }
+}
+
+/// The far side. It ends by itself after one client, or with this.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < deadline {
+            if !matches!(self.0.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // It may have gone in this moment.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Between {
+    /// Starts a shell's command on a node.
+    fn start(&self, node: &str, line: &str) -> Result<Child> {
+        let mut command = Command::new(&self.launcher);
+        command.arg(node).arg(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().with_context(|| format!("cannot start {} {node} {line}", self.launcher))
+    }
+}
+
+fn in_unit(point: Point, output: &Output) -> Result<f64> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let number = text.split_whitespace().next_back().and_then(|word| word.parse::<f64>().ok());
+    let number = number.with_context(|| format!("perftest printed no number: {}", words(output)))?;
+    // It tells microseconds, and gigabits a second.
+    Ok(if point.metric == Metric::Latency { number } else { number / 8.0 })
+}
+
+fn words(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ")
+}

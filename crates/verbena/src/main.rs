@@ -21,7 +21,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Measures an MPI library on this machine
-    Bench(bench::command::BenchArgs),
+    Bench(Box<bench::command::BenchArgs>),
     /// One rank of a benchmark; started by `bench`
     #[command(hide = true)]
     BenchWorker(bench::worker::WorkerArgs),

@@ -375,7 +375,7 @@ fn a_longer_buffer_replaces_the_registrations_within_it() {
 #[test]
 fn a_filter_that_forbids_userfaultfd_is_noticed() {
     use std::os::unix::process::CommandExt;
-    const MARK: &str = "VERBENA_TEST_FILTERED";
+    const MARK: &str = "CACHE_TEST_FILTERED";
     if std::env::var_os(MARK).is_some() {
         let reason = KernelWatch::start().expect_err("forbidden");
         assert!(reason.contains("seccomp"), "{reason}");

@@ -9,7 +9,10 @@ macro_rules! entry {
             #[cold]
             #[inline(never)]
             unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
-                checked! { $mpi $owner => { $($body)* } }
+                verbena_channel::trace::enter();
+                let code = checked! { $mpi $owner => { $($body)* } };
+                verbena_channel::trace::leave(stringify!($mpi));
+                code
             }
             #[inline(never)]
             unsafe extern "C" fn next($($name: $type),*) -> std::ffi::c_int {
@@ -28,7 +31,10 @@ macro_rules! entry {
             #[cold]
             #[inline(never)]
             unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
-                checked! { $mpi $owner => { $($body)* } }
+                verbena_channel::trace::enter();
+                let code = checked! { $mpi $owner => { $($body)* } };
+                verbena_channel::trace::leave(stringify!($mpi));
+                code
             }
             // SAFETY: the program passes what the MPI standard says.
             match unsafe { $quick } {

@@ -9,10 +9,10 @@ use crate::handles::COMMS;
 use crate::state;
 use crate::tool::clock_ns;
 use std::sync::{Arc, Mutex, OnceLock};
-use verbena_channel::lock;
+use verbena_channel::{lock, trace};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
-use verbena_mpi::{Process, Result, coll, tool};
+use verbena_mpi::{Error, Process, Result, coll, tool};
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
 /// How many hold the library open: the world model and each session.
@@ -55,7 +55,12 @@ pub fn leave() -> Result<()> {
     }
     drain(state::process());
     state::set_open(false);
-    if state::world() == state::World::Finalized { launch().map_or(Ok(()), Launch::finalize) } else { Ok(()) }
+    // The launcher is told all the same.
+    let traced = trace::finish(state::process().me()).map_err(Error::channel);
+    if state::world() == state::World::Finalized {
+        launch().map_or(Ok(()), Launch::finalize)?;
+    }
+    traced
 }
 
 /// Waits until nothing needs this process's progress any more.

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::thread::ThreadId;
 use verbena_channel::lock::{Alone, is_shared};
+use verbena_channel::trace;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Process, Result};
 
@@ -26,7 +27,7 @@ pub enum World {
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The process while calls that communicate are allowed, else null.
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// As `OPEN`, but null too if several threads may be in MPI: what quick ways need takes one look.
+/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced: what quick ways need takes one look.
 static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
@@ -63,7 +64,7 @@ pub fn set_open(open: bool) {
     let process = if open { PROCESS.load(Ordering::Acquire) } else { std::ptr::null_mut() };
     OPEN.store(process, Ordering::Release);
     // Threads come to share before the library is opened to them, never after.
-    let quick = if is_shared() { std::ptr::null_mut() } else { process };
+    let quick = if is_shared() || trace::is_on() { std::ptr::null_mut() } else { process };
     QUICK.store(quick, Ordering::Release);
 }
 

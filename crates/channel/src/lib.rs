@@ -23,6 +23,7 @@ pub mod rc;
 pub mod registry;
 pub mod scratch;
 pub mod shm;
+pub mod trace;
 pub mod wait;
 mod wire;
 

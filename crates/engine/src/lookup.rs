@@ -6,6 +6,7 @@ use crate::slab::Id;
 use crate::{Completion, Engine, Envelope, MessageId, Posted, Receive, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::memory::Buffer;
+use verbena_channel::trace;
 
 /// What [`Engine::take_known`] found.
 #[derive(Debug)]
@@ -88,6 +89,7 @@ impl Engine {
     /// request. `false` says that nothing happened: use [`Engine::send`].
     #[inline]
     pub fn send_at_once(&mut self, send: &crate::Send) -> bool {
+        trace::in_engine();
         self.send_now(send)
     }
 

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use verbena_boot::Boot;
+use verbena_channel::trace::{self, Traced};
 use verbena_channel::wait::{NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_channel::{Place, Wire, registry};
 use verbena_engine::{Engine, Settings};
@@ -43,6 +44,10 @@ pub fn start() -> Result<Started, Error> {
     let opened = registry::open(&place, wanted.as_deref()).map_err(Error::channel)?;
     let cards = boot.exchange(&card::join(&verbena_settings::card(), &opened.card())).map_err(Error::boot)?;
     let mut channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
+    trace::start();
+    if trace::is_on() {
+        channels = channels.into_iter().map(Traced::wrap).collect();
+    }
     let waiter = waiter(&channels);
     let sleep_max = if all_ring(&mut channels, &place) { SLEEP_MAX } else { NAP };
     let boards = channels.iter().find_map(|channel| channel.boards());

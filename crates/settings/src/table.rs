@@ -110,8 +110,8 @@ settings! {
     RC_READ_START_NS: Number(45_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA read
     RC_READ_BYTE_PS: Number(12_900, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
-    /// what the smallest RDMA write takes
-    RC_WRITE_START_NS: Number(20_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
+    /// what the smallest RDMA write takes, with what its handshake takes beyond two packets
+    RC_WRITE_START_NS: Number(95_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA write
     RC_WRITE_BYTE_PS: Number(11_800, 0..=1 << 30), Channel, Picoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// 0 registers the program's memory for each operation; else registrations are kept where the kernel tells of memory given back (userfaultfd)
@@ -135,6 +135,13 @@ settings! {
     COPY_BY_BOTH: Flag(true), Engine, None, Process, Anytime, "";
     /// the shortest message that sender and receiver both copy
     COPY_BY_BOTH_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
+
+    /// traces where the time of messages goes: each rank writes NAME.RANK.json at the end, for verbena trace; slows small messages down
+    TRACE: Text("none"), Engine, None, Process, Start, "paper 1, 6.3.2";
+    /// the clock of the trace: the monotonic clock, or the processor's time-stamp counter, which is quicker to read but must be the same on all cores
+    TRACE_CLOCK: Choice(&["monotonic", "counter"], 0), Engine, None, Process, Start, "";
+    /// messages that a rank traces at most, each way; there is room for them from the beginning
+    TRACE_RECORDS_MAX: Number(1 << 16, 1..=1 << 30), Engine, None, Process, Start, "";
 
     /// rounds of pure spinning before a wait begins to yield
     WAIT_SPINS: Automatic("100 with a core for each rank of the node, else 0", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";

@@ -1,10 +1,12 @@
-//! The command `verbena`: what the library is and does on this machine (`info`), and how fast it is (`bench`).
+//! The command `verbena`: what the library is and does on this machine (`info`), how fast it is (`bench`), and
+//! where the time of a message goes (`trace`).
 
 mod bench;
 mod buffer;
 mod info;
 mod mpi;
 mod place;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,7 +21,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Measures an MPI library on this machine
-    Bench(bench::command::BenchArgs),
+    Bench(Box<bench::command::BenchArgs>),
     /// One rank of a benchmark; started by `bench`
     #[command(hide = true)]
     BenchWorker(bench::worker::WorkerArgs),
@@ -34,6 +36,8 @@ enum Command {
     /// One process with which `info` tries the channels
     #[command(hide = true)]
     InfoProbe(info::probe::ProbeArgs),
+    /// Breaks the time of messages down into its components, from what VERBENA_TRACE made the ranks write
+    Trace(trace::TraceArgs),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         Command::Spin => bench::busy::spin(),
         Command::Info(args) => info::run(args),
         Command::InfoProbe(args) => info::probe::run(args),
+        Command::Trace(args) => trace::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,6 +10,7 @@ use super::order::Turn;
 use super::ring::incoming::Found;
 use super::settings::Order;
 use crate::memory::Region;
+use crate::trace::{self, Way};
 use crate::{Peer, Sink};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -163,6 +164,7 @@ impl<A: Adapter> Rc<A> {
                 return false;
             }
         };
+        trace::seen(Way::RdmaEager);
         let Some(frame) = Frame::of_words(read_words(packet)) else {
             self.nonsense(peer, "unknown kind");
             return false;

@@ -8,6 +8,7 @@ use super::id::Id;
 use super::order::Turn;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
+use crate::trace::{self, Way};
 use crate::{Fault, Peer, Sink};
 
 /// Completions handled per poll.
@@ -46,7 +47,9 @@ impl<A: Adapter> Rc<A> {
     /// Takes completions from the queue: packets that arrived, and work that was done or failed.
     pub(super) fn poll_completions(&mut self, sink: &mut dyn Sink) -> usize {
         for handled in 0..COMPLETIONS_MAX {
+            trace::looking(Way::SendReceive);
             let Some(completion) = self.adapter.poll() else { return handled };
+            trace::seen(Way::SendReceive);
             match Id::of_word(completion.id) {
                 Some(Id::Receive(buffer)) => self.received(buffer, &completion, sink),
                 Some(Id::Send(buffer)) => self.sent(buffer, &completion),

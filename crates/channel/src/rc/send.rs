@@ -9,6 +9,7 @@ use super::ring::POINTER_BYTES;
 use super::ring::outgoing::Manner;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
+use crate::trace::{self, Way};
 use crate::{Payload, Peer, SendError};
 
 /// Bytes behind the prefix.
@@ -94,9 +95,12 @@ impl<A: Adapter> Rc<A> {
         if ring.held {
             return Some(Ok(()));
         }
+        trace::posting(Way::RdmaEager);
+        let posted = self.post_ring_now(peer);
+        trace::posted();
         // The queue has room, so this fails only if the connection does; what the device refuses all the same is in
         // its place and posted later.
-        Some(match self.post_ring_now(peer) {
+        Some(match posted {
             Err(Refused::Broken(fault)) => Err(self.refused(peer, Refused::Broken(fault))),
             _ => Ok(()),
         })
@@ -179,7 +183,9 @@ impl<A: Adapter> Rc<A> {
         let inline = bytes <= self.settings.inline_bytes_max;
         let signalled = !inline || signalled || self.leaving || connection.queue.is_due();
         let descriptor = self.sends.hold(buffer, peer, signalled);
+        trace::posting(Way::SendReceive);
         let posted = self.adapter.post(pair, descriptor, bytes, Post { signalled, inline });
+        trace::posted();
         if posted.is_err() || !signalled {
             self.sends.give_back(buffer);
         }

@@ -64,7 +64,7 @@ fn ranks_translate_between_groups() {
     assert_eq!(a.translate(&[2], &b).unwrap(), [0]);
     assert_eq!(a.translate(&[3], &b).unwrap_err().class, mpi::MPI_ERR_RANK);
     assert_eq!(a.translate(&[-1, 0], &b).unwrap_err().class, mpi::MPI_ERR_RANK);
-    assert_eq!(a.translate(&[], &b).unwrap(), []);
+    assert!(a.translate(&[], &b).unwrap().is_empty());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn ranges_count_up_and_down() {
     let g = group(&[10, 11, 12, 13, 14, 15]);
     assert_eq!(g.range_incl(&[range(0, 5, 2)]).unwrap().members(), [10, 12, 14]);
     assert_eq!(g.range_incl(&[range(5, 1, -2), range(0, 0, 9)]).unwrap().members(), [15, 13, 11, 10]);
-    assert_eq!(g.range_incl(&[range(4, 1, 1)]).unwrap().members(), []);
+    assert!(g.range_incl(&[range(4, 1, 1)]).unwrap().members().is_empty());
     assert_eq!(g.range_excl(&[range(1, 4, 1)]).unwrap().members(), [10, 15]);
 }
 

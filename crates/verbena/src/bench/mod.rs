@@ -22,7 +22,7 @@ pub mod command;
 pub mod floor;
 mod job;
 mod kernel;
-mod metric;
+pub mod metric;
 mod pair;
 mod plot;
 mod rc;

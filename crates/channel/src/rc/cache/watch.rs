@@ -113,18 +113,27 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The lock is never held by the reading thread, so whoever holds it may allocate and free.
+    /// The lock is never held by the reading thread, so whoever holds it may allocate and free. Asking what memory it is
+    /// comes last, since it takes longest: files are refused before.
     fn arm(&self, span: Span) -> bool {
         let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.maps.is_private(span) || self.uffd.register(span).is_err() {
+        if self.uffd.register(span).is_err() {
             return false;
         }
         armed.add(span);
-        true
+        let is_private = self.maps.is_private(span);
+        if !is_private {
+            self.give_up(&mut armed, span);
+        }
+        is_private
     }
 
     fn disarm(&self, span: Span) {
         let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.give_up(&mut armed, span);
+    }
+
+    fn give_up(&self, armed: &mut Armed, span: Span) {
         for free in armed.remove(span) {
             // What is not mapped any more is not watched any more either.
             let _ = self.uffd.unregister(free);

@@ -1,0 +1,208 @@
+//! The time of a message, point by point: paper 1's breakdown of latency (section 6.3.2 and figure 16).
+//!
+//! | component | from | to |
+//! | --- | --- | --- |
+//! | `s_mpitoadi` | [`enter`]: the program called MPI | [`in_engine`] |
+//! | `s_protocol` | [`in_engine`]: the engine has the message | [`posting`] |
+//! | `s_post` | [`posting`]: the packet is built, as far as it is before the device or the ring gets it | [`posted`] |
+//! | `IBA` | [`posted`] | [`looking`] of the receiver, or what it saw during that look |
+//! | `r_completion` | [`looking`], [`seen`]: the receiver finds the packet | its engine gets it ([`Traced`]) |
+//! | `r_protocol` | the engine gets it | the engine has delivered it |
+//! | `r_aditompi` | the engine has delivered it | [`leave`]: the program goes on |
+//!
+//! It is switched on by the setting `VERBENA_TRACE` before the channels open, and then every channel with packets is
+//! wrapped in a [`Traced`]. Without it nothing is wrapped, and the points outside the channels are one branch each, off the
+//! quick ways; with it the quick ways step aside. All stamps are of a clock that the processes of a machine (or of nodes in one guest)
+//! have in common ([`clock`]): across machines `IBA` says nothing.
+
+mod clock;
+mod records;
+mod traced;
+
+pub use records::{Log, Received, Sent, Way, read};
+pub use traced::Traced;
+
+use crate::packet::Header;
+use crate::{Fault, Peer};
+use records::Recorder;
+use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ON: AtomicBool = AtomicBool::new(false);
+static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
+
+/// What a thread knows of the message that it is sending, and of the packet that it is taking.
+#[derive(Clone, Copy, Default)]
+struct Now {
+    entered: u64,
+    engine: u64,
+    posting: u64,
+    posted: u64,
+    way_out: Way,
+    looked: u64,
+    seen: u64,
+    way_in: Way,
+}
+
+const NOTHING: Now = Now {
+    entered: 0,
+    engine: 0,
+    posting: 0,
+    posted: 0,
+    way_out: Way::Other,
+    looked: 0,
+    seen: 0,
+    way_in: Way::Other,
+};
+
+thread_local! {
+    static NOW: Cell<Now> = const { Cell::new(NOTHING) };
+}
+
+/// Whether messages are traced.
+#[inline(always)]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// Reads the settings, and begins to trace if they say so; the channels are then to be wrapped.
+pub fn start() {
+    if verbena_settings::TRACE.get().is_some() {
+        clock::choose();
+        *RECORDER.lock().unwrap() = Some(Recorder::new(verbena_settings::TRACE_RECORDS_MAX.get()));
+        ON.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Writes what was traced to a file of this process, if it traces.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn finish(me: Peer) -> Result<(), Fault> {
+    let (Some(name), Some(recorder)) = (verbena_settings::TRACE.get(), &mut *RECORDER.lock().unwrap()) else {
+        return Ok(());
+    };
+    let path = format!("{name}.{me}.json");
+    recorder.write(&path, me).map_err(|e| Fault {
+        what: "the trace of this process could not be written".into(),
+        on: path,
+        cause: e.to_string(),
+        remedy: "let VERBENA_TRACE name files in a folder that is there, has room, and may be written to"
+            .into(),
+    })
+}
+
+fn update(change: impl FnOnce(&mut Now, u64)) {
+    NOW.with(|cell| {
+        let mut now = cell.get();
+        change(&mut now, clock::ticks());
+        cell.set(now);
+    });
+}
+
+/// The program has called MPI.
+#[inline]
+pub fn enter() {
+    if is_on() {
+        update(|now, ticks| *now = Now { entered: ticks, ..NOTHING });
+    }
+}
+
+/// MPI returns to the program from this call, which gets the messages that were delivered during it.
+#[inline]
+pub fn leave(call: &str) {
+    if is_on() {
+        let left = clock::ticks();
+        NOW.set(NOTHING);
+        let receives = matches!(call, "MPI_Recv" | "MPI_Wait");
+        with(|recorder| recorder.left(left, receives));
+    }
+}
+
+/// The engine has got a message to send.
+#[inline]
+pub fn in_engine() {
+    if is_on() {
+        update(|now, ticks| now.engine = ticks);
+    }
+}
+
+/// What was built is now handed to the device, or put into memory that the receiver reads.
+#[inline]
+pub fn posting(way: Way) {
+    if is_on() {
+        update(|now, ticks| (now.posting, now.posted, now.way_out) = (ticks, 0, way));
+    }
+}
+
+/// The device has taken it, or it is there.
+#[inline]
+pub fn posted() {
+    if is_on() {
+        update(|now, ticks| now.posted = ticks);
+    }
+}
+
+/// The receiver begins to look for packets.
+#[inline]
+pub fn looking(way: Way) {
+    if is_on() {
+        update(|now, ticks| (now.looked, now.seen, now.way_in) = (ticks, 0, way));
+    }
+}
+
+/// The receiver has found that a packet is there.
+#[inline]
+pub fn seen(way: Way) {
+    if is_on() {
+        update(|now, ticks| (now.seen, now.way_in) = (ticks, way));
+    }
+}
+
+/// A message left in one packet. Only one that the program gave in the call under way can be told apart from others.
+fn sent(peer: Peer, header: &Header) {
+    let now = NOW.get();
+    if now.entered == 0 || now.engine == 0 {
+        return;
+    }
+    NOW.set(Now { engine: 0, ..now });
+    with(|recorder| {
+        recorder.sent(Sent {
+            peer,
+            sequence: header.sequence,
+            bytes: header.length,
+            way: now.way_out,
+            entered: now.entered,
+            engine: now.engine,
+            posting: now.posting,
+            posted: now.posted,
+        });
+    });
+}
+
+/// A message of one packet was handed to the engine at that time, and has been delivered just now.
+fn delivered(peer: Peer, header: &Header, handed: u64) {
+    let (now, delivered) = (NOW.get(), clock::ticks());
+    NOW.set(Now { looked: delivered, seen: 0, ..now });
+    with(|recorder| {
+        recorder.received(Received {
+            peer,
+            sequence: header.sequence,
+            bytes: header.length,
+            way: now.way_in,
+            looked: now.looked,
+            seen: if now.seen == 0 { handed } else { now.seen },
+            handed,
+            delivered,
+            left: 0,
+            awaited: false,
+        });
+    });
+}
+
+fn with(act: impl FnOnce(&mut Recorder)) {
+    if let Some(recorder) = &mut *RECORDER.lock().unwrap() {
+        act(recorder);
+    }
+}

@@ -1,0 +1,40 @@
+//! The clock of the stamps.
+//!
+//! The monotonic clock is the same for all processes of a machine by its definition, but where the kernel keeps it
+//! by a slow device (in an emulated guest for instance) a reading is a system call. The time-stamp counter of the processor is read
+//! in a few nanoseconds; whether the cores agree on it is the user's to know, and `verbena trace` says how many messages
+//! came before they were sent.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static COUNTER: AtomicBool = AtomicBool::new(false);
+
+/// Takes the clock that the setting names.
+pub fn choose() {
+    COUNTER
+        .store(cfg!(target_arch = "x86_64") && verbena_settings::TRACE_CLOCK.get() == 1, Ordering::Relaxed);
+}
+
+/// Whether it is the time-stamp counter.
+pub fn is_counter() -> bool {
+    COUNTER.load(Ordering::Relaxed)
+}
+
+/// The clock now: nanoseconds of the monotonic clock, or ticks of the counter.
+#[inline]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if is_counter() {
+        // SAFETY: every processor of this architecture has the instruction, and Linux allows it unless a program asks not to.
+        return unsafe { std::arch::x86_64::_rdtsc() };
+    }
+    monotonic_ns()
+}
+
+/// Nanoseconds of the monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer leads to a timespec that only this call writes.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,0 +1,156 @@
+//! What was traced, in memory and as a file of JSON.
+
+use super::clock::{is_counter, monotonic_ns, ticks};
+use crate::Peer;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::Path;
+
+/// How a packet went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Through shared memory.
+    Shm,
+    /// Within the process.
+    Loopback,
+    /// By RDMA write into a ring that the receiver polls (paper 1, section 4).
+    RdmaEager,
+    /// By send and receive with a completion queue (paper 1, section 3.1).
+    SendReceive,
+    /// Over a channel that is not known here.
+    #[default]
+    Other,
+}
+
+/// A message that was sent in one packet. Times are ticks of [`Log::tick_ns`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Sent {
+    /// The receiving process.
+    pub peer: Peer,
+    /// The packet's number, counted for each pair of sender and receiver (wrapping).
+    pub sequence: u32,
+    /// Length of the message.
+    pub bytes: u64,
+    /// How it went.
+    pub way: Way,
+    /// The program called MPI.
+    pub entered: u64,
+    /// The engine got it.
+    pub engine: u64,
+    /// Its posting began.
+    pub posting: u64,
+    /// Its posting ended.
+    pub posted: u64,
+}
+
+/// A message that was received in one packet. Times as in [`Sent`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Received {
+    /// The sending process.
+    pub peer: Peer,
+    /// As in [`Sent`].
+    pub sequence: u32,
+    /// Length of the message.
+    pub bytes: u64,
+    /// How it came.
+    pub way: Way,
+    /// The look that found it began.
+    pub looked: u64,
+    /// It was found.
+    pub seen: u64,
+    /// The engine got it.
+    pub handed: u64,
+    /// The engine had delivered it.
+    pub delivered: u64,
+    /// The call during which it was delivered returned; 0 if it has not.
+    pub left: u64,
+    /// Whether that call was one that waits for a message (`MPI_Recv`, `MPI_Wait`).
+    pub awaited: bool,
+}
+
+/// What one process traced.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Log {
+    /// The process's number in the job.
+    pub rank: Peer,
+    /// Length of a tick of the clock.
+    pub tick_ns: f64,
+    /// What it takes to read the clock: about so much of each component is the tracing's.
+    pub stamp_ns: f64,
+    /// Messages for which there was no room.
+    pub dropped: u64,
+    /// Messages sent, in order.
+    pub sent: Vec<Sent>,
+    /// Messages received, in order.
+    pub received: Vec<Received>,
+}
+
+/// Reads such a file.
+///
+/// # Errors
+/// If it cannot be read, or is no such file.
+pub fn read(path: &Path) -> std::io::Result<Log> {
+    Ok(serde_json::from_reader(BufReader::new(File::open(path)?))?)
+}
+
+/// Holds the records of this process.
+pub(super) struct Recorder {
+    log: Log,
+    /// The monotonic clock and the clock of the stamps at the beginning.
+    began: (u64, u64),
+    records_max: usize,
+    /// Received messages before this one have been stamped by the call's return.
+    left: usize,
+}
+
+/// Readings of the clock by which its cost is found.
+const READINGS: u32 = 1000;
+
+impl Recorder {
+    /// Room for so many messages each way.
+    pub fn new(records_max: usize) -> Recorder {
+        let began = (monotonic_ns(), ticks());
+        (0..READINGS).for_each(|_| {
+            std::hint::black_box(ticks());
+        });
+        let stamp_ns = (monotonic_ns() - began.0) as f64 / f64::from(READINGS);
+        let (sent, received) = (Vec::with_capacity(records_max), Vec::with_capacity(records_max));
+        let log = Log { rank: 0, tick_ns: 1.0, stamp_ns, dropped: 0, sent, received };
+        Recorder { log, began, records_max, left: 0 }
+    }
+
+    pub fn sent(&mut self, record: Sent) {
+        match self.log.sent.len() < self.records_max {
+            true => self.log.sent.push(record),
+            false => self.log.dropped += 1,
+        }
+    }
+
+    pub fn received(&mut self, record: Received) {
+        match self.log.received.len() < self.records_max {
+            true => self.log.received.push(record),
+            false => self.log.dropped += 1,
+        }
+    }
+
+    /// A call returns.
+    pub fn left(&mut self, left: u64, awaited: bool) {
+        for record in &mut self.log.received[self.left..] {
+            (record.left, record.awaited) = (left, awaited);
+        }
+        self.left = self.log.received.len();
+    }
+
+    pub fn write(&mut self, path: &str, me: Peer) -> std::io::Result<()> {
+        self.log.rank = me;
+        if is_counter() {
+            let (ns, counted) = (monotonic_ns() - self.began.0, ticks() - self.began.1);
+            self.log.tick_ns = ns as f64 / counted as f64;
+        }
+        let mut file = BufWriter::new(File::create(path)?);
+        serde_json::to_writer(&mut file, &self.log)?;
+        file.flush()
+    }
+}

@@ -42,7 +42,7 @@ pub enum What {
 #[derive(Subcommand, Debug)]
 enum Comparison {
     /// What papers 1 and 2 measured, over the channel rc
-    Rc(rc::command::RcArgs),
+    Rc(Box<rc::command::RcArgs>),
 }
 
 /// The options of `verbena bench`.

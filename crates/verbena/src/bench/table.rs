@@ -91,7 +91,8 @@ pub fn format_value(value: f64) -> String {
         v if v >= 100.0 => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),
         v if v >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        v if v >= 0.1 || v == 0.0 => format!("{value:.3}"),
+        v => format!("{value:.*}", 2 + (-v.log10()).ceil().min(9.0) as usize),
     }
 }
 
@@ -118,6 +119,9 @@ mod tests {
 
     #[test]
     fn digits_follow_the_magnitude() {
-        assert_eq!([0.12345, 1.2345, 12.345, 1234.5].map(format_value), ["0.123", "1.23", "12.3", "1234"]);
+        assert_eq!(
+            [0.0, 0.00012345, 0.012345, 0.12345, 1.2345, 12.345, 1234.5].map(format_value),
+            ["0.000", "0.000123", "0.0123", "0.123", "1.23", "12.3", "1234"]
+        );
     }
 }

@@ -3,7 +3,7 @@
 use super::experiment::{Experiment, Name};
 use super::goals::{Goal, goals};
 use super::series::{Between, Series};
-use super::show;
+use super::{model, show};
 use crate::bench::metric::{Metric, Point};
 use crate::bench::plot;
 use crate::bench::report::Report;
@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use verbena_sim::figures::Table;
 
 /// The options of `verbena bench rc`.
 #[derive(Args, Debug)]
@@ -47,6 +48,9 @@ pub struct RcArgs {
     /// The longest that one point may take, in seconds
     #[arg(long, default_value_t = 30.0)]
     limit_s: f64,
+    /// Print the figures of the simulator's cost model below
+    #[arg(long)]
+    model: bool,
     /// Write the result as JSON to FILE
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -113,8 +117,13 @@ pub fn run(args: &RcArgs) -> Result<()> {
 fn finish(args: &RcArgs, all: &[Measured]) -> Result<()> {
     let goals = goals(all);
     print!("{}", show::render(all, &goals));
+    let figures = if args.model { model::figures()? } else { Vec::new() };
+    if args.model {
+        println!("\n{}\n", model::TITLE);
+        figures.iter().for_each(|table| println!("{table}"));
+    }
     if let Some(path) = &args.json {
-        std::fs::write(path, serde_json::to_string_pretty(&document(all, &goals))?)
+        std::fs::write(path, serde_json::to_string_pretty(&document(all, &goals, &figures))?)
             .with_context(|| format!("cannot write the result to {}", path.display()))?;
     }
     if let Some(path) = &args.plot {
@@ -130,11 +139,13 @@ fn finish(args: &RcArgs, all: &[Measured]) -> Result<()> {
     }
 }
 
-fn document(all: &[Measured], goals: &[Goal]) -> Value {
+fn document(all: &[Measured], goals: &[Goal], figures: &[Table]) -> Value {
+    let model: Vec<Value> = figures.iter().map(model::json).collect();
     let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
     let experiments: Vec<Value> = all.iter().map(Measured::json).collect();
     json!({"command": command, "written_unix_s": started_unix_s, "machine": machine,
-           "experiments": experiments, "goals": goals})
+           "experiments": experiments, "goals": goals,
+           "model": {"title": model::TITLE, "tables": model}})
 }
 
 fn between(args: &RcArgs) -> Result<Between> {

@@ -11,12 +11,14 @@
 //! | [`device`] | the bare device, by perftest |
 //! | [`series`] | the measurements of one variant |
 //! | [`goals`] | what must be true of them |
+//! | [`model`] | the simulator's figures beside them |
 //! | [`command`], [`show`] | the command line; tables and plots |
 
 pub mod command;
 mod device;
 mod experiment;
 mod goals;
+mod model;
 mod series;
 mod show;
 mod variant;

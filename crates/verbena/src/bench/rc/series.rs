@@ -74,8 +74,12 @@ impl Series {
         };
         for entry in self.report.entries.iter_mut().filter(|entry| entry.failure.is_none()) {
             told(&format!("{}, {}", verb.name(), entry.point()));
-            match device::measure(verb, between, entry.point(), self.campaign.effort.window, between.limit) {
-                Ok(value) => entry.add(&[value], 1),
+            let (point, effort) = (entry.point(), self.campaign.effort);
+            // As many runs as ours has repetitions: each one comes out quick or slow by where the kernel puts its work.
+            let runs = (0..effort.repetitions)
+                .map(|_| device::measure(verb, between, point, effort.window, between.limit));
+            match runs.collect::<Result<Vec<f64>>>() {
+                Ok(values) => entry.add(&values, 1),
                 Err(error) => entry.fail(&format!("{error:#}")),
             }
         }

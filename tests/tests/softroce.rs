@@ -108,6 +108,10 @@ fn programs_over_reliable_connections() {
             assert_eq!(ended.code, 128 + libc::SIGKILL);
             ended.complains("was killed by signal 9 (SIGKILL)");
         })
+        .check("a port that goes down ends the job, and both ends are named", 40, port_down(&busy), |ended| {
+            assert!(ended.code != 0 && !ended.hung, "{ended:?}");
+            ended.complains("the connection from rank").complains("GID ").complains("likely cause");
+        })
         .run();
 }
 
@@ -139,6 +143,11 @@ fn mpi4py(module: &str) -> String {
 /// ranks leave little time to other processes.
 fn killed(busy: &str) -> String {
     format!("{RC} {TWO} {busy} small & job=$!\n{KILL_ONE}\nwait $job")
+}
+
+/// The port of the second node goes down under traffic; the last check of its boot, since it stays down.
+fn port_down(busy: &str) -> String {
+    format!("{RC} {TWO} {busy} small & job=$!\nsleep 5\nip link set e1 down\nwait $job")
 }
 
 const KILL_ONE: &str = r"

@@ -35,6 +35,8 @@ pub(crate) struct Core {
     pub work: Work,
     /// Requests for which [`Request::is_under_way`] holds.
     pub under_way: usize,
+    /// Whether any peer was given up: then a receive that names its sender is not simply posted.
+    pub any_broken: bool,
     /// How often a message was looked for on the shortest way since the last round of progress.
     pub turns: u32,
     pub tally: Vec<ChannelCounters>,
@@ -86,6 +88,7 @@ impl Core {
             pool: Pool::new(),
             work: Work::default(),
             under_way: 0,
+            any_broken: false,
             turns: 0,
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
@@ -175,13 +178,10 @@ impl Core {
         state.early.clear();
         state.in_turn = false;
         state.update_eager();
+        self.any_broken = true;
         self.tell(Event { kind: EventKind::Broken, peer, source: 0, tag: 0, bytes: 0 });
-        let concerned: Vec<Id> = self
-            .requests
-            .iter()
-            .filter(|(_, r)| r.peer == peer && r.is_under_way())
-            .map(|(id, _)| id)
-            .collect();
+        let concerned: Vec<Id> =
+            self.requests.iter().filter(|(_, r)| r.peer == peer && !r.is_over()).map(|(id, _)| id).collect();
         concerned.into_iter().for_each(|id| self.fail(id));
     }
 
@@ -191,6 +191,11 @@ impl Core {
         match self.requests.get(id).expect("listed just now").state {
             State::Offered(outgoing) => self.fail_outgoing(id, outgoing),
             State::Incoming(incoming) => self.fail_incoming(id, incoming),
+            State::Posted(node) => {
+                // Nothing comes any more of what it waits for.
+                self.posted.remove(node);
+                self.complete_broken(id);
+            }
             _ => self.complete_broken(id),
         }
     }

@@ -54,7 +54,8 @@ impl Engine {
         if let Some(bytes) = self.receive_line(peer, context, (source, tag), region) {
             return Some(self.keep_received(context, (source, tag), bytes));
         }
-        if !self.core.unexpected.is_empty() || !self.core.posted.has_free() || tag < 0 && tag != ANY_TAG {
+        let usual = self.core.unexpected.is_empty() && !self.core.any_broken;
+        if !usual || !self.core.posted.has_free() || tag < 0 && tag != ANY_TAG {
             return None;
         }
         let receive = Receive { context, source, tag, buffer: Buffer::Contiguous(region) };

@@ -76,7 +76,14 @@ impl Engine {
     /// Starts a receive.
     #[inline]
     pub fn receive(&mut self, receive: Receive) -> Posted {
-        self.receive_or_post(receive)
+        self.receive_or_post(None, receive)
+    }
+
+    /// As [`Engine::receive`]; `peer` is the process that the receive names, if it names one. The receive fails when
+    /// that process is given up.
+    #[inline]
+    pub fn receive_of(&mut self, peer: Option<Peer>, receive: Receive) -> Posted {
+        self.receive_or_post(peer, receive)
     }
 
     /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.

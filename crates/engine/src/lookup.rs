@@ -59,16 +59,16 @@ impl Engine {
     /// As [`Engine::receive_by_request`]; `peer` is the process that the receive names, if that is known.
     #[inline(always)]
     pub fn receive_from(&mut self, peer: Option<Peer>, receive: Receive) -> RequestId {
-        if self.core.unexpected.is_empty() {
+        if self.core.unexpected.is_empty() && !self.core.any_broken {
             return self.post_receive(receive, peer.unwrap_or(NOBODY)).into();
         }
-        self.receive_or_keep(receive)
+        self.receive_or_keep(peer, receive)
     }
 
     #[inline(never)]
-    fn receive_or_keep(&mut self, receive: Receive) -> RequestId {
+    fn receive_or_keep(&mut self, peer: Option<Peer>, receive: Receive) -> RequestId {
         let context = receive.context;
-        match self.receive(receive) {
+        match self.receive_of(peer, receive) {
             Posted::Pending(id) => id,
             Posted::Done(completion) => self.keep(context, completion),
         }

@@ -1,7 +1,7 @@
 //! Receiving and probing.
 
 use crate::matching::MatchKey;
-use crate::request::{NOBODY, Request, State, received};
+use crate::request::{NOBODY, Request, State, not_done, received};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body};
 use crate::wire::Control;
@@ -12,14 +12,19 @@ use verbena_channel::packet::Kind;
 
 impl Engine {
     /// Takes the message that is there, or waits for it in the posted queue.
-    pub(crate) fn receive_or_post(&mut self, receive: Receive) -> Posted {
+    pub(crate) fn receive_or_post(&mut self, peer: Option<Peer>, receive: Receive) -> Posted {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
         if let Some(node) = self.core.unexpected.find(&key) {
             let message = self.core.unexpected.key(node);
             let arrived = self.core.unexpected.remove(node);
             return self.consume(message, arrived, receive.buffer);
         }
-        Posted::Pending(self.post_receive(receive, NOBODY).into())
+        match peer {
+            Some(peer) if self.core.is_broken(peer) => {
+                Posted::Done(not_done(receive.source, receive.tag, Some(self.core.failure_of(peer))))
+            }
+            _ => Posted::Pending(self.post_receive(receive, peer.unwrap_or(NOBODY)).into()),
+        }
     }
 
     /// Puts a receive that nothing here matches into the posted queue.

@@ -6,7 +6,7 @@ use pair::wire::{Abilities, Memory, Wire};
 use pair::*;
 use verbena_channel::Fault;
 use verbena_channel::packet::{Header, Kind};
-use verbena_engine::{ANY_TAG, Engine, Failure, Mode, Posted, Send, Settings};
+use verbena_engine::{ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, Posted, Receive, Send, Settings};
 
 fn unordered() -> Wire {
     let mut abilities = Abilities::default();
@@ -143,6 +143,24 @@ fn a_peer_that_the_owner_gives_up_fails() {
     let fault = Fault { what: "died".into(), on: "1".into(), cause: "signal".into(), remedy: "-".into() };
     pair.engines[0].give_up(1, fault.clone());
     assert_eq!(pair.end(0, send).failure, Some(Failure::Channel(Box::new(fault))));
+}
+
+#[test]
+fn a_receive_from_a_peer_that_is_given_up_fails() {
+    let mut pair = Pair::new(Wire::packets());
+    let room = Bytes::zero(8);
+    let receive = |source| Receive { context: 1, source, tag: 3, buffer: room.buffer() };
+    let named = pair.engines[0].receive_of(Some(1), receive(1));
+    let any = pair.engines[0].receive_of(None, receive(ANY_SOURCE));
+    let fault = Fault { what: "died".into(), on: "1".into(), cause: "signal".into(), remedy: "-".into() };
+    pair.engines[0].give_up(1, fault);
+    assert!(is_channel_failure(&pair.end(0, named)));
+    let later = pair.engines[0].receive_of(Some(1), receive(1));
+    assert!(is_channel_failure(done(&later)));
+    let by_request = pair.engines[0].receive_from(Some(1), receive(1));
+    assert!(is_channel_failure(&pair.engines[0].take(by_request).expect("over")));
+    // Another may still send.
+    assert!(matches!(any, Posted::Pending(_)));
 }
 
 #[test]

@@ -48,7 +48,14 @@ pub fn receive(process: &Process, comm: &Comm, buffer: Buffer, source: i32, tag:
         return Active::Done(Outcome::NO_PROCESS);
     }
     let receive = receipt(comm, buffer, source, tag);
-    Active::posted(Direction::Receive, process.command(|engine| engine.receive(receive)))
+    let peer = sender(comm, source);
+    Active::posted(Direction::Receive, process.command(|engine| engine.receive_of(peer, receive)))
+}
+
+/// The process that a receive from `source` names; none for `MPI_ANY_SOURCE`.
+#[inline]
+pub fn sender(comm: &Comm, source: i32) -> Option<Peer> {
+    comm.targets().members().get(usize::try_from(source).ok()?).copied()
 }
 
 /// The engine's form of a receive from `source` (not `MPI_PROC_NULL`).

@@ -182,7 +182,9 @@ pub fn recv(
         return Ok(());
     }
     let process = process();
-    let posted = process.command(|engine| engine.receive(point::receipt(comm, buffer, source, tag)));
+    let peer = point::sender(comm, source);
+    let receive = point::receipt(comm, buffer, source, tag);
+    let posted = process.command(|engine| engine.receive_of(peer, receive));
     let completion = process.finish(posted);
     status.set(Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled));
     checked(completion).map(drop)

@@ -10,6 +10,7 @@ use crate::report::{Failed, Owner};
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
+use verbena_channel::Peer;
 use verbena_channel::lock::Alone;
 use verbena_engine::{Failure, Receive, RequestId, Send};
 use verbena_mpi::generated::constants as mpi;
@@ -56,10 +57,10 @@ pub fn start_send(process: &Process, comm: &Arc<Comm>, send: Send) -> MPI_Reques
     }
 }
 
-/// Starts a receive of the engine and returns its handle.
+/// Starts a receive of the engine, from `peer` if it names a process, and returns its handle.
 #[inline]
-pub fn start_receive(process: &Process, receive: Receive) -> MPI_Request {
-    encode_request(Kind::EngineReceive, process.command(|engine| engine.receive_by_request(receive)))
+pub fn start_receive(process: &Process, peer: Option<Peer>, receive: Receive) -> MPI_Request {
+    encode_request(Kind::EngineReceive, process.command(|engine| engine.receive_from(peer, receive)))
 }
 
 /// The handle of a send that is complete and told nothing.

@@ -50,13 +50,7 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::receive`], but a receive that completes at once keeps its completion under a request too.
-    #[inline]
-    pub fn receive_by_request(&mut self, receive: Receive) -> RequestId {
-        self.receive_from(None, receive)
-    }
-
-    /// As [`Engine::receive_by_request`]; `peer` is the process that the receive names, if that is known.
+    /// As [`Engine::receive_of`], but a receive that completes at once keeps its completion under a request too.
     #[inline(always)]
     pub fn receive_from(&mut self, peer: Option<Peer>, receive: Receive) -> RequestId {
         if self.core.unexpected.is_empty() && !self.core.any_broken {

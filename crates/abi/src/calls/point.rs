@@ -204,7 +204,7 @@ pub fn irecv(
     let buffer = args::buffer(buf, count, datatype)?;
     request.set(match source {
         mpi::MPI_PROC_NULL => handle_of_receive(Some(comm), Active::Done(Outcome::NO_PROCESS)),
-        _ => start_receive(process(), point::receipt(comm, buffer, source, tag)),
+        _ => start_receive(process(), point::sender(comm, source), point::receipt(comm, buffer, source, tag)),
     });
     Ok(())
 }

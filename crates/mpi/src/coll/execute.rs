@@ -204,8 +204,9 @@ impl Collective {
                 let (peer, source, buffer) = (*peer, *source, buffer.clone());
                 engine.send(Send { peer, context, source, tag, buffer, mode: Mode::Standard })
             }
-            Step::Receive { source, buffer } => {
-                engine.receive(Receive { context, source: *source, tag, buffer: buffer.clone() })
+            Step::Receive { peer, source, buffer } => {
+                let receive = Receive { context, source: *source, tag, buffer: buffer.clone() };
+                engine.receive_of(Some(*peer), receive)
             }
             _ => unreachable!("only sends and receives are begun"),
         };

@@ -89,7 +89,8 @@ impl<'s, 't> Plan<'s, 't> {
     /// Receives from `rank`.
     #[inline]
     pub fn receive(&mut self, rank: usize, buffer: Buffer) -> StepId {
-        self.schedule.receive(rank as i32 + self.team.mark, buffer)
+        let peer = self.team.group.peer(rank as i32);
+        self.schedule.receive(peer, rank as i32 + self.team.mark, buffer)
     }
 
     /// Sends, unless there is nothing to send. The receiver must know that too.

@@ -25,6 +25,8 @@ pub enum Step {
     },
     /// Receives into `buffer` from `source`.
     Receive {
+        /// The process that it comes from: if that is given up, the receive fails.
+        peer: Peer,
         /// The source that the sender states.
         source: i32,
         /// Where the bytes go.
@@ -132,9 +134,9 @@ impl Schedule {
 
     /// A receive.
     #[inline]
-    pub fn receive(&mut self, source: i32, buffer: Buffer) -> StepId {
+    pub fn receive(&mut self, peer: Peer, source: i32, buffer: Buffer) -> StepId {
         self.open = true;
-        self.push(Step::Receive { source, buffer })
+        self.push(Step::Receive { peer, source, buffer })
     }
 
     /// A copy; nothing if there is nothing to copy.

@@ -5,10 +5,12 @@ use crate::comm::words::unpack;
 use crate::comm::{Comm, Traffic};
 use crate::error::{Error, Result};
 use crate::generated::constants::MPI_PROC_NULL;
+use crate::point::sender;
 use crate::process::{Access, Process, failure_error};
 use crate::request::Outcome;
 use crate::task::Task;
 use std::sync::Arc;
+use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
 use verbena_channel::memory::Buffer;
 use verbena_engine::{Completion, Engine, Posted, Receive, RequestId};
@@ -20,6 +22,8 @@ const ANNOUNCEMENT_BYTES: usize = 24;
 pub struct Receiving {
     partitions: Partitions,
     source: i32,
+    /// The process of that rank: if it is given up, the receives fail.
+    peer: Option<Peer>,
     tag: i32,
     state: Lock<State>,
 }
@@ -60,12 +64,13 @@ impl Receiving {
         (source, tag): (i32, i32),
         access: &mut impl Access,
     ) -> Receiving {
+        let peer = sender(comm, source);
         let sender = match source {
             MPI_PROC_NULL => Sender::Nobody,
-            _ => Sender::awaited(comm.context(Traffic::Partitioned), source, tag, access),
+            _ => Sender::awaited(peer, comm.context(Traffic::Partitioned), (source, tag), access),
         };
         let state = State { sender, round: Round::Idle, is_released: false };
-        Receiving { partitions, source, tag, state: Lock::new(state) }
+        Receiving { partitions, peer, source, tag, state: Lock::new(state) }
     }
 
     /// The buffer and its partitions.
@@ -112,7 +117,7 @@ impl Receiving {
                     let buffer =
                         if is_fitting { self.partitions.part(i, *partitions) } else { Buffer::EMPTY };
                     let receive = Receive { context: *context, source: self.source, tag: i as i32, buffer };
-                    match engine.receive(receive) {
+                    match engine.receive_of(self.peer, receive) {
                         Posted::Pending(id) => Some(id),
                         Posted::Done(completion) => {
                             note(&mut error, completion);
@@ -184,10 +189,15 @@ impl State {
 }
 
 impl Sender {
-    fn awaited(context: u64, source: i32, tag: i32, access: &mut impl Access) -> Sender {
+    fn awaited(
+        peer: Option<Peer>,
+        context: u64,
+        (source, tag): (i32, i32),
+        access: &mut impl Access,
+    ) -> Sender {
         let message = Owned::new(ANNOUNCEMENT_BYTES);
         let receive = Receive { context, source, tag, buffer: Buffer::Contiguous(message.region) };
-        Sender::Awaited(access.with(|engine| engine.receive_by_request(receive)), message)
+        Sender::Awaited(access.with(|engine| engine.receive_from(peer, receive)), message)
     }
 
     fn announced(completion: &Completion, words: &[u8], room: usize) -> Sender {

@@ -94,6 +94,8 @@ pub struct Rc<A: Adapter> {
     duties: Vec<Peer>,
     /// Peers that broke, to be reported.
     broken: Vec<(Peer, Fault)>,
+    /// What was last heard of the port.
+    port_trouble: Option<Fault>,
     /// Polls, to do now and then what need not be done each time.
     rounds: u32,
     /// All work is signalled, since the process is about to leave and must know what has arrived.
@@ -134,6 +136,7 @@ impl<A: Adapter> Rc<A> {
             asking: Vec::new(),
             duties: Vec::new(),
             broken: Vec::new(),
+            port_trouble: None,
             rounds: 0,
             leaving: false,
             settings,

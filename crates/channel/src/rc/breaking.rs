@@ -27,7 +27,9 @@ impl<A: Adapter> Rc<A> {
     /// Work for the peer failed: the queue pair is of no use any more.
     #[cold]
     pub(super) fn work_failed(&mut self, peer: Peer, failed: Failed) {
-        let fault = failure::work_failed(&self.ends(peer), failed);
+        // The device may know more of it by now.
+        self.look_for_trouble();
+        let fault = failure::work_failed(&self.ends(peer), failed, self.port_trouble.as_ref());
         self.break_connection(peer, fault);
     }
 
@@ -103,8 +105,8 @@ impl<A: Adapter> Rc<A> {
                     }
                 }
                 Trouble::Device(fault) => self.break_all(&fault),
-                // The connections decide: their retries outlast a short break.
-                Trouble::Port(_) => {}
+                // The connections decide: their retries outlast a short break. If they do not, it is said why.
+                Trouble::Port(fault) => self.port_trouble = Some(fault),
             }
         }
     }

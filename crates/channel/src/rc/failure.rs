@@ -25,14 +25,15 @@ impl Ends {
     }
 }
 
-/// Work on the connection failed.
-pub fn work_failed(ends: &Ends, failed: Failed) -> Fault {
+/// Work on the connection failed; `port` is what was last heard of this end's port, if anything.
+pub fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> Fault {
     let rank = ends.peer;
+    let heard = port.map_or(String::new(), |port| format!("{} ({}); else ", port.what, port.on));
     let (what, cause, remedy) = match failed {
         Failed::RetriesExhausted => (
             format!("rank {rank} does not acknowledge what is sent to it"),
             format!(
-                "the process of rank {rank} ended, its node went down, or the path between the nodes is cut"
+                "{heard}the process of rank {rank} ended, its node went down, or the path between the nodes is cut"
             ),
             "look for the end of that rank in the job's output; check cable and port (ibstat, rdma link)",
         ),

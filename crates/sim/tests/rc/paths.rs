@@ -105,3 +105,16 @@ fn a_broken_device_breaks_every_peer() {
     rig.subnet.break_device(0);
     rig.until("two faults", |rig| rig.logs[0].broken.len() == 2);
 }
+
+#[test]
+fn a_port_that_stays_down_is_named_as_the_cause() {
+    let mut rig = Rig::new(2, 1, &plain(), DeviceFaults::NONE);
+    rig.send(0, 1, 0, 8);
+    rig.await_packets(1, 1);
+    rig.subnet.set_port(0, false);
+    rig.send(0, 1, 1, 8);
+    rig.until("a fault", |rig| !rig.logs[0].broken.is_empty());
+    let (peer, fault) = &rig.logs[0].broken[0];
+    assert_eq!(*peer, 1);
+    assert!(fault.cause.contains("the simulated port is down"), "{fault}");
+}

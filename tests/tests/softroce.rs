@@ -57,16 +57,20 @@ fn nodes_in_one_guest() {
                 ended.complains("no channel reaches the process");
             },
         )
-        .check("long messages go by RDMA write unless told otherwise", 60, long_messages("auto"), |ended| {
-            let said = ended.ok().stdout;
-            assert!(
-                count_of(&said, "rc_written_bytes") > 1 << 20 && count_of(&said, "rc_read_bytes") == 0,
-                "{said}"
-            );
-            // The program frees its memory between messages, and uses some again and again.
-            assert!(count_of(&said, "rc_registration_hits") > 5, "{said}");
-            assert!(count_of(&said, "rc_registrations_invalidated") > 0, "{said}");
-        })
+        .check(
+            "the longest messages go by RDMA write unless told otherwise",
+            60,
+            long_messages("auto"),
+            |ended| {
+                let said = ended.ok().stdout;
+                // Up to some ten KiB a read is the quicker way (the settings RC_READ_* and RC_WRITE_*).
+                let (read, written) = (count_of(&said, "rc_read_bytes"), count_of(&said, "rc_written_bytes"));
+                assert!(written > 1 << 20 && read < written, "{said}");
+                // The program frees its memory between messages, and uses some again and again.
+                assert!(count_of(&said, "rc_registration_hits") > 5, "{said}");
+                assert!(count_of(&said, "rc_registrations_invalidated") > 0, "{said}");
+            },
+        )
         .check("long messages go by RDMA read", 60, long_messages("read"), |ended| {
             let said = ended.ok().stdout;
             assert!(
@@ -195,8 +199,8 @@ done";
 
 const BAD_WIRE: &str = r"
 wire delay 500us loss 1% reorder 99%
-enter node0 ib_send_bw -s 4096 -n 500 -t 16 -u 12 -F >/dev/null &
-until enter node1 ib_send_bw -s 4096 -n 500 -t 16 -u 12 -F node0; do sleep 0.2; done
+enter node0 ib_send_bw -s 4096 -n 2000 -t 16 -u 12 -F >/dev/null &
+until enter node1 ib_send_bw -s 4096 -n 2000 -t 16 -u 12 -F node0; do sleep 0.2; done
 wait
 tc -s qdisc show dev e1 | grep -E 'dropped [1-9]'";
 

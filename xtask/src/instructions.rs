@@ -29,6 +29,9 @@ pub struct Args {
     stage: PathBuf,
 }
 
+/// How often growth is looked for, at most.
+const RUNS_MAX: usize = 3;
+
 /// Runs the task.
 ///
 /// # Errors
@@ -41,7 +44,15 @@ pub fn run(args: &Args) -> Result<()> {
         return counts::write(&file, &counted);
     }
     let agreed = counts::read(&file)?;
-    let grown = report(&agreed, &counted);
+    let mut grown = report(&agreed, &counted);
+    // Which rank is first differs from run to run, and with it the way of a message now and then: growth must show in
+    // every run.
+    for _ in 1..RUNS_MAX {
+        if args.check && grown > 0 {
+            println!("counted again:");
+            grown = report(&agreed, &run::count(&top, &top.join(&args.stage))?);
+        }
+    }
     if args.check && grown > 0 {
         bail!(
             "{grown} counts grew by more than {}%: make the calls cheaper again, or say in the commit why they are \

@@ -124,6 +124,16 @@ impl Run {
         marked(&self.mark).iter().filter(called).count()
     }
 
+    /// Sends the signal, which ends the job soon, with this code, and leaves nothing.
+    pub fn ends_by(self, signal: i32, code: i32) {
+        self.signal(signal);
+        let outcome = self.finish();
+        assert_eq!(outcome.code, Some(code), "{outcome:?}");
+        assert!(outcome.err.contains("The job was ended by SIG"), "{outcome:?}");
+        assert!(outcome.took < Duration::from_secs(3), "{outcome:?}");
+        outcome.assert_nothing_left();
+    }
+
     /// Waits for the end.
     pub fn finish(self) -> Outcome {
         let (mark, started, pid) = (self.mark, self.started, self.child.id() as i32);

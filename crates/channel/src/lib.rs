@@ -8,6 +8,7 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
+pub mod around;
 pub mod board;
 pub mod cma;
 pub mod copy;

@@ -4,6 +4,7 @@ use super::bench::{Bench, ping_pong, windows};
 use super::costed::Costed;
 use crate::over_rc::{channels, keep_registrations, paper_settings};
 use crate::verbs::{Costs, Counts, DeviceFaults, Stage, Subnet};
+use verbena_channel::around::Around;
 use verbena_channel::rc::Settings;
 use verbena_channel::rc::settings::{Notify, Policy};
 use verbena_channel::{Channel, Cost};
@@ -119,8 +120,8 @@ impl Design {
         rcs.iter_mut().for_each(keep_registrations);
         let mut rcs = rcs.into_iter();
         let wire = |rank| {
-            let inner = rcs.next().expect("one for each rank");
-            Box::new(Costed { rank, subnet: subnet.clone(), inner }) as Box<dyn Channel>
+            let inner: Box<dyn Channel> = Box::new(rcs.next().expect("one for each rank"));
+            Box::new(Around { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>
         };
         let bench = Bench::new(subnet.clone(), bytes, self.engine_settings(), wire);
         (bench, subnet)

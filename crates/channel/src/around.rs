@@ -1,0 +1,154 @@
+//! A channel around another: it sees each packet that goes through, and hands everything else on.
+//!
+//! Tracing and the simulator's costs are such channels. Only this file must know every method of [`Channel`]. It lends no lane
+//! and takes no packet past its poll, so that all packets pass the [`Tap`].
+
+use crate::board::Boards;
+use crate::memory::Region;
+use crate::neighbor::Neighbors;
+use crate::packet::Header;
+use crate::wait::Waiter;
+use crate::{
+    Channel, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer,
+};
+use std::ops::DerefMut;
+use std::sync::Arc;
+
+/// What is done about the packets that pass.
+pub trait Tap: Send {
+    /// A packet goes out: passes it on to `inner`.
+    fn send(
+        &mut self,
+        inner: &mut dyn Channel,
+        peer: Peer,
+        header: &Header,
+        payload: Payload<'_>,
+    ) -> Result<(), SendError> {
+        inner.send(peer, header, payload)
+    }
+
+    /// `inner` is about to be polled.
+    fn polling(&mut self) {}
+
+    /// A packet came in: passes it on to `sink`.
+    fn packet(&mut self, sink: &mut dyn Sink, peer: Peer, header: &Header, payload: &[u8]);
+}
+
+/// A channel (or what leads to one: a box, a [`Wire`](crate::Wire)) with a [`Tap`] around it.
+pub struct Around<I, T> {
+    /// The channel.
+    pub inner: I,
+    /// What is done about its packets.
+    pub tap: T,
+}
+
+/// The sink behind a tap.
+struct Tapped<'a, T> {
+    tap: &'a mut T,
+    sink: &'a mut dyn Sink,
+}
+
+impl<T: Tap> Sink for Tapped<'_, T> {
+    fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        self.tap.packet(self.sink, peer, header, payload);
+    }
+
+    fn transferred(&mut self, token: u64, outcome: Result<(), Fault>) {
+        self.sink.transferred(token, outcome);
+    }
+
+    fn broken(&mut self, peer: Peer, fault: Fault) {
+        self.sink.broken(peer, fault);
+    }
+}
+
+impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> {
+    fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        self.tap.send(&mut *self.inner, peer, header, payload)
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        self.tap.polling();
+        self.inner.poll(&mut Tapped { tap: &mut self.tap, sink })
+    }
+
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        self.inner.reach(peer)
+    }
+
+    fn hold(&mut self, peer: Peer) {
+        self.inner.hold(peer);
+    }
+
+    fn release(&mut self, peer: Peer) {
+        self.inner.release(peer);
+    }
+
+    fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
+        self.inner.stream_bytes_max(peer)
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        self.inner.is_quiet()
+    }
+
+    fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
+        self.inner.expose(peer, region)
+    }
+
+    fn conceal(&mut self, peer: Peer, key: &Key) {
+        self.inner.conceal(peer, key);
+    }
+
+    fn get(&mut self, peer: Peer, key: &Key, at: u64, into: Region, token: u64) -> Result<Transfer, Fault> {
+        self.inner.get(peer, key, at, into, token)
+    }
+
+    fn put(&mut self, peer: Peer, key: &Key, at: u64, from: Region, token: u64) -> Result<Transfer, Fault> {
+        self.inner.put(peer, key, at, from, token)
+    }
+
+    fn divide(&mut self, peer: Peer, parts: u32) -> Option<Division> {
+        self.inner.divide(peer, parts)
+    }
+
+    fn take_part(&mut self, peer: Peer, division: Division, from: End) -> Option<u32> {
+        self.inner.take_part(peer, division, from)
+    }
+
+    fn end_division(&mut self, peer: Peer, division: Division) -> u32 {
+        self.inner.end_division(peer, division)
+    }
+
+    fn forget_division(&mut self, peer: Peer, division: Division) {
+        self.inner.forget_division(peer, division);
+    }
+
+    fn hint(&mut self, peers: &[Peer]) {
+        self.inner.hint(peers);
+    }
+
+    fn waiter(&self) -> Option<Arc<dyn Waiter>> {
+        self.inner.waiter()
+    }
+
+    fn boards(&self) -> Option<Arc<dyn Boards>> {
+        self.inner.boards()
+    }
+
+    fn registrations(&self) -> Option<Registrations> {
+        self.inner.registrations()
+    }
+
+    fn neighbors(&self) -> Option<Arc<dyn Neighbors>> {
+        self.inner.neighbors()
+    }
+
+    fn findings(&self) -> Vec<String> {
+        self.inner.findings()
+    }
+}

@@ -7,7 +7,8 @@ use crate::neighbor::Neighbors;
 use crate::packet::{Header, Kind};
 use crate::wait::Waiter;
 use crate::{
-    Channel, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer, Wire,
+    Channel, Choice, Direction, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink,
+    Transfer, Wire,
 };
 use std::sync::Arc;
 
@@ -89,6 +90,14 @@ impl Channel for Traced {
 
     fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
         self.inner.stream_bytes_max(peer)
+    }
+
+    fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
+        self.inner.choose_direction(bytes, estimate)
+    }
+
+    fn choice_ended(&mut self, choice: Choice) {
+        self.inner.choice_ended(choice);
     }
 
     fn is_quiet(&mut self) -> bool {

@@ -7,7 +7,7 @@ use crate::Rank;
 use crate::verbs::Subnet;
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{Channel, Choice, Direction, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 
 /// The channel of a rank, charged.
 pub(super) struct Costed<C> {
@@ -68,6 +68,14 @@ impl<C: Channel> Channel for Costed<C> {
 
     fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
         self.inner.stream_bytes_max(peer)
+    }
+
+    fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
+        self.inner.choose_direction(bytes, estimate)
+    }
+
+    fn choice_ended(&mut self, choice: Choice) {
+        self.inner.choice_ended(choice);
     }
 
     fn is_quiet(&mut self) -> bool {

@@ -9,7 +9,8 @@ use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::wait::Waiter;
 use crate::{
-    Channel, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer,
+    Channel, Choice, Direction, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink,
+    Transfer,
 };
 use std::ops::DerefMut;
 use std::sync::Arc;
@@ -90,6 +91,14 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
 
     fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
         self.inner.stream_bytes_max(peer)
+    }
+
+    fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
+        self.inner.choose_direction(bytes, estimate)
+    }
+
+    fn choice_ended(&mut self, choice: Choice) {
+        self.inner.choice_ended(choice);
     }
 
     fn is_quiet(&mut self) -> bool {

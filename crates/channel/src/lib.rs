@@ -84,6 +84,24 @@ impl Cost {
     }
 }
 
+/// Who moves a long message that both could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The receiver reads it.
+    Read,
+    /// The sender writes it.
+    Write,
+}
+
+/// A channel's choice for one message, which [`Channel::choice_ended`] hands back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Who moves it.
+    pub direction: Direction,
+    /// The channel's own: what sort of message it is.
+    pub class: u8,
+}
+
 /// A description of exposed memory that travels in a packet and lets a peer `get` or `put` there.
 /// Only the channel that made it can read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -277,6 +295,16 @@ pub trait Channel: Send {
     ) -> Result<Transfer, Fault> {
         Err(unsupported(self.name(), "write", peer))
     }
+
+    /// Chooses who moves a message of so many bytes to this process, where both can: by what earlier ones took, which the costs in
+    /// [`Reach`] (whose answer is `estimate`) can only guess. `None` if the channel learns nothing. Such a message must be
+    /// followed by [`choice_ended`](Channel::choice_ended) as soon as it has ended, however it went in the end.
+    fn choose_direction(&mut self, _bytes: u64, _estimate: Direction) -> Option<Choice> {
+        None
+    }
+
+    /// The message of that choice has ended.
+    fn choice_ended(&mut self, _choice: Choice) {}
 
     /// The receiver of a message from `peer` would share its copying with the sender: opens a division into `parts` (2 to
     /// [`PARTS_MAX`]), of which the receiver has the first already. [`take_part`](Channel::take_part) hands the others

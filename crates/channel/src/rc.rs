@@ -27,6 +27,7 @@
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
 //! | [`memory`] | long messages, moved by RDMA |
 //! | [`cache`] | registrations of the program's memory |
+//! | [`learn`] | read or write, learnt |
 //!
 //! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this
 //! very code.
@@ -40,6 +41,7 @@ mod credit;
 mod failure;
 mod frame;
 mod id;
+mod learn;
 mod memory;
 mod open;
 mod order;
@@ -57,7 +59,7 @@ pub mod verbs;
 
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
-use crate::{Channel, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer};
+use crate::{Channel, Choice, Direction, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer};
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
 pub use open::open;
@@ -79,6 +81,8 @@ pub struct Rc<A: Adapter> {
     sends: SendPool<A::Descriptor>,
     set: PollingSet,
     memory: memory::Memory,
+    /// What reading and writing took, if that is to decide.
+    learner: Option<Box<learn::Learner>>,
     /// Rings of ours that a peer has or is offered, and rings of peers that we have.
     rings_in: usize,
     rings_out: usize,
@@ -104,6 +108,8 @@ pub struct Rc<A: Adapter> {
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels.
 const LATENCY_NS: u32 = 2000;
+/// Every how many polls the completion queue is looked at, while packets come by rings; else each time.
+const COMPLETIONS_EVERY: u32 = 4;
 /// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited for.
 const DATAGRAMS_EVERY: u32 = 16;
 /// Every how many polls the adapter is asked for trouble; a multiple of the above.
@@ -128,6 +134,7 @@ impl<A: Adapter> Rc<A> {
             peers: Peers::new(cards),
             set: PollingSet::new(settings.order),
             memory: memory::Memory::new(&settings),
+            learner: settings.learn.then(|| Box::new(learn::Learner::new())),
             rings_in: 0,
             rings_out: 0,
             hinted: Vec::new(),
@@ -159,7 +166,11 @@ impl<A: Adapter> Rc<A> {
         self.rounds = self.rounds.wrapping_add(1);
         let mut events = 0;
         if !self.peers.all_silent() {
-            events = self.poll_rings(sink) + self.poll_completions(sink);
+            events = self.poll_rings(sink);
+            // What came is answered before the queue is looked at, which costs as much as taking a packet.
+            if events == 0 || self.rounds.is_multiple_of(COMPLETIONS_EVERY) {
+                events += self.poll_completions(sink);
+            }
         }
         let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
         let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
@@ -264,6 +275,18 @@ impl<A: Adapter> Channel for Rc<A> {
         token: u64,
     ) -> Result<Transfer, Fault> {
         self.move_memory(peer, false, key, offset, from, token)
+    }
+
+    fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
+        let now_ns = self.adapter.now_ns();
+        self.learner.as_mut().map(|learner| learner.choose(bytes, estimate, now_ns))
+    }
+
+    fn choice_ended(&mut self, choice: Choice) {
+        let now_ns = self.adapter.now_ns();
+        if let Some(learner) = &mut self.learner {
+            learner.end(choice, now_ns);
+        }
     }
 
     fn registrations(&self) -> Option<Registrations> {

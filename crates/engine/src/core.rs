@@ -15,7 +15,7 @@ use crate::unexpected::Arrived;
 use crate::wire::Control;
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
-use verbena_channel::{Division, Fault, Key, Peer};
+use verbena_channel::{Choice, Division, Fault, Key, Peer};
 
 /// The state.
 pub(crate) struct Core {
@@ -57,17 +57,25 @@ pub(crate) struct Work {
     pub push: VecDeque<Id>,
     /// Exposures to end.
     pub conceal: Vec<(usize, Peer, Key)>,
-    /// Divisions to end, and whether all their parts are known to be taken.
-    pub divided: Vec<(usize, Peer, Division, bool)>,
+    /// Messages of which their channel must hear that they have ended.
+    pub ended: Vec<(usize, Ended)>,
     /// Packets that came out of order.
     pub gaps: Vec<Gap>,
+}
+
+/// What a channel must hear of a message that has ended.
+pub(crate) enum Ended {
+    /// Its division is over; whether all parts are known to be taken.
+    Division(Peer, Division, bool),
+    /// The choice between reading and writing it.
+    Choice(Choice),
 }
 
 impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
         let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
-        waiting | self.conceal.len() | self.divided.len() | self.gaps.len() == 0
+        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() == 0
     }
 }
 

@@ -33,7 +33,7 @@ mod unexpected;
 mod wire;
 
 use arrival::Arrivals;
-use core::Core;
+use core::{Core, Ended};
 pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
@@ -268,10 +268,12 @@ impl Engine {
         while let Some((channel, peer, key)) = self.core.work.conceal.pop() {
             self.channels[channel].conceal(peer, &key);
         }
-        while let Some((channel, peer, division, all_taken)) = self.core.work.divided.pop() {
-            match all_taken {
-                true => self.channels[channel].forget_division(peer, division),
-                false => _ = self.channels[channel].end_division(peer, division),
+        while let Some((channel, ended)) = self.core.work.ended.pop() {
+            let channel = &mut self.channels[channel];
+            match ended {
+                Ended::Division(peer, division, true) => channel.forget_division(peer, division),
+                Ended::Division(peer, division, false) => _ = channel.end_division(peer, division),
+                Ended::Choice(choice) => channel.choice_ended(choice),
             }
         }
     }

@@ -106,6 +106,8 @@ settings! {
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
     /// the longest piece of a long message that is read or written at a time; packets go in between
     RC_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
+    /// whether messages are read or written as took less so far, learnt by their length; the four costs below decide until that is known, or always
+    RC_LEARN: Flag(true), Channel, None, Process, Start, "paper 2, 6 and figure 15";
     /// what the smallest RDMA read takes: with the three below this decides between reading and writing
     RC_READ_START_NS: Number(45_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA read

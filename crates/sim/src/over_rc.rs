@@ -62,6 +62,7 @@ pub fn paper_settings() -> Settings {
         memory_bytes_min: 2048,
         read: Cost { start_ns: 12_000, byte_ps: 1150 },
         write: Cost { start_ns: 6000, byte_ps: 1150 },
+        learn: false,
         cache_bytes_max: 1 << 30,
         cache_entries_max: 1000,
         credits: 100,
@@ -136,6 +137,7 @@ impl RcFaults {
             piece_bytes: random.pick(&[500, 4000, 16 << 10, 256 << 10]),
             memory_bytes_min: random.pick(&[1, 100, 1000, 10_000]),
             write: random.pick(&[self.settings.read, Cost::default()]),
+            learn: random.percent(50),
             cache_bytes_max: random.pick(&[0, 10_000, 1 << 30]),
             cache_entries_max: random.pick(&[0, 2, 1000]),
             ..self.settings.clone()

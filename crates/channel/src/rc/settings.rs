@@ -60,6 +60,8 @@ pub struct Settings {
     pub read: Cost,
     /// What writing costs.
     pub write: Cost,
+    /// Whether what messages took decides between reading and writing, once that is known.
+    pub learn: bool,
     /// Most bytes of the program's memory whose registration is kept.
     pub cache_bytes_max: u64,
     /// Most registrations kept.
@@ -122,6 +124,7 @@ impl Settings {
                 start_ns: table::RC_WRITE_START_NS.get() as u32,
                 byte_ps: table::RC_WRITE_BYTE_PS.get() as u32,
             },
+            learn: table::RC_LEARN.get(),
             cache_bytes_max: table::RC_CACHE_BYTES_MAX.get().map_or(CACHE_BYTES_MAX, |bytes| bytes as u64),
             cache_entries_max: table::RC_CACHE_ENTRIES_MAX.get(),
             credits: credits.min(most) as u16,

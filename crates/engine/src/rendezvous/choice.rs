@@ -1,6 +1,7 @@
 //! How a long message goes (paper 2, 4 to 6): by a setting, or by what the channels' costs make the quickest.
 
 use crate::peer::Route;
+use verbena_channel::Direction;
 
 /// The ways that a setting can force; what cannot go that way (scattered memory, a channel that does not move memory)
 /// goes by packets.
@@ -63,6 +64,25 @@ pub(crate) fn choose(route: &Route, readable: bool, writable: bool, bytes: u64) 
         (Some(read_ns), Some(write_ns)) if read_ns <= write_ns => Way::Read,
         (Some(_), None) => Way::Read,
         _ => Way::Write,
+    }
+}
+
+impl Way {
+    /// Who moves it, if it is not copied.
+    pub fn direction(self) -> Option<Direction> {
+        match self {
+            Way::Read => Some(Direction::Read),
+            Way::Write => Some(Direction::Write),
+            Way::Packets => None,
+        }
+    }
+
+    /// The way of a message that moves in this direction.
+    pub fn of(direction: Direction) -> Way {
+        match direction {
+            Direction::Read => Way::Read,
+            Direction::Write => Way::Write,
+        }
     }
 }
 

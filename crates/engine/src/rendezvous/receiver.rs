@@ -4,7 +4,7 @@ use super::choice::{Way, choose};
 use super::parts::{Cut, Parts};
 use super::{Piece, TRANSFERS_MAX, TransferNote};
 use crate::Engine;
-use crate::core::Core;
+use crate::core::{Core, Ended};
 use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::peer::Route;
@@ -14,7 +14,7 @@ use crate::unexpected::Offer;
 use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{End, Key, Peer, Transfer};
+use verbena_channel::{Choice, End, Key, Peer, Transfer};
 
 /// A long message on its way here.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Incoming {
     is_pushed: bool,
     /// Bytes of `Data` still to come, once that was asked for.
     awaited: u64,
+    /// What the memory channel chose for it, with that channel.
+    chosen: Option<(usize, Choice)>,
     /// Own memory that the sender was shown, with its channel.
     exposed: Option<(usize, Key)>,
     /// The parts, once it is clear that they are read.
@@ -50,6 +52,7 @@ impl Incoming {
             bytes,
             is_pushed: false,
             awaited: 0,
+            chosen: None,
             exposed: None,
             parts: Parts::alone(Cut { bytes, part_bytes: bytes.max(1) }),
             redo: Vec::new(),
@@ -103,13 +106,16 @@ impl Core {
         self.set_state(id, State::Incoming(incoming));
     }
 
-    /// How an announced message goes, if it is received into one span of memory.
-    fn choose(&self, route: &Route, offer: &Offer, bytes: u64) -> Way {
+    /// How an announced message goes, if it is received into one span of memory: as the costs say; and whether it might
+    /// as well go in the other direction.
+    fn choose(&self, route: &Route, offer: &Offer, bytes: u64) -> (Way, bool) {
         let large = self.settings.large;
         let worth_it = bytes >= large.memory_bytes_min(route) as u64;
         let known = |name| worth_it && self.is_by_memory_channel(route, name);
         let readable = large.reads() && offer.memory.is_some_and(|memory| known(memory.channel));
-        choose(route, readable, large.writes() && offer.writes_by.is_some_and(known), bytes)
+        let writable = large.writes() && offer.writes_by.is_some_and(known);
+        let either = readable && writable && route.get.is_some() && route.put.is_some();
+        (choose(route, readable, writable, bytes), either)
     }
 
     fn incoming_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Incoming)> {
@@ -258,11 +264,13 @@ impl Core {
 
     fn drop_incoming(&mut self, peer: Peer, place: Id) -> u64 {
         let incoming = self.incoming.remove(place).expect("a rendezvous");
+        self.work.ended.extend(incoming.chosen.map(|(channel, choice)| (channel, Ended::Choice(choice))));
         if let Some((channel, key)) = incoming.exposed {
             self.work.conceal.push((channel, peer, key));
         }
         if let Some((channel, division)) = incoming.parts.division {
-            self.work.divided.push((channel, peer, division, incoming.parts.is_settled()));
+            let ended = Ended::Division(peer, division, incoming.parts.is_settled());
+            self.work.ended.push((channel, ended));
         }
         incoming.total
     }
@@ -292,7 +300,7 @@ impl Engine {
             return self.core.fail_incoming(id, place);
         };
         let region = region.map(|region| region.part(0, bytes as usize));
-        match region.map(|region| (self.core.choose(&route, &offer, bytes), region)) {
+        match region.map(|region| (self.choose_way(&route, place, &offer, bytes), region)) {
             Some((Way::Read, region)) => {
                 match self.invite(id, peer, &route, region) {
                     true => self.core.counts.shared += 1,
@@ -308,6 +316,15 @@ impl Engine {
                 self.core.ask_for_data(id, Piece { offset: 0, len: bytes });
             }
         }
+    }
+
+    /// How an announced message goes: of two directions the one that its channel has learnt to be quicker.
+    fn choose_way(&mut self, route: &Route, place: Id, offer: &Offer, bytes: u64) -> Way {
+        let (way, either) = self.core.choose(route, offer, bytes);
+        let (Some(channel), Some(estimate), true) = (route.memory, way.direction(), either) else { return way };
+        let Some(choice) = self.channels[channel].choose_direction(bytes, estimate) else { return way };
+        self.core.incoming.get_mut(place).expect("a rendezvous").chosen = Some((channel, choice));
+        Way::of(choice.direction)
     }
 
     /// Shows the sender where to write the message. `None` if this side's memory cannot be shown.

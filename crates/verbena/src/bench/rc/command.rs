@@ -1,19 +1,17 @@
 //! The command line of `verbena bench rc`.
 
 use super::experiment::{Experiment, Name};
-use super::goals::{Goal, goals};
+use super::goals::goals;
 use super::series::{Between, Series};
-use super::{model, show};
+use super::quick::quick;
+use super::{model, record, show};
 use crate::bench::metric::{Metric, Point};
 use crate::bench::plot;
-use crate::bench::report::Report;
 use crate::bench::timing::Effort;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use verbena_sim::figures::Table;
 
 /// The options of `verbena bench rc`.
 #[derive(Args, Debug)]
@@ -51,9 +49,12 @@ pub struct RcArgs {
     /// Print the figures of the simulator's cost model below
     #[arg(long)]
     model: bool,
-    /// Write the result as JSON to FILE
+    /// Write the result as JSON to FILE, again after each experiment of each round
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Go on with the result in the file of --json, if there is one: these rounds add to its samples
+    #[arg(long, requires = "json")]
+    add: bool,
     /// Draw what has several sizes into FILE (.svg or .png)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -80,16 +81,15 @@ impl Measured {
         self.series.iter().find(|series| series.variant.name == variant)?.value(point)
     }
 
+    /// The median of a variant's quick samples at a point ([`quick`]).
+    pub fn quick(&self, variant: &str, point: Point) -> Option<f64> {
+        let series = self.series.iter().find(|series| series.variant.name == variant)?;
+        quick(&series.entry(point)?.samples).map(|(value, _)| value)
+    }
+
     /// The points of bandwidth.
     pub fn bandwidths(&self) -> impl Iterator<Item = Point> {
         self.experiment.points.iter().copied().filter(|point| point.metric == Metric::Bandwidth)
-    }
-
-    fn json(&self) -> Value {
-        let series =
-            self.series.iter().map(|series| json!({"variant": series.variant.name, "report": series.report}));
-        let name = self.experiment.name.to_possible_value().map(|value| value.get_name().to_string());
-        json!({"experiment": name, "title": self.experiment.title, "series": series.collect::<Vec<_>>()})
     }
 }
 
@@ -105,26 +105,39 @@ pub fn run(args: &RcArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let mut all: Vec<Measured> =
         names.iter().map(|&name| Measured::new(name, &between)).collect::<Result<_>>()?;
+    if let Some(path) = args.json.as_ref().filter(|_| args.add) {
+        record::take_up(path, &mut all)?;
+    }
     for round in 1..=args.rounds {
         eprintln!("round {round} of {}", args.rounds);
-        for measured in &mut all {
-            measured.series.iter_mut().try_for_each(|series| series.round(&between, &mut |_| {}))?;
+        measure(args, &mut all, &between)?;
+        if round < args.rounds {
+            println!("After round {round} of {}\n{}", args.rounds, show::tables(&all));
         }
     }
     finish(args, &all)
 }
 
+/// One round. What is known is written after each experiment, since the machine may be taken away at any moment.
+fn measure(args: &RcArgs, all: &mut [Measured], between: &Between) -> Result<()> {
+    for at in 0..all.len() {
+        all[at].series.iter_mut().try_for_each(|series| series.round(between, &mut |_| {}))?;
+        if let Some(path) = &args.json {
+            record::write(path, all, &[])?;
+        }
+    }
+    Ok(())
+}
+
 fn finish(args: &RcArgs, all: &[Measured]) -> Result<()> {
-    let goals = goals(all);
-    print!("{}", show::render(all, &goals));
+    print!("{}", show::render(all, &goals(all)));
     let figures = if args.model { model::figures()? } else { Vec::new() };
     if args.model {
         println!("\n{}\n", model::TITLE);
         figures.iter().for_each(|table| println!("{table}"));
     }
     if let Some(path) = &args.json {
-        std::fs::write(path, serde_json::to_string_pretty(&document(all, &goals, &figures))?)
-            .with_context(|| format!("cannot write the result to {}", path.display()))?;
+        record::write(path, all, &figures)?;
     }
     if let Some(path) = &args.plot {
         plot::draw_panels(&show::panels(all), path)?;
@@ -137,15 +150,6 @@ fn finish(args: &RcArgs, all: &[Measured]) -> Result<()> {
             bail!("{failed} of {} points could not be measured; the reasons are above", entries().count())
         }
     }
-}
-
-fn document(all: &[Measured], goals: &[Goal], figures: &[Table]) -> Value {
-    let model: Vec<Value> = figures.iter().map(model::json).collect();
-    let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
-    let experiments: Vec<Value> = all.iter().map(Measured::json).collect();
-    json!({"command": command, "written_unix_s": started_unix_s, "machine": machine,
-           "experiments": experiments, "goals": goals,
-           "model": {"title": model::TITLE, "tables": model}})
 }
 
 fn between(args: &RcArgs) -> Result<Between> {

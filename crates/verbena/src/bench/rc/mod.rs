@@ -11,6 +11,8 @@
 //! | [`device`] | the bare device, by perftest |
 //! | [`series`] | the measurements of one variant |
 //! | [`goals`] | what must be true of them |
+//! | [`quick`] | which samples may be compared |
+//! | [`record`] | the result file |
 //! | [`model`] | the simulator's figures beside them |
 //! | [`command`], [`show`] | the command line; tables and plots |
 
@@ -19,6 +21,8 @@ mod device;
 mod experiment;
 mod goals;
 mod model;
+mod quick;
+mod record;
 mod series;
 mod show;
 mod variant;

@@ -2,6 +2,7 @@
 
 use super::command::Measured;
 use super::goals::{Bound, Goal};
+use super::quick::quick;
 use super::series::Series;
 use crate::bench::metric::{Metric, format_size};
 use crate::bench::plot::{Line, Panel};
@@ -20,6 +21,11 @@ pub fn render(all: &[Measured], goals: &[Goal]) -> String {
         let _ = write!(out, "\nWhat must be true\n{}\n", of_goals(goals));
     }
     out
+}
+
+/// A table for each experiment, as far as it is measured.
+pub fn tables(all: &[Measured]) -> String {
+    all.iter().map(|measured| format!("\n{}\n{}\n", measured.experiment.title, table(measured))).collect()
 }
 
 /// Points down, variants across.
@@ -46,6 +52,12 @@ fn words(out: &mut String, series: &Series) {
     reasons.dedup();
     for reason in reasons {
         let _ = writeln!(out, "  failed: {reason}");
+    }
+    for entry in series.report.entries.iter().filter(|entry| entry.metric == Metric::Latency) {
+        if let Some((value, count)) = quick(&entry.samples) {
+            let (point, of) = (entry.point(), entry.samples.len());
+            let _ = writeln!(out, "  {point}: {count} of {of} samples are quick, their median {}", format_value(value));
+        }
     }
 }
 

@@ -1,0 +1,51 @@
+//! Which samples may be compared where a device has several speeds.
+//!
+//! On Soft-RoCE a latency test comes out quick or slow by where the kernel runs the device's work: within the sender's call, or
+//! in a thread of its own that must be woken first (26 or 41 us for the same perftest). A median over both says mostly how often
+//! each came up. So latencies are compared by their *quick* samples, on both sides by the same rule: those that take at most
+//! [`SPREAD`] times the least, if they are at least [`FEWEST`]; their median counts. Whether the quick speed was seen at all is
+//! checked by what no device does: a write that takes longer than a send.
+
+use crate::bench::timing::median;
+
+/// A quick sample takes at most so many times the least one: less than what lies between the speeds.
+pub const SPREAD: f64 = 1.2;
+/// With fewer quick samples nothing is compared: a lucky one proves nothing.
+pub const FEWEST: usize = 3;
+/// A write may seem to take so many times what a send takes, by noise.
+const WRITE_TO_SEND: f64 = 1.05;
+
+/// The median of the quick samples, and their number; `None` if they are too few.
+pub fn quick(samples: &[f64]) -> Option<(f64, usize)> {
+    let least = samples.iter().copied().reduce(f64::min)?;
+    let quick: Vec<f64> = samples.iter().copied().filter(|&sample| sample <= SPREAD * least).collect();
+    let middle = median(&quick).filter(|_| quick.len() >= FEWEST)?;
+    Some((middle, quick.len()))
+}
+
+/// Whether these can be times of one speed: a write takes no longer than a send.
+pub fn is_one_speed(write: f64, send: f64) -> bool {
+    write <= WRITE_TO_SEND * send
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_samples_do_not_count() {
+        assert_eq!(quick(&[41.0, 26.0, 42.0, 27.0, 25.0, 41.5, 40.0]), Some((26.0, 3)));
+    }
+
+    #[test]
+    fn too_few_quick_samples_prove_nothing() {
+        assert_eq!(quick(&[41.0, 26.0, 42.0, 27.0]), None);
+        assert_eq!(quick(&[]), None);
+    }
+
+    #[test]
+    fn a_write_seen_only_slow_is_noticed() {
+        assert!(is_one_speed(26.0, 27.5) && is_one_speed(27.5, 27.0));
+        assert!(!is_one_speed(39.9, 27.5));
+    }
+}

@@ -10,7 +10,7 @@ use crate::generated::entries::{FINGERPRINT, FUNCTIONS};
 use crate::handles::{COMMS, KIND_SHIFT};
 use crate::report::{Failed, Owner, raise};
 use crate::status::Status;
-use crate::told::{self, Started, Told};
+use crate::told;
 use crate::{requests, state};
 use std::ffi::{c_int, c_void};
 use verbena_mpi::errhandler::Kind;
@@ -25,12 +25,16 @@ pub struct Entries {
     length: extern "C" fn(usize, c_int) -> i64,
     create_op: unsafe extern "C" fn(Option<Reduce>, *mut c_void, c_int, c_int, *mut usize) -> c_int,
     create_errhandler: unsafe extern "C" fn(c_int, Option<Handle>, *mut c_void, *mut usize) -> c_int,
-    isend: unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize) -> Started,
-    irecv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize) -> Started,
-    recv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut Status) -> Told,
-    wait: extern "C" fn(u32, u32, u32) -> Told,
-    receive: extern "C" fn(u32, u32, u32) -> usize,
-    iprobe: unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut Status) -> Told,
+    forms: told::Forms,
+    attach: unsafe extern "C" fn(*const told::Others),
+    receive: extern "C" fn(u32, u32) -> usize,
+    end_recv: unsafe extern "C" fn(u32, u32, usize, *mut Status) -> c_int,
+    send: told::Send,
+    isend: told::Isend,
+    irecv: told::Irecv,
+    recv: told::Recv,
+    wait: told::Wait,
+    iprobe: told::Iprobe,
     functions: [*const (); FUNCTIONS.len()],
 }
 
@@ -47,11 +51,15 @@ pub static verbena_entries: Entries = Entries {
     length,
     create_op,
     create_errhandler,
+    forms: told::FORMS,
+    attach: told::attach,
+    receive: told::receive,
+    end_recv: told::end_recv,
+    send: told::send,
     isend: told::isend,
     irecv: told::irecv,
     recv: told::recv,
     wait: told::wait,
-    receive: told::receive,
     iprobe: told::iprobe,
     functions: FUNCTIONS,
 };

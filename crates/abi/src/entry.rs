@@ -3,23 +3,24 @@
 /// An entry point that checks its arguments, calls a body and returns an error code. If there is a quick way
 /// ([`crate::calls::quick`]), that comes first and the rest stands apart, so that it costs the quick way no register.
 macro_rules! entry {
+    (quick $quick:expr; next $next:expr; last $last:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
+            general! { $mpi($($name: $type),*) $owner => { $($body)* } }
+            step! { last $last; general($($name: $type),*) }
+            step! { next $next; last($($name: $type),*) }
+            // SAFETY: the program passes what the MPI standard says.
+            unsafe { $quick.unwrap_or_else(|| next($($name),*)) }
+        }
+
+        twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
+    };
     (quick $quick:expr; next $next:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            #[cold]
-            #[inline(never)]
-            unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
-                verbena_channel::trace::enter();
-                let code = checked! { $mpi $owner => { $($body)* } };
-                verbena_channel::trace::leave(stringify!($mpi));
-                code
-            }
-            #[inline(never)]
-            unsafe extern "C" fn next($($name: $type),*) -> std::ffi::c_int {
-                // SAFETY: the program passes what the MPI standard says.
-                unsafe { $next.unwrap_or_else(|| general($($name),*)) }
-            }
-            // SAFETY: as above.
+            general! { $mpi($($name: $type),*) $owner => { $($body)* } }
+            step! { next $next; general($($name: $type),*) }
+            // SAFETY: the program passes what the MPI standard says.
             unsafe { $quick.unwrap_or_else(|| next($($name),*)) }
         }
 
@@ -28,20 +29,9 @@ macro_rules! entry {
     (quick $quick:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            #[cold]
-            #[inline(never)]
-            unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
-                verbena_channel::trace::enter();
-                let code = checked! { $mpi $owner => { $($body)* } };
-                verbena_channel::trace::leave(stringify!($mpi));
-                code
-            }
+            general! { $mpi($($name: $type),*) $owner => { $($body)* } }
             // SAFETY: the program passes what the MPI standard says.
-            match unsafe { $quick } {
-                Some(code) => code,
-                // SAFETY: as above.
-                None => unsafe { general($($name),*) },
-            }
+            unsafe { $quick.unwrap_or_else(|| general($($name),*)) }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
@@ -53,6 +43,31 @@ macro_rules! entry {
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
+    };
+}
+
+/// A further step of the quick way, in a function of its own; after it comes `then`.
+macro_rules! step {
+    ($step:ident $does:expr; $then:ident($($name:ident: $type:ty),*)) => {
+        #[inline(never)]
+        unsafe extern "C" fn $step($($name: $type),*) -> std::ffi::c_int {
+            // SAFETY: the program passes what the MPI standard says.
+            unsafe { $does.unwrap_or_else(|| $then($($name),*)) }
+        }
+    };
+}
+
+/// The general way of an entry point that has a quick one.
+macro_rules! general {
+    ($mpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C" fn general($($name: $type),*) -> std::ffi::c_int {
+            verbena_channel::trace::enter();
+            let code = checked! { $mpi $owner => { $($body)* } };
+            verbena_channel::trace::leave(stringify!($mpi));
+            code
+        }
     };
 }
 

@@ -74,6 +74,13 @@ pub fn encode_request(kind: Kind, id: RequestId) -> usize {
     encode(kind, Place { index: id.index, generation: id.generation })
 }
 
+/// The handle of a receive that lives in the engine, whose table keeps its indices within 27 bits.
+#[inline(always)]
+pub const fn handle_of_engine_receive(id: RequestId) -> usize {
+    debug_assert!(id.index as u64 <= INDEX);
+    ((id.generation as u64) << 32 | (Kind::EngineReceive as u64) << KIND_SHIFT | id.index as u64) as usize
+}
+
 /// The engine's id of a handle of kind [`Kind::EngineReceive`].
 #[inline(always)]
 pub const fn engine_receive(handle: usize) -> Option<RequestId> {

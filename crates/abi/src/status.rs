@@ -42,6 +42,23 @@ impl Status {
         status
     }
 
+    /// Stores what is told of a message of fewer than 2 to the 63 bytes that was not cancelled, unless `place` is `MPI_STATUS_IGNORE`.
+    /// `MPI_ERROR` stays, and so do the words that mean nothing.
+    ///
+    /// # Safety
+    /// Unless it is that, `place` leads to a status that only this call uses.
+    #[inline(always)]
+    pub unsafe fn tell(place: *mut Status, source: i32, tag: i32, bytes: u64) {
+        debug_assert_eq!(bytes & CANCELLED, 0);
+        if !place.is_null() {
+            // SAFETY: the caller's promise; the two words that hold the count lie one behind the other.
+            unsafe {
+                ((*place).MPI_SOURCE, (*place).MPI_TAG) = (source, tag);
+                (&raw mut (*place).internal).cast::<u64>().write_unaligned(bytes.to_le());
+            }
+        }
+    }
+
     /// Bytes of the message.
     #[inline]
     pub fn bytes(&self) -> u64 {
@@ -102,5 +119,18 @@ mod tests {
         assert_eq!((status.bytes(), status.is_cancelled()), (7, true));
         status.set_cancelled(false);
         assert_eq!(status, Status::new(3, 4, 7, false));
+    }
+
+    #[test]
+    fn what_is_told_is_what_a_new_status_says() {
+        for bytes in [0, 7, (1 << 40) + 5, (1 << 62) + 1] {
+            let mut status = Status::new(9, 9, 1, true).with_error(5);
+            // SAFETY: a place of our own, and no place.
+            unsafe {
+                Status::tell(&mut status, 3, 4, bytes);
+                Status::tell(std::ptr::null_mut(), 3, 4, bytes);
+            }
+            assert_eq!(status, Status::new(3, 4, bytes, false).with_error(5));
+        }
     }
 }

@@ -141,8 +141,8 @@ impl Core {
     #[inline(always)]
     fn eager(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let key = key_of(header);
-        match self.posted.find(&key) {
-            Some(node) => self.deliver(node, &key, payload),
+        match self.requests.find_posted(&key) {
+            Some(index) => self.deliver(index, &key, payload),
             None => self.hold_whole(peer, key, payload),
         }
     }
@@ -155,9 +155,9 @@ impl Core {
 
     fn eager_synchronous(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let key = key_of(header);
-        match self.posted.find(&key) {
-            Some(node) => {
-                self.deliver(node, &key, payload);
+        match self.requests.find_posted(&key) {
+            Some(index) => {
+                self.deliver(index, &key, payload);
                 self.post(peer, Control::new(Kind::Matched, header.length));
             }
             None => {
@@ -167,11 +167,10 @@ impl Core {
         }
     }
 
-    /// Copies a message that is here into the posted receive at `node`.
+    /// Copies a message that is here into the posted receive at `index`.
     #[inline(always)]
-    fn deliver(&mut self, node: u32, key: &MatchKey, payload: &[u8]) {
-        let id = self.posted.remove(node);
-        let request = self.requests.get_mut(id).expect("a posted receive");
+    fn deliver(&mut self, index: u32, key: &MatchKey, payload: &[u8]) {
+        let (id, request) = self.requests.unpost(index);
         match &request.buffer {
             Buffer::Contiguous(region) if payload.len() <= region.len() => region.write(0, payload),
             _ => return self.deliver_otherwise(id, key, payload),
@@ -194,9 +193,9 @@ impl Core {
 
     fn offered(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
         let (key, offer) = (key_of(header), offer_in(header, payload)?);
-        match self.posted.find(&key) {
-            Some(node) => {
-                let id = self.posted.remove(node);
+        match self.requests.find_posted(&key) {
+            Some(index) => {
+                let (id, _) = self.requests.unpost(index);
                 self.accept(id, peer, &key, offer, header.length);
                 self.work.begin.push_back(id);
             }

@@ -13,8 +13,8 @@ impl Engine {
     pub(crate) fn cancel_request(&mut self, id: Id) {
         let Some(request) = self.core.requests.get(id) else { return };
         match request.state {
-            State::Posted(node) => {
-                self.core.posted.remove(node);
+            State::Posted => {
+                self.core.requests.unpost(id.index);
                 self.core.complete_cancelled(id);
             }
             State::Queued => self.core.cancel_queued(id),
@@ -23,7 +23,7 @@ impl Engine {
                 self.core.ask_to_cancel(id);
                 self.answer(peer);
             }
-            State::Incoming(_) | State::Received(_) | State::Complete(_) => {}
+            State::Incoming(_) | State::Received(_) | State::Complete(_) | State::Vacant => {}
         }
     }
 }

@@ -5,11 +5,13 @@
 use crate::arrival::Gap;
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
-use crate::matching::{MatchKey, Queue};
+use crate::matching::MatchKey;
 use crate::peer::{Peers, Waiting};
 use crate::pool::Pool;
+use crate::queue::Queue;
 use crate::rendezvous::{Incoming, Outgoing, TransferNote};
 use crate::request::{Request, State, not_done};
+use crate::requests::Requests;
 use crate::slab::{Id, Slab};
 use crate::unexpected::Arrived;
 use crate::wire::Control;
@@ -23,8 +25,7 @@ pub(crate) struct Core {
     pub size: u32,
     pub settings: Settings,
     pub peers: Peers,
-    pub requests: Slab<Request>,
-    pub posted: Queue<Id, true>,
+    pub requests: Requests,
     pub unexpected: Queue<Arrived, false>,
     /// Messages taken out of matching by a matched probe.
     pub messages: Slab<(MatchKey, Arrived)>,
@@ -86,8 +87,7 @@ impl Core {
             size,
             settings,
             peers: Peers::new(size),
-            requests: Slab::new(),
-            posted: Queue::new(),
+            requests: Requests::new(),
             unexpected: Queue::new(),
             messages: Slab::new(),
             outgoing: Slab::new(),
@@ -123,7 +123,7 @@ impl Core {
     /// Whether the queues hold anything.
     #[inline(always)]
     pub fn has_entries(&self) -> bool {
-        !self.posted.is_empty() || !self.unexpected.is_empty()
+        self.requests.has_posted() || !self.unexpected.is_empty()
     }
 
     /// Adds a request.
@@ -199,9 +199,9 @@ impl Core {
         match self.requests.get(id).expect("listed just now").state {
             State::Offered(outgoing) => self.fail_outgoing(id, outgoing),
             State::Incoming(incoming) => self.fail_incoming(id, incoming),
-            State::Posted(node) => {
+            State::Posted => {
                 // Nothing comes any more of what it waits for.
-                self.posted.remove(node);
+                self.requests.unpost(id.index);
                 self.complete_broken(id);
             }
             _ => self.complete_broken(id),

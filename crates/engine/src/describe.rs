@@ -19,17 +19,17 @@ impl Core {
 
 fn describe_request(request: &Request) -> Option<String> {
     let verb = match request.state {
-        State::Received(_) | State::Complete(_) => return None,
-        State::Posted(_) | State::Incoming(_) => "receive",
+        State::Received(_) | State::Complete(_) | State::Vacant => return None,
+        State::Posted | State::Incoming(_) => "receive",
         _ => "send",
     };
     let stage = match request.state {
         State::Queued => "waits for room in the channel",
         State::AwaitMatch => "waits for the receiver to match it",
         State::Offered(_) => "announced, waits for the receiver or is being moved",
-        State::Posted(_) => "waits for a message",
+        State::Posted => "waits for a message",
         State::Incoming(_) => "matched, is being moved",
-        State::Received(_) | State::Complete(_) => return None,
+        State::Received(_) | State::Complete(_) | State::Vacant => return None,
     };
     Some(format!(
         "{verb} {}, tag {}, context {:#x}, {} bytes: {stage}",
@@ -42,8 +42,8 @@ fn describe_request(request: &Request) -> Option<String> {
 
 fn other_side(request: &Request) -> String {
     match request.state {
-        State::Posted(_) if request.source == ANY_SOURCE => "from any rank".into(),
-        State::Posted(_) => format!("from rank {}", request.source),
+        State::Posted if request.source == ANY_SOURCE => "from any rank".into(),
+        State::Posted => format!("from rank {}", request.source),
         State::Incoming(_) => format!("from rank {} (process {})", request.source, request.peer),
         _ => format!("to process {}", request.peer),
     }

@@ -7,10 +7,11 @@
 
 use crate::lookup::Plain;
 use crate::matching::MatchKey;
-use crate::peer::PeerState;
-use crate::request::{NOBODY, Request, State};
-use crate::{ANY_TAG, Engine, Receive, RequestId};
-use verbena_channel::memory::{Buffer, Region};
+use crate::peer::{PeerState, Peers};
+use crate::request::State;
+use crate::requests::Requests;
+use crate::{ANY_TAG, Engine, RequestId};
+use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Peer, Wire};
 
@@ -26,94 +27,109 @@ impl Engine {
         &mut self,
         peer: Peer,
         context: u64,
-        ends: (i32, i32),
+        (source, tag): (i32, i32),
         region: Region,
     ) -> Option<u64> {
         if self.core.has_entries() {
             return None;
         }
-        let (wire, state, header) = self.front(peer, context, ends)?;
+        let key = MatchKey { context, source, tag };
+        let (wire, state, header) = self.front()?.of(peer, key)?;
         let bytes = wire.take_line(peer, &header, region)?;
         state.hear(bytes);
         Some(bytes as u64)
     }
 
-    /// As [`Engine::receive_from`] for a receive into `region`, as far as it needs no call: the message goes in one line of shared
-    /// memory and is next, or nothing here matches and the receive is posted.
+    /// As [`Engine::receive_from`] for a receive into `region`, as far as it needs no call: nothing here matches, and the receive is
+    /// posted. Its message may be there already: whoever waits for it looks.
     #[inline(always)]
-    pub fn receive_or_post_at_once(
+    pub fn post_at_once(
         &mut self,
         peer: Peer,
         context: u64,
         (source, tag): (i32, i32),
         region: Region,
     ) -> Option<RequestId> {
-        if !self.core.requests.has_free() {
-            return None;
-        }
-        if let Some(bytes) = self.receive_line(peer, context, (source, tag), region) {
-            return Some(self.keep_received(context, (source, tag), bytes));
-        }
         let usual = self.core.unexpected.is_empty() && !self.core.any_broken;
-        if !usual || !self.core.posted.has_free() || tag < 0 && tag != ANY_TAG {
+        if !usual || tag < 0 && tag != ANY_TAG {
             return None;
         }
-        let receive = Receive { context, source, tag, buffer: Buffer::Contiguous(region) };
-        Some(self.post_receive(receive, peer).into())
+        let key = MatchKey { context, source, tag };
+        self.core.requests.post_at_once(peer, key, region).map(RequestId::from)
     }
 
-    /// A request that keeps the completion of a receive which was done at once.
+    /// Ends the receive at this index, if its generation is `meant`, and if its message was delivered, or if it is posted first and its
+    /// message is next and goes in one line of shared memory: source, tag and bytes. `None` says that nothing happened. Nothing is called.
     #[inline(always)]
-    pub fn keep_received(&mut self, context: u64, (source, tag): (i32, i32), bytes: u64) -> RequestId {
-        let key = MatchKey { context, source, tag };
-        let received = Request::receive(NOBODY, key, Buffer::EMPTY, State::Received(bytes));
-        let id = self.core.requests.vacant();
-        self.core.requests.fill(id, received);
-        id.into()
+    pub fn end_at_once(&mut self, index: u32, meant: impl Fn(u32) -> bool) -> Option<(i32, i32, u64)> {
+        if let Some(ended) = self.core.requests.end_received(index, &meant) {
+            return Some(ended);
+        }
+        let (requests, front) = self.requests_and_front()?;
+        requests.end_first(index, meant, |peer, key, region| {
+            let (wire, state, header) = front.of(peer, key)?;
+            let bytes = wire.take_line(peer, &header, region)?;
+            state.hear(bytes);
+            Some(bytes)
+        })
     }
 
     /// As [`Engine::take_plain`], for a receive that is posted, if its message is next.
     #[inline(always)]
     pub fn take_posted(&mut self, request: RequestId) -> Plain {
-        let id = request.into();
-        let Some(request) = self.core.requests.get(id) else { return Plain::Unusual };
-        let (State::Posted(node), Buffer::Contiguous(region)) = (&request.state, &request.buffer) else {
-            return Plain::Pending;
-        };
-        if request.peer == NOBODY || self.core.posted.first() != Some(*node) {
-            return Plain::Pending;
+        match self.core.requests.get(request.into()) {
+            None => return Plain::Unusual,
+            Some(request) if !matches!(request.state, State::Posted) => return Plain::Pending,
+            Some(_) => {}
         }
-        let (peer, context, region, node) = (request.peer, request.context, *region, *node);
-        let (source, tag) = (request.source, request.tag);
-        let Some((wire, state, header)) = self.front(peer, context, (source, tag)) else {
-            return Plain::Pending;
-        };
-        let taken = match wire.take_line(peer, &header, region) {
-            None => wire.take_front(peer, &header, region),
-            taken => taken,
-        };
-        let Some(bytes) = taken else { return Plain::Pending };
-        state.hear(bytes);
-        self.core.posted.remove_first(node);
-        self.core.requests.forget_if(id, |_| Some(()));
-        Plain::Ended { source, tag, bytes: bytes as u64 }
+        let Some((requests, front)) = self.requests_and_front() else { return Plain::Pending };
+        let RequestId { index, generation } = request;
+        let ended = requests.end_first(index, |its| its == generation, |peer, key, region| {
+            let (wire, state, header) = front.of(peer, key)?;
+            let bytes = match wire.take_line(peer, &header, region) {
+                None => wire.take_front(peer, &header, region)?,
+                Some(bytes) => bytes,
+            };
+            state.hear(bytes);
+            Some(bytes)
+        });
+        match ended {
+            Some((source, tag, bytes)) => Plain::Ended { source, tag, bytes },
+            None => Plain::Pending,
+        }
     }
 
-    /// Where the message must come from to go this way, and with what header. `None` if none may now.
+    /// What is next in the channels; `None` if a message may not be taken from there now.
     #[inline(always)]
-    fn front(
-        &mut self,
-        peer: Peer,
-        context: u64,
-        (source, tag): (i32, i32),
-    ) -> Option<(&mut Wire, &mut PeerState, Header)> {
+    fn front(&mut self) -> Option<Front<'_>> {
+        self.requests_and_front().map(|(_, front)| front)
+    }
+
+    /// The same, and the requests.
+    #[inline(always)]
+    fn requests_and_front(&mut self) -> Option<(&mut Requests, Front<'_>)> {
         let core = &mut self.core;
         // What else is under way wants progress with each call.
         if core.under_way != 0 || core.turns == TURNS_MAX {
             return None;
         }
         core.turns += 1;
-        let state = core.peers.get(peer).filter(|state| state.in_turn)?;
+        Some((&mut core.requests, Front { peers: &mut core.peers, channels: &mut self.channels }))
+    }
+}
+
+/// The packets that are next in the channels.
+struct Front<'a> {
+    peers: &'a mut Peers,
+    channels: &'a mut [Wire],
+}
+
+impl<'a> Front<'a> {
+    /// Where a message of this process comes from, and with what header if it is this one. `None` if it cannot go this way.
+    #[inline(always)]
+    fn of(self, peer: Peer, key: MatchKey) -> Option<(&'a mut Wire, &'a mut PeerState, Header)> {
+        let state = self.peers.get(peer).filter(|state| state.in_turn)?;
+        let MatchKey { context, source, tag } = key;
         let header = Header { context, source, tag, sequence: state.expected(), ..Header::new(Kind::Eager) };
         Some((self.channels.get_mut(state.heard_over)?, state, header))
     }

@@ -24,9 +24,11 @@ mod message;
 mod outbox;
 mod peer;
 mod pool;
+mod queue;
 mod receive;
 mod rendezvous;
 mod request;
+mod requests;
 mod send;
 mod slab;
 mod unexpected;
@@ -179,10 +181,10 @@ impl Engine {
         let core = &self.core;
         Counters {
             channels: self.channel_counters(),
-            posted: core.posted.len(),
+            posted: core.requests.posted_len(),
             unexpected: core.unexpected.len(),
             requests: core.requests.len(),
-            matching_steps: core.posted.steps() + core.unexpected.steps(),
+            matching_steps: core.requests.steps() + core.unexpected.steps(),
             ..core.counts.clone()
         }
         .derived()

@@ -97,7 +97,7 @@ impl Engine {
         }
         let id = request.into();
         match self.core.requests.get(id).map(|request| &request.state) {
-            Some(State::Posted(_)) => self.take_posted(request),
+            Some(State::Posted) => self.take_posted(request),
             Some(State::Complete(_)) | None => self.take_owning(id),
             Some(_) => Plain::Pending,
         }
@@ -106,10 +106,7 @@ impl Engine {
     /// As [`Engine::take_plain`], for a receive of a short message that has ended: source, tag and bytes. Nothing is called.
     #[inline(always)]
     pub fn take_ended(&mut self, request: RequestId) -> Option<(i32, i32, u64)> {
-        self.core.requests.forget_if(request.into(), |request| match request.state {
-            State::Received(bytes) => Some((request.source, request.tag, bytes)),
-            _ => None,
-        })
+        self.core.requests.end_received(request.index, |generation| generation == request.generation)
     }
 
     #[inline(never)]

@@ -7,6 +7,9 @@
 //! patterns match it, and a pattern asks just its own. The index is made when a scan goes far for the first
 //! time, so that a deep queue that is used in order never pays for it. Either way a look-up takes a
 //! bounded number of steps.
+//!
+//! The entries lie in a table of their owner ([`crate::queue::Queue`] for messages, [`crate::requests::Requests`] for receives), so that
+//! what else the owner keeps of an entry lies beside its links.
 
 use crate::{ANY_SOURCE, ANY_TAG};
 use std::collections::HashMap;
@@ -16,9 +19,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 const SCAN_MAX: usize = 12;
 /// An indexed queue no longer than this drops its index.
 const UNINDEX_MAX: usize = 3;
-const NONE: u32 = u32::MAX;
-/// The link that chains all entries in order of arrival; links 0 to 3 belong to the index.
-const ORDER: usize = 4;
+/// No entry.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// What is compared: context, source and tag; in a pattern the latter two may be wildcards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,12 +78,55 @@ impl Hasher for Mix {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Link {
-    previous: u32,
-    next: u32,
+/// The neighbours of an entry in a chain. Of the first entry `previous` means nothing, of the last one `next` is [`NONE`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub previous: u32,
+    pub next: u32,
 }
 
+impl Link {
+    /// Of an entry in no chain.
+    pub const NONE: Link = Link { previous: NONE, next: NONE };
+}
+
+/// Where an entry is, for a [`Matcher`]: `N` links, of which the last one chains all entries in order of arrival and those before it belong
+/// to the index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Links<const N: usize> {
+    links: [Link; N],
+    /// Tells the order of indexed entries.
+    serial: u64,
+}
+
+impl<const N: usize> Links<N> {
+    /// Of an entry that is nowhere.
+    pub const NONE: Links<N> = Links { links: [Link::NONE; N], serial: 0 };
+
+    /// The link in order of arrival.
+    #[inline(always)]
+    pub fn order(&mut self) -> &mut Link {
+        &mut self.links[N - 1]
+    }
+
+    /// The entry behind this one in order of arrival.
+    #[inline(always)]
+    pub fn next(&self) -> u32 {
+        self.links[N - 1].next
+    }
+}
+
+/// An entry in its owner's table.
+pub(crate) trait Entry<const N: usize> {
+    /// What is compared. Only asked of entries that were appended and not removed.
+    fn key(&self) -> MatchKey;
+    /// Its links.
+    fn links(&self) -> &Links<N>;
+    /// Its links, to be changed.
+    fn links_mut(&mut self) -> &mut Links<N>;
+}
+
+/// The first and the last entry of a chain; the latter means nothing if there is no first.
 #[derive(Clone, Copy)]
 struct Chain {
     first: u32,
@@ -92,67 +137,51 @@ impl Chain {
     const EMPTY: Chain = Chain { first: NONE, last: NONE };
 }
 
-struct Node<T> {
-    key: MatchKey,
-    serial: u64,
-    links: [Link; 5],
-    value: T,
-}
-
 type Index = HashMap<MatchKey, Chain, BuildHasherDefault<Mix>>;
 
-/// A queue of patterns (`PATTERNS`) or of messages.
-pub(crate) struct Queue<T, const PATTERNS: bool> {
-    nodes: Vec<Node<T>>,
-    /// The first vacant place; each names the next one as its successor in the order.
-    free: u32,
+/// The order of patterns (`PATTERNS`, with 2 links) or of messages (5 links) that lie in `entries`, which every method is given.
+pub(crate) struct Matcher<const PATTERNS: bool, const N: usize> {
     order: Chain,
     index: Index,
     indexed: bool,
+    /// Number of indexed entries.
+    len: usize,
     /// Number of indexed patterns of each class, so that classes without any are not asked.
     classes: [usize; 4],
-    len: usize,
     serial: u64,
     steps: u64,
 }
 
-impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
+impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
+    /// Nothing in order.
     pub fn new() -> Self {
-        Queue {
-            nodes: Vec::new(),
-            free: NONE,
+        Matcher {
             order: Chain::EMPTY,
             index: Index::default(),
             indexed: false,
-            classes: [0; 4],
             len: 0,
+            classes: [0; 4],
             serial: 0,
             steps: 0,
         }
     }
 
     /// Whether there are no entries.
-    #[inline]
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.order.first == NONE
     }
 
-    /// Whether an entry can be added without more memory or a change to the index.
+    /// Whether the entries are indexed, so that [`Matcher::append_in_order`] and [`Matcher::remove_first_in_order`] must not be used.
     #[inline(always)]
-    pub fn has_free(&self) -> bool {
-        self.nodes.get(self.free as usize).is_some() && !self.indexed
+    pub fn is_indexed(&self) -> bool {
+        self.indexed
     }
 
-    /// The earliest entry.
-    #[inline]
-    pub fn first(&self) -> Option<u32> {
-        Some(self.order.first).filter(|first| *first != NONE)
-    }
-
-    /// The number of entries.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.len
+    /// The earliest entry; [`NONE`] if there is none.
+    #[inline(always)]
+    pub fn first(&self) -> u32 {
+        self.order.first
     }
 
     /// Entries compared and chains asked since the beginning: the cost of matching.
@@ -160,161 +189,98 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
         self.steps
     }
 
-    /// The entry's value.
+    /// Appends an entry.
     #[inline]
-    pub fn get(&self, node: u32) -> &T {
-        &self.nodes[node as usize].value
-    }
-
-    /// The entry's key.
-    #[inline]
-    pub fn key(&self, node: u32) -> MatchKey {
-        self.nodes[node as usize].key
-    }
-
-    /// Appends an entry and returns its place, which [`Queue::remove`] takes.
-    #[inline(always)]
-    pub fn push(&mut self, key: MatchKey, value: T) -> u32 {
-        let node = self.place(key, value);
-        match self.nodes.get_mut(self.order.last as usize) {
-            Some(last) => last.links[ORDER].next = node,
-            None => self.order.first = node,
-        }
-        self.order.last = node;
-        self.len += 1;
+    pub fn append<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+        self.append_in_order(entries, entry);
         if self.indexed {
-            self.index_entry(node);
+            self.index_entry(entries, entry);
         }
-        node
+    }
+
+    /// As `append`, while nothing is indexed.
+    #[inline(always)]
+    pub fn append_in_order<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+        *entries[entry as usize].links_mut().order() = Link { previous: self.order.last, next: NONE };
+        match self.order.first {
+            NONE => self.order.first = entry,
+            _ => entries[self.order.last as usize].links_mut().order().next = entry,
+        }
+        self.order.last = entry;
     }
 
     /// The earliest entry that matches.
     #[inline(always)]
-    pub fn find(&mut self, asked: &MatchKey) -> Option<u32> {
+    pub fn find<E: Entry<N>>(&mut self, entries: &mut [E], asked: &MatchKey) -> Option<u32> {
         let first = self.order.first;
-        if first == NONE {
-            return None;
-        }
+        let entry = entries.get(first as usize)?;
         self.steps += 1;
-        if self.matches(first, asked) {
+        if matches::<PATTERNS>(&entry.key(), asked) {
             return Some(first);
         }
-        self.find_behind(first, asked)
+        self.find_behind(entries, first, asked)
     }
 
     #[inline(never)]
-    fn find_behind(&mut self, first: u32, asked: &MatchKey) -> Option<u32> {
-        if self.indexed { self.find_indexed(asked) } else { self.scan(first, asked) }
+    fn find_behind<E: Entry<N>>(&mut self, entries: &mut [E], first: u32, asked: &MatchKey) -> Option<u32> {
+        if self.indexed { self.find_indexed(entries, asked) } else { self.scan(entries, first, asked) }
     }
 
-    /// The earliest entry with exactly this key whose value fulfils `wanted`.
-    pub fn find_exact(&mut self, key: &MatchKey, wanted: impl Fn(&T) -> bool) -> Option<u32> {
-        let (mut node, link) = match self.indexed {
+    /// The earliest entry with exactly this key of which `wanted` is true.
+    pub fn find_exact<E: Entry<N>>(
+        &mut self,
+        entries: &[E],
+        key: &MatchKey,
+        wanted: impl Fn(&E) -> bool,
+    ) -> Option<u32> {
+        let (mut at, link) = match self.indexed {
             true => (self.index.get(key)?.first, if PATTERNS { 0 } else { key.class() }),
-            false => (self.order.first, ORDER),
+            false => (self.order.first, N - 1),
         };
-        while node != NONE {
+        while at != NONE {
             self.steps += 1;
-            let entry = &self.nodes[node as usize];
-            if entry.key == *key && wanted(&entry.value) {
-                return Some(node);
+            let entry = &entries[at as usize];
+            if entry.key() == *key && wanted(entry) {
+                return Some(at);
             }
-            node = entry.links[link].next;
+            at = entry.links().links[link].next;
         }
         None
     }
 
     /// Takes the entry out.
-    #[inline(always)]
-    pub fn remove(&mut self, node: u32) -> T {
-        self.order = self.unlink(self.order, ORDER, node);
-        self.len -= 1;
-        if self.indexed {
-            self.unindex(node);
-        }
-        let entry = &mut self.nodes[node as usize];
-        entry.links[ORDER].next = std::mem::replace(&mut self.free, node);
-        std::mem::take(&mut entry.value)
-    }
-
-    /// As `remove`, for the first entry.
-    #[inline(always)]
-    pub fn remove_first(&mut self, node: u32) -> T {
-        debug_assert_eq!(node, self.order.first);
-        if self.indexed {
-            return self.remove(node);
-        }
-        let entry = &mut self.nodes[node as usize];
-        let next = entry.links[ORDER].next;
-        entry.links[ORDER].next = std::mem::replace(&mut self.free, node);
-        let value = std::mem::take(&mut entry.value);
-        self.order.first = next;
-        match self.nodes.get_mut(next as usize) {
-            Some(next) => next.links[ORDER].previous = NONE,
-            None => self.order.last = NONE,
-        }
-        self.len -= 1;
-        value
-    }
-
-    /// Every value in order.
-    pub fn iter(&self) -> impl Iterator<Item = (MatchKey, &T)> {
-        let mut node = self.order.first;
-        std::iter::from_fn(move || {
-            let entry = self.nodes.get(node as usize)?;
-            node = entry.links[ORDER].next;
-            Some((entry.key, &entry.value))
-        })
-    }
-
     #[inline]
-    fn matches(&self, node: u32, asked: &MatchKey) -> bool {
-        let key = &self.nodes[node as usize].key;
-        if PATTERNS { key.accepts(asked) } else { asked.accepts(key) }
-    }
-
-    #[inline(always)]
-    fn place(&mut self, key: MatchKey, value: T) -> u32 {
-        self.serial += 1;
-        let node = self.free;
-        let Some(entry) = self.nodes.get_mut(node as usize) else { return self.grow(key, value) };
-        self.free = entry.links[ORDER].next;
-        entry.key = key;
-        entry.serial = self.serial;
-        entry.value = value;
-        // The other links are written when the entry is indexed.
-        entry.links[ORDER] = Link { previous: self.order.last, next: NONE };
-        node
-    }
-
-    #[cold]
-    fn grow(&mut self, key: MatchKey, value: T) -> u32 {
-        let mut links = [Link { previous: NONE, next: NONE }; 5];
-        links[ORDER].previous = self.order.last;
-        self.nodes.push(Node { key, serial: self.serial, links, value });
-        (self.nodes.len() - 1) as u32
-    }
-
-    fn scan(&mut self, first: u32, asked: &MatchKey) -> Option<u32> {
-        let mut node = self.nodes[first as usize].links[ORDER].next;
-        for _ in 0..SCAN_MAX {
-            if node == NONE {
-                return None;
-            }
-            self.steps += 1;
-            if self.matches(node, asked) {
-                return Some(node);
-            }
-            node = self.nodes[node as usize].links[ORDER].next;
+    pub fn remove<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+        self.order = unlink(entries, self.order, N - 1, entry);
+        if self.indexed {
+            self.unindex(entries, entry);
         }
-        if node == NONE {
+    }
+
+    /// Takes the first entry out, which is followed by `next`, while nothing is indexed.
+    #[inline(always)]
+    pub fn remove_first_in_order(&mut self, next: u32) {
+        self.order.first = next;
+    }
+
+    fn scan<E: Entry<N>>(&mut self, entries: &mut [E], first: u32, asked: &MatchKey) -> Option<u32> {
+        let mut at = entries[first as usize].links().next();
+        for _ in 0..SCAN_MAX {
+            let entry = entries.get(at as usize)?;
+            self.steps += 1;
+            if matches::<PATTERNS>(&entry.key(), asked) {
+                return Some(at);
+            }
+            at = entry.links().next();
+        }
+        if at == NONE {
             return None;
         }
-        self.build_index();
-        self.find_indexed(asked)
+        self.build_index(entries);
+        self.find_indexed(entries, asked)
     }
 
-    fn find_indexed(&mut self, asked: &MatchKey) -> Option<u32> {
+    fn find_indexed<E: Entry<N>>(&mut self, entries: &[E], asked: &MatchKey) -> Option<u32> {
         if !PATTERNS {
             self.steps += 1;
             return self.index.get(asked).map(|chain| chain.first);
@@ -326,104 +292,112 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
             }
             self.steps += 1;
             if let Some(chain) = self.index.get(&asked.masked(class)) {
-                let serial = self.nodes[chain.first as usize].serial;
+                let serial = entries[chain.first as usize].links().serial;
                 if best.is_none_or(|(earliest, _)| serial < earliest) {
                     best = Some((serial, chain.first));
                 }
             }
         }
-        best.map(|(_, node)| node)
+        best.map(|(_, entry)| entry)
     }
 
     #[cold]
-    fn build_index(&mut self) {
+    fn build_index<E: Entry<N>>(&mut self, entries: &mut [E]) {
         self.indexed = true;
-        let mut node = self.order.first;
-        while node != NONE {
-            self.index_entry(node);
-            node = self.nodes[node as usize].links[ORDER].next;
+        let mut at = self.order.first;
+        while at != NONE {
+            self.index_entry(entries, at);
+            at = entries[at as usize].links().next();
         }
     }
 
     #[cold]
     fn drop_index(&mut self) {
         self.indexed = false;
+        self.len = 0;
         self.index.clear();
         self.classes = [0; 4];
     }
 
     #[inline(never)]
-    fn index_entry(&mut self, node: u32) {
-        let key = self.nodes[node as usize].key;
+    fn index_entry<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+        self.len += 1;
+        self.serial += 1;
+        entries[entry as usize].links_mut().serial = self.serial;
+        let key = entries[entry as usize].key();
         if PATTERNS {
             self.classes[key.class()] += 1;
-            return self.append_indexed(key, 0, node);
+            return self.append_indexed(entries, key, 0, entry);
         }
         for class in 0..4 {
-            self.append_indexed(key.masked(class), class, node);
+            self.append_indexed(entries, key.masked(class), class, entry);
         }
     }
 
     #[inline(never)]
-    fn unindex(&mut self, node: u32) {
-        self.unindex_entry(node);
+    fn unindex<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+        self.unindex_entry(entries, entry);
+        self.len -= 1;
         if self.len <= UNINDEX_MAX {
             self.drop_index();
         }
     }
 
-    fn unindex_entry(&mut self, node: u32) {
-        let key = self.nodes[node as usize].key;
+    fn unindex_entry<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
+        let key = entries[entry as usize].key();
         if PATTERNS {
             self.classes[key.class()] -= 1;
-            return self.unlink_indexed(key, 0, node);
+            return self.unlink_indexed(entries, key, 0, entry);
         }
         for class in 0..4 {
-            self.unlink_indexed(key.masked(class), class, node);
+            self.unlink_indexed(entries, key.masked(class), class, entry);
         }
     }
 
-    fn append_indexed(&mut self, key: MatchKey, link: usize, node: u32) {
+    fn append_indexed<E: Entry<N>>(&mut self, entries: &mut [E], key: MatchKey, link: usize, entry: u32) {
         self.steps += 1;
         let chain = self.index.get(&key).copied().unwrap_or(Chain::EMPTY);
-        let chain = self.append(chain, link, node);
-        self.index.insert(key, chain);
+        self.index.insert(key, append(entries, chain, link, entry));
     }
 
-    fn unlink_indexed(&mut self, key: MatchKey, link: usize, node: u32) {
+    fn unlink_indexed<E: Entry<N>>(&mut self, entries: &mut [E], key: MatchKey, link: usize, entry: u32) {
         self.steps += 1;
         let chain = self.index.get(&key).copied().expect("an indexed entry");
-        let chain = self.unlink(chain, link, node);
+        let chain = unlink(entries, chain, link, entry);
         if chain.first == NONE {
             self.index.remove(&key);
         } else {
             self.index.insert(key, chain);
         }
     }
+}
 
-    #[inline]
-    fn append(&mut self, chain: Chain, link: usize, node: u32) -> Chain {
-        self.nodes[node as usize].links[link] = Link { previous: chain.last, next: NONE };
-        if chain.last == NONE {
-            return Chain { first: node, last: node };
-        }
-        self.nodes[chain.last as usize].links[link].next = node;
-        Chain { first: chain.first, last: node }
-    }
+#[inline(always)]
+fn matches<const PATTERNS: bool>(key: &MatchKey, asked: &MatchKey) -> bool {
+    if PATTERNS { key.accepts(asked) } else { asked.accepts(key) }
+}
 
-    #[inline]
-    fn unlink(&mut self, mut chain: Chain, link: usize, node: u32) -> Chain {
-        let Link { previous, next } = self.nodes[node as usize].links[link];
-        match previous {
-            NONE => chain.first = next,
-            _ => self.nodes[previous as usize].links[link].next = next,
-        }
-        match next {
-            NONE => chain.last = previous,
-            _ => self.nodes[next as usize].links[link].previous = previous,
-        }
-        chain
+fn append<const N: usize, E: Entry<N>>(entries: &mut [E], chain: Chain, link: usize, entry: u32) -> Chain {
+    entries[entry as usize].links_mut().links[link] = Link { previous: chain.last, next: NONE };
+    if chain.first == NONE {
+        return Chain { first: entry, last: entry };
     }
+    entries[chain.last as usize].links_mut().links[link].next = entry;
+    Chain { first: chain.first, last: entry }
+}
+
+#[inline]
+fn unlink<const N: usize, E: Entry<N>>(entries: &mut [E], mut chain: Chain, link: usize, entry: u32) -> Chain {
+    let Link { previous, next } = entries[entry as usize].links().links[link];
+    match chain.first == entry {
+        true => chain.first = next,
+        false => entries[previous as usize].links_mut().links[link].next = next,
+    }
+    match next {
+        NONE => chain.last = previous,
+        _ => entries[next as usize].links_mut().links[link].previous = previous,
+    }
+    chain
 }
 
 #[cfg(test)]

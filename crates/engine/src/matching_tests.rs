@@ -1,6 +1,7 @@
 //! Matching alone: order, wildcards, and that a deep queue costs no quadratic time.
 
 use super::*;
+use crate::queue::Queue;
 
 const DEEP: i32 = 100_000;
 

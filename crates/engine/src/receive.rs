@@ -31,10 +31,7 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn post_receive(&mut self, receive: Receive, peer: Peer) -> Id {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
-        let id = self.core.requests.vacant();
-        let node = self.core.posted.push(key, id);
-        self.core.requests.fill(id, Request::receive(peer, key, receive.buffer, State::Posted(node)));
-        id
+        self.core.requests.post(peer, key, receive.buffer)
     }
 
     /// Receives a message that has been matched.
@@ -47,7 +44,7 @@ impl Engine {
                 self.consume_whole(key, peer, data, &buffer)
             }
             Body::Offer(offer) => {
-                let id = self.core.add(Request::receive(peer, key, buffer, State::Posted(u32::MAX)));
+                let id = self.core.add(Request::receive(peer, key, buffer, State::Posted));
                 self.core.accept(id, peer, &key, offer, arrived.bytes);
                 self.begin(id);
                 self.answer(peer);

@@ -1,10 +1,10 @@
-//! The table of operations under way.
+//! An operation under way.
 
 use crate::matching::MatchKey;
 use crate::slab::Id;
 use crate::{Completion, Failure, MessageId, RequestId};
 use verbena_channel::Peer;
-use verbena_channel::memory::Buffer;
+use verbena_channel::memory::{Buffer, Region};
 
 impl From<RequestId> for Id {
     fn from(id: RequestId) -> Id {
@@ -39,8 +39,8 @@ pub(crate) enum State {
     AwaitMatch,
     /// A send by rendezvous; the rest is in the table of those.
     Offered(Id),
-    /// A receive that waits in the posted queue, at this place.
-    Posted(u32),
+    /// A receive that waits in the posted queue.
+    Posted,
     /// A receive by rendezvous; the rest is in the table of those.
     Incoming(Id),
     /// Over as receives of short messages are: so many bytes, of the request's source and tag. Such a request owns nothing, so
@@ -48,6 +48,8 @@ pub(crate) enum State {
     Received(u64),
     /// Over.
     Complete(Completion),
+    /// No operation: its place in the table is vacant.
+    Vacant,
 }
 
 /// The other side of a receive while it may be several.
@@ -88,6 +90,45 @@ impl Request {
         }
     }
 
+    /// What a vacant place holds.
+    pub fn vacant() -> Request {
+        let key = MatchKey { context: 0, source: 0, tag: 0 };
+        Request::receive(NOBODY, key, Buffer::EMPTY, State::Vacant)
+    }
+
+    /// Whether it is that.
+    #[inline(always)]
+    pub fn is_vacant(&self) -> bool {
+        matches!(self.state, State::Vacant)
+    }
+
+    /// Makes a request that owns nothing and was no synchronous send a vacant one.
+    #[inline(always)]
+    pub fn vacate(&mut self) {
+        debug_assert!(!self.synchronous && !self.cancelling);
+        debug_assert!(matches!(self.buffer, Buffer::Contiguous(_)));
+        self.forgotten = false;
+        // Not dropped: it owns nothing, and to drop it would be a call.
+        std::mem::forget(std::mem::replace(&mut self.state, State::Vacant));
+    }
+
+    /// Makes a vacant request a posted receive by `peer` into this memory.
+    #[inline(always)]
+    pub fn receive_again(&mut self, peer: Peer, key: MatchKey, region: Region) {
+        debug_assert!(self.is_vacant());
+        self.peer = peer;
+        (self.context, self.source, self.tag) = (key.context, key.source, key.tag);
+        // Not dropped, as in `vacate`.
+        std::mem::forget(std::mem::replace(&mut self.buffer, Buffer::Contiguous(region)));
+        std::mem::forget(std::mem::replace(&mut self.state, State::Posted));
+    }
+
+    /// What it matches, or what it matched.
+    #[inline(always)]
+    pub fn key(&self) -> MatchKey {
+        MatchKey { context: self.context, source: self.source, tag: self.tag }
+    }
+
     /// The completion, if it is over.
     pub fn into_completion(self) -> Option<Completion> {
         match self.state {
@@ -105,7 +146,7 @@ impl Request {
 
     /// Whether this side must still do something, or the peer with this side's memory.
     pub fn is_under_way(&self) -> bool {
-        !matches!(self.state, State::Posted(_) | State::Received(_) | State::Complete(_))
+        !matches!(self.state, State::Posted | State::Received(_) | State::Complete(_))
     }
 }
 

@@ -51,44 +51,24 @@ impl<T> Slab<T> {
 
     #[inline]
     pub fn insert(&mut self, value: T) -> Id {
-        let id = self.vacant();
-        self.fill(id, value);
-        id
-    }
-
-    /// The id that the next value will have.
-    #[inline(always)]
-    pub fn vacant(&mut self) -> Id {
         if self.free == NONE {
             self.grow();
         }
-        Id { index: self.free, generation: self.places[self.free as usize].generation }
-    }
-
-    /// Adds the value for which `vacant` just gave this id.
-    #[inline(always)]
-    pub fn fill(&mut self, id: Id, value: T) {
-        debug_assert_eq!(id.index, self.free);
-        let place = &mut self.places[id.index as usize];
+        let place = &mut self.places[self.free as usize];
+        let id = Id { index: self.free, generation: place.generation };
         self.free = place.next_free;
         self.len += 1;
-        // What is forgotten is `None`: to drop it would be a call.
-        std::mem::forget(place.value.replace(value));
+        place.value = Some(value);
+        id
     }
 
     /// Adds a free place where there is none.
     #[cold]
     fn grow(&mut self) {
-        let index = u32::try_from(self.places.len()).ok().filter(|i| *i != NONE).expect("too many requests");
+        let index = u32::try_from(self.places.len()).ok().filter(|i| *i != NONE).expect("too many entries");
         // Generations begin at 1, so that the number 0 is never a valid id.
         self.places.push(Place { generation: 1, next_free: NONE, value: None });
         self.free = index;
-    }
-
-    /// The generation of the value at this place, if there is one.
-    #[inline(always)]
-    pub fn generation(&self, index: u32) -> Option<u32> {
-        self.places.get(index as usize).filter(|place| place.value.is_some()).map(|place| place.generation)
     }
 
     #[inline]
@@ -115,35 +95,6 @@ impl<T> Slab<T> {
         self.free = id.index;
         self.len -= 1;
         Some(value)
-    }
-
-    /// Forgets the value if `look` finds in it what is wanted. Such a value must own nothing: it is not dropped, which
-    /// would be a call.
-    #[inline(always)]
-    pub fn forget_if<R>(&mut self, id: Id, look: impl FnOnce(&T) -> Option<R>) -> Option<R> {
-        let place =
-            self.places.get_mut(id.index as usize).filter(|place| place.generation == id.generation)?;
-        let found = look(place.value.as_ref()?)?;
-        std::mem::forget(place.value.take());
-        place.generation = place.generation.wrapping_add(1).max(1);
-        place.next_free = self.free;
-        self.free = id.index;
-        self.len -= 1;
-        Some(found)
-    }
-
-    /// Whether a value can be added without another place.
-    #[inline(always)]
-    pub fn has_free(&self) -> bool {
-        self.free != NONE
-    }
-
-    /// Every value with its id, in order of place.
-    pub fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
-        self.places.iter().enumerate().filter_map(|(index, place)| {
-            let id = Id { index: index as u32, generation: place.generation };
-            place.value.as_ref().map(|value| (id, value))
-        })
     }
 }
 

@@ -210,7 +210,8 @@ fn data_beyond_the_message_gives_the_peer_up() {
     pair.send(0, 1, Bytes::zero(5000).buffer());
     let receive = pair.receive_any(1, Bytes::zero(5000).buffer());
     pair.engines[1].progress();
-    let context = 1u64 << 32; // the first request's id
+    let Posted::Pending(id) = &receive else { panic!("nothing can have come yet") };
+    let context = u64::from(id.generation) << 32 | u64::from(id.index);
     let header = Header { context, sequence: 1, length: 4999, ..Header::new(Kind::Data) };
     forge(&mut pair, header, &[0; 2]);
     assert!(is_channel_failure(&pair.end(1, receive)));

@@ -52,14 +52,15 @@ pub fn receive(process: &Process, comm: &Comm, buffer: Buffer, source: i32, tag:
     Active::posted(Direction::Receive, process.command(|engine| engine.receive_of(peer, receive)))
 }
 
-/// The process that a receive from `source` names; none for `MPI_ANY_SOURCE`.
-#[inline]
+/// The process that a receive from `source` names; none for `MPI_ANY_SOURCE`, nor if there is no such process.
+#[inline(always)]
 pub fn sender(comm: &Comm, source: i32) -> Option<Peer> {
-    comm.targets().members().get(usize::try_from(source).ok()?).copied()
+    // What is negative becomes too large.
+    comm.targets().members().get(source as usize).copied()
 }
 
 /// The engine's form of a receive from `source` (not `MPI_PROC_NULL`).
-#[inline]
+#[inline(always)]
 pub fn receipt(comm: &Comm, buffer: Buffer, source: i32, tag: i32) -> Receive {
     Receive { context: comm.context(Traffic::Point), source, tag, buffer }
 }

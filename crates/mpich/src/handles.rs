@@ -132,8 +132,8 @@ impl Handle for Request {
             Some(native) => native,
             None if handle == SENT => entries().extras.sent,
             None => match Request::receive(handle) {
-                Some((index, generation, mask)) => {
-                    Some((entries().extras.receive)(index, generation, mask)).filter(|native| *native != 0)
+                Some((index, generation)) => {
+                    Some((entries().extras.receive)(index, generation)).filter(|native| *native != 0)
                 }
                 .unwrap_or(wrong(handle as u32)),
                 None => made(kind as usize, handle as u32),
@@ -155,17 +155,27 @@ impl Handle for Request {
 /// A receive of the engine, as a kind of the standard face's handles.
 const ENGINE_RECEIVE: u32 = 13;
 
+/// The forms of requests that the standard face makes and reads itself (`crates/abi/src/told.rs`): a send that is complete, none,
+/// a receive of the engine, and where in that the generation lies and what is known of it.
+pub const FORMS: [u32; 5] = [
+    SENT as u32,
+    REQUEST_NULL as u32,
+    MADE | ENGINE_RECEIVE << KIND_SHIFT,
+    GENERATION_SHIFT,
+    GENERATIONS,
+];
+
 /// `MPI_REQUEST_NULL`.
 pub const REQUEST_NULL: i32 = 0x2c00_0000;
 
 impl Request {
-    /// The place of a receive of the engine and its generation, as far as a mask says that it is known. The library knows
+    /// The place of a receive of the engine and the known bits of its generation. The library knows
     /// the rest, so such a handle need not be remembered.
     #[inline(always)]
-    pub fn receive(handle: i32) -> Option<(u32, u32, u32)> {
+    pub fn receive(handle: i32) -> Option<(u32, u32)> {
         let form = handle as u32;
         let is_receive = form >> KIND_SHIFT == (MADE >> KIND_SHIFT | ENGINE_RECEIVE);
-        is_receive.then_some((form & INDEX, form >> GENERATION_SHIFT & GENERATIONS, GENERATIONS))
+        is_receive.then_some((form & INDEX, form >> GENERATION_SHIFT & GENERATIONS))
     }
 }
 
@@ -271,8 +281,9 @@ fn make_chunk(place: &AtomicPtr<Chunk>) -> *mut Chunk {
     }
 }
 
+/// Ends the program: an index does not fit.
 #[cold]
-fn too_many() -> ! {
+pub extern "C" fn too_many() -> ! {
     let fault = verbena_fault::Fault::new(
         "a handle does not fit into 32 bits",
         format!("more than {INDEX} MPI objects of one kind, or pending operations"),

@@ -4,9 +4,10 @@
 //! calls. The standard face is opened with its names kept to itself, and hands out one table, `verbena_entries`
 //! (`crates/abi/src/entries.rs`), whose layout both sides generate from the API table. Calls go through a copy of it.
 
+use crate::calls::quick;
 use crate::generated::entries::{Entries, FINGERPRINT};
-use crate::handles::NATIVE_KIND_SHIFT;
-use crate::status::NativeStatus;
+use crate::handles::{FORMS, NATIVE_KIND_SHIFT};
+use crate::status::{NativeStatus, Status};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -31,43 +32,56 @@ pub struct Extras {
     pub create_op: unsafe extern "C" fn(Function, *mut c_void, c_int, c_int, *mut usize) -> c_int,
     /// An error handler whose function is called with a word of ours first.
     pub create_errhandler: unsafe extern "C" fn(c_int, Function, *mut c_void, *mut usize) -> c_int,
-    /// `MPI_Isend` without the place for the request.
-    pub isend: unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize) -> Started,
-    /// `MPI_Irecv` without the place for the request.
-    pub irecv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize) -> Started,
-    /// `MPI_Recv`; the status is set only for [`STANDARD`].
-    pub recv: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut NativeStatus) -> Told,
-    /// `MPI_Wait` for the receive of the engine at this place, of which the generation is known as far as the mask says;
-    /// [`NOTHING`] if it must be waited for as others are.
-    pub wait: extern "C" fn(u32, u32, u32) -> Told,
-    /// The handle of such a receive; 0 if there is none.
-    pub receive: extern "C" fn(u32, u32, u32) -> usize,
-    /// `MPI_Iprobe`; flag and status are set only for [`STANDARD`].
-    pub iprobe: unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut NativeStatus) -> Told,
+    /// The forms of requests that the standard face knows: ours.
+    pub forms: [u32; 5],
+    /// Takes what the functions below leave to us.
+    pub attach: unsafe extern "C" fn(*const Others),
+    /// The handle of the receive of the engine at this place, if the known bits of its generation are these; 0 if there is none.
+    pub receive: extern "C" fn(u32, u32) -> usize,
+    /// Ends a blocking receive that failed: index and generation of its request, communicator, status.
+    pub end_recv: unsafe extern "C" fn(u32, u32, usize, *mut NativeStatus) -> c_int,
+    /// `MPI_Send`. This and the others have all but communicator and datatype in our form.
+    pub send: Send,
+    /// `MPI_Isend`.
+    pub isend: Isend,
+    /// `MPI_Irecv`.
+    pub irecv: Irecv,
+    /// `MPI_Recv`.
+    pub recv: Recv,
+    /// `MPI_Wait`; the place of the request is not null.
+    pub wait: Wait,
+    /// `MPI_Iprobe`.
+    pub iprobe: Iprobe,
 }
 
-/// What a call that starts an operation returns.
+/// `MPI_Send`, with communicator and datatype of the standard face.
+pub type Send = unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize) -> c_int;
+/// `MPI_Isend`, as [`Send`].
+pub type Isend = unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize, *mut i32) -> c_int;
+/// `MPI_Irecv`, as [`Send`].
+pub type Irecv = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut i32) -> c_int;
+/// `MPI_Recv`, as [`Send`].
+pub type Recv = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut Status) -> c_int;
+/// `MPI_Wait`.
+pub type Wait = unsafe extern "C" fn(*mut i32, *mut Status) -> c_int;
+/// `MPI_Iprobe`, as [`Send`].
+pub type Iprobe = unsafe extern "C" fn(c_int, c_int, usize, *mut c_int, *mut Status) -> c_int;
+
+/// What the standard face leaves to this one of the calls above: whatever has no quick way there.
 #[repr(C)]
-pub struct Started {
-    /// The error code.
-    pub code: i64,
-    /// The request; `usize::MAX` if none was set.
-    pub request: usize,
+#[allow(missing_docs)]
+pub struct Others {
+    pub send: Send,
+    pub isend: Isend,
+    pub irecv: Irecv,
+    pub recv: Recv,
+    pub wait: Wait,
+    pub iprobe: Iprobe,
+    /// Ends a blocking receive that failed: index and generation of its request, communicator, status.
+    pub end_recv: unsafe extern "C" fn(u32, u32, usize, *mut Status) -> c_int,
+    /// An index does not fit into a handle.
+    pub too_many: extern "C" fn() -> !,
 }
-
-/// What a call that ends a receive, or looks for a message, returns.
-#[repr(C)]
-pub struct Told {
-    /// Bytes of the message, or [`NOTHING`] or [`STANDARD`].
-    pub bytes: i64,
-    /// Source in the low half and tag in the high one; or the error code.
-    pub ends: u64,
-}
-
-/// There is no message, or the request has not ended.
-pub const NOTHING: i64 = -1;
-/// The standard call was made: the rest of what it set is in the places that were passed for it.
-pub const STANDARD: i64 = -2;
 
 /// What the length of an array may be.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +126,10 @@ extern "C" fn load() {
     let place = TABLE.0.get();
     match find() {
         // SAFETY: nothing calls us yet; the fingerprint says that the table has this layout.
-        Ok(table) => unsafe { place.write(MaybeUninit::new(table.read())) },
+        Ok(table) => unsafe {
+            place.write(MaybeUninit::new(table.read()));
+            (entries().extras.attach)(&quick::OTHERS);
+        },
         Err(fault) => fill_with_refusal(place, fault),
     }
 }
@@ -126,6 +143,7 @@ fn find() -> Result<*const Entries, Fault> {
     let fits = |table: *const Entries| unsafe {
         (&raw const (*table).fingerprint).read() == FINGERPRINT
             && (&raw const (*table).extras.kind_shift).read() == NATIVE_KIND_SHIFT
+            && (&raw const (*table).extras.forms).read() == FORMS
     };
     if table.is_null() || !fits(table) { Err(other_build()) } else { Ok(table) }
 }

@@ -1,6 +1,5 @@
 //! `MPI_Status`: 20 bytes here, with the count before the public fields; 32 bytes on the standard face.
 
-use crate::library::Told;
 use crate::values::{code, error_native, rank_face, rank_native, tag_face, tag_native};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -143,23 +142,6 @@ impl StatusOut {
         }
     }
 
-    /// Gives the program what it is told of a message: that has a plain rank and tag.
-    ///
-    /// # Safety
-    /// Its place is valid, or `MPI_STATUS_IGNORE`.
-    #[inline(always)]
-    pub unsafe fn tell(self, told: &Told) {
-        if !is_ignored(self.user) {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                (*self.user).count_lo = told.bytes as c_int;
-                (*self.user).count_hi_and_cancelled = (told.bytes >> 31) as c_int & !1;
-                (*self.user).MPI_SOURCE = told.ends as c_int;
-                (*self.user).MPI_TAG = (told.ends >> 32) as c_int;
-            }
-        }
-    }
-
     /// Gives the program what was set.
     ///
     /// # Safety
@@ -286,14 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_as_if_it_were_translated() {
-        for bytes in [0u64, 7, 0x8000_0001, (1 << 40) + 5] {
-            let mut user = status(1, true);
-            let told = Told { bytes: bytes as i64, ends: 3 | 4 << 32 };
-            // SAFETY: the place is our own.
-            unsafe { StatusOut::new(&mut user).tell(&told) };
-            assert_eq!(user, status(bytes, false));
-        }
+    fn the_empty_status_is_as_if_it_were_translated() {
         let mut user = status(1, true);
         // SAFETY: the place is our own.
         unsafe { StatusOut::new(&mut user).tell_empty() };

@@ -95,9 +95,9 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
         (Some(module), None) => {
-            let next = format!("{body}_next");
-            let ways =
-                [("quick", &body), ("next", &next)].into_iter().filter(|(_, way)| bodies.is_quick(way));
+            let (next, last) = (format!("{body}_next"), format!("{body}_last"));
+            let ways = [("quick", &body), ("next", &next), ("last", &last)];
+            let ways = ways.into_iter().filter(|(_, way)| bodies.is_quick(way));
             let quick: String = ways.map(|(step, way)| quick(function, large, step, way)).collect();
             let entry = checked(function, name, large, &signature, &format!("{module}::{body}"));
             Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))

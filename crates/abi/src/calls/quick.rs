@@ -5,21 +5,22 @@
 //! again and reports. So the two never differ in what they do, only in how many instructions it takes.
 //!
 //! The generator finds a quick way by its name, that of the call's body. If there is a second of that name with `_next`,
-//! it is tried after the first, in a function of its own: the first, which calls nothing, then saves no registers.
+//! it is tried after the first, in a function of its own: the first, which calls nothing, then saves no registers. `_last` is a third
+//! step of the same sort.
 
 use crate::args::{self, Address};
 use crate::generated::types::{MPI_Comm, MPI_Datatype, MPI_Request};
-use crate::handles::{COMMS, DATATYPES, Kind, encode_request, engine_receive};
+use crate::handles::{COMMS, DATATYPES, engine_receive, handle_of_engine_receive};
 use crate::predefined::element_bytes;
 use crate::report::{Failed, Owner, raise};
 use crate::requests::SENT_HANDLE;
-use crate::state::process_alone;
+use crate::state::{process, process_alone};
 use crate::status::Status;
 use std::ffi::{c_int, c_void};
 use verbena_channel::lock::{Alone, AloneGuard};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::{Lane, Peer};
-use verbena_engine::{Engine, Envelope, Receive, RequestId};
+use verbena_engine::{Engine, Envelope, RequestId};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::checked;
@@ -195,7 +196,7 @@ unsafe fn receipt(
     let (process, alone) = process_alone()?;
     // SAFETY: this thread is alone in MPI, and to receive runs no code of the program.
     let comm = unsafe { COMMS.peek(alone, comm)? };
-    let &peer = comm.targets().members().get(source as usize)?;
+    let peer = point::sender(comm, source)?;
     Some((process.engine_alone(alone), peer, comm.context(Traffic::Point), region))
 }
 
@@ -214,12 +215,11 @@ unsafe fn start_receive(
 ) -> Option<RequestId> {
     // SAFETY: to post a receive runs no code of the program.
     let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
-    let peer = comm.targets().members().get(source as usize).copied();
+    let peer = point::sender(comm, source);
     if peer.is_none() && source != mpi::MPI_ANY_SOURCE || tag < 0 && tag != mpi::MPI_ANY_TAG {
         return None;
     }
-    let buffer = Buffer::Contiguous(region);
-    let receive = Receive { context: comm.context(Traffic::Point), source, tag, buffer };
+    let receive = point::receipt(comm, Buffer::Contiguous(region), source, tag);
     Some(process.engine_alone(alone).receive_from(peer, receive))
 }
 
@@ -243,7 +243,7 @@ pub unsafe fn irecv(
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
         let id = started(buf, count, datatype, source, tag, comm)?;
-        *request = encode_request(Kind::EngineReceive, id);
+        *request = handle_of_engine_receive(id);
     }
     Some(mpi::MPI_SUCCESS)
 }
@@ -263,7 +263,7 @@ pub unsafe fn started(
 ) -> Option<RequestId> {
     // SAFETY: the caller's promise.
     let (mut engine, peer, context, region) = unsafe { receipt(buf, count, datatype, source, comm)? };
-    engine.receive_or_post_at_once(peer, context, (source, tag), region)
+    engine.post_at_once(peer, context, (source, tag), region)
 }
 
 /// `MPI_Irecv` of what is rarer.
@@ -286,7 +286,7 @@ pub unsafe fn irecv_next(
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
         let id = start_receive(process_alone()?, buf, count, datatype, (source, tag), comm)?;
-        *request = encode_request(Kind::EngineReceive, id);
+        *request = handle_of_engine_receive(id);
     }
     Some(mpi::MPI_SUCCESS)
 }
@@ -308,7 +308,7 @@ pub unsafe fn recv(
     // SAFETY: the caller's promise.
     unsafe {
         let bytes = received(buf, count, datatype, source, tag, comm)?;
-        store(status, Status::new(source, tag, bytes, false));
+        Status::tell(status, source, tag, bytes);
     }
     Some(mpi::MPI_SUCCESS)
 }
@@ -352,7 +352,7 @@ pub unsafe fn iprobe(
         let found = probed(source, tag, comm)?;
         *flag = found.is_some().into();
         if let Some(found) = found {
-            store(status, Status::new(found.source, found.tag, found.bytes, false));
+            Status::tell(status, found.source, found.tag, found.bytes);
         }
     }
     Some(mpi::MPI_SUCCESS)
@@ -388,29 +388,49 @@ pub unsafe fn recv_next(
     comm: MPI_Comm,
     status: *mut Status,
 ) -> Option<c_int> {
-    let (process, alone) = process_alone()?;
     // SAFETY: the caller's promise.
-    unsafe {
-        let id = start_receive((process, alone), buf, count, datatype, (source, tag), comm)?;
-        match process.finish_plain(alone, id) {
-            Some((source, tag, bytes)) => store(status, Status::new(source, tag, bytes, false)),
-            None => return Some(end_receive(process, id, comm, status)),
-        }
+    match unsafe { waited_for(buf, count, datatype, source, tag, comm)? } {
+        // SAFETY: as above.
+        Ok((source, tag, bytes)) => unsafe { Status::tell(status, source, tag, bytes) },
+        // SAFETY: as above.
+        Err(id) => return Some(unsafe { end_receive(id, comm, status) }),
     }
     Some(mpi::MPI_SUCCESS)
 }
 
-/// The end of a blocking receive that failed.
+/// Receives a message, and waits until it is there: source, tag and bytes; or the request of a receive that ends otherwise than
+/// receives usually do, for [`end_receive`].
 ///
 /// # Safety
-/// As [`store`].
+/// As [`isend`].
+#[inline(always)]
+pub unsafe fn waited_for(
+    buf: *mut c_void,
+    count: i64,
+    datatype: MPI_Datatype,
+    source: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> Option<Result<(i32, i32, u64), RequestId>> {
+    let (process, alone) = process_alone()?;
+    // SAFETY: the caller's promise.
+    let id = unsafe { start_receive((process, alone), buf, count, datatype, (source, tag), comm)? };
+    Some(process.finish_plain(alone, id).ok_or(id))
+}
+
+/// The end of a blocking receive that failed: the error code.
+///
+/// # Safety
+/// Unless it is `MPI_STATUS_IGNORE`, `status` leads to a status that only this call uses.
 #[cold]
 #[inline(never)]
-unsafe fn end_receive(process: &Process, id: RequestId, comm: MPI_Comm, status: *mut Status) -> c_int {
-    let completion = process.finish_request(id);
+pub unsafe fn end_receive(id: RequestId, comm: MPI_Comm, status: *mut Status) -> c_int {
+    let completion = process().finish_request(id);
     let ended = Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled);
-    // SAFETY: the caller's promise.
-    unsafe { store(status, ended) };
+    if !status.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *status = ended.with_error((*status).MPI_ERROR) };
+    }
     match checked(completion) {
         Ok(_) => mpi::MPI_SUCCESS,
         Err(error) => raise("MPI_Recv", Owner::Comm(comm), Failed::from(error)),
@@ -423,19 +443,19 @@ unsafe fn end_receive(process: &Process, id: RequestId, comm: MPI_Comm, status: 
 /// As [`isend`].
 #[inline(always)]
 pub unsafe fn wait(request: *mut MPI_Request, status: *mut Status) -> Option<c_int> {
-    process_alone()?;
     // SAFETY: the caller's promise, after the request was found not to be null.
     unsafe {
         if request.is_null() || *request != SENT_HANDLE {
             return None;
         }
+        process_alone()?;
         *request = mpi::MPI_REQUEST_NULL;
-        store(status, Status::EMPTY);
+        Status::tell(status, mpi::MPI_ANY_SOURCE, mpi::MPI_ANY_TAG, 0);
     }
     Some(mpi::MPI_SUCCESS)
 }
 
-/// `MPI_Wait` for a receive.
+/// `MPI_Wait` for a receive of which the message is there.
 ///
 /// # Safety
 /// As [`isend`].
@@ -447,21 +467,30 @@ pub unsafe fn wait_next(request: *mut MPI_Request, status: *mut Status) -> Optio
     let (process, alone) = process_alone()?;
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
-        let (source, tag, bytes) = process.finish_plain(alone, engine_receive(*request)?)?;
+        let RequestId { index, generation } = engine_receive(*request)?;
+        let mut engine = process.engine_alone(alone);
+        let (source, tag, bytes) = engine.end_at_once(index, |its| its == generation)?;
         *request = mpi::MPI_REQUEST_NULL;
-        store(status, Status::new(source, tag, bytes, false));
+        Status::tell(status, source, tag, bytes);
     }
     Some(mpi::MPI_SUCCESS)
 }
 
-/// Stores a status, all but `MPI_ERROR`, unless it is `MPI_STATUS_IGNORE`.
+/// `MPI_Wait` for any other receive.
 ///
 /// # Safety
-/// Unless it is that, `place` leads to a status that only this call uses.
+/// As [`isend`].
 #[inline(always)]
-unsafe fn store(place: *mut Status, status: Status) {
-    if !place.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { *place = status.with_error((*place).MPI_ERROR) };
+pub unsafe fn wait_last(request: *mut MPI_Request, status: *mut Status) -> Option<c_int> {
+    if request.is_null() {
+        return None;
     }
+    let (process, alone) = process_alone()?;
+    // SAFETY: the caller's promise; the request is not null.
+    unsafe {
+        let (source, tag, bytes) = process.finish_plain(alone, engine_receive(*request)?)?;
+        *request = mpi::MPI_REQUEST_NULL;
+        Status::tell(status, source, tag, bytes);
+    }
+    Some(mpi::MPI_SUCCESS)
 }

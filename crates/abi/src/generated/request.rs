@@ -161,6 +161,7 @@ entry! {
 entry! {
     quick calls::quick::wait(request, status);
     next calls::quick::wait_next(request, status);
+    last calls::quick::wait_last(request, status);
     MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status)
     Owner::None => {
         state::running()?;

@@ -1,25 +1,31 @@
-//! The quick ways of the most frequent calls: what the standard face sets comes back in registers (`crates/abi/src/told.rs`)
-//! and is stored once, in this face's form.
+//! The quick ways of the most frequent calls: handles of communicator and datatype are translated, and the standard face does the rest in
+//! our form (`crates/abi/src/told.rs`), which costs a jump; and what it leaves to us.
 //!
 //! An entry point with a quick way tries that first. `None` says that nothing happened, and the general way takes the call.
 
-use crate::handles::{Comm, Datatype, Handle, REQUEST_NULL, Request, SENT};
-use crate::library::{NOTHING, STANDARD, Started, Told, entries};
+use crate::arrays;
+use crate::handles::{Comm, Datatype, REQUEST_NULL, Request, SENT, too_many};
+use crate::library::{Others, entries};
 use crate::status::{Status, StatusOut};
-use crate::values;
+use crate::values::{code, rank_native, tag_native};
 use std::ffi::{c_int, c_void};
 
-/// Gives the program its request.
+/// `MPI_Send`.
 ///
 /// # Safety
-/// The place is valid.
+/// As the call.
 #[inline(always)]
-unsafe fn keep(request: *mut i32, started: Started) -> c_int {
-    if started.request != usize::MAX {
-        // SAFETY: the caller's promise.
-        unsafe { request.write(Request::face(started.request)) };
-    }
-    values::code(started.code as c_int)
+pub unsafe fn send(
+    buf: *const c_void,
+    count: c_int,
+    datatype: i32,
+    dest: c_int,
+    tag: c_int,
+    comm: i32,
+) -> Option<c_int> {
+    let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
+    // SAFETY: the caller's promise.
+    Some(unsafe { (entries().extras.send)(buf, count, datatype, dest, tag, comm) })
 }
 
 /// `MPI_Isend`.
@@ -37,11 +43,8 @@ pub unsafe fn isend(
     request: *mut i32,
 ) -> Option<c_int> {
     let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
-    if dest < 0 || request.is_null() {
-        return None;
-    }
     // SAFETY: the caller's promise.
-    Some(unsafe { keep(request, (entries().extras.isend)(buf, count, datatype, dest, tag, comm)) })
+    Some(unsafe { (entries().extras.isend)(buf, count, datatype, dest, tag, comm, request) })
 }
 
 /// `MPI_Irecv`.
@@ -59,12 +62,8 @@ pub unsafe fn irecv(
     request: *mut i32,
 ) -> Option<c_int> {
     let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
-    // Wildcards have other values here.
-    if source < 0 || tag < 0 || request.is_null() {
-        return None;
-    }
     // SAFETY: the caller's promise.
-    Some(unsafe { keep(request, (entries().extras.irecv)(buf, count, datatype, source, tag, comm)) })
+    Some(unsafe { (entries().extras.irecv)(buf, count, datatype, source, tag, comm, request) })
 }
 
 /// `MPI_Recv`.
@@ -82,20 +81,8 @@ pub unsafe fn recv(
     status: *mut Status,
 ) -> Option<c_int> {
     let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
-    if source < 0 || tag < 0 {
-        return None;
-    }
-    let mut out = StatusOut::new(status);
     // SAFETY: the caller's promise.
-    unsafe {
-        let told = (entries().extras.recv)(buf, count, datatype, source, tag, comm, out.native());
-        if told.bytes == STANDARD {
-            out.store();
-            return Some(values::code(told.ends as c_int));
-        }
-        out.tell(&told);
-    }
-    Some(0)
+    Some(unsafe { (entries().extras.recv)(buf, count, datatype, source, tag, comm, status) })
 }
 
 /// `MPI_Wait`.
@@ -114,15 +101,8 @@ pub unsafe fn wait(request: *mut i32, status: *mut Status) -> Option<c_int> {
             StatusOut::new(status).tell_empty();
             return Some(0);
         }
-        let (index, generation, mask) = Request::receive(request.read())?;
-        let told = (entries().extras.wait)(index, generation, mask);
-        if told.bytes == NOTHING {
-            return None;
-        }
-        request.write(REQUEST_NULL);
-        StatusOut::new(status).tell(&told);
+        Some((entries().extras.wait)(request, status))
     }
-    Some(0)
 }
 
 /// `MPI_Iprobe`.
@@ -138,24 +118,124 @@ pub unsafe fn iprobe(
     status: *mut Status,
 ) -> Option<c_int> {
     let comm = Comm::quick(comm)?;
-    if source < 0 || tag < 0 || flag.is_null() {
-        return None;
-    }
-    let mut out = StatusOut::new(status);
-    // SAFETY: the caller's promise; the flag is not null.
+    // SAFETY: the caller's promise.
+    Some(unsafe { (entries().extras.iprobe)(source, tag, comm, flag, status) })
+}
+
+/// What the standard face leaves to this one. Communicator and datatype are translated already.
+pub static OTHERS: Others = Others {
+    send: other_send,
+    isend: other_isend,
+    irecv: other_irecv,
+    recv: other_recv,
+    wait: other_wait,
+    iprobe: other_iprobe,
+    end_recv,
+    too_many,
+};
+
+unsafe extern "C" fn other_send(
+    buf: *const c_void,
+    count: c_int,
+    datatype: usize,
+    dest: c_int,
+    tag: c_int,
+    comm: usize,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    code(unsafe { native!(MPI_Send(buf, count, datatype, rank_native(dest), tag, comm)) })
+}
+
+unsafe extern "C" fn other_isend(
+    buf: *const c_void,
+    count: c_int,
+    datatype: usize,
+    dest: c_int,
+    tag: c_int,
+    comm: usize,
+    request: *mut i32,
+) -> c_int {
+    let mut out = arrays::Out::<Request>::new(request);
+    // SAFETY: the caller's promise.
     unsafe {
-        let told: Told = (entries().extras.iprobe)(source, tag, comm, flag, out.native());
-        match told.bytes {
-            STANDARD => {
-                out.store();
-                return Some(values::code(told.ends as c_int));
-            }
-            NOTHING => flag.write(0),
-            _ => {
-                flag.write(1);
-                out.tell(&told);
-            }
-        }
+        let native = native!(MPI_Isend(buf, count, datatype, rank_native(dest), tag, comm, out.native()));
+        out.store();
+        code(native)
     }
-    Some(0)
+}
+
+unsafe extern "C" fn other_irecv(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: usize,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    request: *mut i32,
+) -> c_int {
+    let (source, tag) = (rank_native(source), tag_native(tag));
+    let mut out = arrays::Out::<Request>::new(request);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let native = native!(MPI_Irecv(buf, count, datatype, source, tag, comm, out.native()));
+        out.store();
+        code(native)
+    }
+}
+
+unsafe extern "C" fn other_recv(
+    buf: *mut c_void,
+    count: c_int,
+    datatype: usize,
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    status: *mut Status,
+) -> c_int {
+    let (source, tag) = (rank_native(source), tag_native(tag));
+    let mut out = StatusOut::new(status);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let native = native!(MPI_Recv(buf, count, datatype, source, tag, comm, out.native()));
+        out.store();
+        code(native)
+    }
+}
+
+unsafe extern "C" fn other_wait(request: *mut i32, status: *mut Status) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (mut place, mut out) = (arrays::InOut::<Request>::new(request), StatusOut::new(status));
+        let native = native!(MPI_Wait(place.native(), out.native()));
+        place.store();
+        out.store();
+        code(native)
+    }
+}
+
+unsafe extern "C" fn other_iprobe(
+    source: c_int,
+    tag: c_int,
+    comm: usize,
+    flag: *mut c_int,
+    status: *mut Status,
+) -> c_int {
+    let (source, tag) = (rank_native(source), tag_native(tag));
+    let mut out = StatusOut::new(status);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let native = native!(MPI_Iprobe(source, tag, comm, flag, out.native()));
+        out.store();
+        code(native)
+    }
+}
+
+unsafe extern "C" fn end_recv(index: u32, generation: u32, comm: usize, status: *mut Status) -> c_int {
+    let mut out = StatusOut::new(status);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let native = (entries().extras.end_recv)(index, generation, comm, out.native());
+        out.store();
+        code(native)
+    }
 }

@@ -251,7 +251,7 @@ face! { MPI_Rsend_init_c PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count,
     values::code(code)
 } }
 
-face! { MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+face! { MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; first calls::quick::send(buf, count, datatype, dest, tag, comm); quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
     let code = native!(MPI_Send(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }

@@ -103,6 +103,7 @@ fn install(prefix: &Path) {
         ("bin/verbena", "verbena"),
         ("lib/libmpi_abi.so.1", "libmpi_abi.so"),
         ("lib/libmpi.so.12", "libmpich.so"),
+        ("lib/libmpifort_abi.so.1", "libmpifort_abi.so"),
     ] {
         std::os::unix::fs::symlink(staged(file), build.join(name)).expect("symlink");
     }

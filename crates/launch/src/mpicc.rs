@@ -1,4 +1,5 @@
-//! The command `mpicc`, and under the names `mpicxx` and `mpic++` the one for C++.
+//! The command `mpicc`; under the names `mpicxx` and `mpic++` the one for C++, under `mpifort`, `mpif90` and `mpif77` the one
+//! for Fortran.
 
 use std::env;
 use std::ffi::OsString;
@@ -28,7 +29,7 @@ fn run(command: &[OsString], language: Language) -> Fault {
         "Could not run the compiler.",
         format!("{}: {error}", compiler.display()),
         "it is not installed, or not in PATH",
-        format!("install one, or name another by {} or -cc=NAME (-cxx=NAME)", language.variable()),
+        format!("install one, or name another by {} or -{}NAME", language.variable(), language.option()),
     )
 }
 

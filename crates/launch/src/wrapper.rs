@@ -1,4 +1,4 @@
-//! The compiler wrappers `mpicc` and `mpicxx`: the flags that a compiler needs for MPI. No I/O.
+//! The compiler wrappers `mpicc`, `mpicxx` and `mpifort`: the flags that a compiler needs for MPI. No I/O.
 //!
 //! Command line questions follow MPICH's (`-show`, `-compile-info`, `-link-info`) and Open MPI's (`-showme`,
 //! `-showme:compile`, `-showme:link`, ...), because CMake's `FindMPI` asks both.
@@ -13,27 +13,56 @@ pub enum Language {
     C,
     /// `mpicxx`, `mpic++`, `mpiCC`.
     Cxx,
+    /// `mpifort`, `mpif90`, `mpif77`.
+    Fortran,
 }
 
 impl Language {
     /// The language of a wrapper called by this name.
     pub fn of_name(name: &OsStr) -> Language {
         let name = Path::new(name).file_name().unwrap_or(name).to_string_lossy().into_owned();
-        let cxx = ["mpicxx", "mpic++", "mpiCC", "mpicpc"].iter().any(|start| name.starts_with(start));
-        if cxx { Language::Cxx } else { Language::C }
+        let is_any_of = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+        match () {
+            () if is_any_of(&["mpicxx", "mpic++", "mpiCC", "mpicpc"]) => Language::Cxx,
+            () if is_any_of(&["mpif"]) => Language::Fortran,
+            () => Language::C,
+        }
     }
 
     /// The variable that names another compiler.
     pub fn variable(self) -> &'static str {
-        if self == Language::C { "VERBENA_CC" } else { "VERBENA_CXX" }
+        self.by("VERBENA_CC", "VERBENA_CXX", "VERBENA_FC")
+    }
+
+    /// The option that names another compiler, without the dash.
+    pub fn option(self) -> &'static str {
+        self.by("cc=", "cxx=", "fc=")
     }
 
     fn compiler(self) -> &'static str {
-        if self == Language::C { "cc" } else { "c++" }
+        self.by("cc", "c++", "gfortran")
     }
 
-    fn option(self) -> &'static str {
-        if self == Language::C { "cc=" } else { "cxx=" }
+    /// What `-l` takes, in the order of need.
+    fn libraries(self) -> &'static [&'static str] {
+        if self == Language::Fortran { &["mpifort_abi", "mpi_abi"] } else { &["mpi_abi"] }
+    }
+
+    /// What the compiler needs beside directories. `mpif.h` holds no interfaces, and a program that passes buffers of
+    /// several types to one procedure is right in MPI, but not for gfortran since version 10.
+    fn compile_options(self, compiler: &OsStr) -> Vec<OsString> {
+        let is_gfortran = compiler.to_string_lossy().contains("gfortran");
+        let options =
+            if self == Language::Fortran && is_gfortran { vec!["-fallow-argument-mismatch"] } else { vec![] };
+        options.into_iter().map(OsString::from).collect()
+    }
+
+    fn by(self, c: &'static str, cxx: &'static str, fortran: &'static str) -> &'static str {
+        match self {
+            Language::C => c,
+            Language::Cxx => cxx,
+            Language::Fortran => fortran,
+        }
     }
 }
 
@@ -52,20 +81,20 @@ impl Prefix {
         self.0.join("lib")
     }
 
-    fn compile_flags(&self) -> Vec<OsString> {
-        vec![joined("-I", &self.include())]
+    fn compile_flags(&self, language: Language, compiler: &OsStr) -> Vec<OsString> {
+        let mut flags = vec![joined("-I", &self.include())];
+        flags.extend(language.compile_options(compiler));
+        flags
     }
 
     /// A program finds the library without LD_LIBRARY_PATH, which with the new tags still goes first: that
     /// is how the same program runs on another library of the standard ABI.
-    fn link_flags(&self) -> Vec<OsString> {
+    fn link_flags(&self, language: Language) -> Vec<OsString> {
         let lib = self.lib();
-        vec![
-            joined("-L", &lib),
-            joined("-Wl,-rpath,", &lib),
-            "-Wl,--enable-new-dtags".into(),
-            "-lmpi_abi".into(),
-        ]
+        let mut flags =
+            vec![joined("-L", &lib), joined("-Wl,-rpath,", &lib), "-Wl,--enable-new-dtags".into()];
+        flags.extend(language.libraries().iter().map(|name| OsString::from(format!("-l{name}"))));
+        flags
     }
 }
 
@@ -130,9 +159,10 @@ pub fn task(language: Language, prefix: &Prefix, compiler: Option<OsString>, arg
             rest.push(word.clone());
         }
     }
+    let call = Call { language, prefix, compiler };
     match asked {
-        None => Task::Run(command(prefix, compiler, &rest)),
-        Some(question) => Task::Print(answer(question, prefix, compiler, &rest)),
+        None => Task::Run(call.command(&rest)),
+        Some(question) => Task::Print(call.answer(question, &rest)),
     }
 }
 
@@ -144,40 +174,59 @@ fn compiler_words(compiler: &OsStr) -> Vec<OsString> {
     }
 }
 
-/// The whole command. Our include directory comes after the user's own, so that theirs go first, and the
-/// library after the objects that need it.
-fn command(prefix: &Prefix, compiler: OsString, rest: &[OsString]) -> Vec<OsString> {
-    let mut words = compiler_words(&compiler);
-    words.extend_from_slice(rest);
-    if rest.iter().any(|word| !word.to_string_lossy().starts_with('-')) {
-        words.extend(prefix.compile_flags());
-        if links(rest) {
-            words.extend(prefix.link_flags());
+/// What a wrapper works with.
+struct Call<'a> {
+    language: Language,
+    prefix: &'a Prefix,
+    compiler: OsString,
+}
+
+impl Call<'_> {
+    fn compile_flags(&self) -> Vec<OsString> {
+        self.prefix.compile_flags(self.language, &self.compiler)
+    }
+
+    fn link_flags(&self) -> Vec<OsString> {
+        self.prefix.link_flags(self.language)
+    }
+
+    /// The whole command. Our include directory comes after the user's own, so that theirs go first, and the
+    /// library after the objects that need it.
+    fn command(&self, rest: &[OsString]) -> Vec<OsString> {
+        let mut words = compiler_words(&self.compiler);
+        words.extend_from_slice(rest);
+        if rest.iter().any(|word| !word.to_string_lossy().starts_with('-')) {
+            words.extend(self.compile_flags());
+            if links(rest) {
+                words.extend(self.link_flags());
+            }
+        }
+        words
+    }
+
+    fn answer(&self, question: Question, rest: &[OsString]) -> String {
+        let (compile, link) = (self.compile_flags(), self.link_flags());
+        let start = |flags: &[OsString]| {
+            shell_line(&[compiler_words(&self.compiler), rest.to_vec(), flags.to_vec()].concat())
+        };
+        match question {
+            Question::Command if links(rest) => start(&[compile, link].concat()),
+            Question::Command | Question::CompileCommand => start(&compile),
+            Question::LinkCommand => start(&link),
+            Question::CompileFlags => shell_line(&compile),
+            Question::LinkFlags => shell_line(&link),
+            Question::IncludeDirectories => self.prefix.include().display().to_string(),
+            Question::LibraryDirectories => self.prefix.lib().display().to_string(),
+            Question::Libraries => self.language.libraries().join(" "),
+            Question::Version => format!("Verbena {}", env!("CARGO_PKG_VERSION")),
         }
     }
-    words
 }
 
 /// Whether the compiler will link: nothing tells it to stop before.
 fn links(rest: &[OsString]) -> bool {
     let stops = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"];
     !rest.iter().any(|word| stops.iter().any(|stop| word == stop))
-}
-
-fn answer(question: Question, prefix: &Prefix, compiler: OsString, rest: &[OsString]) -> String {
-    let start = |flags: Vec<OsString>| [compiler_words(&compiler), rest.to_vec(), flags].concat();
-    let both = || [prefix.compile_flags(), if links(rest) { prefix.link_flags() } else { vec![] }].concat();
-    match question {
-        Question::Command => shell_line(&start(both())),
-        Question::CompileCommand => shell_line(&start(prefix.compile_flags())),
-        Question::LinkCommand => shell_line(&start(prefix.link_flags())),
-        Question::CompileFlags => shell_line(&prefix.compile_flags()),
-        Question::LinkFlags => shell_line(&prefix.link_flags()),
-        Question::IncludeDirectories => prefix.include().display().to_string(),
-        Question::LibraryDirectories => prefix.lib().display().to_string(),
-        Question::Libraries => "mpi_abi".into(),
-        Question::Version => format!("Verbena {}", env!("CARGO_PKG_VERSION")),
-    }
 }
 
 /// Words as a shell would have to be given them.
@@ -242,6 +291,18 @@ mod tests {
     }
 
     #[test]
+    fn fortran_has_two_libraries() {
+        let Task::Run(words) = of(Language::Fortran, None, "x.f90") else { panic!("printed") };
+        let library = LINK.replace("-lmpi_abi", "-lmpifort_abi -lmpi_abi");
+        let expected = format!("gfortran x.f90 -I/p/include -fallow-argument-mismatch {library}");
+        assert_eq!(shell_line(&words), expected);
+        let Task::Run(words) = of(Language::Fortran, Some("flang"), "-c x.f90") else { panic!("printed") };
+        assert_eq!(shell_line(&words), "flang -c x.f90 -I/p/include");
+        let libraries = of(Language::Fortran, None, "-showme:libs");
+        assert_eq!(libraries, Task::Print("mpifort_abi mpi_abi".into()));
+    }
+
+    #[test]
     fn another_compiler_by_variable_or_option() {
         let first = |task| match task {
             Task::Run(words) => words[0].to_str().unwrap().to_owned(),
@@ -260,6 +321,9 @@ mod tests {
             ("mpicxx", Language::Cxx),
             ("./mpic++", Language::Cxx),
             ("mpiCC", Language::Cxx),
+            ("mpifort", Language::Fortran),
+            ("/opt/bin/mpif90", Language::Fortran),
+            ("mpif77", Language::Fortran),
         ] {
             assert_eq!(Language::of_name(OsStr::new(name)), language, "{name}");
         }

@@ -8,6 +8,7 @@
 //! | `crates/abi/src/generated/<family>.rs` | [`entry`] |
 //! | `docs/COVERAGE.md` | [`coverage`] |
 //! | `crates/mpich/src/generated` | [`mpich`] |
+//! | `crates/fortran/src/generated`, `bindings/fortran` | [`fortran`] |
 //!
 //! All of it is made in memory first; `--check` and a test compare that with the files.
 
@@ -17,6 +18,7 @@ mod convert;
 mod coverage;
 mod ctype;
 mod entry;
+mod fortran;
 mod function;
 mod header;
 mod kind;
@@ -62,6 +64,7 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>> {
         outputs.push(Output::new(&path, entry::write_family(family, &bodies)?));
     }
     outputs.extend(mpich::outputs(root, &table)?);
+    outputs.extend(fortran::outputs(root, &table, &bodies)?);
     Ok(outputs)
 }
 

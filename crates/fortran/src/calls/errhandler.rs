@@ -1,0 +1,102 @@
+//! Error handlers of the program (MPI-5.0, 9.3).
+
+use crate::generated::c;
+use crate::handle;
+use crate::slots::{Slots, by_slot};
+use std::ffi::c_int;
+
+/// A Fortran procedure of the type `MPI_Comm_errhandler_function`, or one for another kind of handle.
+type Procedure = unsafe extern "C" fn(*mut c_int, *mut c_int);
+/// C's function, as it is called: nothing follows the code.
+type OfC = unsafe extern "C" fn(*mut usize, *mut c_int);
+/// C's function, as it is declared.
+type Declared = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
+
+/// # Safety
+/// `procedure` is the address of a [`Procedure`], and the rest is for it.
+unsafe fn handle_error(procedure: usize, object: *mut usize, out: fn(usize) -> c_int, code: *mut c_int) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let procedure = std::mem::transmute::<usize, Procedure>(procedure);
+        let mut number = out(*object);
+        procedure(&mut number, code);
+    }
+}
+
+macro_rules! sorts {
+    ($($slots:ident $function:ident $out:ident)*) => {
+        $(
+            static $slots: Slots = Slots::new();
+
+            unsafe extern "C" fn $function<const SLOT: usize>(object: *mut usize, code: *mut c_int) {
+                // SAFETY: the slot was handed out with a procedure of this type.
+                unsafe { handle_error($slots.procedure(SLOT), object, handle::$out, code) }
+            }
+        )*
+    };
+}
+
+sorts! {
+    COMM of_comm comm_out
+    FILE of_file file_out
+    WIN of_win win_out
+    SESSION of_session session_out
+}
+
+type Create = unsafe extern "C" fn(Option<Declared>, *mut usize) -> c_int;
+
+/// # Safety
+/// `errhandler` is an INTEGER, and `procedure` the address of a [`Procedure`].
+unsafe fn create(
+    call: Create,
+    slots: &Slots,
+    functions: &[OfC],
+    procedure: usize,
+    errhandler: *mut c_int,
+) -> c_int {
+    let slot = tried!(slots.slot(procedure));
+    let mut of_c = 0;
+    // SAFETY: what is passed to a function that takes no more is passed alike (System V and AArch64 ABI); the program's variable.
+    unsafe {
+        let function = std::mem::transmute::<OfC, Declared>(functions[slot]);
+        let code = call(Some(function), &mut of_c);
+        if of_c != 0 {
+            *errhandler = handle::errhandler_out(of_c);
+        }
+        code
+    }
+}
+
+/// `MPI_Comm_create_errhandler`.
+pub unsafe fn comm_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+    // SAFETY: the program's procedure and variable.
+    unsafe { create(call, &COMM, by_slot!(of_comm as OfC), function, errhandler) }
+}
+
+/// `MPI_Errhandler_create`, which MPI-3.0 removed.
+pub unsafe fn errhandler_create(
+    call: c::Errhandler_create,
+    function: usize,
+    errhandler: *mut c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { comm_create_errhandler(call, function, errhandler) }
+}
+
+/// `MPI_File_create_errhandler`.
+pub unsafe fn file_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { create(call, &FILE, by_slot!(of_file as OfC), function, errhandler) }
+}
+
+/// `MPI_Win_create_errhandler`.
+pub unsafe fn win_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { create(call, &WIN, by_slot!(of_win as OfC), function, errhandler) }
+}
+
+/// `MPI_Session_create_errhandler`.
+pub unsafe fn session_create_errhandler(call: Create, function: usize, errhandler: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { create(call, &SESSION, by_slot!(of_session as OfC), function, errhandler) }
+}

@@ -1,0 +1,119 @@
+//! What MPI-3.0 removed: addresses, displacements and extents are default INTEGERs. What does not fit one is
+//! an error of the companion library, `MPI_ERR_VALUE_TOO_LARGE`, since C's own call went well.
+
+use crate::generated::{c, constants as mpi};
+use crate::{address, handle, team};
+use std::ffi::{c_int, c_void};
+
+/// # Safety
+/// `place` is an INTEGER.
+unsafe fn narrow(code: c_int, value: i64, place: *mut c_int) -> c_int {
+    match c_int::try_from(value) {
+        // SAFETY: the caller's promise.
+        Ok(value) => unsafe { *place = value },
+        Err(_) => {
+            // SAFETY: a predefined handle, and an error class.
+            unsafe { c::PMPI_Comm_call_errhandler(mpi::MPI_COMM_SELF, mpi::MPI_ERR_VALUE_TOO_LARGE) };
+            return mpi::MPI_ERR_VALUE_TOO_LARGE;
+        }
+    }
+    code
+}
+
+/// `MPI_Address`.
+pub unsafe fn address(call: c::Address, location: *const c_void, place: *mut c_int) -> c_int {
+    let mut value = 0;
+    // SAFETY: the program's variables.
+    unsafe { narrow(call(address::buffer(location), &mut value), value, place) }
+}
+
+type OfType = unsafe extern "C" fn(usize, *mut i64) -> c_int;
+
+/// `MPI_Type_extent`.
+pub unsafe fn type_extent(call: OfType, datatype: *const c_int, place: *mut c_int) -> c_int {
+    let mut value = 0;
+    // SAFETY: the program's variables.
+    unsafe { narrow(call(handle::datatype(*datatype), &mut value), value, place) }
+}
+
+/// `MPI_Type_lb`.
+pub unsafe fn type_lb(call: OfType, datatype: *const c_int, place: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { type_extent(call, datatype, place) }
+}
+
+/// `MPI_Type_ub`.
+pub unsafe fn type_ub(call: OfType, datatype: *const c_int, place: *mut c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { type_extent(call, datatype, place) }
+}
+
+/// # Safety
+/// `newtype` is an INTEGER.
+unsafe fn made(code: c_int, of_c: usize, newtype: *mut c_int) -> c_int {
+    if of_c != 0 {
+        // SAFETY: the caller's promise.
+        unsafe { *newtype = handle::datatype_out(of_c) };
+    }
+    code
+}
+
+/// # Safety
+/// There are that many.
+unsafe fn widen(displacements: *const c_int, count: c_int) -> Vec<i64> {
+    // SAFETY: the caller's promise.
+    (0..team::number(count.into())).map(|at| i64::from(unsafe { *displacements.add(at) })).collect()
+}
+
+/// `MPI_Type_hvector`.
+pub unsafe fn type_hvector(
+    call: c::Type_hvector,
+    count: *const c_int,
+    blocklength: *const c_int,
+    stride: *const c_int,
+    oldtype: *const c_int,
+    newtype: *mut c_int,
+) -> c_int {
+    let mut of_c = 0;
+    // SAFETY: the program's variables.
+    unsafe {
+        let oldtype = handle::datatype(*oldtype);
+        made(call(*count, *blocklength, i64::from(*stride), oldtype, &mut of_c), of_c, newtype)
+    }
+}
+
+/// `MPI_Type_hindexed`.
+pub unsafe fn type_hindexed(
+    call: c::Type_hindexed,
+    count: *const c_int,
+    blocklengths: *const c_int,
+    displacements: *const c_int,
+    oldtype: *const c_int,
+    newtype: *mut c_int,
+) -> c_int {
+    let mut of_c = 0;
+    // SAFETY: the program's variables.
+    unsafe {
+        let places = widen(displacements, *count);
+        let oldtype = handle::datatype(*oldtype);
+        made(call(*count, blocklengths, places.as_ptr(), oldtype, &mut of_c), of_c, newtype)
+    }
+}
+
+/// `MPI_Type_struct`.
+pub unsafe fn type_struct(
+    call: c::Type_struct,
+    count: *const c_int,
+    blocklengths: *const c_int,
+    displacements: *const c_int,
+    types: *const c_int,
+    newtype: *mut c_int,
+) -> c_int {
+    let mut of_c = 0;
+    // SAFETY: the program's variables.
+    unsafe {
+        let places = widen(displacements, *count);
+        let types = crate::arrays::Handles::of(types, places.len(), handle::datatype);
+        made(call(*count, blocklengths, places.as_ptr(), types.as_ptr(), &mut of_c), of_c, newtype)
+    }
+}

@@ -1,0 +1,97 @@
+//! Arrays by descriptor (Fortran 2018, 18.5): how `mpi_f08` passes choice buffers. The layout is that of gfortran's
+//! `ISO_Fortran_binding.h`.
+
+use std::ffi::{c_int, c_void};
+
+/// The most dimensions of an array.
+const RANK_MAX: usize = 15;
+
+/// One dimension.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Dimension {
+    lower_bound: isize,
+    /// Elements; -1 in the last dimension of an array of assumed size.
+    pub extent: isize,
+    /// Bytes from one element to the next.
+    pub stride: isize,
+}
+
+/// `CFI_cdesc_t`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Descriptor {
+    base: *mut c_void,
+    element_bytes: usize,
+    version: c_int,
+    rank: i8,
+    attribute: i8,
+    sort: i16,
+    dimensions: [Dimension; RANK_MAX],
+}
+
+impl Descriptor {
+    /// The address of the first element.
+    pub fn address(&self) -> *mut c_void {
+        self.base
+    }
+
+    /// Bytes of an element; of a string, its length.
+    pub fn element_bytes(&self) -> usize {
+        self.element_bytes
+    }
+
+    /// The dimensions. Those beyond the rank are not there in memory.
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions[..usize::try_from(self.rank).unwrap_or(0).min(RANK_MAX)]
+    }
+
+    /// Number of elements.
+    pub fn elements(&self) -> usize {
+        self.dimensions().iter().map(|d| d.extent.max(0) as usize).product()
+    }
+
+    /// Whether the elements lie one after another. Scalars and arrays of assumed size do.
+    pub fn is_contiguous(&self) -> bool {
+        let mut expected = self.element_bytes as isize;
+        for dimension in self.dimensions() {
+            match dimension.extent {
+                ..0 => return true,
+                0 => return true,
+                1 => {}
+                _ if dimension.stride != expected => return false,
+                _ => {}
+            }
+            expected *= dimension.extent;
+        }
+        true
+    }
+
+    /// The distances of the elements from the first, in bytes, in the order of Fortran.
+    pub fn displacements(&self) -> impl Iterator<Item = isize> + '_ {
+        let dimensions = self.dimensions();
+        (0..self.elements()).map(move |element| {
+            let mut rest = element as isize;
+            dimensions.iter().fold(0, |sum, d| {
+                let at = rest % d.extent;
+                rest /= d.extent;
+                sum + at * d.stride
+            })
+        })
+    }
+}
+
+/// `MPI_Sizeof`: bytes of an element (MPI-5.0, 19.1.9).
+///
+/// # Safety
+/// A descriptor and two INTEGERs, of which IERROR may be left out.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpi_sizeof_ts_(x: *const Descriptor, size: *mut c_int, ierror: *mut c_int) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        *size = (*x).element_bytes as c_int;
+        if let Some(ierror) = ierror.as_mut() {
+            *ierror = crate::generated::constants::MPI_SUCCESS;
+        }
+    }
+}

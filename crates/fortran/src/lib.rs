@@ -1,0 +1,42 @@
+//! The companion library for Fortran, `libmpifort_abi.so.1` (MPI-5.0, 20.4).
+//!
+//! Every entry point ([`generated`], or hand-written in [`calls`]) turns what Fortran passes into what C's function of the
+//! standard ABI takes, calls that, and turns back what it set. It knows nothing of Verbena: any library of the ABI will do.
+//! `mpif.h`, the modules `mpi` and `mpi_f08` and this library are made from one table; the modules hold interfaces and
+//! constants only, so no Fortran compiler is needed to build the library.
+//!
+//! | symbols | who calls them |
+//! | --- | --- |
+//! | `mpi_send_` | `mpif.h`, `mpi`: everything by address, lengths of strings at the end |
+//! | `mpi_send_f08ts_`, `mpi_comm_rank_f08_` | `mpi_f08`: choice buffers as descriptors; IERROR may be left out |
+//! | `pmpi_...` | the same for tools: C's `PMPI_` functions are called, so that no tool sees a call twice |
+//!
+//! | module | what it converts |
+//! | --- | --- |
+//! | [`handle`], [`arrays`] | handles, which are INTEGERs |
+//! | [`address`] | variables whose address means something, such as `MPI_IN_PLACE` |
+//! | [`logical`], [`index`] | LOGICALs; positions in arrays, counted from 1 |
+//! | [`text`] | strings padded with blanks |
+//! | [`descriptor`], [`section`] | choice buffers of `mpi_f08`, and sections of arrays |
+//! | [`slots`] | procedures to which C passes nothing of ours |
+//! | [`team`] | lengths of arrays that the call itself does not say |
+//!
+//! What must never be here: what MPI means.
+
+#[macro_use]
+mod entry;
+
+pub mod address;
+pub mod arrays;
+pub mod calls;
+pub mod descriptor;
+#[rustfmt::skip]
+pub mod generated;
+pub mod handle;
+pub mod index;
+pub mod logical;
+pub mod section;
+pub mod slots;
+pub mod status;
+pub mod team;
+pub mod text;

@@ -1,0 +1,232 @@
+//! Choice buffers of `mpi_f08`. A contiguous one is its address. A section that is not becomes a datatype ([`Typed`]), so that
+//! a nonblocking call works in place; or a contiguous copy ([`Copied`]) where a blocking call wants more than a count and a
+//! datatype can say. What remains is refused with a message ([`whole`]).
+
+use crate::address;
+use crate::descriptor::Descriptor;
+use crate::generated::{c, constants as mpi};
+use crate::handle;
+use std::ffi::{c_int, c_void};
+use verbena_fault::Fault;
+
+/// The address of a buffer, whatever its shape.
+///
+/// # Safety
+/// It is a descriptor.
+pub unsafe fn place(buffer: *const Descriptor) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    address::buffer(unsafe { (*buffer).address() })
+}
+
+/// The address of a buffer that must be contiguous; else the code of the error, which was raised.
+///
+/// # Safety
+/// It is a descriptor.
+pub unsafe fn whole(buffer: *const Descriptor) -> Result<*mut c_void, c_int> {
+    // SAFETY: the caller's promise.
+    match unsafe { (*buffer).is_contiguous() } {
+        // SAFETY: as above.
+        true => Ok(unsafe { place(buffer) }),
+        false => {
+            Err(refuse("the call keeps the buffer, and no count and datatype of its own describe all of it"))
+        }
+    }
+}
+
+/// A buffer with its count and datatype.
+pub struct Typed {
+    address: *mut c_void,
+    count: i64,
+    datatype: usize,
+    ours: bool,
+}
+
+impl Typed {
+    /// `count` elements of `datatype` in the buffer; else the code of the error, which was raised.
+    ///
+    /// # Safety
+    /// It is a descriptor.
+    pub unsafe fn new(buffer: *const Descriptor, count: i64, datatype: c_int) -> Result<Typed, c_int> {
+        // SAFETY: the caller's promise.
+        let (descriptor, address) = unsafe { (&*buffer, place(buffer)) };
+        let datatype = handle::datatype(datatype);
+        if count <= 0 || descriptor.is_contiguous() {
+            return Ok(Typed { address, count, datatype, ours: false });
+        }
+        let datatype = of_section(descriptor, count, datatype)?;
+        Ok(Typed { address, count: 1, datatype, ours: true })
+    }
+
+    /// The address for C.
+    pub fn address(&self) -> *mut c_void {
+        self.address
+    }
+
+    /// The count for C.
+    pub fn count(&self) -> i64 {
+        self.count
+    }
+
+    /// The datatype for C. MPI keeps what a call still needs of it.
+    pub fn datatype(&self) -> usize {
+        self.datatype
+    }
+}
+
+impl Drop for Typed {
+    fn drop(&mut self) {
+        if self.ours {
+            release(self.datatype);
+        }
+    }
+}
+
+fn release(mut datatype: usize) {
+    // SAFETY: a datatype that we made.
+    unsafe { c::PMPI_Type_free(&mut datatype) };
+}
+
+/// The datatype of the first `count` elements of `datatype`, as if the section were contiguous.
+fn of_section(section: &Descriptor, count: i64, datatype: usize) -> Result<usize, c_int> {
+    let bytes = count * packed_bytes(datatype)?;
+    let element_bytes = section.element_bytes() as i64;
+    let (elements, all) = (bytes / element_bytes, section.elements() as i64);
+    if bytes % element_bytes != 0 || elements > all {
+        return Err(refuse(
+            "the count does not end at the end of an element, or is too large for the section",
+        ));
+    }
+    let element = element_type(datatype, element_bytes)?;
+    let whole = if elements == all { nested(section, element) } else { listed(section, element, elements) };
+    release(element);
+    let mut whole = whole?;
+    // SAFETY: a datatype that we made.
+    checked(unsafe { c::PMPI_Type_commit(&mut whole) }, whole)
+}
+
+/// Bytes of a datatype without gaps.
+fn packed_bytes(datatype: usize) -> Result<i64, c_int> {
+    let (mut size, mut lower, mut extent) = (0, 0, 0);
+    // SAFETY: a handle, and places for the answers.
+    checked(unsafe { c::PMPI_Type_size_c(datatype, &mut size) }, ())?;
+    // SAFETY: as above.
+    checked(unsafe { c::PMPI_Type_get_extent_c(datatype, &mut lower, &mut extent) }, ())?;
+    if size == extent && lower == 0 { Ok(size) } else { Err(refuse("the datatype has gaps")) }
+}
+
+/// One element of the section: so many of the datatype, or bytes if one of that is longer than an element.
+fn element_type(datatype: usize, element_bytes: i64) -> Result<usize, c_int> {
+    let size = packed_bytes(datatype)?;
+    let (number, of) = match size > 0 && element_bytes % size == 0 {
+        true => (element_bytes / size, datatype),
+        false => (element_bytes, mpi::MPI_BYTE),
+    };
+    let mut element = 0;
+    // SAFETY: a handle, and a place for the answer.
+    checked(unsafe { c::PMPI_Type_contiguous_c(number, of, &mut element) }, ())?;
+    Ok(element)
+}
+
+/// A whole section: dimension by dimension.
+fn nested(section: &Descriptor, element: usize) -> Result<usize, c_int> {
+    let mut inner = element;
+    for dimension in section.dimensions() {
+        let (extent, stride) = (dimension.extent as i64, dimension.stride as i64);
+        let mut outer = 0;
+        // SAFETY: a handle, and a place for the answer.
+        let code = unsafe { c::PMPI_Type_create_hvector_c(extent, 1, stride, inner, &mut outer) };
+        if inner != element {
+            release(inner);
+        }
+        inner = checked(code, outer)?;
+    }
+    Ok(inner)
+}
+
+/// The first elements of a section, each by its place.
+fn listed(section: &Descriptor, element: usize, elements: i64) -> Result<usize, c_int> {
+    let places: Vec<i64> = section.displacements().take(elements as usize).map(|d| d as i64).collect();
+    let mut list = 0;
+    // SAFETY: as many displacements as said, a handle, and a place for the answer.
+    let code =
+        unsafe { c::PMPI_Type_create_hindexed_block_c(elements, 1, places.as_ptr(), element, &mut list) };
+    checked(code, list)
+}
+
+fn checked<T>(code: c_int, value: T) -> Result<T, c_int> {
+    if code == mpi::MPI_SUCCESS { Ok(value) } else { Err(code) }
+}
+
+/// A buffer that is contiguous for the time of a call.
+pub struct Copied {
+    section: *const Descriptor,
+    copy: Vec<u8>,
+    writes: bool,
+}
+
+impl Copied {
+    /// The buffer, copied if that is needed. `reads`: the call reads it; `writes`: the call sets it.
+    ///
+    /// # Safety
+    /// It is a descriptor, and lives as long as this.
+    pub unsafe fn new(section: *const Descriptor, reads: bool, writes: bool) -> Result<Copied, c_int> {
+        // SAFETY: the caller's promise.
+        let descriptor = unsafe { &*section };
+        let mut copied = Copied { section, copy: Vec::new(), writes };
+        if !descriptor.is_contiguous() {
+            copied.copy = vec![0; descriptor.elements() * descriptor.element_bytes()];
+            if reads {
+                copied.each(|element, copy| {
+                    // SAFETY: an element of the program's array.
+                    unsafe { copy.copy_from_nonoverlapping(element, descriptor.element_bytes()) };
+                });
+            }
+        }
+        Ok(copied)
+    }
+
+    fn each(&self, mut act: impl FnMut(*mut u8, *mut u8)) {
+        // SAFETY: the promise of `new`.
+        let section = unsafe { &*self.section };
+        let copy = self.copy.as_ptr().cast_mut();
+        for (at, displacement) in section.displacements().enumerate() {
+            let element = section.address().cast::<u8>().wrapping_offset(displacement);
+            act(element, copy.wrapping_add(at * section.element_bytes()));
+        }
+    }
+
+    /// The address for C.
+    pub fn address(&self) -> *mut c_void {
+        // SAFETY: the promise of `new`.
+        if self.copy.is_empty() {
+            unsafe { place(self.section) }
+        } else {
+            self.copy.as_ptr().cast_mut().cast()
+        }
+    }
+
+    /// Copies back what the call set.
+    pub fn give_back(self) {
+        if self.copy.is_empty() || !self.writes {
+            return;
+        }
+        // SAFETY: the promise of `new`.
+        let bytes = unsafe { (*self.section).element_bytes() };
+        // SAFETY: elements of the program's array, and of the copy.
+        self.each(|element, copy| unsafe { element.copy_from_nonoverlapping(copy, bytes) });
+    }
+}
+
+/// Says what is wrong, and raises the error as any other (MPI-5.0, 9.3).
+fn refuse(cause: &str) -> c_int {
+    let fault = Fault::new(
+        "Cannot use this array section as a buffer.",
+        "a section that is not contiguous, passed to mpi_f08",
+        cause,
+        "pass a contiguous array, or a derived datatype with the first element",
+    );
+    eprintln!("{fault}");
+    // SAFETY: a predefined handle, and an error class.
+    unsafe { c::PMPI_Comm_call_errhandler(mpi::MPI_COMM_SELF, mpi::MPI_ERR_BUFFER) };
+    mpi::MPI_ERR_BUFFER
+}

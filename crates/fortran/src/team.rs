@@ -1,0 +1,68 @@
+//! How long an array is where only the communicator tells. A wrong communicator has no length here, and the call itself, which
+//! follows, says what is wrong with it.
+
+use crate::generated::c;
+use crate::generated::constants as mpi;
+use crate::handle;
+use std::ffi::c_int;
+
+fn asked(ask: impl FnOnce(*mut c_int) -> c_int) -> c_int {
+    let mut answer = 0;
+    if ask(&mut answer) == mpi::MPI_SUCCESS { answer } else { 0 }
+}
+
+/// A count as a length.
+pub fn number(count: i64) -> usize {
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// Ranks of the local group.
+pub fn local(comm: c_int) -> usize {
+    // SAFETY: a handle, and a place for the answer.
+    number(asked(|size| unsafe { c::PMPI_Comm_size(handle::comm(comm), size) }).into())
+}
+
+/// Ranks of the group that ranks mean.
+pub fn remote(comm: c_int) -> usize {
+    let of_c = handle::comm(comm);
+    // SAFETY: a handle, and places for the answers.
+    let inter = asked(|flag| unsafe { c::PMPI_Comm_test_inter(of_c, flag) }) != 0;
+    if !inter {
+        return local(comm);
+    }
+    // SAFETY: as above.
+    number(asked(|size| unsafe { c::PMPI_Comm_remote_size(of_c, size) }).into())
+}
+
+/// Dimensions of a grid.
+pub fn dims(comm: c_int) -> usize {
+    // SAFETY: a handle, and a place for the answer.
+    number(asked(|dims| unsafe { c::PMPI_Cartdim_get(handle::comm(comm), dims) }).into())
+}
+
+/// Neighbours that a rank hears and those that it talks to (MPI-5.0, 8.6).
+pub fn degrees(comm: c_int) -> (usize, usize) {
+    let of_c = handle::comm(comm);
+    // SAFETY: a handle, and a place for the answer.
+    match asked(|topology| unsafe { c::PMPI_Topo_test(of_c, topology) }) {
+        mpi::MPI_CART => (2 * dims(comm), 2 * dims(comm)),
+        mpi::MPI_GRAPH => graph(of_c),
+        mpi::MPI_DIST_GRAPH => dist_graph(of_c),
+        _ => (0, 0),
+    }
+}
+
+fn graph(comm: usize) -> (usize, usize) {
+    // SAFETY: a handle, and a place for the answer.
+    let rank = asked(|rank| unsafe { c::PMPI_Comm_rank(comm, rank) });
+    // SAFETY: as above.
+    let both = number(asked(|n| unsafe { c::PMPI_Graph_neighbors_count(comm, rank, n) }).into());
+    (both, both)
+}
+
+fn dist_graph(comm: usize) -> (usize, usize) {
+    let (mut indegree, mut outdegree, mut weighted) = (0, 0, 0);
+    // SAFETY: a handle, and places for the answers.
+    unsafe { c::PMPI_Dist_graph_neighbors_count(comm, &mut indegree, &mut outdegree, &mut weighted) };
+    (number(indegree.into()), number(outdegree.into()))
+}

@@ -1,0 +1,63 @@
+//! Reads `api/fortran.toml`: what Fortran has otherwise than C.
+
+use crate::generate::table::{read, section};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::{Table as Toml, Value};
+
+/// What `api/fortran.toml` says.
+pub struct Facts {
+    families_of_c: Vec<String>,
+    functions_of_c: Vec<String>,
+    of_address: Vec<String>,
+    large_by_name: Vec<String>,
+    kinds: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// Reads the file.
+    pub fn load(path: &Path) -> Result<Facts> {
+        let toml = read(path)?;
+        let kind = |(name, value): (&String, &Value)| {
+            Ok((name.clone(), value.as_str().context("a kind is a string")?.to_string()))
+        };
+        Ok(Facts {
+            families_of_c: names(&toml, "families_of_c")?,
+            functions_of_c: names(&toml, "functions_of_c")?,
+            of_address: names(&toml, "of_address")?,
+            large_by_name: names(&toml, "large_by_name")?,
+            kinds: section(&toml, "kinds")?.iter().map(kind).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Whether Fortran has this family at all.
+    pub fn has_family(&self, name: &str) -> bool {
+        !self.families_of_c.iter().any(|family| family == name)
+    }
+
+    /// Whether Fortran has this function of such a family.
+    pub fn has_function(&self, name: &str) -> bool {
+        !self.functions_of_c.iter().any(|function| function == name)
+    }
+
+    /// Whether the function uses the address of its buffer only.
+    pub fn takes_address(&self, name: &str) -> bool {
+        self.of_address.iter().any(|function| function == name)
+    }
+
+    /// Whether the large form has a name of its own in Fortran.
+    pub fn names_large(&self, name: &str) -> bool {
+        self.large_by_name.iter().any(|function| function == name)
+    }
+
+    /// Fortran's kind of a parameter, where it differs.
+    pub fn kind(&self, function: &str, parameter: &str) -> Option<&str> {
+        self.kinds.get(&format!("{function}.{parameter}")).map(String::as_str)
+    }
+}
+
+fn names(toml: &Toml, key: &str) -> Result<Vec<String>> {
+    let list = toml.get(key).and_then(Value::as_array).with_context(|| format!("no list `{key}`"))?;
+    list.iter().map(|name| Ok(name.as_str().context("a name is a string")?.to_string())).collect()
+}

@@ -1,0 +1,65 @@
+//! The Fortran side, made from the API table and `api/fortran.toml`.
+//!
+//! | made | by |
+//! | --- | --- |
+//! | `crates/fortran/src/generated/types.rs`, `c.rs`: what C has | [`types`](super::types), [`c`] |
+//! | `crates/fortran/src/generated/<family>.rs`: the entry points | [`rust`], [`convert`] |
+//! | `bindings/fortran/mpif.h` | [`include`] |
+//! | `bindings/fortran/mpi.f90` | [`module`] |
+//! | `bindings/fortran/mpi_f08.f90` | [`f08`] |
+
+mod binding;
+mod c;
+mod constants;
+mod convert;
+mod declare;
+mod f08;
+mod facts;
+mod include;
+mod lines;
+mod module;
+mod rust;
+
+use super::bodies::Bodies;
+use super::function::Function;
+use super::table::Table;
+use super::{Output, types};
+use anyhow::Result;
+use binding::Binding;
+use facts::Facts;
+use std::path::Path;
+
+const FOLDER: &str = "crates/fortran/src/generated";
+
+/// Makes all files of the Fortran side. `of_c` are the C functions that are written.
+pub fn outputs(root: &Path, table: &Table, of_c: &Bodies) -> Result<Vec<Output>> {
+    let facts = Facts::load(&root.join("api/fortran.toml"))?;
+    // Those that nearly repeat are lines of a macro's use.
+    let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
+    let bodies = Bodies::scan(&root.join("crates/fortran/src/calls"), &beginnings)?;
+    let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
+    let mut outputs = vec![
+        Output::new(&format!("{FOLDER}/types.rs"), types::write(table)?),
+        Output::new(&format!("{FOLDER}/constants.rs"), super::constants::write(table)?),
+        Output::new(&format!("{FOLDER}/c.rs"), c::write(&bindings)),
+        Output::new(&format!("{FOLDER}/mod.rs"), rust::write_module(&bindings)),
+        Output::new("bindings/fortran/mpif.h", include::write(table)),
+        Output::new("bindings/fortran/mpi.f90", module::write(table, &bindings)),
+        Output::new("bindings/fortran/mpi_f08.f90", f08::write(table, &bindings, &facts)),
+    ];
+    for family in &table.families {
+        let of_family: Vec<&Binding<'_>> = bindings.iter().filter(|b| b.family == family.name).collect();
+        if !of_family.is_empty() {
+            let path = format!("{FOLDER}/{}.rs", family.name);
+            outputs.push(Output::new(&path, rust::write_family(&family.chapter, &of_family, &bodies)?));
+        }
+    }
+    Ok(outputs)
+}
+
+/// What must be written by hand for Fortran and cannot be tried yet, since C's side is not written: procedures that
+/// the program passes, and arrays of strings.
+fn waits_for_c(function: &Function, of_c: &Bodies) -> bool {
+    let takes_procedure = function.parameters.iter().any(|p| p.kind.base == "fn");
+    (takes_procedure || function.name.starts_with("Comm_spawn")) && of_c.module(&function.body()).is_none()
+}

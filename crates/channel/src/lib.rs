@@ -22,6 +22,7 @@ pub mod neighbor;
 pub mod packet;
 pub mod rc;
 pub mod registry;
+pub mod reliable;
 pub mod scratch;
 pub mod shm;
 pub mod trace;

@@ -1,0 +1,104 @@
+//! Groups of which fragments are still missing: their bytes so far.
+
+/// The most fragments of a group: a bit of a word for each.
+pub const FRAGMENTS_MAX: u32 = 64;
+
+/// A group of which something has arrived.
+#[derive(Debug)]
+struct Partial {
+    /// The number of its first fragment.
+    first: u32,
+    /// Fragments that have come, a bit for each.
+    have: u64,
+    /// Fragments of the group.
+    count: u32,
+    /// Its bytes; the length is known with the last fragment.
+    bytes: Vec<u8>,
+    /// Whether that has come.
+    measured: bool,
+}
+
+/// Where a fragment belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The number of its group's first fragment.
+    pub first: u32,
+    /// Its place in the group, from 0.
+    pub index: u32,
+    /// Fragments of the group.
+    pub count: u32,
+    /// Bytes of every fragment but the last.
+    pub fragment_bytes: usize,
+}
+
+/// All such groups of a peer; there are no more than fragments may be under way.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    partials: Vec<Partial>,
+}
+
+impl Assembly {
+    /// Puts a fragment that was not here before into its place; the whole group, if that was the last one. `None` also for a
+    /// fragment that does not fit its group, which nothing but a garbled one does.
+    pub fn put(&mut self, spot: Spot, body: &[u8]) -> Option<Vec<u8>> {
+        let is_last = spot.index + 1 == spot.count;
+        let fits = spot.index < spot.count
+            && spot.count <= FRAGMENTS_MAX
+            && if is_last { body.len() <= spot.fragment_bytes } else { body.len() == spot.fragment_bytes };
+        if !fits {
+            return None;
+        }
+        let at = self.find(spot);
+        let partial = &mut self.partials[at];
+        let offset = spot.index as usize * spot.fragment_bytes;
+        let end = offset + body.len();
+        if is_last {
+            partial.measured = true;
+            partial.bytes.truncate(end);
+        }
+        if partial.bytes.len() < end {
+            partial.bytes.resize(end, 0);
+        }
+        partial.bytes[offset..end].copy_from_slice(body);
+        partial.have |= 1 << spot.index;
+        let whole = partial.have.count_ones() == partial.count && partial.measured;
+        whole.then(|| self.partials.remove(at).bytes)
+    }
+
+    /// The place of the group in the list, made if it is new.
+    fn find(&mut self, spot: Spot) -> usize {
+        let known = self.partials.iter().position(|partial| partial.first == spot.first);
+        known.unwrap_or_else(|| {
+            let bytes = Vec::with_capacity(spot.count as usize * spot.fragment_bytes);
+            self.partials.push(Partial {
+                first: spot.first,
+                have: 0,
+                count: spot.count,
+                bytes,
+                measured: false,
+            });
+            self.partials.len() - 1
+        })
+    }
+
+    /// Drops the oldest groups above so many: without reliability what is missing of them never comes.
+    pub fn keep_newest(&mut self, most: usize) {
+        let surplus = self.partials.len().saturating_sub(most);
+        self.partials.drain(..surplus);
+    }
+
+    /// Groups that are not whole.
+    pub fn len(&self) -> usize {
+        self.partials.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.partials.is_empty()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.partials.iter().map(|partial| partial.bytes.capacity()).sum()
+    }
+}

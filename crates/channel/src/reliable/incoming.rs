@@ -1,0 +1,147 @@
+//! What has arrived from a peer, and when that is to be said.
+
+use super::{NEVER, Rules, SPAN, distance};
+
+/// Words of the bitmap.
+pub const WORDS: usize = (SPAN / 64) as usize;
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// The first fragment that is missing: all before it have arrived.
+    pub next: u32,
+    /// Bit `i` is set if fragment `next + i` has arrived.
+    pub bits: [u64; WORDS],
+    /// Time in nanoseconds from the last arrival until this was said.
+    pub delay_ns: u64,
+}
+
+impl Ack {
+    /// Whether nothing has arrived beyond the first missing one.
+    pub fn is_plain(&self) -> bool {
+        self.bits == [0; WORDS]
+    }
+
+    /// Whether the fragment so far behind the first missing one has arrived.
+    pub fn has(&self, behind: u32) -> bool {
+        self.bits.get((behind / 64) as usize).is_some_and(|word| word >> (behind % 64) & 1 == 1)
+    }
+}
+
+/// What a fragment that arrives is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It was not here before.
+    Fresh,
+    /// It was.
+    Double,
+    /// No honest sender sends so far ahead.
+    Beyond,
+}
+
+/// The receiving side of a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming {
+    next: u32,
+    bits: [u64; WORDS],
+    /// Fragments of whole groups that no acknowledgement has spoken of.
+    owed: u32,
+    /// When one is due.
+    due_ns: u64,
+    /// When the last fragment arrived.
+    heard_ns: u64,
+}
+
+impl Default for Incoming {
+    fn default() -> Incoming {
+        Incoming { next: 0, bits: [0; WORDS], owed: 0, due_ns: NEVER, heard_ns: 0 }
+    }
+}
+
+impl Incoming {
+    /// As if so many fragments had come before.
+    #[cfg(test)]
+    pub fn starting_at(number: u32) -> Incoming {
+        Incoming { next: number, ..Incoming::default() }
+    }
+
+    /// A fragment arrives. One that was here before, or that comes out of order or fills a gap, is answered at once: the sender
+    /// waits for that.
+    pub fn take(&mut self, number: u32, now_ns: u64) -> Turn {
+        self.heard_ns = now_ns;
+        let behind = distance(self.next, number);
+        if behind >= SPAN as i32 {
+            return Turn::Beyond;
+        }
+        if behind < 0 || self.has(behind as u32) {
+            self.due_ns = now_ns;
+            return Turn::Double;
+        }
+        let plain = self.bits == [0; WORDS];
+        if behind == 0 && plain {
+            self.next = self.next.wrapping_add(1);
+            return Turn::Fresh;
+        }
+        self.bits[behind as usize / 64] |= 1 << (behind % 64);
+        while self.bits[0] & 1 == 1 {
+            self.advance();
+        }
+        self.due_ns = now_ns;
+        Turn::Fresh
+    }
+
+    fn has(&self, behind: u32) -> bool {
+        self.bits[behind as usize / 64] >> (behind % 64) & 1 == 1
+    }
+
+    /// The first fragment has arrived: everything moves up by a run of such, at most a word's.
+    fn advance(&mut self) {
+        let run = self.bits[0].trailing_ones();
+        self.next = self.next.wrapping_add(run);
+        if run == 64 {
+            self.bits.rotate_left(1);
+            self.bits[WORDS - 1] = 0;
+            return;
+        }
+        for word in 0..WORDS {
+            let above = self.bits.get(word + 1).copied().unwrap_or(0);
+            self.bits[word] = self.bits[word] >> run | above << (64 - run);
+        }
+    }
+
+    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement.
+    pub fn completed(&mut self, rules: &Rules, fragments: u32, wanted: bool, now_ns: u64) {
+        self.owed += fragments;
+        let at_once = wanted || self.owed >= rules.ack_every;
+        let due_ns = if at_once { now_ns } else { now_ns + rules.ack_delay_ns };
+        self.due_ns = self.due_ns.min(due_ns);
+    }
+
+    /// When an acknowledgement is due; [`NEVER`] if there is nothing to say.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// What is to be said now.
+    pub fn ack(&self, now_ns: u64) -> Ack {
+        Ack { next: self.next, bits: self.bits, delay_ns: now_ns.saturating_sub(self.heard_ns) }
+    }
+
+    /// Whether all that there is to say is the number of the next fragment, which rides on any other.
+    pub fn is_plain(&self) -> bool {
+        self.bits == [0; WORDS]
+    }
+
+    /// It was said.
+    #[inline]
+    pub fn told(&mut self) {
+        self.owed = 0;
+        self.due_ns = NEVER;
+    }
+
+    /// It could not be said now: again at that time.
+    pub fn put_off(&mut self, until_ns: u64) {
+        self.due_ns = until_ns;
+    }
+}

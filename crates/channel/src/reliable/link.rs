@@ -1,0 +1,39 @@
+//! Both directions of a pair, and its next timer.
+
+use super::{Assembly, Incoming, Outgoing, Rules};
+
+/// What is known of one peer as far as reliability goes.
+#[derive(Debug)]
+pub struct Link {
+    /// To it.
+    pub outgoing: Outgoing,
+    /// From it.
+    pub incoming: Incoming,
+    /// Groups from it that are not whole.
+    pub assembly: Assembly,
+}
+
+impl Link {
+    /// Nothing sent and nothing heard.
+    pub fn new(rules: &Rules) -> Link {
+        Link { outgoing: Outgoing::new(rules), incoming: Incoming::default(), assembly: Assembly::default() }
+    }
+
+    /// As if so many fragments had gone each way before.
+    #[cfg(test)]
+    pub fn starting_at(rules: &Rules, number: u32) -> Link {
+        let outgoing = Outgoing::starting_at(rules, number);
+        Link { outgoing, incoming: Incoming::starting_at(number), assembly: Assembly::default() }
+    }
+
+    /// When there is something to do though nothing arrives: an acknowledgement to be sent, or one to be missed.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.outgoing.due_ns().min(self.incoming.due_ns())
+    }
+
+    /// Whether nothing is under way and nothing is to be said.
+    pub fn is_quiet(&self) -> bool {
+        self.outgoing.is_idle() && self.incoming.due_ns() == super::NEVER
+    }
+}

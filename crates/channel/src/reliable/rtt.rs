@@ -1,0 +1,51 @@
+//! Round trips between a pair, and how long to wait for an acknowledgement (RFC 6298, with the receiver's own
+//! delay told by it, as in RFC 9002, 5.3).
+
+use super::Rules;
+
+/// What the samples so far come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rtt {
+    smoothed_ns: u64,
+    variation_ns: u64,
+    least_ns: u64,
+}
+
+/// The longest power of two by which vain waits multiply the next.
+const DOUBLINGS_MAX: u32 = 16;
+
+impl Rtt {
+    /// A round trip was measured; never of a fragment that was sent more than once, since nobody knows which transmission was
+    /// answered (Karn).
+    pub fn sample(&mut self, ns: u64) {
+        let ns = ns.max(1);
+        if self.smoothed_ns == 0 {
+            *self = Rtt { smoothed_ns: ns, variation_ns: ns / 2, least_ns: ns };
+            return;
+        }
+        let off_ns = self.smoothed_ns.abs_diff(ns);
+        self.variation_ns = (3 * self.variation_ns + off_ns) / 4;
+        self.smoothed_ns = (7 * self.smoothed_ns + ns) / 8;
+        self.least_ns = self.least_ns.min(ns);
+    }
+
+    /// The shortest round trip so far; 0 if none was measured.
+    pub fn least_ns(&self) -> u64 {
+        self.least_ns
+    }
+
+    /// The smoothed round trip; 0 if none was measured.
+    pub fn smoothed_ns(&self) -> u64 {
+        self.smoothed_ns
+    }
+
+    /// How long to wait for an acknowledgement after so many waits in vain.
+    pub fn wait_ns(&self, rules: &Rules, in_vain: u32) -> u64 {
+        let once_ns = match self.smoothed_ns {
+            0 => rules.resend_ns_first,
+            smoothed_ns => (smoothed_ns + 4 * self.variation_ns + rules.ack_delay_ns)
+                .clamp(rules.resend_ns_min, rules.resend_ns_max),
+        };
+        (once_ns << in_vain.min(DOUBLINGS_MAX)).min(rules.resend_ns_max)
+    }
+}

@@ -1,0 +1,44 @@
+//! The limits and times of one end. The table of settings says what each is for.
+
+use super::SPAN;
+
+/// All of them. Times are in nanoseconds, windows in fragments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Fragments under way at first.
+    pub window_start: u32,
+    /// At least so many may be under way after losses that later acknowledgements showed.
+    pub window_min: u32,
+    /// At most so many may be under way.
+    pub window_max: u32,
+    /// A fragment counts as lost when so many transmissions after it were acknowledged.
+    pub swapped_max: u32,
+    /// After so many fragments of whole groups an acknowledgement goes out at once.
+    pub ack_every: u32,
+    /// An acknowledgement waits no longer than this for something to ride on.
+    pub ack_delay_ns: u64,
+    /// The shortest wait for an acknowledgement.
+    pub resend_ns_min: u64,
+    /// The longest, however often it was in vain.
+    pub resend_ns_max: u64,
+    /// The wait as long as nothing is measured.
+    pub resend_ns_first: u64,
+    /// A peer that has not answered for so long is given up,
+    pub silent_ns_max: u64,
+    /// but only after so many waits in vain: this process may have been stopped itself.
+    pub silent_waits_min: u32,
+}
+
+impl Rules {
+    /// The same within the bounds that the code needs.
+    pub fn sound(mut self) -> Rules {
+        self.window_max = self.window_max.clamp(1, SPAN);
+        self.window_min = self.window_min.clamp(1, self.window_max);
+        self.window_start = self.window_start.clamp(self.window_min, self.window_max);
+        self.ack_every = self.ack_every.max(1);
+        self.resend_ns_min = self.resend_ns_min.max(1);
+        self.resend_ns_max = self.resend_ns_max.max(self.resend_ns_min);
+        self.resend_ns_first = self.resend_ns_first.clamp(self.resend_ns_min, self.resend_ns_max);
+        self
+    }
+}

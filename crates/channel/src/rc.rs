@@ -25,6 +25,7 @@
 //! | [`pool`], [`pinned`] | registered memory and its buffers |
 //! | [`id`] | what completions are told apart by |
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
+//! | [`keepalive`] | whether silent peers are still there |
 //! | [`memory`] | long messages, moved by RDMA |
 //! | [`cache`] | registrations of the program's memory |
 //! | [`learn`] | read or write, learnt |
@@ -42,6 +43,7 @@ mod failure;
 mod frame;
 mod id;
 mod learn;
+mod keepalive;
 mod memory;
 mod open;
 mod order;
@@ -62,6 +64,7 @@ use crate::packet::{HEADER_BYTES, Header};
 use crate::{Channel, Choice, Direction, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer};
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
+use keepalive::Pace;
 pub use open::open;
 use peers::{Peers, Stage};
 use polling::PollingSet;
@@ -100,6 +103,8 @@ pub struct Rc<A: Adapter> {
     broken: Vec<(Peer, Fault)>,
     /// What was last heard of the port.
     port_trouble: Option<Fault>,
+    /// What is due by time, and when to look.
+    pace: Pace,
     /// Polls, to do now and then what need not be done each time.
     rounds: u32,
     /// All work is signalled, since the process is about to leave and must know what has arrived.
@@ -112,8 +117,6 @@ const LATENCY_NS: u32 = 2000;
 const COMPLETIONS_EVERY: u32 = 4;
 /// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited for.
 const DATAGRAMS_EVERY: u32 = 16;
-/// Every how many polls the adapter is asked for trouble; a multiple of the above.
-const TROUBLE_EVERY: u32 = 1 << 14;
 
 impl<A: Adapter> Rc<A> {
     /// The channel of process `me` of `size` over this adapter. `cards` holds each process's address, `None` where it
@@ -144,6 +147,7 @@ impl<A: Adapter> Rc<A> {
             duties: Vec::new(),
             broken: Vec::new(),
             port_trouble: None,
+            pace: Pace::new(),
             rounds: 0,
             leaving: false,
             settings,
@@ -190,8 +194,8 @@ impl<A: Adapter> Rc<A> {
         if idle {
             self.memory.cache.tidy(&mut self.adapter);
         }
-        if idle && self.rounds.is_multiple_of(TROUBLE_EVERY) {
-            self.look_for_trouble();
+        if idle && self.pace.is_due() {
+            self.look_at_clock();
         }
         if self.heard >= self.settings.review_every {
             self.review();

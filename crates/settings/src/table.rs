@@ -102,6 +102,10 @@ settings! {
     RC_INLINE_BYTES_MAX: Number(512, 0..=1 << 20), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// a peer that does not answer for so long when a connection is made is given up; it answers only inside MPI
     RC_CONNECT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "";
+    /// while a process waits, a connected peer of rc that was silent for so long is asked whether it is there (its device answers); 0: never
+    RC_KEEPALIVE_SECONDS: Number(5, 0..=1 << 30), Channel, Seconds, Process, Start, "InfiniBand specification, 9.4.3 and 9.9.2";
+    /// if the device says for so long neither that this was answered nor that it failed, the peer is given up
+    RC_KEEPALIVE_SECONDS_MAX: Number(60, 1..=1 << 30), Channel, Seconds, Process, Start, "";
     /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
     /// the longest piece of a long message that is read or written at a time; packets go in between

@@ -77,6 +77,8 @@ pub fn paper_settings() -> Settings {
         signal_every: 32,
         inline_bytes_max: 0,
         connect_ns_max: CONNECT_NS_MAX,
+        keepalive_ns: 0,
+        keepalive_ns_max: CONNECT_NS_MAX,
     }
     .sound()
 }

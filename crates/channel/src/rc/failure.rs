@@ -77,6 +77,17 @@ pub fn no_answer(ends: &Ends, settings: &Settings) -> Fault {
     )
 }
 
+/// Neither the peer nor this process's own device has said anything for so long, though the peer was asked.
+pub fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault {
+    let heard = port.map_or(String::new(), |port| format!("{} ({}); else ", port.what, port.on));
+    Fault::new(
+        format!("nothing was heard of rank {} for {:.1} s", ends.peer, silent_ns as f64 / 1e9),
+        ends.words(),
+        format!("{heard}the device no longer completes work: it was removed or reset, or its driver hangs"),
+        "look at dmesg and rdma link on both nodes; VERBENA_RC_KEEPALIVE_SECONDS_MAX is the limit",
+    )
+}
+
 /// The ends have settings that do not go together.
 pub fn unlike(ends: &Ends, mine: usize, theirs: usize) -> Fault {
     Fault::new(

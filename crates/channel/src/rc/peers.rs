@@ -3,6 +3,7 @@
 use super::adapter::{Address, Endpoint, Limits, QueuePair};
 use super::connect::Asking;
 use super::credit::Credits;
+use super::keepalive::Pulse;
 use super::memory::Moves;
 use super::order::Sequence;
 use super::pinned::Pinned;
@@ -54,6 +55,8 @@ pub struct Connection<D> {
     pub heard: u32,
     /// The peer does not want a ring of ours, or there is no memory for one.
     pub ringless: bool,
+    /// Its last signs of life.
+    pub pulse: Pulse,
     /// What is to be said to the peer.
     pub news: News,
     /// Whether the peer stands in the list of those with something to do.
@@ -96,6 +99,7 @@ impl<D> Connection<D> {
             moves: Moves::default(),
             heard: 0,
             ringless: false,
+            pulse: Pulse::default(),
             news: News::default(),
             listed: false,
         }
@@ -180,6 +184,18 @@ impl<D> Peers<D> {
     /// Does this to every connection.
     pub fn for_each(&mut self, mut f: impl FnMut(&mut Connection<D>)) {
         self.connections.iter_mut().flatten().for_each(|connection| f(connection));
+    }
+
+    /// Processes of the job.
+    pub fn len(&self) -> usize {
+        self.cards.len()
+    }
+
+    /// Does this to every connection over which packets can be sent.
+    pub fn for_each_up(&mut self, mut f: impl FnMut(Peer, &mut Connection<D>)) {
+        let all = (0..).zip(&mut self.connections);
+        let up = all.filter_map(|(peer, connection)| Some((peer, connection.as_deref_mut()?)));
+        up.filter(|(_, connection)| connection.is_up()).for_each(|(peer, connection)| f(peer, connection));
     }
 
     /// All with whom there is a connection, or is to be one, or was one.

@@ -65,6 +65,11 @@ impl SendQueue {
         self.posted
     }
 
+    /// Pieces known to be done, wrapping.
+    pub fn done(&self) -> u32 {
+        self.done
+    }
+
     /// Whether the piece with this number, and all before it, are done.
     pub fn is_done(&self, mark: u32) -> bool {
         self.done.wrapping_sub(mark) as i32 >= 0

@@ -90,7 +90,13 @@ pub struct Settings {
     pub inline_bytes_max: usize,
     /// A peer that does not answer for so long is given up, in nanoseconds.
     pub connect_ns_max: u64,
+    /// A connected peer that was silent for so long is asked whether it is there, in nanoseconds; 0: never.
+    pub keepalive_ns: u64,
+    /// If not even this process's device says for so long what became of that, the peer is given up, in nanoseconds.
+    pub keepalive_ns_max: u64,
 }
+
+const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Chunks of a stream if nobody says otherwise (paper 2, 4.4.1).
 const CHUNK_BYTES: usize = 16 << 10;
@@ -139,7 +145,9 @@ impl Settings {
             notify: [Notify::Piggyback, Notify::Pointer][table::RC_NOTIFY.get()],
             signal_every: table::RC_SIGNAL_EVERY.get() as u32,
             inline_bytes_max: table::RC_INLINE_BYTES_MAX.get(),
-            connect_ns_max: table::RC_CONNECT_SECONDS_MAX.get() as u64 * 1_000_000_000,
+            connect_ns_max: table::RC_CONNECT_SECONDS_MAX.get() as u64 * NS_PER_SECOND,
+            keepalive_ns: table::RC_KEEPALIVE_SECONDS.get() as u64 * NS_PER_SECOND,
+            keepalive_ns_max: table::RC_KEEPALIVE_SECONDS_MAX.get() as u64 * NS_PER_SECOND,
         }
         .sound()
     }

@@ -170,9 +170,10 @@ impl Adapter for SimAdapter {
 
 impl Inner {
     fn check_up(&mut self, rank: Rank) -> Result<(), Fault> {
-        match self.device(rank).is_up() {
-            true => Ok(()),
-            false => Err(fault("the simulated device is gone", rank)),
+        let device = self.device(rank);
+        match device.dead || device.broken {
+            false => Ok(()),
+            true => Err(fault("the simulated device is gone", rank)),
         }
     }
 

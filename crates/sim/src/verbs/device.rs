@@ -38,8 +38,10 @@ pub(super) struct Device {
     pub busy: VecDeque<(u64, u64)>,
     /// Its rank has died, or let go of the device.
     pub dead: bool,
-    /// Nothing completes any more.
+    /// Nothing completes any more, and its user was told.
     pub broken: bool,
+    /// Nothing completes any more, and nobody is told.
+    pub hung: bool,
     /// Nothing gets through.
     pub port_down: bool,
     pub by_local_key: HashMap<u32, Region>,
@@ -56,7 +58,7 @@ pub(super) struct Device {
 impl Device {
     /// Whether it takes part in anything.
     pub fn is_up(&self) -> bool {
-        !self.dead && !self.broken
+        !self.dead && !self.broken && !self.hung
     }
 
     /// Whether it holds anything that its rank has not seen.

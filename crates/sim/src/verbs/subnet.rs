@@ -288,6 +288,15 @@ impl Subnet {
         inner.wake(rank);
     }
 
+    /// The rank's device takes work and never ends it, as one that was removed while its driver waits for its users.
+    pub fn hang_device(&self, rank: Rank) {
+        let mut inner = self.lock();
+        let device = inner.device(rank);
+        device.hung = true;
+        device.completions.clear();
+        device.datagrams.clear();
+    }
+
     /// The rank's port goes down or comes up again. While it is down nothing gets through; work that waits too long
     /// fails.
     pub fn set_port(&self, rank: Rank, up: bool) {

@@ -36,6 +36,8 @@ pub fn settings() -> Settings {
         signal_every: 8,
         inline_bytes_max: 128,
         connect_ns_max: 2_000_000_000,
+        keepalive_ns: 0,
+        keepalive_ns_max: 2_000_000_000,
     }
 }
 

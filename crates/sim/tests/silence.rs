@@ -1,0 +1,254 @@
+//! Ranks that die, ports that stay down and devices that are taken away while nothing is under way: the launcher tells
+//! nobody, and every receive that names a lost rank must end all the same, and no other. For many seeds
+//! (`VERBENA_SIM_SEEDS`); `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test silence replay -- --nocapture` replays one.
+
+use verbena_channel::rc::Settings;
+use verbena_engine::{Failure, Mode, Posted, Receive, RequestId, Send};
+use verbena_sim::over_rc::{self, RcFaults};
+use verbena_sim::verbs::{DeviceFaults, Subnet};
+use verbena_sim::{Cluster, Faults, Random, Rank, Shape, seed_to_replay};
+
+/// Seeds of a run if nobody says how many.
+const SEEDS: u64 = 100;
+/// Time between two questions to a silent peer, in nanoseconds.
+const INTERVAL_NS: u64 = 20_000_000;
+/// The longest that a device may leave a question open.
+const LIMIT_NS: u64 = 60_000_000;
+/// The longest that a peer may leave a hello unanswered: the devices lose many.
+const CONNECT_NS: u64 = 8_000_000_000;
+/// Whatever is lost must be known after this time.
+const KNOWN_NS: u64 = 1_500_000_000;
+/// Bytes of a message.
+const BYTES: usize = 16;
+
+/// What becomes of a rank, or of its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loss {
+    /// Nothing.
+    None,
+    /// It dies.
+    Death,
+    /// Its port goes down and stays so.
+    Port,
+    /// Its device is removed, and it is told.
+    Removed,
+    /// Its device takes work and never ends it.
+    Hung,
+}
+
+const LOSSES: [Loss; 5] = [Loss::None, Loss::Death, Loss::Port, Loss::Removed, Loss::Hung];
+
+/// A receive of `at` from `from`, for which nothing is sent.
+struct Waiting {
+    at: Rank,
+    from: Rank,
+    request: RequestId,
+    failure: Option<String>,
+}
+
+struct Run {
+    cluster: Cluster,
+    subnet: Subnet,
+    ranks: Rank,
+    victim: Rank,
+    loss: Loss,
+    waiting: Vec<Waiting>,
+}
+
+fn faults(random: &mut Random) -> RcFaults {
+    let mut faults = RcFaults::random(random);
+    faults.node_size = 1;
+    faults.faults = Faults { away_percent: random.pick(&[0, 1, 10]), ..Faults::none() };
+    // A port that is down for a moment is no loss, and is tried elsewhere.
+    faults.device = DeviceFaults { port_down_one_in: 0, ..faults.device };
+    faults.settings = Settings {
+        keepalive_ns: INTERVAL_NS,
+        keepalive_ns_max: LIMIT_NS,
+        connect_ns_max: CONNECT_NS,
+        ..faults.settings
+    };
+    faults
+}
+
+impl Run {
+    fn new(seed: u64) -> Run {
+        let mut random = Random::new(seed);
+        let ranks = random.between(2, 5) as Rank;
+        let faults = faults(&mut random);
+        let (cluster, subnet) = over_rc::cluster(random.word(), ranks, &faults);
+        let (victim, loss) = (random.below(u64::from(ranks)) as Rank, random.pick(&LOSSES));
+        Run { cluster, subnet, ranks, victim, loss, waiting: Vec::new() }
+    }
+
+    fn receive(&mut self, at: Rank, from: Rank, tag: i32) -> Posted {
+        let buffer = self.cluster.memory(BYTES, Shape::Contiguous).buffer();
+        let receive = Receive { context: 0, source: from as i32, tag, buffer };
+        self.cluster.engine(at).receive_of(Some(from), receive)
+    }
+
+    fn send(&mut self, from: Rank, peer: Rank) -> Posted {
+        let buffer = self.cluster.memory(BYTES, Shape::Contiguous).buffer();
+        let mode = Mode::Standard;
+        self.cluster.engine(from).send(Send { peer, context: 0, source: from as i32, tag: 0, buffer, mode })
+    }
+
+    fn pairs(&self) -> Vec<(Rank, Rank)> {
+        let ranks = self.ranks;
+        (0..ranks)
+            .flat_map(|at| (0..ranks).filter(move |from| *from != at).map(move |from| (at, from)))
+            .collect()
+    }
+
+    /// Everyone gets a message from everyone, so that all are connected, and waits for another.
+    fn greet(&mut self) -> Result<(), String> {
+        let mut pending = Vec::new();
+        for (at, from) in self.pairs() {
+            for (rank, posted) in [(at, self.receive(at, from, 0)), (from, self.send(from, at))] {
+                pending.extend(as_pending(posted)?.map(|request| (rank, request)));
+            }
+        }
+        let end_ns = self.cluster.now_ns() + CONNECT_NS;
+        while !pending.is_empty() {
+            self.step(end_ns)?;
+            let cluster = &mut self.cluster;
+            pending.retain(|(rank, request)| cluster.visit(*rank).take(*request).is_none());
+        }
+        for (at, from) in self.pairs() {
+            let request = as_pending(self.receive(at, from, 1))?.ok_or("a message that nobody sent")?;
+            self.waiting.push(Waiting { at, from, request, failure: None });
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, end_ns: u64) -> Result<(), String> {
+        self.cluster.step();
+        match self.cluster.now_ns() < end_ns {
+            true => Ok(()),
+            false => Err(format!("no end in time; pending:\n{}", self.cluster.describe())),
+        }
+    }
+
+    fn lose(&mut self) {
+        match self.loss {
+            Loss::None => {}
+            Loss::Death => self.cluster.kill(self.victim),
+            Loss::Port => self.subnet.set_port(self.victim, false),
+            Loss::Removed => self.subnet.break_device(self.victim),
+            Loss::Hung => self.subnet.hang_device(self.victim),
+        }
+    }
+
+    /// Whether the receive must fail.
+    fn is_lost(&self, waiting: &Waiting) -> bool {
+        self.loss != Loss::None && [waiting.at, waiting.from].contains(&self.victim)
+    }
+
+    /// Takes what has ended; returns whether all that is lost has.
+    fn collect(&mut self) -> Result<bool, String> {
+        for at in 0..self.waiting.len() {
+            let Waiting { at: rank, from, request, ref failure } = self.waiting[at];
+            if failure.is_some() || self.cluster.is_dead(rank) {
+                continue;
+            }
+            let Some(completion) = self.cluster.visit(rank).take(request) else { continue };
+            let Some(Failure::Channel(fault)) = completion.failure else {
+                return Err(format!("rank {rank} from {from}: {completion:?}"));
+            };
+            let words = fault.to_string();
+            let both = [format!("from rank {rank} ("), format!("to rank {from} (")];
+            if !self.is_lost(&self.waiting[at]) || !both.iter().all(|end| words.contains(end)) {
+                return Err(format!("rank {rank} from {from}, {:?} of {}: {words}", self.loss, self.victim));
+            }
+            self.waiting[at].failure = Some(words);
+        }
+        let open = |w: &Waiting| self.is_lost(w) && w.failure.is_none() && !self.cluster.is_dead(w.at);
+        Ok(!self.waiting.iter().any(open))
+    }
+
+    /// What is lost is known in time, and nothing else is taken for lost meanwhile nor long afterwards.
+    fn watch(&mut self) -> Result<(), String> {
+        let end_ns = self.cluster.now_ns() + KNOWN_NS;
+        while !self.collect()? {
+            self.step(end_ns)?;
+        }
+        let end_ns = self.cluster.now_ns() + 10 * INTERVAL_NS;
+        while self.cluster.now_ns() < end_ns {
+            self.cluster.step();
+            self.collect()?;
+        }
+        self.subnet.violations().first().map_or(Ok(()), |violation| Err(violation.clone()))
+    }
+}
+
+/// The request of an operation that goes on; an error if it failed already.
+fn as_pending(posted: Posted) -> Result<Option<RequestId>, String> {
+    match posted {
+        Posted::Pending(request) => Ok(Some(request)),
+        Posted::Done(completion) if completion.failure.is_none() => Ok(None),
+        Posted::Done(completion) => Err(format!("{completion:?}")),
+    }
+}
+
+fn run_seed(seed: u64) -> (Loss, usize) {
+    let mut run = Run::new(seed);
+    let outcome = run.greet().and_then(|()| {
+        run.lose();
+        run.watch()
+    });
+    let failed = run.waiting.iter().filter(|waiting| waiting.failure.is_some()).count();
+    match outcome {
+        Ok(()) => (run.loss, failed),
+        Err(why) => panic!(
+            "seed {seed}, {:?} of rank {} of {}: {why}\n\
+             replay: VERBENA_SIM_SEED={seed} cargo test -p verbena-sim --test silence replay -- --nocapture",
+            run.loss, run.victim, run.ranks
+        ),
+    }
+}
+
+#[test]
+fn whoever_is_lost_in_silence_is_missed_and_nobody_else() {
+    let number = |text: String| text.parse().unwrap_or_else(|_| panic!("VERBENA_SIM_SEEDS is {text:?}"));
+    let seeds: u64 = std::env::var("VERBENA_SIM_SEEDS").map_or(SEEDS, number);
+    let runs: Vec<(Loss, usize)> = (0..seeds).map(run_seed).collect();
+    for loss in LOSSES {
+        let of_it: Vec<usize> = runs.iter().filter(|run| run.0 == loss).map(|run| run.1).collect();
+        println!("{loss:?}: {} runs, {} receives failed", of_it.len(), of_it.iter().sum::<usize>());
+        assert!(of_it.len() as u64 > seeds / 20);
+        assert_eq!(of_it.iter().all(|failed| *failed > 0), loss != Loss::None);
+    }
+}
+
+/// A rank that died before it was ever spoken to answers no hello.
+#[test]
+fn a_hello_that_is_never_answered_ends_in_time_and_names_the_peer() {
+    for seed in 0..100 {
+        let mut run = Run::new(seed);
+        run.cluster.kill(run.victim);
+        let from = (run.victim + 1) % run.ranks;
+        let request = match as_pending(run.send(from, run.victim)) {
+            Ok(request) => request,
+            Err(why) => panic!("seed {seed}: {why}"),
+        };
+        // An eager send may be done before it is on its way; the receive is what waits.
+        let waits = as_pending(run.receive(from, run.victim, 1)).expect("no failure yet").expect("pending");
+        let end_ns = run.cluster.now_ns() + CONNECT_NS + KNOWN_NS;
+        while !run.cluster.visit(from).is_complete(waits) {
+            run.step(end_ns).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        }
+        let failure = run.cluster.visit(from).take(waits).and_then(|completion| completion.failure);
+        let words = format!("{failure:?}");
+        assert!(
+            words.contains(&format!("rank {} did not answer for 8 s", run.victim)),
+            "seed {seed}: {words}"
+        );
+        assert!(request.is_none_or(|request| run.cluster.visit(from).take(request).is_some()), "seed {seed}");
+    }
+}
+
+#[test]
+fn replay() {
+    if let Some(seed) = seed_to_replay() {
+        println!("{:?}", run_seed(seed));
+    }
+}

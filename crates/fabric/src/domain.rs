@@ -1,0 +1,134 @@
+//! A fabric, a domain in it (an interface, a device), and registered memory.
+
+use crate::explain::{check, fault};
+use crate::object::Object;
+use crate::offer::Offer;
+use crate::raw::{self, fid_domain, fid_fabric, fid_mr};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::Arc;
+use verbena_fault::Fault;
+
+/// An open domain with its fabric. Everything of one domain is used by one thread at a time, under a lock of the owner.
+pub struct Domain {
+    // In this order they are closed.
+    domain: Object<fid_domain>,
+    fabric: Object<fid_fabric>,
+    offer: Offer,
+}
+
+// SAFETY: opened for use by one thread at a time (`FI_THREAD_DOMAIN`), which the owner sees to.
+unsafe impl Sync for Domain {}
+
+impl Domain {
+    /// Opens what is offered.
+    ///
+    /// # Errors
+    /// The provider's.
+    pub fn open(offer: &Offer) -> Result<Arc<Domain>, Fault> {
+        let functions = &offer.library().functions;
+        let on = || format!("{offer:?}");
+        let mut made = null_mut();
+        // SAFETY: an offer has all its parts, and the call fills in the pointer.
+        let code = unsafe { (functions.fi_fabric)((*offer.raw()).fabric_attr, &mut made, null_mut()) };
+        check(code, "a network cannot be opened", on)?;
+        // SAFETY: made just now.
+        let fabric = unsafe { Object::new(made) }.ok_or_else(|| nothing(offer))?;
+        let mut made = null_mut();
+        // SAFETY: the fabric is open, and leads to its table.
+        let code = unsafe {
+            let open = (*(*fabric.raw()).ops).domain.ok_or_else(|| nothing(offer))?;
+            open(fabric.raw(), offer.raw(), &mut made, null_mut())
+        };
+        check(code, "an interface cannot be opened", on)?;
+        // SAFETY: made just now.
+        let domain = unsafe { Object::new(made) }.ok_or_else(|| nothing(offer))?;
+        Ok(Arc::new(Domain { domain, fabric, offer: offer.clone() }))
+    }
+
+    /// What was offered.
+    pub fn offer(&self) -> &Offer {
+        &self.offer
+    }
+
+    pub(crate) fn raw(&self) -> *mut fid_domain {
+        self.domain.raw()
+    }
+
+    pub(crate) fn fabric(&self) -> *mut fid_fabric {
+        self.fabric.raw()
+    }
+}
+
+pub(crate) fn nothing(offer: &Offer) -> Fault {
+    fault("a provider made nothing", format!("{offer:?}"), libc::ENOSYS)
+}
+
+/// Registered memory.
+pub struct MemoryRegion {
+    raw: Object<fid_mr>,
+    _domain: Arc<Domain>,
+}
+
+impl MemoryRegion {
+    /// Registers `bytes` bytes at `address` for what `access` says (bits such as [`raw::FI_REMOTE_READ`]); `key` is the wish for
+    /// a key where the provider does not choose them.
+    ///
+    /// # Errors
+    /// The error number (positive).
+    ///
+    /// # Safety
+    /// The memory may be read, and changed as `access` says, at any moment while it is registered, by the hand of whoever
+    /// knows the key: it must be memory for which that is sound.
+    pub unsafe fn new(
+        domain: &Arc<Domain>,
+        address: u64,
+        bytes: usize,
+        access: u64,
+        key: u64,
+    ) -> Result<MemoryRegion, i32> {
+        let buffer: *const c_void = std::ptr::with_exposed_provenance(address as usize);
+        let mut made = null_mut();
+        // SAFETY: the domain is open, and leads to its table; access to the memory is the caller's promise.
+        let code = unsafe {
+            let register = (*(*domain.raw()).mr).reg.ok_or(libc::ENOSYS)?;
+            let fid = domain.domain.fid();
+            register(fid, buffer, bytes, access, 0, key, 0, &mut made, null_mut())
+        };
+        if code != 0 {
+            return Err(-code);
+        }
+        // SAFETY: made just now.
+        let raw = unsafe { Object::new(made) }.ok_or(libc::ENOMEM)?;
+        Ok(MemoryRegion { raw, _domain: Arc::clone(domain) })
+    }
+
+    /// Binds it to an endpoint and enables it, which some providers ask for ([`raw::FI_MR_ENDPOINT`]).
+    ///
+    /// # Errors
+    /// The error number (positive).
+    pub fn bind(&self, endpoint: &crate::Endpoint) -> Result<(), i32> {
+        // SAFETY: objects of one domain, in the order that `FI_MR_ENDPOINT` asks for.
+        let code = unsafe { self.raw.bind(endpoint.fid(), 0) };
+        if code != 0 {
+            return Err(-code);
+        }
+        // SAFETY: the command takes nothing.
+        match unsafe { self.raw.control(raw::FI_ENABLE, null_mut()) } {
+            0 => Ok(()),
+            code => Err(-code),
+        }
+    }
+
+    /// What local operations name it by.
+    pub fn descriptor(&self) -> *mut c_void {
+        // SAFETY: registered until this is dropped.
+        unsafe { (*self.raw.raw()).mem_desc }
+    }
+
+    /// What a peer names it by.
+    pub fn key(&self) -> u64 {
+        // SAFETY: registered until this is dropped.
+        unsafe { (*self.raw.raw()).key }
+    }
+}

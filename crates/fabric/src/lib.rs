@@ -1,0 +1,35 @@
+//! libfabric: opened at run time, so that what links this crate loads where there is none.
+//!
+//! Each type owns one object of the library and keeps alive what that depends on; dropping it closes the object.
+//! Nothing here chooses, retries or waits: a failing call becomes a [`Fault`] that explains its error number.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`raw`] | the library's binary interface, compared with its headers by a test |
+//! | [`library`] | opening it |
+//! | [`offer`] | what its providers offer here (`fi_getinfo`) |
+//! | [`domain`] | fabric, domain, registered memory |
+//! | [`queue`] | completion queue |
+//! | [`endpoint`] | address vector and endpoint: sending, receiving, reading, writing |
+//! | [`context`] | what names an operation until it completes |
+//! | [`explain`] | error numbers in words |
+//!
+//! What must never be here: a protocol, a setting, any knowledge of MPI or of packets.
+
+pub mod context;
+pub mod domain;
+pub mod endpoint;
+pub mod explain;
+pub mod library;
+mod object;
+pub mod offer;
+pub mod queue;
+pub mod raw;
+
+pub use context::Contexts;
+pub use domain::{Domain, MemoryRegion};
+pub use endpoint::{AddressVector, Endpoint, Refused};
+pub use library::Library;
+pub use offer::{Offer, Wanted};
+pub use queue::{Completion, CompletionQueue, Failure};
+pub use verbena_fault::Fault;

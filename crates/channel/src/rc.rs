@@ -48,7 +48,7 @@ mod pinned;
 mod policy;
 pub mod polling;
 mod pool;
-mod queue;
+pub(crate) mod queue;
 mod receive;
 mod ring;
 mod send;

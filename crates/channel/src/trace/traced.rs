@@ -95,6 +95,18 @@ impl Channel for Traced {
         self.inner.is_quiet()
     }
 
+    fn farewell(&mut self) -> bool {
+        self.inner.farewell()
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        self.inner.undelivered(peer)
+    }
+
+    fn wake_in(&self) -> Option<std::time::Duration> {
+        self.inner.wake_in()
+    }
+
     fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
         self.inner.expose(peer, region)
     }

@@ -54,6 +54,7 @@ pub fn leave() -> Result<()> {
         return Ok(());
     }
     drain(state::process());
+    state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
     // The launcher is told all the same.
     let traced = trace::finish(state::process().me()).map_err(Error::channel);

@@ -14,6 +14,7 @@ use crate::{
 };
 use std::ops::DerefMut;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is done about the packets that pass.
 pub trait Tap: Send {
@@ -103,6 +104,18 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
 
     fn is_quiet(&mut self) -> bool {
         self.inner.is_quiet()
+    }
+
+    fn farewell(&mut self) -> bool {
+        self.inner.farewell()
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        self.inner.undelivered(peer)
+    }
+
+    fn wake_in(&self) -> Option<Duration> {
+        self.inner.wake_in()
     }
 
     fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {

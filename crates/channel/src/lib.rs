@@ -26,6 +26,7 @@ pub mod reliable;
 pub mod scratch;
 pub mod shm;
 pub mod trace;
+pub mod ud;
 pub mod wait;
 mod wire;
 
@@ -35,6 +36,7 @@ pub use wire::Wire;
 use memory::{Buffer, Region};
 use packet::Header;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A failure of a channel, in the four parts that every message of Verbena has.
 pub use verbena_fault::Fault;
@@ -254,6 +256,25 @@ pub trait Channel: Send {
     /// call says that it is about to.
     fn is_quiet(&mut self) -> bool {
         true
+    }
+
+    /// This process leaves for good: nothing is sent or polled any more once this has returned `true`. Until then it is called
+    /// again and again, with polls between. The answers to what others have sent last may be lost, so a channel over a
+    /// service that loses tells them here.
+    fn farewell(&mut self) -> bool {
+        true
+    }
+
+    /// The packets to `peer`, in order, that this channel took and does not know to be delivered, once it has reported the
+    /// peer as [broken](Sink::broken). They may go over another channel; some may have arrived all the same. Hands
+    /// them out once.
+    fn undelivered(&mut self, _peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        Vec::new()
+    }
+
+    /// The time after which this channel must be polled though nothing arrives; `None` if there is no such.
+    fn wake_in(&self) -> Option<Duration> {
+        None
     }
 
     /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its

@@ -52,7 +52,7 @@ mod pinned;
 mod policy;
 pub mod polling;
 mod pool;
-mod queue;
+pub(crate) mod queue;
 mod receive;
 mod ring;
 mod send;

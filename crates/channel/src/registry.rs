@@ -2,14 +2,19 @@
 //!
 //! A new wire is one module and one line in [`CHANNELS`].
 
-use crate::{Fault, Opening, Place, Wire, cma, loopback, rc, shm};
+use crate::{Fault, Opening, Place, Wire, cma, loopback, rc, shm, ud};
 
 /// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
 
 /// Every channel by its name, in order of preference.
-pub const CHANNELS: &[(&str, Open)] =
-    &[("loopback", loopback::open), ("shm", shm::open), ("cma", cma::open), ("rc", rc::open)];
+pub const CHANNELS: &[(&str, Open)] = &[
+    ("loopback", loopback::open),
+    ("shm", shm::open),
+    ("cma", cma::open),
+    ("rc", rc::open),
+    ("ud", ud::open),
+];
 
 /// The channels that are open on this side, before the others are known.
 pub struct Opened {

@@ -169,6 +169,17 @@ impl Engine {
         idle && self.channels.iter_mut().all(|channel| channel.is_quiet())
     }
 
+    /// This process leaves for good: every channel tells the others so. To be called, with progress between, until it
+    /// returns `true` ([`Channel::farewell`]).
+    pub fn farewell(&mut self) -> bool {
+        self.channels.iter_mut().fold(true, |all, channel| channel.farewell() && all)
+    }
+
+    /// The time after which progress must be made though nothing arrives; `None` if there is no such.
+    pub fn wake_in(&self) -> Option<std::time::Duration> {
+        self.channels.iter().filter_map(|channel| channel.wake_in()).min()
+    }
+
     /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,
     /// and so does every later send to it.
     pub fn give_up(&mut self, peer: Peer, fault: Fault) {

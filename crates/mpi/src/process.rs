@@ -341,7 +341,8 @@ impl Process {
             self.waiter.disarm();
         } else {
             self.slept.fetch_add(1, Ordering::Relaxed);
-            self.waiter.sleep(self.sleep_max);
+            let wake_in = self.engine.lock().wake_in();
+            self.waiter.sleep(wake_in.map_or(self.sleep_max, |wake_in| wake_in.min(self.sleep_max)));
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         match value {

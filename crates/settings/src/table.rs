@@ -36,7 +36,7 @@ settings! {
     LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
-    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc"]), Channel, None, Process, Start, "";
+    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared memory
@@ -126,6 +126,48 @@ settings! {
     RC_CACHE_BYTES_MAX: Automatic("4 GiB, or half of what may be locked", 0..=1 << 50), Channel, Bytes, Process, Start, "paper 2, 5";
     /// most registrations of the program's memory that are kept
     RC_CACHE_ENTRIES_MAX: Number(1024, 0..=1 << 20), Channel, None, Process, Start, "paper 2, 5";
+
+    /// jobs of more ranks than this open the channel ud by themselves; else only where VERBENA_CHANNELS names it. It takes device, port and address by the settings of rc
+    UD_RANKS_MIN: Number(64, 0..=1 << 30), Channel, Ranks, Job, Start, "paper 4, 2.2";
+    /// queue pairs through which ud sends in turn; one more receives
+    UD_SENDERS: Number(4, 1..=64), Channel, None, Process, Start, "paper 4, 4 and figure 2";
+    /// receive buffers of ud, all posted from the beginning; what finds none is lost and sent again
+    UD_RECEIVES: Automatic("640 KiB by the datagram's length, but at least 16", 16..=1 << 20), Channel, Packets, Process, Start, "paper 4, 4.1";
+    /// datagrams up to 256 bytes that ud keeps until they are acknowledged
+    UD_SHORT_BUFFERS_MAX: Number(1024, 8..=1 << 20), Channel, Packets, Process, Start, "paper 4, 4.2";
+    /// longer datagrams that ud keeps until they are acknowledged
+    UD_LONG_BUFFERS_MAX: Automatic("384 KiB by the datagram's length", 8..=1 << 20), Channel, Packets, Process, Start, "paper 4, 4.2";
+    /// datagrams that one packet of ud consists of at most, which are acknowledged as a whole
+    UD_FRAGMENTS_MAX: Number(16, 1..=64), Channel, Packets, Process, Start, "paper 4, 4.2";
+    /// the longest message that ud sends at once, without asking the receiver
+    UD_EAGER_BYTES_MAX: Number(8 << 10, 0..=4 << 20), Channel, Bytes, Process, Start, "paper 4, 5.2.1";
+    /// 0 makes ud send everything once and forget it: unsafe, since one lost datagram hangs the program; only to measure what reliability costs
+    UD_RELIABLE: Flag(true), Channel, None, Job, Start, "paper 4, 4.2 and 5.1";
+    /// whether ud's datagrams carry a CRC-32C from memory to memory; garbled ones are sent again
+    UD_CHECKSUM: Flag(false), Channel, None, Job, Start, "paper 4, 3.1";
+    /// datagrams to one peer that may be under way
+    UD_WINDOW_MAX: Automatic("128, but at most half of the smallest receive pool of the job", 1..=256), Channel, Packets, Process, Start, "paper 4, 4.1";
+    /// as many may be under way even after losses that later acknowledgements show; after a wait in vain it is one
+    UD_WINDOW_MIN: Number(8, 1..=256), Channel, Packets, Process, Start, "RFC 5681";
+    /// after so many datagrams an acknowledgement goes out at once
+    UD_ACK_EVERY: Number(16, 1..=256), Channel, Packets, Process, Start, "paper 4, 4.2";
+    /// an acknowledgement waits so long for a packet the other way to ride on
+    UD_ACK_DELAY_NS: Number(100_000, 0..=1 << 30), Channel, Nanoseconds, Job, Start, "paper 4, 4.2";
+    /// the shortest wait for an acknowledgement before what is missing is sent again; longer by the measured round trips
+    UD_RESEND_NS_MIN: Number(1_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
+    /// the longest such wait, however often it was in vain
+    UD_RESEND_NS_MAX: Number(250_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
+    /// the wait while no round trip is measured
+    UD_RESEND_NS_FIRST: Number(5_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
+    /// a sending queue pair that completes nothing for so long is passed over
+    UD_LOCAL_NS_MAX: Number(1_000_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2";
+    /// a peer that acknowledges nothing for so long is given up; it does so only inside MPI
+    UD_SILENT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "paper 4, 4.2";
+    /// one in so many of ud's datagrams tells when it is done
+    UD_SIGNAL_EVERY: Number(16, 1..=1024), Channel, Packets, Process, Start, "paper 1, 4.3";
+    /// datagrams of ud up to this size are copied into the descriptor, if the device takes them
+    UD_INLINE_BYTES_MAX: Number(256, 0..=1 << 16), Channel, Bytes, Process, Start, "measured with verbena bench";
+
 
     /// the longest message that is sent at once, without asking the receiver
     EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";

@@ -14,6 +14,7 @@ mod faults;
 pub mod figures;
 mod memory;
 pub mod over_rc;
+pub mod over_ud;
 mod random;
 pub mod traffic;
 pub mod verbs;

@@ -257,27 +257,28 @@ impl QueuePair {
         })
     }
 
-    /// Sends `segment` as a datagram, signalled.
+    /// Sends `segment` as a datagram, with these flags (`IBV_SEND_SIGNALED`, `IBV_SEND_INLINE`).
     ///
     /// # Errors
     /// The error number: `ENOMEM` if the queue is full.
     ///
     /// # Safety
-    /// Segment and handle live until the work is complete.
+    /// Segment (unless inline) and handle live until the work is complete.
+    #[inline]
     pub unsafe fn post_datagram(
         &self,
         id: u64,
         mut segment: ibv_sge,
         to: &AddressHandle,
-        remote_pair: u32,
-        q_key: u32,
+        (remote_pair, q_key): (u32, u32),
+        flags: u32,
     ) -> Result<(), i32> {
         let mut work = ibv_send_wr::zeroed();
         work.wr_id = id;
         work.sg_list = &mut segment;
         work.num_sge = 1;
         work.opcode = raw::IBV_WR_SEND;
-        work.send_flags = raw::IBV_SEND_SIGNALED;
+        work.send_flags = flags;
         let ud = ibv_datagram_target { ah: to.raw(), remote_qpn: remote_pair, remote_qkey: q_key };
         work.wr = ibv_target { ud };
         // SAFETY: one segment, which is the caller's promise.

@@ -36,6 +36,17 @@ impl SendQueue {
         self.posted.wrapping_sub(self.done) + pieces <= self.places
     }
 
+    /// Pieces that have room.
+    #[inline]
+    pub fn free(&self) -> u32 {
+        self.places.saturating_sub(self.posted.wrapping_sub(self.done))
+    }
+
+    /// Whether a completion is to come.
+    pub fn is_awaited(&self) -> bool {
+        !self.signalled.is_empty()
+    }
+
     /// Whether the next piece must be signalled.
     #[inline]
     pub fn is_due(&self) -> bool {

@@ -18,15 +18,15 @@
 //! | [`trouble`] | asynchronous events |
 
 pub mod choose;
-mod completions;
+pub(crate) mod completions;
 mod datagrams;
-mod encoding;
-mod neighbours;
+pub(crate) mod encoding;
+pub(crate) mod neighbours;
 pub mod options;
 mod pairs;
-mod port;
+pub(crate) mod port;
 pub mod survey;
-mod trouble;
+pub(crate) mod trouble;
 mod work;
 
 use super::adapter::{
@@ -73,7 +73,7 @@ pub struct Verbs {
 }
 
 /// 32 bits that nobody foresees, so that packets of an earlier life and strangers are not mistaken for ours.
-fn random() -> u32 {
+pub(crate) fn random() -> u32 {
     std::hash::RandomState::new().build_hasher().finish() as u32
 }
 
@@ -220,7 +220,7 @@ fn in_error(on: String) -> Fault {
     )
 }
 
-fn unlike(what: &str) -> Fault {
+pub(crate) fn unlike(what: &str) -> Fault {
     Fault::new(
         format!("{what} of a peer cannot be read"),
         "the channel rc",

@@ -327,6 +327,11 @@ impl Outgoing {
         self.unheard
     }
 
+    /// How long an acknowledgement is waited for, the first time.
+    pub fn wait_ns(&self, rules: &Rules) -> u64 {
+        self.rtt.wait_ns(rules, 0)
+    }
+
     /// The smoothed round trip in nanoseconds; 0 before the first is measured.
     pub fn round_trip_ns(&self) -> u64 {
         self.rtt.smoothed_ns()

@@ -10,6 +10,7 @@ mod oracle;
 mod plan;
 
 use crate::over_rc::{self, RcFaults};
+use crate::over_ud::{self, UdFaults};
 use crate::verbs::Counts;
 use crate::{Cluster, Faults, Random};
 
@@ -85,6 +86,26 @@ pub fn run_over_rc_under(seed: u64, faults: &RcFaults) -> Result<(Report, Counts
         // Every packet by send and receive has a credit, and every credit a buffer.
         sends => Err(format!("{sends} sends found no receive buffer: they had no credit")),
     }
+}
+
+/// Runs the traffic of this seed over the channel `ud`, under faults that the seed chooses as well.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_over_ud(seed: u64) -> Result<(Report, Counts), String> {
+    run_over_ud_under(seed, &UdFaults::random(&mut Random::new(seed ^ 0xfa17)))
+}
+
+/// Runs the traffic of this seed over the channel `ud`, under these faults.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_over_ud_under(seed: u64, faults: &UdFaults) -> Result<(Report, Counts), String> {
+    let mut random = Random::new(seed);
+    let plan = plan::Plan::random(&mut random);
+    let (cluster, subnet) = over_ud::cluster(random.word(), plan.ranks(), faults);
+    let report = carry_out(cluster, plan, random)?;
+    Ok((report, subnet.counts()))
 }
 
 fn carry_out(cluster: Cluster, plan: plan::Plan, random: Random) -> Result<Report, String> {

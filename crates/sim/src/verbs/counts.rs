@@ -25,6 +25,14 @@ pub struct Counts {
     pub datagrams: u64,
     /// Datagrams that were lost.
     pub lost: u64,
+    /// Datagrams of `ud` that were doubled.
+    pub doubled: u64,
+    /// Those that were garbled.
+    pub garbled: u64,
+    /// Those that found no receive buffer.
+    pub unposted: u64,
+    /// Sending queue pairs that hung for a while.
+    pub hung: u64,
     /// Queue pairs that went into error.
     pub broken: u64,
     /// How often a port went down.
@@ -46,6 +54,10 @@ impl Counts {
             torn: self.torn - then.torn,
             datagrams: self.datagrams - then.datagrams,
             lost: self.lost - then.lost,
+            doubled: self.doubled - then.doubled,
+            garbled: self.garbled - then.garbled,
+            unposted: self.unposted - then.unposted,
+            hung: self.hung - then.hung,
             broken: self.broken - then.broken,
             ports_down: self.ports_down - then.ports_down,
         }

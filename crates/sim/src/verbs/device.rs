@@ -1,5 +1,6 @@
 //! One rank's device: registrations, completions, datagrams and queue pairs.
 
+use super::datagrams::PostOffice;
 use super::pair::{Pair, Receive, State};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use verbena_channel::memory::Region;
@@ -52,6 +53,7 @@ pub(super) struct Device {
     pub shared: VecDeque<Receive>,
     pub completions: VecDeque<Queued>,
     pub datagrams: VecDeque<Vec<u8>>,
+    pub post: PostOffice,
     pub troubles: VecDeque<Trouble>,
 }
 
@@ -63,7 +65,10 @@ impl Device {
 
     /// Whether it holds anything that its rank has not seen.
     pub fn has_unseen(&self) -> bool {
-        let nothing = self.completions.is_empty() && self.datagrams.is_empty() && self.troubles.is_empty();
+        let nothing = self.completions.is_empty()
+            && self.datagrams.is_empty()
+            && self.troubles.is_empty()
+            && !self.post.has_unseen();
         !self.dead && !nothing
     }
 

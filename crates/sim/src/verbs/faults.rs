@@ -31,6 +31,12 @@ pub struct DeviceFaults {
     pub datagrams_doubled_percent: u32,
     /// Longest further delay of a datagram in nanoseconds.
     pub datagrams_late_ns_max: u64,
+    /// Percentage of datagrams of `ud` of which one bit is flipped.
+    pub datagrams_garbled_percent: u32,
+    /// One post in so many makes its sending queue pair of `ud` hang; 0: none.
+    pub sender_hangs_one_in: u64,
+    /// For so long at most, in nanoseconds.
+    pub sender_hangs_ns_max: u64,
     /// The defect of the channel that the devices play, if any.
     pub canary: Canary,
     /// Whether a queue pair in error refuses work at once; else it takes and flushes it.
@@ -60,6 +66,9 @@ impl DeviceFaults {
         datagrams_lost_percent: 0,
         datagrams_doubled_percent: 0,
         datagrams_late_ns_max: 0,
+        datagrams_garbled_percent: 0,
+        sender_hangs_one_in: 0,
+        sender_hangs_ns_max: 0,
         canary: Canary::None,
         refuses_in_error: false,
     };

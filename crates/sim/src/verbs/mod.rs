@@ -4,6 +4,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`adapter`] | a rank's device as the channel `rc` sees it |
+//! | [`datagrams`] | the same as the channel `ud` sees it |
 //! | [`subnet`] | what all devices share: time, events, who is to run |
 //! | [`device`] | registrations, completions, datagrams and queue pairs of one rank |
 //! | [`pair`] | a queue pair: what is posted, under way, and in error |
@@ -23,6 +24,7 @@ mod adapter;
 mod canary;
 mod costs;
 mod counts;
+mod datagrams;
 mod device;
 mod faults;
 mod launch;
@@ -34,5 +36,6 @@ pub use adapter::SimAdapter;
 pub use canary::Canary;
 pub use costs::{Costs, Stage};
 pub use counts::Counts;
+pub use datagrams::SimDatagrams;
 pub use faults::DeviceFaults;
 pub use subnet::Subnet;

@@ -3,6 +3,7 @@
 use super::adapter::SimAdapter;
 use super::costs::Costs;
 use super::counts::Counts;
+use super::datagrams::SimDatagrams;
 use super::device::Device;
 use super::faults::DeviceFaults;
 use crate::Rank;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::rc::adapter::{Failed, Trouble};
+use verbena_channel::ud::adapter::Limits;
 
 /// Names posted work: whose it is, on which queue pair, and its number there.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,10 @@ pub(super) enum Event {
     End(Posted, Result<(), Failed>),
     /// A datagram arrives.
     Datagram { to: Rank, bytes: Vec<u8> },
+    /// A sending queue pair of the channel `ud` sends its next datagram.
+    Post { rank: Rank, queue: usize },
+    /// A datagram of the channel `ud` arrives.
+    Letter { to: Rank, bytes: Vec<u8> },
     /// The rank's port is up again.
     PortUp(Rank),
 }
@@ -139,6 +145,8 @@ impl Inner {
             Event::Move(posted) => self.move_on(posted),
             Event::End(posted, outcome) => self.end(posted, outcome),
             Event::Datagram { to, bytes } => self.deliver_datagram(to, bytes),
+            Event::Post { rank, queue } => self.send_posted(rank, queue),
+            Event::Letter { to, bytes } => self.deliver_letter(to, bytes),
             Event::PortUp(rank) => self.set_port(rank, true),
         }
     }
@@ -213,6 +221,11 @@ impl Subnet {
         SimAdapter::new(rank, self.clone())
     }
 
+    /// The device of a rank for the channel `ud`, in place of [`Subnet::adapter`].
+    pub fn datagrams(&self, rank: Rank, limits: Limits) -> SimDatagrams {
+        SimDatagrams::new(rank, self.clone(), limits)
+    }
+
     /// Virtual time in nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.lock().now_ns
@@ -284,6 +297,7 @@ impl Subnet {
         let device = inner.device(rank);
         device.broken = true;
         device.completions.clear();
+        device.post.forget();
         device.troubles.push_back(Trouble::Device(fault("the simulated device is gone", rank)));
         inner.wake(rank);
     }

@@ -91,7 +91,7 @@ fn completion(wc: &ibv_wc) -> Completion {
 }
 
 #[cold]
-fn failed(status: u32) -> Failed {
+pub(crate) fn failed(status: u32) -> Failed {
     match status {
         raw::IBV_WC_WR_FLUSH_ERR => Failed::Flushed,
         raw::IBV_WC_RETRY_EXC_ERR | raw::IBV_WC_RESP_TIMEOUT_ERR => Failed::RetriesExhausted,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use verbena_verbs::domain::Access;
 use verbena_verbs::pair::{Plan, Service};
 use verbena_verbs::queues::ReceiveBuffer;
-use verbena_verbs::raw::{IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
+use verbena_verbs::raw::{IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
 use verbena_verbs::{AddressHandle, CompletionQueue, MemoryRegion, QueuePair};
 
 /// The longest datagram in bytes: what the smallest MTU carries.
@@ -129,7 +129,9 @@ impl Datagrams {
         let segment =
             ibv_sge { addr: buffer.address(), length: bytes.len() as u32, lkey: self.registered.local_key() };
         // SAFETY: buffer and handle are kept until the completion.
-        let posted = unsafe { self.queue.post_datagram(id as u64, segment, &handle, to.pair, to.q_key) };
+        let posted = unsafe {
+            self.queue.post_datagram(id as u64, segment, &handle, (to.pair, to.q_key), IBV_SEND_SIGNALED)
+        };
         match posted {
             Ok(()) => self.sending[slot] = Some(handle),
             Err(_) => self.free.push(slot),

@@ -81,6 +81,10 @@ pub enum Verdict {
     Failed(Fault),
 }
 
+/// Opens something over a port by a GID.
+pub(crate) type OpenPort<'a, T> =
+    dyn Fn(&Arc<Context>, &Port, &GidEntry, &Options) -> Result<(T, String), Fault> + 'a;
+
 impl Survey {
     /// Nothing looked at yet.
     fn blank() -> Survey {
@@ -90,6 +94,15 @@ impl Survey {
 
     /// Looks, and opens the best port that works.
     pub fn take(options: &Options) -> (Survey, Option<Verbs>) {
+        Survey::take_by(options, &|context, port, entry, options| {
+            let verbs = Verbs::open_port(context, port, entry, options)?;
+            let place = verbs.port.place();
+            Ok((verbs, place))
+        })
+    }
+
+    /// The same for anything that is opened over a port by a GID; `open` tells also what was opened, in words.
+    pub(crate) fn take_by<T>(options: &Options, open: &OpenPort<'_, T>) -> (Survey, Option<T>) {
         let mut survey = Survey::blank();
         match Library::get() {
             Err(fault) => {
@@ -99,8 +112,8 @@ impl Survey {
             Ok(library) => {
                 survey.library = Ok(library.fork().clone());
                 let contexts = survey.list(library);
-                let verbs = survey.choose(&contexts, options);
-                (survey, verbs)
+                let opened = survey.choose(&contexts, options, open);
+                (survey, opened)
             }
         }
     }
@@ -155,16 +168,24 @@ impl Survey {
     }
 
     /// Tries the ports in order until one works.
-    fn choose(&mut self, contexts: &[Arc<Context>], options: &Options) -> Option<Verbs> {
+    fn choose<T>(
+        &mut self,
+        contexts: &[Arc<Context>],
+        options: &Options,
+        open: &OpenPort<'_, T>,
+    ) -> Option<T> {
         let candidates: Vec<Candidate> = self.ports.iter().map(|found| found.candidate.clone()).collect();
         let mut chosen = None;
         for at in order(&candidates, options) {
             self.ports[at].verdict = match candidates[at].fit(options) {
                 Err(reason) => Verdict::Unfit(reason),
                 Ok(_) if chosen.is_some() => Verdict::Spare,
-                Ok(gids) => match try_gids(&contexts[at], &candidates[at].port, &gids, options) {
+                Ok(gids) => match try_gids(&contexts[at], &candidates[at].port, &gids, options, open) {
                     Err(fault) => Verdict::Failed(fault),
-                    Ok(verbs) => Verdict::Chosen(chosen.insert(verbs).port.place()),
+                    Ok((opened, place)) => {
+                        chosen = Some(opened);
+                        Verdict::Chosen(place)
+                    }
                 },
             };
         }
@@ -213,16 +234,17 @@ impl Survey {
 }
 
 /// Opens the port by the first address that works. The failure is that of the best.
-fn try_gids(
+fn try_gids<T>(
     context: &Arc<Context>,
     port: &Port,
     gids: &[GidEntry],
     options: &Options,
-) -> Result<Verbs, Fault> {
+    open: &OpenPort<'_, T>,
+) -> Result<(T, String), Fault> {
     let mut failure = None;
     for entry in gids {
-        match Verbs::open_port(context, port, entry, options) {
-            Ok(verbs) => return Ok(verbs),
+        match open(context, port, entry, options) {
+            Ok(opened) => return Ok(opened),
             Err(fault) => failure = failure.or(Some(fault)),
         }
     }

@@ -1,0 +1,154 @@
+//! Buffers that datagrams are sent from: registered, and kept until their group is acknowledged, so that they can be sent again.
+//!
+//! There are two sizes, since most messages are short. A buffer is free when neither a link holds it nor the device may
+//! still read it.
+
+use super::adapter::{Datagrams, Memory};
+use super::frame::NOTE_BYTES_MAX;
+use crate::Fault;
+
+/// Bytes of a short buffer.
+pub const SHORT_BYTES: usize = 256;
+const _: () = assert!(NOTE_BYTES_MAX <= SHORT_BYTES);
+
+/// Memory registered at a time, in bytes.
+const CHUNK_BYTES: usize = 16 << 10;
+/// Short buffers that only acknowledgements may take: else two processes that wait for each other's would wait for ever.
+const RESERVED: usize = 8;
+/// This bit in a buffer's number tells the long ones.
+const LONG: u32 = 1 << 31;
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    memory: Memory,
+    /// Posts of it that the device may still read from.
+    under_way: u16,
+    held: bool,
+}
+
+#[derive(Debug)]
+struct Class {
+    bytes: usize,
+    most: usize,
+    places: Vec<Place>,
+    free: Vec<u32>,
+}
+
+impl Class {
+    fn new(bytes: usize, most: usize) -> Class {
+        Class { bytes, most, places: Vec::new(), free: Vec::new() }
+    }
+
+    /// Whether so many are free, by growing if need be.
+    fn has(&mut self, count: usize, adapter: &mut impl Datagrams) -> Result<bool, Fault> {
+        while self.free.len() < count && self.places.len() < self.most {
+            let more = (CHUNK_BYTES / self.bytes).max(1).min(self.most - self.places.len());
+            let chunk = adapter.allocate(more * self.bytes)?;
+            for at in 0..more {
+                let memory = Memory { region: chunk.region.part(at * self.bytes, self.bytes), ..chunk };
+                self.free.push(self.places.len() as u32);
+                self.places.push(Place { memory, under_way: 0, held: false });
+            }
+        }
+        Ok(self.free.len() >= count)
+    }
+
+    fn take(&mut self) -> u32 {
+        let number = self.free.pop().expect("asked for before");
+        self.places[number as usize].held = true;
+        number
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Buffers {
+    short: Class,
+    long: Class,
+}
+
+impl Buffers {
+    /// None yet: at most so many short ones, and so many of `long_bytes`.
+    pub fn new(short_max: usize, long_bytes: usize, long_max: usize) -> Buffers {
+        Buffers {
+            short: Class::new(SHORT_BYTES, short_max + RESERVED),
+            long: Class::new(long_bytes, long_max),
+        }
+    }
+
+    /// Whether there is a buffer for each of a group: `whole` of full length and one of `rest` bytes.
+    ///
+    /// # Errors
+    /// Memory cannot be registered.
+    pub fn has_room(
+        &mut self,
+        whole: usize,
+        rest: usize,
+        adapter: &mut impl Datagrams,
+    ) -> Result<bool, Fault> {
+        let is_short = rest <= SHORT_BYTES;
+        let long = whole + usize::from(!is_short);
+        let short = if is_short { 1 + RESERVED } else { 0 };
+        Ok((long == 0 || self.long.has(long, adapter)?) && self.short.has(short, adapter)?)
+    }
+
+    /// Takes one for so many bytes, which [`Buffers::has_room`] promised.
+    pub fn take(&mut self, bytes: usize) -> u32 {
+        if bytes <= SHORT_BYTES { self.short.take() } else { self.long.take() | LONG }
+    }
+
+    /// Takes one for an acknowledgement; `None` if none is free now.
+    ///
+    /// # Errors
+    /// Memory cannot be registered.
+    pub fn take_note(&mut self, adapter: &mut impl Datagrams) -> Result<Option<u32>, Fault> {
+        Ok(self.short.has(1, adapter)?.then(|| self.short.take()))
+    }
+
+    fn class(&mut self, buffer: u32) -> (&mut Class, u32) {
+        if buffer & LONG != 0 { (&mut self.long, buffer & !LONG) } else { (&mut self.short, buffer) }
+    }
+
+    /// Its memory.
+    #[inline]
+    pub fn memory(&self, buffer: u32) -> Memory {
+        let class = if buffer & LONG != 0 { &self.long } else { &self.short };
+        class.places[(buffer & !LONG) as usize].memory
+    }
+
+    /// It was posted, and the device reads from it later.
+    pub fn posted(&mut self, buffer: u32) {
+        let (class, number) = self.class(buffer);
+        class.places[number as usize].under_way += 1;
+    }
+
+    /// A post of it is done.
+    pub fn done(&mut self, buffer: u32) {
+        let (class, number) = self.class(buffer);
+        let place = &mut class.places[number as usize];
+        place.under_way -= 1;
+        if place.under_way == 0 && !place.held {
+            class.free.push(number);
+        }
+    }
+
+    /// Nobody needs what is in it any more.
+    pub fn release(&mut self, buffer: u32) {
+        let (class, number) = self.class(buffer);
+        let place = &mut class.places[number as usize];
+        place.held = false;
+        if place.under_way == 0 {
+            class.free.push(number);
+        }
+    }
+
+    /// Bytes of registered memory, and of what is known of each buffer.
+    pub fn bytes(&self) -> usize {
+        let of = |class: &Class| {
+            class.places.len() * class.bytes
+                + class.places.capacity() * size_of::<Place>()
+                + class.free.capacity() * size_of::<u32>()
+        };
+        of(&self.short) + of(&self.long)
+    }
+}

@@ -1,0 +1,211 @@
+//! What stands before every datagram on the wire.
+//!
+//! | offset | bytes | field |
+//! | --- | --- | --- |
+//! | 0 | 1 | [`Kind`] |
+//! | 1 | 1 | bit 0: the sender waits for the acknowledgement; bit 1: an answer |
+//! | 2 | 1 | the fragment's place in its group, from 0 |
+//! | 3 | 1 | fragments of the group |
+//! | 4 | 4 | rank of the sender |
+//! | 8 | 4 | rank of the receiver |
+//! | 12 | 4 | number of the fragment between the two |
+//! | 16 | 4 | the acknowledgement: the first fragment that the sender lacks |
+//! | 20 | 4 | nanoseconds between the last arrival and this |
+//! | 24 | 4 | CRC-32C of the whole datagram with zero here, or zero without checksums |
+//! | 28 | 4 | "vUD1" |
+//!
+//! Behind it a fragment has its bytes, an acknowledgement that went alone the words of its bitmap up to the last that is not
+//! zero. Numbers are little-endian.
+
+use crate::Peer;
+use crate::reliable::Ack;
+use crate::reliable::incoming::WORDS;
+
+/// Bytes of the prefix.
+pub const PREFIX_BYTES: usize = 32;
+
+/// The longest datagram without a fragment.
+pub const NOTE_BYTES_MAX: usize = PREFIX_BYTES + 8 * WORDS;
+
+const MAGIC: [u8; 4] = *b"vUD1";
+const CHECKSUM_AT: usize = 24;
+
+/// What a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A fragment, numbered and acknowledged.
+    Fragment = 1,
+    /// A fragment that nobody acknowledges.
+    Bare = 2,
+    /// An acknowledgement that found nothing to ride on.
+    Ack = 3,
+    /// The sender leaves: it has all that it wants, and hears nothing from now on.
+    Bye = 4,
+}
+
+impl Kind {
+    fn of(code: u8) -> Option<Kind> {
+        [Kind::Fragment, Kind::Bare, Kind::Ack, Kind::Bye].into_iter().find(|kind| *kind as u8 == code)
+    }
+}
+
+/// The prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// What it is.
+    pub kind: Kind,
+    /// The sender waits for the acknowledgement.
+    pub wanted: bool,
+    /// It answers one of its kind.
+    pub answer: bool,
+    /// The fragment's place in its group.
+    pub index: u8,
+    /// Fragments of the group.
+    pub count: u8,
+    /// The sender.
+    pub from: Peer,
+    /// The receiver.
+    pub to: Peer,
+    /// The fragment's number.
+    pub number: u32,
+    /// The first fragment that the sender lacks.
+    pub next: u32,
+    /// Since the last arrival, in nanoseconds.
+    pub delay_ns: u32,
+}
+
+impl Frame {
+    /// One without a fragment.
+    pub fn note(kind: Kind, from: Peer, to: Peer, ack: &Ack) -> Frame {
+        Frame {
+            kind,
+            wanted: false,
+            answer: false,
+            index: 0,
+            count: 0,
+            from,
+            to,
+            number: 0,
+            next: 0,
+            delay_ns: 0,
+        }
+        .with(ack)
+    }
+
+    /// The same with this acknowledgement but for its bitmap.
+    pub fn with(self, ack: &Ack) -> Frame {
+        Frame { next: ack.next, delay_ns: u32::try_from(ack.delay_ns).unwrap_or(u32::MAX), ..self }
+    }
+
+    /// Writes it before the body of a datagram that is otherwise complete.
+    pub fn emit(&self, datagram: &mut [u8], checksum: bool) {
+        let flags = u8::from(self.wanted) | u8::from(self.answer) << 1;
+        datagram[..4].copy_from_slice(&[self.kind as u8, flags, self.index, self.count]);
+        let words = [self.from, self.to, self.number, self.next, self.delay_ns, 0];
+        for (place, word) in datagram[4..28].chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        datagram[28..PREFIX_BYTES].copy_from_slice(&MAGIC);
+        if checksum {
+            let sum = sum(datagram);
+            datagram[CHECKSUM_AT..28].copy_from_slice(&sum.to_le_bytes());
+        }
+    }
+
+    /// Reads it from a datagram; `None` if it is none, or garbled as the checksum shows.
+    pub fn parse(datagram: &[u8], checksum: bool) -> Option<Frame> {
+        let prefix: &[u8; PREFIX_BYTES] = datagram.first_chunk()?;
+        let word =
+            |at: usize| u32::from_le_bytes([prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
+        if prefix[28..] != MAGIC || (checksum && sum(datagram) != word(CHECKSUM_AT)) {
+            return None;
+        }
+        Some(Frame {
+            kind: Kind::of(prefix[0])?,
+            wanted: prefix[1] & 1 != 0,
+            answer: prefix[1] & 2 != 0,
+            index: prefix[2],
+            count: prefix[3],
+            from: word(4),
+            to: word(8),
+            number: word(12),
+            next: word(16),
+            delay_ns: word(20),
+        })
+    }
+}
+
+/// The checksum, which counts itself as zero.
+fn sum(datagram: &[u8]) -> u32 {
+    let before = crc32c::crc32c_append(crc32c::crc32c(&datagram[..CHECKSUM_AT]), &[0; 4]);
+    crc32c::crc32c_append(before, &datagram[CHECKSUM_AT + 4..])
+}
+
+/// Writes the bitmap behind the prefix; returns the length of the datagram.
+pub fn write_bits(datagram: &mut [u8], bits: &[u64; WORDS]) -> usize {
+    let words = WORDS - bits.iter().rev().take_while(|word| **word == 0).count();
+    for (place, word) in datagram[PREFIX_BYTES..].chunks_exact_mut(8).zip(&bits[..words]) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    PREFIX_BYTES + 8 * words
+}
+
+/// Reads what [`write_bits`] wrote.
+pub fn read_bits(body: &[u8]) -> [u64; WORDS] {
+    let mut bits = [0; WORDS];
+    for (word, bytes) in bits.iter_mut().zip(body.chunks_exact(8)) {
+        *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME: Frame = Frame {
+        kind: Kind::Fragment,
+        wanted: true,
+        answer: false,
+        index: 3,
+        count: 9,
+        from: 1023,
+        to: 7,
+        number: 0xfedc_ba98,
+        next: 5,
+        delay_ns: 77,
+    };
+
+    #[test]
+    fn a_frame_survives_the_wire() {
+        for checksum in [false, true] {
+            let mut datagram = [9; 50];
+            FRAME.emit(&mut datagram, checksum);
+            assert_eq!(Frame::parse(&datagram, checksum), Some(FRAME));
+            assert_eq!(datagram[PREFIX_BYTES..], [9; 18]);
+        }
+        assert_eq!(Frame::parse(&[0; 31], false), None);
+        assert_eq!(Frame::parse(&[0; 32], false), None);
+    }
+
+    #[test]
+    fn the_checksum_finds_every_flipped_bit() {
+        let mut datagram = [0x5a; 45];
+        FRAME.emit(&mut datagram, true);
+        for bit in 0..8 * datagram.len() {
+            datagram[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Frame::parse(&datagram, true), None, "bit {bit}");
+            datagram[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn a_bitmap_takes_only_the_words_that_it_needs() {
+        let mut datagram = [0; NOTE_BYTES_MAX];
+        for (bits, bytes) in [([0, 0, 0, 0], 32), ([5, 0, 0, 0], 40), ([0, 0, 0, 1], 64)] {
+            assert_eq!(write_bits(&mut datagram, &bits), bytes);
+            assert_eq!(read_bits(&datagram[PREFIX_BYTES..bytes]), bits);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Opening the channel on a real device, and meeting the others.
+
+use super::card::Card;
+use super::verbs::Device;
+use super::{Settings, Ud};
+use crate::rc::verbs::options::Options;
+use crate::{Fault, Opening, Peer, Place, Wire};
+
+/// Opens the channel on this side where it is named, and in large jobs by itself; not where there is no device that works. If
+/// the user names the channel, there must be one.
+///
+/// # Errors
+/// What was named does not work, with the reason.
+pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+    let large = place.size as usize > verbena_settings::UD_RANKS_MIN.get();
+    if place.size < 2 || !(is_named() || large) {
+        return Ok(None);
+    }
+    let settings = Settings::current();
+    let options = Options::current();
+    let (survey, device) = Device::survey(&options, &settings);
+    match device {
+        Some(device) => Ok(Some(Box::new(Ready { me: place.me, device, settings }))),
+        None if is_named() => Err(survey.refusal(&options)),
+        None => Ok(None),
+    }
+}
+
+/// Whether the user asks for this very channel.
+fn is_named() -> bool {
+    let named = verbena_settings::CHANNELS.get();
+    named.is_some_and(|names| names.split(',').any(|name| name.trim() == "ud"))
+}
+
+struct Ready {
+    me: Peer,
+    device: Device,
+    settings: Settings,
+}
+
+impl Opening for Ready {
+    fn card(&self) -> Vec<u8> {
+        Ud::card(&self.device, &self.settings).emit()
+    }
+
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        let cards = cards.iter().map(|card| Card::parse(card.as_deref()?)).collect();
+        let ud = Ud::new(self.me, self.device, cards, self.settings)?;
+        Ok(Wire::Other(Box::new(ud)))
+    }
+}

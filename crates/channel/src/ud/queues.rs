@@ -1,0 +1,159 @@
+//! The sending queue pairs, which take turns so that the device works on several datagrams at once (paper 4, section 4 and figure
+//! 2), and the timer for local completion (4.2): one that completes nothing is passed over.
+
+use crate::rc::queue::SendQueue;
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+struct Queue {
+    account: SendQueue,
+    /// Buffers that the device may still read, with the mark after which it has.
+    reading: VecDeque<(u32, u32)>,
+    /// Since when a completion is awaited.
+    since_ns: u64,
+    /// It has completed nothing for too long.
+    stuck: bool,
+    /// It takes no work any more.
+    dead: bool,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Queues {
+    list: Vec<Queue>,
+    turn: usize,
+    local_ns_max: u64,
+}
+
+impl Queues {
+    /// So many queue pairs of so many places each; one in `every` posts is signalled, and a completion may take so long.
+    pub fn new(count: usize, places: u32, every: u32, local_ns_max: u64) -> Queues {
+        let queue = || Queue {
+            account: SendQueue::new(places, every),
+            reading: VecDeque::new(),
+            since_ns: 0,
+            stuck: false,
+            dead: false,
+        };
+        Queues { list: std::iter::repeat_with(queue).take(count).collect(), turn: 0, local_ns_max }
+    }
+
+    /// The queue pair whose turn it is, of those that have room.
+    pub fn choose(&mut self) -> Option<usize> {
+        for _ in 0..self.list.len() {
+            let at = self.turn;
+            self.turn = if at + 1 == self.list.len() { 0 } else { at + 1 };
+            let queue = &self.list[at];
+            if !queue.dead && !queue.stuck && queue.account.has_room(1) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// Places that are free on all that work.
+    pub fn has_room(&self, pieces: usize) -> bool {
+        let free = |queue: &Queue| match queue.dead || queue.stuck {
+            true => 0,
+            false => queue.account.free() as usize,
+        };
+        self.list.iter().map(free).sum::<usize>() >= pieces
+    }
+
+    /// Whether the next post must be signalled.
+    pub fn is_due(&self, at: usize) -> bool {
+        self.list[at].account.is_due()
+    }
+
+    /// A datagram was posted; `buffer` is what the device reads later, if it does.
+    pub fn posted(&mut self, at: usize, signalled: bool, buffer: Option<u32>, now_ns: u64) {
+        let queue = &mut self.list[at];
+        if signalled && !queue.account.is_awaited() {
+            queue.since_ns = now_ns;
+        }
+        queue.account.posted(signalled);
+        queue.reading.extend(buffer.map(|buffer| (queue.account.mark(), buffer)));
+    }
+
+    /// The oldest signalled post is done; what the device has read goes to `done`.
+    pub fn completed(&mut self, at: usize, now_ns: u64, done: &mut Vec<u32>) {
+        let queue = &mut self.list[at];
+        queue.account.completed();
+        queue.stuck = false;
+        queue.since_ns = now_ns;
+        while let Some((mark, buffer)) = queue.reading.front().copied()
+            && queue.account.is_done(mark)
+        {
+            queue.reading.pop_front();
+            done.push(buffer);
+        }
+    }
+
+    /// It takes no work any more.
+    pub fn dies(&mut self, at: usize) {
+        self.list[at].dead = true;
+    }
+
+    /// Looks for those that complete nothing.
+    pub fn look(&mut self, now_ns: u64) {
+        for queue in &mut self.list {
+            let waited_ns = now_ns.saturating_sub(queue.since_ns);
+            queue.stuck = queue.account.is_awaited() && waited_ns > self.local_ns_max;
+        }
+    }
+
+    /// Whether none is of use.
+    pub fn all_fail(&self) -> bool {
+        self.list.iter().all(|queue| queue.dead || queue.stuck)
+    }
+
+    /// Whether a completion is awaited.
+    pub fn is_awaited(&self) -> bool {
+        self.list.iter().any(|queue| queue.account.is_awaited())
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let of = |queue: &Queue| size_of::<Queue>() + queue.reading.capacity() * 8;
+        self.list.iter().map(of).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_take_turns_and_a_stuck_one_is_passed_over_until_it_completes() {
+        let mut queues = Queues::new(3, 4, 1, 100);
+        let mut order = Vec::new();
+        for now_ns in 0..6 {
+            let at = queues.choose().expect("room");
+            queues.posted(at, true, Some(at as u32), now_ns);
+            order.push(at);
+        }
+        assert_eq!(order, [0, 1, 2, 0, 1, 2]);
+        let mut done = Vec::new();
+        for _ in 0..2 {
+            queues.completed(0, 50, &mut done);
+            queues.completed(2, 50, &mut done);
+        }
+        queues.look(102);
+        assert_eq!(done, [0, 2, 0, 2]);
+        assert_eq!([queues.choose(), queues.choose(), queues.choose()], [Some(0), Some(2), Some(0)]);
+        assert!(!queues.all_fail() && queues.is_awaited());
+        queues.completed(1, 103, &mut done);
+        assert_eq!([queues.choose(), queues.choose()], [Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn all_fail_when_each_is_dead_or_stuck() {
+        let mut queues = Queues::new(2, 4, 1, 100);
+        queues.dies(0);
+        queues.posted(1, true, None, 7);
+        queues.look(107);
+        assert!(!queues.all_fail());
+        queues.look(108);
+        assert!(queues.all_fail() && queues.choose().is_none() && !queues.has_room(1));
+    }
+}

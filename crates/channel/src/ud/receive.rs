@@ -1,0 +1,192 @@
+//! Receiving: the static pool of posted buffers (paper 4, 4.1), and what comes in them.
+
+use super::Ud;
+use super::adapter::{Datagrams, Ended, Failed, GLOBAL_BYTES, Memory, Refused};
+use super::farewell::Farewell;
+use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
+use crate::packet::{HEADER_BYTES, Header};
+use crate::reliable::assembly::Spot;
+use crate::reliable::incoming::WORDS;
+use crate::reliable::{Ack, Turn};
+use crate::{Fault, Peer, Sink};
+
+/// Completions handled per poll.
+const COMPLETIONS_MAX: usize = 64;
+/// Groups of a peer that are kept though fragments are missing, without reliability.
+const PARTIALS_MAX: usize = 4;
+
+impl<A: Datagrams> Ud<A> {
+    /// Posts the whole pool.
+    pub(super) fn post_pool(&mut self) -> Result<(), Fault> {
+        for id in 0..self.receives as u32 {
+            match self.post_receive(id) {
+                Ok(()) => {}
+                Err(Refused::Full) => break,
+                Err(Refused::Broken(fault)) => return Err(fault),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_buffer(&self, id: u32) -> Memory {
+        let bytes = GLOBAL_BYTES + self.limits.datagram_bytes_max;
+        Memory { region: self.pool.region.part(id as usize * bytes, bytes), ..self.pool }
+    }
+
+    fn post_receive(&mut self, id: u32) -> Result<(), Refused> {
+        let into = self.receive_buffer(id);
+        self.adapter.post_receive(id, into)
+    }
+
+    /// Takes completions: datagrams that arrived, and work that was done or failed.
+    pub(super) fn poll_completions(&mut self, sink: &mut dyn Sink) -> usize {
+        let mut now_ns = None;
+        for handled in 0..COMPLETIONS_MAX {
+            let Some(ended) = self.adapter.poll() else { return handled };
+            let now_ns = *now_ns.get_or_insert_with(|| self.adapter.now_ns());
+            match ended {
+                Ended::Received(id, bytes) => {
+                    self.received(id, bytes as usize, now_ns, sink);
+                    self.repost(id);
+                }
+                Ended::Sent(queue) => {
+                    self.queues.completed(queue, now_ns, &mut self.done);
+                    self.done.drain(..).for_each(|buffer| self.buffers.done(buffer));
+                }
+                Ended::SendFailed(queue, failed) => {
+                    let fault = self.work_failed(failed);
+                    self.queue_failed(queue, fault);
+                }
+                Ended::ReceiveFailed(_, failed) => {
+                    let fault = self.work_failed(failed);
+                    self.break_all(fault);
+                }
+            }
+        }
+        COMPLETIONS_MAX
+    }
+
+    /// A place has just become free, so only a broken queue refuses.
+    fn repost(&mut self, id: u32) {
+        if let Err(Refused::Broken(fault)) = self.post_receive(id) {
+            self.break_all(fault);
+        }
+    }
+
+    #[cold]
+    fn work_failed(&self, failed: Failed) -> Fault {
+        Fault::new(
+            format!("a queue pair for datagrams failed: {failed:?}"),
+            self.adapter.place(),
+            "the device or the kernel driver put it into error; the kernel's log may say why",
+            "look at dmesg and rdma link; choose another device with VERBENA_RC_DEVICE",
+        )
+    }
+
+    /// A datagram lies in this buffer. What is no datagram of this job, or garbled, counts as lost.
+    fn received(&mut self, id: u32, bytes: usize, now_ns: u64, sink: &mut dyn Sink) {
+        let region = self.receive_buffer(id).region;
+        let Some(len) = bytes.checked_sub(GLOBAL_BYTES) else { return };
+        let datagram = region.part(GLOBAL_BYTES, len);
+        let Some(frame) = Frame::parse(datagram.bytes(), self.settings.checksum) else {
+            self.counts.garbled += 1;
+            return;
+        };
+        if frame.to != self.me || frame.from == self.me {
+            return;
+        }
+        let most = self.limits.datagram_bytes_max;
+        let Some(partner) = self.peers.meet(frame.from, most, &self.settings.rules) else { return };
+        if partner.broken.is_some() {
+            return;
+        }
+        let body = &datagram.bytes()[PREFIX_BYTES..];
+        if self.settings.reliable {
+            let bits = if frame.kind == Kind::Ack { read_bits(body) } else { [0; WORDS] };
+            self.hear(&frame, bits, now_ns);
+        }
+        match frame.kind {
+            Kind::Fragment => self.fragment(&frame, body, now_ns, sink),
+            Kind::Bare => self.bare(&frame, body, sink),
+            Kind::Bye => self.bye(frame.from, frame.answer, now_ns),
+            Kind::Ack => {}
+        }
+        self.arm(frame.from);
+    }
+
+    /// The acknowledgement in a datagram.
+    fn hear(&mut self, frame: &Frame, bits: [u64; WORDS], now_ns: u64) {
+        let Some(partner) = self.peers.get(frame.from) else { return };
+        let ack = Ack { next: frame.next, bits, delay_ns: u64::from(frame.delay_ns) };
+        let outgoing = &mut partner.link.outgoing;
+        outgoing.heard(now_ns);
+        if outgoing.is_idle() {
+            return;
+        }
+        outgoing.acknowledged(&self.settings.rules, &ack, now_ns, &mut self.done);
+        self.done.drain(..).for_each(|buffer| self.buffers.release(buffer));
+        self.pump(frame.from, now_ns);
+    }
+
+    /// A fragment with a number: delivered once, whatever the order.
+    fn fragment(&mut self, frame: &Frame, body: &[u8], now_ns: u64, sink: &mut dyn Sink) {
+        let Some(partner) = self.peers.get(frame.from) else { return };
+        if partner.farewell == Farewell::Gone || frame.index >= frame.count {
+            return;
+        }
+        if partner.link.incoming.take(frame.number, now_ns) != Turn::Fresh {
+            self.counts.doubles += 1;
+            return;
+        }
+        if frame.count == 1 {
+            partner.link.incoming.completed(&self.settings.rules, 1, frame.wanted, now_ns);
+            return self.deliver(frame.from, body, sink);
+        }
+        let spot = spot(frame, partner.fragment_bytes);
+        let whole = partner.link.assembly.put(spot, body);
+        if whole.is_some() || frame.wanted {
+            let count = if whole.is_some() { spot.count } else { 0 };
+            partner.link.incoming.completed(&self.settings.rules, count, frame.wanted, now_ns);
+        }
+        if let Some(whole) = whole {
+            self.deliver(frame.from, &whole, sink);
+        }
+    }
+
+    /// A fragment that nobody acknowledges.
+    fn bare(&mut self, frame: &Frame, body: &[u8], sink: &mut dyn Sink) {
+        if frame.count == 1 {
+            return self.deliver(frame.from, body, sink);
+        }
+        let Some(partner) = self.peers.get(frame.from) else { return };
+        let spot = spot(frame, partner.fragment_bytes);
+        let whole = partner.link.assembly.put(spot, body);
+        partner.link.assembly.keep_newest(PARTIALS_MAX);
+        if let Some(whole) = whole {
+            self.deliver(frame.from, &whole, sink);
+        }
+    }
+
+    /// Hands a packet to the engine.
+    fn deliver(&mut self, peer: Peer, bytes: &[u8], sink: &mut dyn Sink) {
+        match bytes.split_first_chunk::<HEADER_BYTES>() {
+            Some((header, payload)) => match Header::parse(header) {
+                Some(header) => sink.packet(peer, &header, payload),
+                None => self.break_nonsense(peer, "an unknown kind"),
+            },
+            None => self.break_nonsense(peer, "a torn header"),
+        }
+    }
+
+    #[cold]
+    fn break_nonsense(&mut self, peer: Peer, what: &str) {
+        let fault = self.nonsense(peer, what);
+        self.break_off(peer, fault);
+    }
+}
+
+fn spot(frame: &Frame, fragment_bytes: u16) -> Spot {
+    let (index, count) = (u32::from(frame.index), u32::from(frame.count));
+    let first = frame.number.wrapping_sub(index);
+    Spot { first, index, count, fragment_bytes: usize::from(fragment_bytes) }
+}

@@ -1,0 +1,230 @@
+//! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn.
+
+use super::Ud;
+use super::adapter::{Datagrams, Memory, Post, Posted, Refused};
+use super::farewell::Farewell;
+use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
+use crate::memory::Region;
+use crate::packet::{HEADER_BYTES, Header};
+use crate::reliable::{Ack, Piece, Shot};
+use crate::{Payload, Peer, SendError};
+
+/// Time until an acknowledgement that found no room is tried again, in nanoseconds.
+const AGAIN_NS: u64 = 50_000;
+
+/// Copies a part of the packet: its header, then its payload.
+fn copy_part(into: Region, header: &Header, payload: &Payload<'_>, from: usize, len: usize) {
+    let mut at = 0;
+    if from < HEADER_BYTES {
+        // Every fragment holds a whole header.
+        into.write(0, &header.emit());
+        at = HEADER_BYTES;
+    }
+    let (offset, len) = (from + at - HEADER_BYTES, len - at);
+    match payload {
+        Payload::Bytes(bytes) => into.write(at, &bytes[offset..offset + len]),
+        Payload::Buffer { buffer, offset: start, .. } => {
+            buffer.copy_out(start + offset, into.part(at, len).bytes_mut());
+        }
+    }
+}
+
+impl<A: Datagrams> Ud<A> {
+    /// Sends a packet of the engine.
+    pub(super) fn send_packet(
+        &mut self,
+        peer: Peer,
+        header: &Header,
+        payload: &Payload<'_>,
+    ) -> Result<(), SendError> {
+        if self.device_fault.is_some() {
+            return Err(self.no_device(peer));
+        }
+        let most = self.limits.datagram_bytes_max;
+        let reliable = self.settings.reliable;
+        let Some(partner) = self.peers.meet(peer, most, &self.settings.rules) else {
+            return Err(SendError::Full);
+        };
+        if let Some(broken) = &partner.broken {
+            return Err(SendError::Broken(broken.fault.clone()));
+        }
+        if partner.farewell == Farewell::Gone {
+            return Err(SendError::Broken(self.gone(peer)));
+        }
+        let (bytes, each) = (HEADER_BYTES + payload.len(), usize::from(partner.fragment_bytes));
+        let count = bytes.div_ceil(each);
+        let takes = if reliable { partner.link.outgoing.takes_group() } else { self.queues.has_room(count) };
+        let rest = bytes - (count - 1) * each;
+        if !takes || !self.has_buffers(peer, count - 1, PREFIX_BYTES + rest)? {
+            return Err(SendError::Full);
+        }
+        let now_ns = self.adapter.now_ns();
+        for index in 0..count {
+            let len = if index + 1 == count { rest } else { each };
+            let buffer = self.buffers.take(PREFIX_BYTES + len);
+            let body = self.buffers.memory(buffer).region.part(PREFIX_BYTES, len);
+            copy_part(body, header, payload, index * each, len);
+            let bytes = (PREFIX_BYTES + len) as u16;
+            let piece = Piece { buffer, bytes, index: index as u8, count: count as u8 };
+            match reliable {
+                true => self.peers.get(peer).expect("met").link.outgoing.push(piece),
+                false => self.send_bare(peer, piece, now_ns),
+            }
+        }
+        if reliable {
+            self.pump(peer, now_ns);
+        }
+        Ok(())
+    }
+
+    /// The device had failed before.
+    #[cold]
+    fn no_device(&mut self, peer: Peer) -> SendError {
+        let fault = self.device_fault.clone().expect("asked before");
+        SendError::Broken(self.refused(peer, &fault))
+    }
+
+    fn has_buffers(&mut self, peer: Peer, whole: usize, rest: usize) -> Result<bool, SendError> {
+        let has = self.buffers.has_room(whole, rest, &mut self.adapter);
+        has.map_err(|fault| SendError::Broken(self.refused(peer, &fault)))
+    }
+
+    /// Sends what is due to the peer, as far as window and queue pairs allow.
+    pub(super) fn pump(&mut self, peer: Peer, now_ns: u64) {
+        while let Some(shot) = self.peers.get(peer).and_then(|partner| partner.link.outgoing.next()) {
+            if !self.transmit(peer, &shot, now_ns) {
+                let Some(partner) = self.peers.get(peer) else { return };
+                if !std::mem::replace(&mut partner.stalled, true) {
+                    self.stalled.push(peer);
+                }
+                break;
+            }
+            let partner = self.peers.get(peer).expect("sent to just now");
+            partner.link.outgoing.sent(&self.settings.rules, shot.number, now_ns);
+        }
+        self.arm(peer);
+    }
+
+    /// Makes one transmission; `false` if no queue pair has room. What is sent again is sent as it was: the device may still
+    /// read it, and an old acknowledgement does no harm.
+    fn transmit(&mut self, peer: Peer, shot: &Shot, now_ns: u64) -> bool {
+        let Some(queue) = self.queues.choose() else { return false };
+        let partner = self.peers.get(peer).expect("asked for its next");
+        if shot.first {
+            let incoming = &mut partner.link.incoming;
+            let frame = Frame {
+                kind: Kind::Fragment,
+                wanted: shot.last,
+                answer: false,
+                index: shot.piece.index,
+                count: shot.piece.count,
+                from: self.me,
+                to: peer,
+                number: shot.number,
+                next: 0,
+                delay_ns: 0,
+            };
+            let frame = frame.with(&incoming.ack(now_ns));
+            if incoming.is_plain() {
+                incoming.told();
+            }
+            self.write(&frame, shot.piece.buffer, usize::from(shot.piece.bytes));
+        } else {
+            self.counts.resent += 1;
+        }
+        self.post(queue, peer, shot.piece.buffer, usize::from(shot.piece.bytes), now_ns)
+    }
+
+    /// Sends a fragment that nobody acknowledges; there is room for it.
+    fn send_bare(&mut self, peer: Peer, piece: Piece, now_ns: u64) {
+        let partner = self.peers.get(peer).expect("met");
+        let frame = Frame {
+            kind: Kind::Bare,
+            wanted: false,
+            answer: false,
+            index: piece.index,
+            count: piece.count,
+            from: self.me,
+            to: peer,
+            number: partner.number,
+            next: 0,
+            delay_ns: 0,
+        };
+        partner.number = partner.number.wrapping_add(1);
+        self.write(&frame, piece.buffer, usize::from(piece.bytes));
+        if let Some(queue) = self.queues.choose() {
+            self.post(queue, peer, piece.buffer, usize::from(piece.bytes), now_ns);
+        }
+        self.buffers.release(piece.buffer);
+    }
+
+    fn write(&self, frame: &Frame, buffer: u32, bytes: usize) {
+        let region = self.buffers.memory(buffer).region;
+        frame.emit(region.part(0, bytes).bytes_mut(), self.settings.checksum);
+    }
+
+    /// Says something that is no fragment: an acknowledgement, or farewell. Returns whether it went out.
+    pub(super) fn say(&mut self, peer: Peer, kind: Kind, answer: bool, now_ns: u64) -> bool {
+        let note = self.buffers.take_note(&mut self.adapter);
+        let (Ok(Some(buffer)), Some(partner)) = (note, self.peers.get(peer)) else { return false };
+        let ack = partner.link.incoming.ack(now_ns);
+        let frame = Frame { answer, ..Frame::note(kind, self.me, peer, &ack) };
+        let bits = if kind == Kind::Ack { ack.bits } else { Ack::default().bits };
+        let bytes = write_bits(self.buffers.memory(buffer).region.bytes_mut(), &bits);
+        self.write(&frame, buffer, bytes);
+        let queue = self.queues.choose();
+        let sent = queue.is_some_and(|queue| self.post(queue, peer, buffer, bytes, now_ns));
+        self.buffers.release(buffer);
+        sent
+    }
+
+    /// Acknowledges what the peer sent, if that is due.
+    pub(super) fn acknowledge(&mut self, peer: Peer, now_ns: u64) {
+        let due = |partner: &mut super::peers::Partner| partner.link.incoming.due_ns() <= now_ns;
+        if !self.peers.get(peer).is_some_and(due) {
+            return;
+        }
+        let said = self.say(peer, Kind::Ack, false, now_ns);
+        let Some(partner) = self.peers.get(peer) else { return };
+        match said {
+            true => partner.link.incoming.told(),
+            false => partner.link.incoming.put_off(now_ns + AGAIN_NS),
+        }
+        self.counts.acks += u64::from(said);
+    }
+
+    /// Posts a buffer; `false` if the queue pair did not take it.
+    fn post(&mut self, queue: usize, peer: Peer, buffer: u32, bytes: usize, now_ns: u64) -> bool {
+        let inline = bytes <= self.settings.inline_bytes_max;
+        let signalled = self.queues.is_due(queue);
+        let memory = self.buffers.memory(buffer);
+        let from = Memory { region: memory.region.part(0, bytes), ..memory };
+        let Some((card, partner)) = self.peers.both(peer) else { return false };
+        let how = Post { signalled, inline };
+        match self.adapter.post(queue, &card.address, &mut partner.aim, from, how) {
+            Ok(Posted::Lost) => true,
+            Ok(Posted::Posted) => {
+                self.queues.posted(queue, signalled, (!inline).then_some(buffer), now_ns);
+                if !inline {
+                    self.buffers.posted(buffer);
+                }
+                self.counts.datagrams += 1;
+                true
+            }
+            Err(Refused::Full) => false,
+            Err(Refused::Broken(fault)) => {
+                self.queue_failed(queue, fault);
+                false
+            }
+        }
+    }
+
+    /// A queue pair is of no use any more; the others go on.
+    #[cold]
+    pub(super) fn queue_failed(&mut self, queue: usize, fault: crate::Fault) {
+        self.queues.dies(queue);
+        if self.queues.all_fail() {
+            self.break_all(fault);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The real device under the channel: [`Datagrams`] over libibverbs, on the port that `rc` would choose.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`handles`] | address handles |
+
+mod handles;
+
+use super::Settings;
+use super::adapter::{
+    Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Posted, Refused, Trouble,
+};
+use crate::Fault;
+use crate::memory::Region;
+use crate::rc::verbs::completions::failed;
+use crate::rc::verbs::encoding::Mailbox;
+use crate::rc::verbs::neighbours::Neighbours;
+use crate::rc::verbs::options::Options;
+use crate::rc::verbs::port::OpenPort;
+use crate::rc::verbs::survey::Survey;
+use crate::rc::verbs::{random, trouble, unlike};
+use handles::Handles;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+use verbena_verbs::device::mtu_bytes;
+use verbena_verbs::domain::Access;
+use verbena_verbs::explain::fault;
+use verbena_verbs::pair::{Plan, Service};
+use verbena_verbs::queues::ReceiveBuffer;
+use verbena_verbs::raw::{IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
+use verbena_verbs::{AddressHandle, CompletionQueue, Context, GidEntry, MemoryRegion, Port, QueuePair};
+
+/// Completions taken from the device at once.
+const BATCH: usize = 16;
+/// Work numbers above this are those of sending queue pairs.
+const SENDER: u64 = 1 << 32;
+/// Address handles at most: one for each port of each node, so enough for a job that is not very large.
+const HANDLES_MAX: usize = 1024;
+
+/// A sending queue pair.
+struct Sender {
+    queue: QueuePair,
+    posted: u64,
+    done: u64,
+    /// What `posted` was with each signalled post that is under way.
+    signalled: VecDeque<u64>,
+}
+
+/// The device. Fields are dropped in this order: queue pairs before their memory.
+pub struct Device {
+    senders: Vec<Sender>,
+    receiver: QueuePair,
+    completions: Arc<CompletionQueue>,
+    memory: Vec<(MemoryRegion, Box<[u8]>)>,
+    handles: Handles,
+    neighbours: Neighbours,
+    batch: Vec<ibv_wc>,
+    next: usize,
+    end: usize,
+    limits: Limits,
+    q_key: u32,
+    broken: Option<Fault>,
+    started: Instant,
+    port: OpenPort,
+}
+
+impl Device {
+    /// Looks at all ports, and opens the best that works.
+    pub fn survey(options: &Options, settings: &Settings) -> (Survey, Option<Device>) {
+        Survey::take_by(options, &|context, port, entry, options| {
+            let device = Device::open(context, port, entry, options, settings)?;
+            let place = device.port.place();
+            Ok((device, place))
+        })
+    }
+
+    /// Opens one port by one GID.
+    fn open(
+        context: &Arc<Context>,
+        port: &Port,
+        entry: &GidEntry,
+        options: &Options,
+        settings: &Settings,
+    ) -> Result<Device, Fault> {
+        let device = context.attributes()?;
+        let within = |wanted: u32, most: i32| wanted.min(u32::try_from(most).unwrap_or(0).max(1));
+        let port = OpenPort::new(context, port, entry, options)?;
+        let datagram_bytes_max = mtu_bytes(port.mtu);
+        let work_max = within(options.work_max, device.max_qp_wr);
+        let receives_max = within(u32::MAX, device.max_qp_wr);
+        let receives = settings.receives(datagram_bytes_max, receives_max) as u32;
+        let entries = receives + settings.senders as u32 * work_max;
+        let completions = CompletionQueue::new(port.domain.context(), entries)?;
+        let plan = |sends: u32, receives: u32| Plan {
+            service: Service::Datagram,
+            completions: Arc::clone(&completions),
+            shared: None,
+            work_max: sends,
+            receives_max: receives,
+            inline_bytes_max: if sends > 1 { settings.inline_bytes_max as u32 } else { 0 },
+        };
+        // The highest bit would mean a key that only the kernel may use.
+        let q_key = random() >> 1;
+        let (receiver, _) = start(&port, plan(1, receives), q_key)?;
+        let mut inline = settings.inline_bytes_max as u32;
+        let mut senders = Vec::new();
+        for _ in 0..settings.senders {
+            let (queue, taken) = start(&port, Plan { inline_bytes_max: inline, ..plan(work_max, 1) }, q_key)?;
+            inline = taken;
+            senders.push(Sender { queue, posted: 0, done: 0, signalled: VecDeque::new() });
+        }
+        let limits = Limits {
+            datagram_bytes_max,
+            inline_bytes_max: inline as usize,
+            work_max,
+            receives_max: receives,
+            senders: senders.len(),
+        };
+        let mut device = Device {
+            senders,
+            receiver,
+            completions,
+            memory: Vec::new(),
+            handles: Handles::new(HANDLES_MAX),
+            neighbours: Neighbours::default(),
+            batch: vec![ibv_wc::zeroed(); BATCH],
+            next: 0,
+            end: 0,
+            limits,
+            q_key,
+            broken: None,
+            started: Instant::now(),
+            port,
+        };
+        // Only now is it known whether the port's own address leads anywhere.
+        device.aim_at(&device.mailbox())?;
+        Ok(device)
+    }
+
+    fn mailbox(&self) -> Mailbox {
+        Mailbox { site: self.port.site, pair: self.receiver.number(), q_key: self.q_key }
+    }
+
+    /// The handle for a port, made if there is none.
+    fn aim_at(&mut self, to: &Mailbox) -> Result<Aim, Fault> {
+        if let Some(aim) = self.handles.find(&to.site) {
+            return Ok(aim);
+        }
+        let handle = AddressHandle::new(&self.port.domain, &self.port.path(&to.site)?)?;
+        let senders = &self.senders;
+        Ok(self.handles.keep(to.site, handle, || senders.iter().map(|sender| sender.posted).collect()))
+    }
+
+    /// The aim at an address that was not aimed at before, or whose handle has gone. `None` if the kernel asks for the way there
+    /// just now: then the datagram counts as lost, so that nobody has to wait.
+    #[cold]
+    fn take_aim(&mut self, to: &Address) -> Result<Option<Aim>, Refused> {
+        let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
+        if self.neighbours.ask(&self.port.site, &to.site) {
+            return Ok(None);
+        }
+        self.aim_at(&to).map(Some).map_err(Refused::Broken)
+    }
+
+    fn ended(&mut self, wc: &ibv_wc) -> Ended {
+        let failed = (wc.status != IBV_WC_SUCCESS).then(|| failed(wc.status));
+        if wc.wr_id >= SENDER {
+            let at = (wc.wr_id - SENDER) as usize;
+            let sender = &mut self.senders[at];
+            if let Some(upto) = sender.signalled.pop_front() {
+                sender.done = upto;
+            }
+            if self.handles.has_retired() {
+                let done: Vec<u64> = self.senders.iter().map(|sender| sender.done).collect();
+                self.handles.tidy(&done);
+            }
+            return failed.map_or(Ended::Sent(at), |failed| Ended::SendFailed(at, failed));
+        }
+        let id = wc.wr_id as u32;
+        match failed {
+            None if wc.opcode & IBV_WC_RECV != 0 => Ended::Received(id, wc.byte_len),
+            None => Ended::Received(id, 0),
+            Some(failed) => Ended::ReceiveFailed(id, failed),
+        }
+    }
+
+    #[cold]
+    fn refused(&self, number: i32) -> Refused {
+        match number {
+            libc::ENOMEM => Refused::Full,
+            number => {
+                let what = "a queue pair for datagrams does not take work";
+                Refused::Broken(fault(what, self.port.place(), number))
+            }
+        }
+    }
+}
+
+/// A queue pair of this plan, ready; and how much it takes inline, which the device does not say: it makes one or not.
+fn start(port: &OpenPort, mut plan: Plan, q_key: u32) -> Result<(QueuePair, u32), Fault> {
+    let queue = loop {
+        match QueuePair::new(&port.domain, &plan) {
+            Ok(queue) => break queue,
+            Err(libc::EINVAL | libc::ENOMEM) if plan.inline_bytes_max > 0 => plan.inline_bytes_max /= 2,
+            Err(number) => return Err(QueuePair::refusal(&port.domain, &plan, number)),
+        }
+    };
+    queue.start_datagrams(port.number, port.options.partition, q_key, random() & 0x00ff_ffff)?;
+    Ok((queue, plan.inline_bytes_max))
+}
+
+impl Datagrams for Device {
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.started.elapsed().as_nanos() as u64
+    }
+
+    fn address(&self) -> Address {
+        self.mailbox().emit()
+    }
+
+    fn place(&self) -> String {
+        self.port.place()
+    }
+
+    fn describe(&self, address: &Address) -> String {
+        match Mailbox::parse(address) {
+            Some(to) if to.site.ethernet => format!("GID {}, queue pair {}", to.site.gid, to.pair),
+            Some(to) => format!("GID {}, LID {}, queue pair {}", to.site.gid, to.site.lid, to.pair),
+            None => "an address of another version of Verbena".into(),
+        }
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<Memory, Fault> {
+        let (region, owner) = Region::allocate(bytes);
+        let registered = self.port.register(region, Access::ReadWrite)?;
+        let key = registered.local_key();
+        self.memory.push((registered, owner));
+        Ok(Memory { region, key })
+    }
+
+    fn post_receive(&mut self, id: u32, into: Memory) -> Result<(), Refused> {
+        let region = into.region;
+        debug_assert!(region.len() > GLOBAL_BYTES);
+        let buffer = ReceiveBuffer {
+            id: u64::from(id),
+            address: region.address(),
+            bytes: region.len() as u32,
+            local_key: into.key,
+        };
+        // SAFETY: the memory is this object's, which outlives the queue pair, and is read only after the completion.
+        unsafe { self.receiver.post_receive(&buffer) }.map_err(|number| self.refused(number))
+    }
+
+    fn post(
+        &mut self,
+        queue: usize,
+        to: &Address,
+        aim: &mut Aim,
+        from: Memory,
+        how: Post,
+    ) -> Result<Posted, Refused> {
+        if self.handles.get(*aim).is_none() {
+            match self.take_aim(to)? {
+                Some(found) => *aim = found,
+                None => return Ok(Posted::Lost),
+            }
+        }
+        let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
+        let handle = self.handles.get(*aim).expect("aimed just now");
+        let sender = &mut self.senders[queue];
+        let segment =
+            ibv_sge { addr: from.region.address(), length: from.region.len() as u32, lkey: from.key };
+        let flags =
+            if how.signalled { IBV_SEND_SIGNALED } else { 0 } | if how.inline { IBV_SEND_INLINE } else { 0 };
+        // SAFETY: the memory is this object's, and the channel changes it only after the completion; a handle is kept until
+        // everything posted with it is done.
+        let posted = unsafe {
+            sender.queue.post_datagram(SENDER + queue as u64, segment, handle, (to.pair, to.q_key), flags)
+        };
+        if let Err(number) = posted {
+            return Err(self.refused(number));
+        }
+        sender.posted += 1;
+        if how.signalled {
+            sender.signalled.push_back(sender.posted);
+        }
+        Ok(Posted::Posted)
+    }
+
+    #[inline]
+    fn poll(&mut self) -> Option<Ended> {
+        if self.next == self.end {
+            (self.next, self.end) = (0, 0);
+            match self.completions.poll(&mut self.batch) {
+                Ok(count) => self.end = count,
+                Err(number) => {
+                    let what = "the completion queue cannot be polled";
+                    self.broken.get_or_insert(fault(what, self.port.place(), number.abs()));
+                }
+            }
+            if self.end == 0 {
+                return None;
+            }
+        }
+        let wc = self.batch[self.next];
+        self.next += 1;
+        Some(self.ended(&wc))
+    }
+
+    fn trouble(&mut self) -> Option<Trouble> {
+        match self.broken.take() {
+            Some(fault) => Some(Trouble::Device(fault)),
+            None => trouble::next(&self.port),
+        }
+    }
+}

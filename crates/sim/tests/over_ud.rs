@@ -1,0 +1,110 @@
+//! Point-to-point traffic over the channel `ud` on simulated verbs devices that lose, double, swap and garble datagrams, with
+//! queue pairs that hang and peers that die, for many seeds. `VERBENA_SIM_SEEDS=10000` runs so many. To replay one:
+//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_ud replay -- --nocapture`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use verbena_channel::ud::Settings;
+use verbena_sim::over_ud::UdFaults;
+use verbena_sim::traffic::{Report, run_over_ud, run_over_ud_under};
+use verbena_sim::verbs::{Counts, DeviceFaults};
+use verbena_sim::{Faults, seed_to_replay};
+
+/// Seeds of a run if nobody says how many.
+const SEEDS: u64 = 1000;
+
+/// Runs a seed; a failure or panic names the seed and how to replay it.
+fn run_seed(seed: u64) -> (Report, Counts) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| run_over_ud(seed)));
+    let broken = match outcome {
+        Ok(Ok(report)) => return report,
+        Ok(Err(broken)) => broken,
+        Err(_) => "a panic (its message is above)".into(),
+    };
+    panic!(
+        "seed {seed}: {broken}\nreplay: VERBENA_SIM_SEED={seed} cargo test -p verbena-sim --test over_ud replay -- --nocapture"
+    );
+}
+
+fn seeds() -> u64 {
+    let number = |text: String| text.parse().unwrap_or_else(|_| panic!("VERBENA_SIM_SEEDS is {text:?}"));
+    std::env::var("VERBENA_SIM_SEEDS").map_or(SEEDS, number)
+}
+
+/// The runs together must have met everything that they are meant to try.
+#[test]
+fn a_thousand_seeds() {
+    let seeds = seeds();
+    let halves = [0..seeds / 2, seeds / 2..seeds];
+    let halves = halves.map(|seeds| std::thread::spawn(move || seeds.map(run_seed).collect::<Vec<_>>()));
+    let reports: Vec<(Report, Counts)> =
+        halves.into_iter().flat_map(|half| half.join().expect("no seed fails")).collect();
+    let sum = |what: fn(&(Report, Counts)) -> u64| reports.iter().map(what).sum::<u64>();
+    for (name, count) in [
+        ("messages", sum(|(r, _)| r.messages as u64)),
+        ("died", sum(|(r, _)| r.died as u64)),
+        ("cancelled", sum(|(r, _)| r.cancelled as u64)),
+        ("rendezvous", sum(|(r, _)| r.rendezvous)),
+        ("throttles", sum(|(r, _)| r.throttles)),
+        ("datagrams", sum(|(_, c)| c.datagrams)),
+        ("lost", sum(|(_, c)| c.lost)),
+        ("doubled", sum(|(_, c)| c.doubled)),
+        ("garbled", sum(|(_, c)| c.garbled)),
+        ("without a receive buffer", sum(|(_, c)| c.unposted)),
+        ("queue pairs that hung", sum(|(_, c)| c.hung)),
+        ("full queue pairs", sum(|(_, c)| c.full)),
+        ("inline posts", sum(|(_, c)| c.inline)),
+    ] {
+        println!("{name}: {count}");
+        assert!(count as f64 >= 0.005 * seeds as f64, "only {count} {name} in all runs");
+    }
+}
+
+#[test]
+fn a_seed_replays_exactly() {
+    for seed in 2000..2020 {
+        assert_eq!(run_seed(seed), run_seed(seed), "seed {seed}");
+    }
+}
+
+/// How many of 60 seeds notice what is wrong.
+fn noticed(faults: &UdFaults) -> usize {
+    let run = |seed: &u64| catch_unwind(AssertUnwindSafe(|| run_over_ud_under(*seed, faults)));
+    (0..60).filter(|seed| !matches!(run(seed), Ok(Ok(_)))).count()
+}
+
+/// Devices that flip bits, and messages long enough to be hit.
+fn garbling(checksum: bool) -> UdFaults {
+    let mut faults = UdFaults::none();
+    faults.faults = Faults { away_percent: 10, ..Faults::none() };
+    faults.device = DeviceFaults { datagrams_garbled_percent: 5, ..faults.device };
+    faults.settings = Settings { checksum, ..faults.settings };
+    faults
+}
+
+#[test]
+fn flipped_bits_are_found_with_checksums() {
+    assert_eq!(noticed(&garbling(true)), 0);
+}
+
+#[test]
+fn flipped_bits_are_noticed_above_without_checksums() {
+    let noticed = noticed(&garbling(false));
+    assert!(noticed > 30, "{noticed}");
+}
+
+#[test]
+fn without_reliability_a_lost_datagram_is_noticed_and_a_good_network_does_no_harm() {
+    let mut faults = UdFaults::none();
+    faults.settings = Settings { reliable: false, receives: Some(4096), ..faults.settings };
+    assert_eq!(noticed(&faults), 0);
+    faults.device.datagrams_lost_percent = 5;
+    let noticed = noticed(&faults);
+    assert!(noticed > 30, "{noticed}");
+}
+
+#[test]
+fn replay() {
+    if let Some(seed) = seed_to_replay() {
+        println!("{:#?}", run_seed(seed));
+    }
+}

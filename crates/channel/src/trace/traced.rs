@@ -7,9 +7,12 @@ use crate::neighbor::Neighbors;
 use crate::packet::{Header, Kind};
 use crate::wait::Waiter;
 use crate::{
-    Channel, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer, Wire,
+    Channel, Division, End, Fault, Key, Payload, Peer, PollCost, Reach, Registrations, SendError, Sink,
+    Transfer, Wire,
 };
+use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A channel that stamps what goes through it. It lends no lanes and takes no packet past its poll, so that all do.
 pub struct Traced {
@@ -71,6 +74,10 @@ impl Channel for Traced {
         self.inner.poll(&mut Stamping(sink))
     }
 
+    fn poll_cost(&self) -> Option<PollCost> {
+        self.inner.poll_cost()
+    }
+
     fn name(&self) -> &'static str {
         self.inner.name()
     }
@@ -125,6 +132,18 @@ impl Channel for Traced {
 
     fn forget_division(&mut self, peer: Peer, division: Division) {
         self.inner.forget_division(peer, division);
+    }
+
+    fn arm(&mut self) -> Duration {
+        self.inner.arm()
+    }
+
+    fn disarm(&mut self) {
+        self.inner.disarm();
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        self.inner.descriptors()
     }
 
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {

@@ -18,7 +18,7 @@ pub mod command;
 mod device;
 mod experiment;
 mod goals;
-mod model;
+pub mod model;
 mod series;
 mod show;
 mod variant;

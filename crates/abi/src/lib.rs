@@ -17,6 +17,7 @@ pub mod entries;
 #[rustfmt::skip]
 pub mod generated;
 pub mod handles;
+mod helper;
 pub mod predefined;
 pub mod report;
 pub mod requests;

@@ -6,8 +6,8 @@
 //! brought to its end and, once nothing can begin again, the launcher is told.
 
 use crate::handles::COMMS;
-use crate::state;
 use crate::tool::clock_ns;
+use crate::{helper, state};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{lock, trace};
 use verbena_mpi::generated::constants as mpi;
@@ -24,9 +24,10 @@ pub fn enter(thread_level: i32) -> Result<()> {
     if state::try_process().is_none() {
         make_process()?;
     }
-    if thread_level == mpi::MPI_THREAD_MULTIPLE {
+    if thread_level == mpi::MPI_THREAD_MULTIPLE || helper::is_wanted() {
         lock::share();
     }
+    helper::start()?;
     *users += 1;
     state::set_open(true);
     Ok(())
@@ -54,6 +55,7 @@ pub fn leave() -> Result<()> {
         return Ok(());
     }
     drain(state::process());
+    helper::stop();
     state::process().wait(|process| process.look(|engine| engine.farewell()).then_some(()));
     state::set_open(false);
     // The launcher is told all the same.

@@ -9,10 +9,11 @@ use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::wait::Waiter;
 use crate::{
-    Channel, Choice, Direction, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink,
-    Transfer,
+    Channel, Choice, Direction, Division, End, Fault, Key, Payload, Peer, PollCost, Reach, Registrations,
+    SendError, Sink, Transfer,
 };
 use std::ops::DerefMut;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,8 +115,20 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
         self.inner.undelivered(peer)
     }
 
-    fn wake_in(&self) -> Option<Duration> {
-        self.inner.wake_in()
+    fn poll_cost(&self) -> Option<PollCost> {
+        self.inner.poll_cost()
+    }
+
+    fn arm(&mut self) -> Duration {
+        self.inner.arm()
+    }
+
+    fn disarm(&mut self) {
+        self.inner.disarm();
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        self.inner.descriptors()
     }
 
     fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {

@@ -31,10 +31,11 @@ pub mod wait;
 mod wire;
 
 pub use shm::Lane;
-pub use wire::Wire;
+pub use wire::{Glance, Wire};
 
 use memory::{Buffer, Region};
 use packet::Header;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,6 +104,16 @@ pub struct Choice {
     pub direction: Direction,
     /// The channel's own: what sort of message it is.
     pub class: u8,
+}
+
+/// What it takes to look for packets of a channel, and how soon they come: what the polling scheduler goes by (paper 3, 3.1
+/// and 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PollCost {
+    /// Estimated time of a smallest packet, one way, in nanoseconds.
+    pub latency_ns: u32,
+    /// A poll that finds nothing, in nanoseconds.
+    pub empty_ns: u32,
 }
 
 /// A description of exposed memory that travels in a packet and lets a peer `get` or `put` there.
@@ -246,6 +257,11 @@ pub trait Channel: Send {
     /// many events there were.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
 
+    /// What polling costs here. `None`: the channel is polled in every round, and no other is put off for its sake.
+    fn poll_cost(&self) -> Option<PollCost> {
+        None
+    }
+
     /// The longest payload of a packet of a stream ([`packet::Kind::Data`]) to `peer` now, if that is more than any packet may
     /// have ([`Reach::packet_bytes_max`]).
     fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
@@ -270,11 +286,6 @@ pub trait Channel: Send {
     /// them out once.
     fn undelivered(&mut self, _peer: Peer) -> Vec<(Header, Vec<u8>)> {
         Vec::new()
-    }
-
-    /// The time after which this channel must be polled though nothing arrives; `None` if there is no such.
-    fn wake_in(&self) -> Option<Duration> {
-        None
     }
 
     /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
@@ -355,6 +366,22 @@ pub trait Channel: Send {
 
     /// The program says from which processes it will hear most, in order.
     fn hint(&mut self, _peers: &[Peer]) {}
+
+    /// The process is about to sleep: what comes from now on must wake it, by the waiter's bell or by [`descriptors`](Channel::descriptors). The
+    /// caller polls once more afterwards, for what came before. Returns for how long it may sleep: a channel that wakes nobody
+    /// allows a nap, one that must do something by itself at some time no longer than until then.
+    fn arm(&mut self) -> Duration {
+        wait::NAP
+    }
+
+    /// It is awake again.
+    fn disarm(&mut self) {}
+
+    /// What becomes readable when something comes for a process that [`arm`](Channel::arm)ed this channel. They stay open
+    /// as long as the channel.
+    fn descriptors(&self) -> Vec<RawFd> {
+        Vec::new()
+    }
 
     /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
     fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {

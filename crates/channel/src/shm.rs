@@ -28,8 +28,8 @@ use crate::board::Boards;
 use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::sleeper::{Patience, Sleeper};
-use crate::wait::{Load, Waiter, bell};
-use crate::{Channel, Division, End, Fault, Payload, Peer, Reach, SendError, Sink};
+use crate::wait::{Load, SLEEP_MAX, Waiter, bell};
+use crate::{Channel, Division, End, Fault, Payload, Peer, PollCost, Reach, SendError, Sink};
 use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
@@ -37,11 +37,14 @@ use mapped::MappedRing;
 pub(crate) use mapped::fetch_to_write;
 pub use outgoing::Lane;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
 const PACKET_BYTES_MAX: usize = 16 << 10;
 
 const LATENCY_NS: u32 = 150;
+/// A look that finds nothing: one load.
+const EMPTY_NS: u32 = 5;
 
 /// The channel, connected.
 #[derive(Debug)]
@@ -194,6 +197,11 @@ impl Channel for Shm {
         self.poll_into(sink)
     }
 
+    /// A process without peers on its node does not look here for the sake of latency.
+    fn poll_cost(&self) -> Option<PollCost> {
+        (self.peers.len() > 1).then_some(PollCost { latency_ns: LATENCY_NS, empty_ns: EMPTY_NS })
+    }
+
     fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.inbox.take_front(peer, header, into)
     }
@@ -231,6 +239,11 @@ impl Channel for Shm {
 
     fn forget_division(&mut self, peer: Peer, division: Division) {
         self.inbox.forget_division(peer, division);
+    }
+
+    /// Every sender rings.
+    fn arm(&mut self) -> Duration {
+        SLEEP_MAX
     }
 
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {

@@ -40,6 +40,7 @@ pub mod verbs;
 
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::Verdict;
+use crate::wait::NAP;
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
 use adapter::{Datagrams, GLOBAL_BYTES, Limits, Memory};
 use buffers::Buffers;
@@ -283,9 +284,10 @@ impl<A: Datagrams> Channel for Ud<A> {
         broken.map_or_else(Vec::new, |broken| std::mem::take(&mut broken.undelivered))
     }
 
-    fn wake_in(&self) -> Option<Duration> {
-        let at_ns = self.timers.next_ns()?;
-        Some(Duration::from_nanos(at_ns.saturating_sub(self.adapter.now_ns())))
+    /// What arrives wakes nobody, and timers must be looked at in time.
+    fn arm(&mut self) -> Duration {
+        let Some(at_ns) = self.timers.next_ns() else { return NAP };
+        NAP.min(Duration::from_nanos(at_ns.saturating_sub(self.adapter.now_ns())))
     }
 
     fn is_quiet(&mut self) -> bool {

@@ -9,12 +9,16 @@
 pub(crate) mod bell;
 pub(crate) mod cgroup;
 pub(crate) mod cores;
+mod eventful;
+pub(crate) mod events;
 mod plain;
 pub(crate) mod sleeper;
 
 pub use cores::Load;
+pub use eventful::Eventful;
 pub use plain::Plain;
 
+use std::os::fd::RawFd;
 use std::time::Duration;
 
 /// The longest sleep where everybody who is waited for rings.
@@ -46,6 +50,13 @@ pub trait Waiter: Send + Sync {
     /// Lets another process run.
     fn step_aside(&self) {
         std::thread::yield_now();
+    }
+    /// From now on it sleeps on these descriptors too. Once, before the first wait; they stay open as long as the waiter.
+    ///
+    /// # Errors
+    /// The process has no descriptor left, or the sandbox allows no socket: then it must not sleep for long.
+    fn watch(&self, _descriptors: Vec<RawFd>) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
     }
     /// Wakes the other threads of this process that sleep here (one of them made progress for another).
     fn ring_self(&self);

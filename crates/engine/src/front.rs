@@ -84,15 +84,19 @@ impl Engine {
         }
         let Some((requests, front)) = self.requests_and_front() else { return Plain::Pending };
         let RequestId { index, generation } = request;
-        let ended = requests.end_first(index, |its| its == generation, |peer, key, region| {
-            let (wire, state, header) = front.of(peer, key)?;
-            let bytes = match wire.take_line(peer, &header, region) {
-                None => wire.take_front(peer, &header, region)?,
-                Some(bytes) => bytes,
-            };
-            state.hear(bytes);
-            Some(bytes)
-        });
+        let ended = requests.end_first(
+            index,
+            |its| its == generation,
+            |peer, key, region| {
+                let (wire, state, header) = front.of(peer, key)?;
+                let bytes = match wire.take_line(peer, &header, region) {
+                    None => wire.take_front(peer, &header, region)?,
+                    Some(bytes) => bytes,
+                };
+                state.hear(bytes);
+                Some(bytes)
+            },
+        );
         match ended {
             Some((source, tag, bytes)) => Plain::Ended { source, tag, bytes },
             None => Plain::Pending,

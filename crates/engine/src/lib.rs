@@ -29,6 +29,7 @@ mod receive;
 mod rendezvous;
 mod request;
 mod requests;
+mod scheduler;
 mod send;
 mod slab;
 mod unexpected;
@@ -41,9 +42,12 @@ pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
 pub use message::*;
 pub use rendezvous::choice::Large;
+use scheduler::Scheduler;
+pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 use slab::Id;
+use std::time::Duration;
 use verbena_channel::memory::Buffer;
-use verbena_channel::{Channel, Fault, Peer, Wire};
+use verbena_channel::{Channel, Fault, Glance, Peer, Wire};
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
@@ -52,6 +56,7 @@ const MOVES_MAX: usize = 4;
 pub struct Engine {
     channels: Vec<Wire>,
     core: Core,
+    schedule: Scheduler,
 }
 
 impl Engine {
@@ -63,7 +68,8 @@ impl Engine {
     /// As [`Engine::new`], over channels as [`verbena_channel::registry`] opens them.
     pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
         let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
-        Engine { channels, core }
+        let schedule = Scheduler::new(channels.iter().map(|c| (c.poll_cost(), c.shows())), settings.polling);
+        Engine { channels, core, schedule }
     }
 
     /// Starts a send.
@@ -88,16 +94,34 @@ impl Engine {
         self.receive_or_post(peer, receive)
     }
 
-    /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.
+    /// Polls every channel and moves protocols on, by a bounded amount. Returns whether anything happened.
     #[inline(always)]
     pub fn progress(&mut self) -> bool {
-        self.core.turns = 0;
+        self.round(true)
+    }
+
+    /// As [`Engine::progress`], for a round of a wait, which is repeated at once if nothing happened: polls the channels whose
+    /// turn it is (`scheduler.rs`).
+    #[inline(always)]
+    pub fn progress_in_turn(&mut self) -> bool {
+        self.round(false)
+    }
+
+    #[inline(always)]
+    fn round(&mut self, all: bool) -> bool {
         let mut events = 0;
         for index in 0..self.channels.len() {
-            if !self.channels[index].is_silent() {
-                events += self.poll(index);
+            match self.channels[index].glance() {
+                Glance::Silent => {}
+                Glance::Something => events += self.poll(index),
+                Glance::Unknown => {
+                    if self.schedule.is_due(index, events, self.core.turns) || all {
+                        events += self.poll_in_turn(index);
+                    }
+                }
             }
         }
+        self.core.turns = 0;
         let moved = !self.core.work.is_empty() && self.work();
         events > 0 || moved
     }
@@ -107,6 +131,32 @@ impl Engine {
     fn poll(&mut self, index: usize) -> usize {
         let mut sink = Arrivals { core: &mut self.core, channel: index };
         self.channels[index].poll(&mut sink)
+    }
+
+    /// As [`Engine::poll`], for a channel that has its turn.
+    #[inline(never)]
+    fn poll_in_turn(&mut self, index: usize) -> usize {
+        let mut sink = Arrivals { core: &mut self.core, channel: index };
+        let events = self.channels[index].poll(&mut sink);
+        self.schedule.polled(index, events);
+        events
+    }
+
+    /// Whether a command left something to be done by [`progress`](Engine::progress), whatever arrives.
+    pub fn has_work(&self) -> bool {
+        !self.core.work.is_empty()
+    }
+
+    /// The owner is about to sleep: from now on whatever comes wakes it. It makes [`progress`](Engine::progress) once more
+    /// before it does. Returns for how long it may sleep.
+    pub fn arm(&mut self) -> Duration {
+        let polled = self.channels.iter_mut().filter(|channel| !matches!(channel, Wire::Memory(_)));
+        polled.map(|channel| channel.arm()).min().unwrap_or(Duration::MAX)
+    }
+
+    /// The owner is awake again.
+    pub fn disarm(&mut self) {
+        self.channels.iter_mut().for_each(|channel| channel.disarm());
     }
 
     /// Whether the request is complete (without taking it).
@@ -172,12 +222,8 @@ impl Engine {
     /// This process leaves for good: every channel tells the others so. To be called, with progress between, until it
     /// returns `true` ([`Channel::farewell`]).
     pub fn farewell(&mut self) -> bool {
-        self.channels.iter_mut().fold(true, |all, channel| channel.farewell() && all)
-    }
-
-    /// The time after which progress must be made though nothing arrives; `None` if there is no such.
-    pub fn wake_in(&self) -> Option<std::time::Duration> {
-        self.channels.iter().filter_map(|channel| channel.wake_in()).min()
+        // Each one is told, also after one that is not ready.
+        self.channels.iter_mut().filter_map(|channel| (!channel.farewell()).then_some(())).count() == 0
     }
 
     /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,
@@ -223,6 +269,13 @@ impl Engine {
     /// peers that were not met yet.
     pub fn configure(&mut self, settings: Settings) {
         self.core.settings = settings.sound();
+        self.schedule.choose(settings.polling);
+    }
+
+    /// How channels are polled where the settings do not say it: [`Polling::AUTO`], if nobody else knows better.
+    pub fn poll_by_default(&mut self, polling: Polling) {
+        self.schedule.set_default(polling);
+        self.schedule.choose(self.core.settings.polling);
     }
 
     /// Passes on from which processes the program will hear most, in order.

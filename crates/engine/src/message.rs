@@ -1,6 +1,6 @@
 //! What the engine takes and gives: messages, requests, completions, settings.
 
-use crate::Large;
+use crate::{Large, Polling};
 use verbena_channel::memory::Buffer;
 use verbena_channel::{Fault, Peer};
 
@@ -141,6 +141,8 @@ pub struct Settings {
     pub copy_by_both: bool,
     /// The shortest message that both sides copy, in bytes.
     pub copy_by_both_bytes_min: usize,
+    /// Which channel is polled when; `None` leaves it to [`crate::Engine::poll_by_default`].
+    pub polling: Option<Polling>,
 }
 
 impl Settings {
@@ -163,6 +165,7 @@ impl Settings {
             claim_bytes: verbena_settings::CLAIM_BYTES.get(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.get(),
             copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.get(),
+            polling: Polling::set(),
         }
     }
 }
@@ -178,6 +181,7 @@ impl Default for Settings {
             claim_bytes: verbena_settings::CLAIM_BYTES.default(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.default(),
             copy_by_both_bytes_min: verbena_settings::COPY_BY_BOTH_BYTES_MIN.default(),
+            polling: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::task::TaskList;
 use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
@@ -31,6 +31,8 @@ pub struct Process {
     neighbors: Option<Arc<dyn Neighbors>>,
     tasks: TaskList,
     sleepers: AtomicUsize,
+    /// The progress thread sleeps, or is about to.
+    helper_sleeps: AtomicBool,
     slept: AtomicU64,
     contexts: AtomicU64,
 }
@@ -76,6 +78,7 @@ impl Process {
             neighbors: None,
             tasks: TaskList::default(),
             sleepers: AtomicUsize::new(0),
+            helper_sleeps: AtomicBool::new(false),
             slept: AtomicU64::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
@@ -148,8 +151,13 @@ impl Process {
     /// Gives `f` the engine for a command.
     #[inline]
     pub fn command<R>(&self, f: impl FnOnce(&mut Engine) -> R) -> R {
-        let result = f(&mut self.engine.lock());
-        self.wake_other_threads();
+        let mut engine = self.engine.lock();
+        let result = f(&mut engine);
+        if is_shared() {
+            let work = engine.has_work();
+            drop(engine);
+            self.tell_others(work);
+        }
         result
     }
 
@@ -172,7 +180,18 @@ impl Process {
     /// One round of progress: channels, protocols, tasks. Returns whether anything happened.
     #[inline]
     pub fn progress(&self) -> bool {
-        let mut moved = self.engine.lock().progress();
+        self.progress_by(|engine| engine.progress())
+    }
+
+    /// As [`Process::progress`], for a round of a wait: channels that cost much to poll have it in turn.
+    #[inline]
+    fn progress_in_turn(&self) -> bool {
+        self.progress_by(|engine| engine.progress_in_turn())
+    }
+
+    #[inline(always)]
+    fn progress_by(&self, round: impl FnOnce(&mut Engine) -> bool) -> bool {
+        let mut moved = round(&mut self.engine.lock());
         if !self.tasks.is_empty() {
             moved |= self.tasks.advance(self);
         }
@@ -206,7 +225,7 @@ impl Process {
             if let Some(value) = done(self) {
                 return value;
             }
-            if self.progress() {
+            if self.progress_in_turn() {
                 round = 0;
                 continue;
             }
@@ -272,7 +291,7 @@ impl Process {
     #[inline(never)]
     fn wait_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         let mut engine = self.engine_alone(alone);
-        engine.progress();
+        engine.progress_in_turn();
         let found = engine.take_plain(request);
         drop(engine);
         match found {
@@ -335,14 +354,18 @@ impl Process {
         }
         // Counted before the last look, so that a thread that completes our request after it will ring.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let moved = self.progress();
+        let longest = self.engine.lock().arm();
+        let mut moved = self.progress();
         let value = done(self);
         if moved || value.is_some() {
             self.waiter.disarm();
+            self.engine.lock().disarm();
         } else {
             self.slept.fetch_add(1, Ordering::Relaxed);
-            let wake_in = self.engine.lock().wake_in();
-            self.waiter.sleep(wake_in.map_or(self.sleep_max, |wake_in| wake_in.min(self.sleep_max)));
+            self.waiter.sleep(longest.min(self.sleep_max));
+            self.engine.lock().disarm();
+            // What woke it may be in a channel whose turn would come later.
+            moved = self.progress();
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
         match value {
@@ -359,9 +382,41 @@ impl Process {
     /// Tells threads of this process that sleep in [`Process::wait`] that something happened.
     #[inline]
     fn wake_other_threads(&self) {
-        if is_shared() && self.sleepers.load(Ordering::SeqCst) > 0 {
+        if is_shared() {
+            self.tell_others(false);
+        }
+    }
+
+    /// A command is done: threads that wait may look for what it did, and the progress thread does what it left to do.
+    fn tell_others(&self, work: bool) {
+        let helper = work && self.helper_sleeps.load(Ordering::SeqCst);
+        if helper || self.sleepers.load(Ordering::SeqCst) > 0 {
             self.waiter.ring_self();
         }
+    }
+
+    /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as there is nothing to do, and whoever
+    /// has something for this process wakes it.
+    pub fn help(&self, stop: &AtomicBool) {
+        while !stop.load(Ordering::SeqCst) {
+            if self.progress() || self.waiter.idle(u32::MAX) == Step::Again {
+                continue;
+            }
+            self.helper_sleeps.store(true, Ordering::SeqCst);
+            let longest = self.engine.lock().arm();
+            if self.progress() || stop.load(Ordering::SeqCst) {
+                self.waiter.disarm();
+            } else {
+                self.waiter.sleep(longest.min(self.sleep_max));
+            }
+            self.helper_sleeps.store(false, Ordering::SeqCst);
+            self.engine.lock().disarm();
+        }
+    }
+
+    /// Wakes the progress thread.
+    pub fn notify_helper(&self) {
+        self.waiter.ring_self();
     }
 }
 

@@ -6,11 +6,12 @@
 use crate::error::Error;
 use crate::process::Process;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use verbena_boot::Boot;
 use verbena_channel::trace::{self, Traced};
-use verbena_channel::wait::{NAP, Plain, SLEEP_MAX, Waiter};
+use verbena_channel::wait::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_channel::{Place, Wire, registry};
-use verbena_engine::{Engine, Settings};
+use verbena_engine::{Engine, Polling, Settings};
 
 /// A started process and its line to the launcher.
 pub struct Started {
@@ -48,11 +49,14 @@ pub fn start() -> Result<Started, Error> {
     if trace::is_on() {
         channels = channels.into_iter().map(Traced::wrap).collect();
     }
-    let waiter = waiter(&channels);
-    let sleep_max = if all_ring(&mut channels, &place) { SLEEP_MAX } else { NAP };
+    let (waiter, sleep_max) = waiter(&channels);
     let boards = channels.iter().find_map(|channel| channel.boards());
     let neighbors = channels.iter().find_map(|channel| channel.neighbors());
-    let engine = Engine::over(place.me, place.size, channels, Settings::current());
+    let mut engine = Engine::over(place.me, place.size, channels, Settings::current());
+    if waiter.shares_cores() {
+        // A wait that yields the core in each round has no round to spare.
+        engine.poll_by_default(Polling::ALL);
+    }
     let launch =
         Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
     let process =
@@ -98,15 +102,22 @@ mod card {
     }
 }
 
-/// The waiter of the first channel that has one: it can be rung by the others.
-fn waiter(channels: &[Wire]) -> Arc<dyn Waiter> {
-    channels.iter().find_map(|channel| channel.waiter()).unwrap_or_else(|| Arc::new(Plain::default()))
-}
-
-/// Whether every other process rings this one's bell when it sends something, since it is reached by a channel with bells.
-fn all_ring(channels: &mut [Wire], place: &Place) -> bool {
-    let Some(ringing) = channels.iter_mut().find(|channel| channel.waiter().is_some()) else { return false };
-    (0..place.size).all(|peer| peer == place.me || ringing.reach(peer).is_some())
+/// The waiter of the first channel that has one, since the others of the node ring it; and for how long it may sleep. Channels that
+/// tell of arrivals by descriptors are watched by it; if that cannot be, it only naps.
+fn waiter(channels: &[Wire]) -> (Arc<dyn Waiter>, Duration) {
+    let descriptors: Vec<_> = channels.iter().flat_map(|channel| channel.descriptors()).collect();
+    match channels.iter().find_map(|channel| channel.waiter()) {
+        Some(waiter) if descriptors.is_empty() => (waiter, SLEEP_MAX),
+        Some(waiter) => {
+            let watched = waiter.watch(descriptors).is_ok();
+            (waiter, if watched { SLEEP_MAX } else { NAP })
+        }
+        None if descriptors.is_empty() => (Arc::new(Plain::default()), SLEEP_MAX),
+        None => match Eventful::new(descriptors) {
+            Ok(waiter) => (Arc::new(waiter), SLEEP_MAX),
+            Err(_) => (Arc::new(Plain::default()), NAP),
+        },
+    }
 }
 
 impl Launch {

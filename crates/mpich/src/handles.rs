@@ -133,9 +133,9 @@ impl Handle for Request {
             None if handle == SENT => entries().extras.sent,
             None => match Request::receive(handle) {
                 Some((index, generation)) => {
-                    Some((entries().extras.receive)(index, generation)).filter(|native| *native != 0)
+                    { Some((entries().extras.receive)(index, generation)).filter(|native| *native != 0) }
+                        .unwrap_or(wrong(handle as u32))
                 }
-                .unwrap_or(wrong(handle as u32)),
                 None => made(kind as usize, handle as u32),
             },
         }
@@ -157,13 +157,8 @@ const ENGINE_RECEIVE: u32 = 13;
 
 /// The forms of requests that the standard face makes and reads itself (`crates/abi/src/told.rs`): a send that is complete, none,
 /// a receive of the engine, and where in that the generation lies and what is known of it.
-pub const FORMS: [u32; 5] = [
-    SENT as u32,
-    REQUEST_NULL as u32,
-    MADE | ENGINE_RECEIVE << KIND_SHIFT,
-    GENERATION_SHIFT,
-    GENERATIONS,
-];
+pub const FORMS: [u32; 5] =
+    [SENT as u32, REQUEST_NULL as u32, MADE | ENGINE_RECEIVE << KIND_SHIFT, GENERATION_SHIFT, GENERATIONS];
 
 /// `MPI_REQUEST_NULL`.
 pub const REQUEST_NULL: i32 = 0x2c00_0000;

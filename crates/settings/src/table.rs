@@ -184,6 +184,15 @@ settings! {
     /// the shortest message that sender and receiver both copy
     COPY_BY_BOTH_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
 
+    /// which channel a wait looks at how often: auto (dynamic with a core for each rank of the node, else all), all (each in every round), latency (the quicker, the oftener), overhead (the cheaper to poll, the oftener), ratio (shared memory polling_ratio times for each look at the network), dynamic (by where the last messages came from)
+    POLLING: Choice(&["auto", "all", "latency", "overhead", "ratio", "dynamic"], 0), Engine, None, Process, Anytime, "paper 3, 3.2; measured with verbena bench polling";
+    /// looks at shared memory for each look at the network; with dynamic the most of them
+    POLLING_RATIO: Number(50, 1..=1000), Engine, Rounds, Process, Anytime, "paper 3, 3.3.1";
+    /// with dynamic, messages between two calculations of the ratios
+    POLLING_UPDATE_EVERY: Number(10, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2 and 3.3.2";
+    /// with dynamic, the last messages that count for the ratios
+    POLLING_HISTORY: Number(16, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2";
+
     /// traces where the time of messages goes: each rank writes NAME.RANK.json at the end, for verbena trace; slows small messages down
     TRACE: Text("none"), Engine, None, Process, Start, "paper 1, 6.3.2";
     /// the clock of the trace: the monotonic clock, or the processor's time-stamp counter, which is quicker to read but must be the same on all cores
@@ -191,6 +200,8 @@ settings! {
     /// messages that a rank traces at most, each way; there is room for them from the beginning
     TRACE_RECORDS_MAX: Number(1 << 16, 1..=1 << 30), Engine, None, Process, Start, "";
 
+    /// a thread of the library makes progress while the program computes; every call then takes locks
+    PROGRESS_THREAD: Flag(false), Wait, None, Process, Start, "paper 5; MPI-5.0, 3.7.4";
     /// rounds of pure spinning before a wait begins to yield
     WAIT_SPINS: Automatic("100 with a core for each rank of the node, else 0", 0..=1_000_000_000), Wait, Rounds, Process, Start, "paper 3, 4.2";
     /// rounds of yielding before a wait sleeps

@@ -1,7 +1,8 @@
 //! The main relations of papers 1 and 2, by the cost model of their device, with the real engine and channel above it.
 
 use verbena_sim::figures::{
-    Design, Table, chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, small_bandwidth,
+    Design, Table, chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency,
+    small_bandwidth,
 };
 
 fn shown(table: Result<Table, String>) -> Table {
@@ -89,7 +90,9 @@ fn the_quicker_direction_is_learnt_against_the_settings() {
             let speed = |design: Design| design.bandwidth_long_mb_s(kib << 10, 8, costs).expect("a figure");
             let (read, write) = (speed(Design::ZeroCopyRead), speed(Design::ZeroCopyWrite));
             let (learnt, guessed) = (speed(Design::Learnt), speed(Design::Automatic));
-            println!("{kib} KiB: read {read:.0}, write {write:.0}, learnt {learnt:.0}, by costs {guessed:.0} MB/s");
+            println!(
+                "{kib} KiB: read {read:.0}, write {write:.0}, learnt {learnt:.0}, by costs {guessed:.0} MB/s"
+            );
             assert!(learnt >= 0.95 * read.max(write), "{kib} KiB");
         }
     }

@@ -1,5 +1,5 @@
-//! The command `verbena`: what the library is and does on this machine (`info`), how fast it is (`bench`), and
-//! where the time of a message goes (`trace`).
+//! The command `verbena`: what the library is and does on this machine (`info`), how fast it is (`bench`), which
+//! settings are best here (`tune`), and where the time of a message goes (`trace`).
 
 mod bench;
 mod buffer;
@@ -7,6 +7,7 @@ mod info;
 mod mpi;
 mod place;
 mod trace;
+mod tune;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ enum Command {
     /// One process with which `info` tries the channels
     #[command(hide = true)]
     InfoProbe(info::probe::ProbeArgs),
+    /// Finds the settings that are best on this machine and writes them into a file
+    Tune(Box<tune::command::TuneArgs>),
     /// Breaks the time of messages down into its components, from what VERBENA_TRACE made the ranks write
     Trace(trace::TraceArgs),
 }
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(args),
         Command::InfoProbe(args) => info::probe::run(args),
         Command::Trace(args) => trace::run(args),
+        Command::Tune(args) => tune::command::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

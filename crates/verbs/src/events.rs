@@ -25,6 +25,12 @@ pub enum Event {
 }
 
 impl Context {
+    /// Becomes readable when an event comes.
+    pub fn event_descriptor(&self) -> std::os::fd::RawFd {
+        // SAFETY: the context is open; the library sets the field once.
+        unsafe { (*self.raw()).async_fd }
+    }
+
     /// The oldest event that nobody has taken; costs a system call. `Ok(None)` if there is none.
     ///
     /// # Errors

@@ -12,6 +12,7 @@
 //! | [`events`] | what happens to a device without being asked |
 //! | [`domain`] | protection domain, registered memory, address handles |
 //! | [`queues`] | completion queue and shared receive queue |
+//! | [`wake`] | events at completions, to sleep on |
 //! | [`pair`] | queue pairs and their states |
 //! | [`explain`] | error numbers in words |
 //! | [`memlock`] | how much memory the process may lock |
@@ -28,6 +29,7 @@ pub mod memlock;
 pub mod pair;
 pub mod queues;
 pub mod raw;
+pub mod wake;
 
 pub use device::{Context, Device, Port};
 pub use domain::{AddressHandle, MemoryRegion, ProtectionDomain};
@@ -37,3 +39,4 @@ pub use library::{Fork, Library};
 pub use pair::QueuePair;
 pub use queues::{CompletionQueue, SharedReceiveQueue};
 pub use verbena_fault::Fault;
+pub use wake::EventChannel;

@@ -4,6 +4,7 @@ use crate::device::Context;
 use crate::domain::ProtectionDomain;
 use crate::explain::{check, errno, fault};
 use crate::raw::{ibv_cq, ibv_recv_wr, ibv_sge, ibv_srq, ibv_srq_init_attr, ibv_wc};
+use crate::wake::EventChannel;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use verbena_fault::Fault;
@@ -12,6 +13,8 @@ use verbena_fault::Fault;
 pub struct CompletionQueue {
     context: Arc<Context>,
     raw: NonNull<ibv_cq>,
+    /// Where it reports events.
+    _events: Option<Arc<EventChannel>>,
 }
 
 // SAFETY: libibverbs may be called from any thread, and several at once.
@@ -25,15 +28,28 @@ impl CompletionQueue {
     /// # Errors
     /// The device cannot do so many, or the limit on locked memory.
     pub fn new(context: &Arc<Context>, entries: u32) -> Result<Arc<CompletionQueue>, Fault> {
-        // SAFETY: the context is open; no channel for events, the first vector.
+        CompletionQueue::reporting(context, entries, None)
+    }
+
+    /// As [`CompletionQueue::new`]; it reports its events there.
+    ///
+    /// # Errors
+    /// As for [`CompletionQueue::new`].
+    pub fn reporting(
+        context: &Arc<Context>,
+        entries: u32,
+        events: Option<Arc<EventChannel>>,
+    ) -> Result<Arc<CompletionQueue>, Fault> {
+        let channel = events.as_ref().map_or(null_mut(), |events| events.raw());
+        // SAFETY: the context is open, and the channel lives as long as the queue; the first vector.
         let raw = unsafe {
-            (context.functions().ibv_create_cq)(context.raw(), entries as i32, null_mut(), null_mut(), 0)
+            (context.functions().ibv_create_cq)(context.raw(), entries as i32, null_mut(), channel, 0)
         };
         let Some(raw) = NonNull::new(raw) else {
             let on = format!("{}, {entries} entries", context.name());
             return Err(fault("a completion queue cannot be made", on, errno()));
         };
-        Ok(Arc::new(CompletionQueue { context: Arc::clone(context), raw }))
+        Ok(Arc::new(CompletionQueue { context: Arc::clone(context), raw, _events: events }))
     }
 
     pub(crate) fn raw(&self) -> *mut ibv_cq {

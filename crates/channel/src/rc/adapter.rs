@@ -10,6 +10,7 @@
 
 use crate::Fault;
 use crate::memory::Region;
+use std::os::fd::RawFd;
 
 /// Where an adapter's datagrams go: LID, queue pair number, Q_Key and GID, encoded by the adapter; only
 /// adapters of the same sort read it. It travels in the process's card.
@@ -217,6 +218,17 @@ pub trait Adapter: Send {
 
     /// The next datagram that has arrived, if any.
     fn receive_datagram(&mut self) -> Option<Vec<u8>>;
+
+    /// Asks for an event at whatever completes or arrives next; what is there already makes none, so the caller looks
+    /// once more. `false` if this device cannot, or holds something back.
+    fn arm(&mut self) -> bool {
+        false
+    }
+
+    /// What becomes readable at an event, or when there is trouble.
+    fn descriptors(&self) -> Vec<RawFd> {
+        Vec::new()
+    }
 
     /// What happened to the device without being asked, oldest first. May cost a system call: not for every poll.
     fn trouble(&mut self) -> Option<Trouble>;

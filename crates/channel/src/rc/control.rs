@@ -105,6 +105,9 @@ impl<A: Adapter> Rc<A> {
             self.say(peer, Kind::Closed, &[], false)?;
             self.peers.get(peer)?.news.closed = false;
         }
+        if news.bell {
+            self.ring_bell(peer)?;
+        }
         if news.decline {
             self.say(peer, Kind::Decline, &[], false)?;
             self.peers.get(peer)?.news.decline = false;

@@ -72,6 +72,8 @@ pub struct News {
     pub closed: bool,
     /// Something of what the stages of the rings say.
     pub rings: bool,
+    /// It rests, and there is a packet in its ring.
+    pub bell: bool,
 }
 
 impl<D> Connection<D> {

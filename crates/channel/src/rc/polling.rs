@@ -7,6 +7,7 @@ use super::Rc;
 use super::adapter::Adapter;
 use super::frame::{Frame, read_words};
 use super::order::Turn;
+use super::resting::Rest;
 use super::ring::incoming::Found;
 use super::settings::Order;
 use crate::memory::Region;
@@ -47,6 +48,11 @@ impl PollingSet {
     #[inline]
     pub fn len(&self) -> usize {
         self.watches.len()
+    }
+
+    /// The peers whose rings are polled.
+    pub fn peers(&self) -> &[Peer] {
+        &self.peers
     }
 
     /// Whether no ring is polled.
@@ -193,8 +199,12 @@ impl<A: Adapter> Rc<A> {
         let Some(ring) = &mut connection.ring_in else { return };
         let (first, span) = ring.take(packet);
         ring.free(first, span);
+        let rests = ring.rest != Rest::Awake;
         if ring.is_worth_telling() || (ring.owes_pointer() && self.post_tail_pointer(peer).is_none()) {
             self.enlist(peer);
+        }
+        if rests {
+            self.heard_at_rest(peer);
         }
     }
 }

@@ -28,6 +28,8 @@ use super::settings::{Notify, Settings};
 
 /// Bytes of a pointer.
 pub const POINTER_BYTES: usize = 8;
+/// Bytes of the word by which a receiver says that it rests.
+pub const WORD_BYTES: usize = 8;
 
 /// How a ring is laid out; the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +92,12 @@ impl Geometry {
 
     /// Bytes of the whole memory of one end.
     pub fn bytes(&self) -> usize {
+        self.word_offset() + 2 * WORD_BYTES
+    }
+
+    /// Where the word lies by which the receiver says that it rests (`resting.rs`). At the receiver's end the two values are
+    /// written from here, one behind the other.
+    pub fn word_offset(&self) -> usize {
         match self.notify {
             Notify::Piggyback => self.slots_bytes(),
             Notify::Pointer => self.pointer_offset(self.slots),

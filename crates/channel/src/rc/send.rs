@@ -113,8 +113,9 @@ impl<A: Adapter> Rc<A> {
         let inline_bytes_max = self.settings.inline_bytes_max;
         let manner = Manner { pair, inline_bytes_max, signalled: self.leaving };
         let posted = ring.post(&mut self.adapter, &mut connection.queue, manner);
-        if posted.is_err() {
-            self.enlist(peer);
+        match posted {
+            Ok(()) => self.ring_if_resting(peer),
+            Err(_) => self.enlist(peer),
         }
         posted
     }
@@ -203,7 +204,7 @@ impl<A: Adapter> Rc<A> {
 
     /// The device did not take a packet.
     #[cold]
-    fn refused(&mut self, peer: Peer, refused: Refused) -> SendError {
+    pub(super) fn refused(&mut self, peer: Peer, refused: Refused) -> SendError {
         match refused {
             Refused::Full => SendError::Full,
             Refused::Broken(fault) => {

@@ -41,6 +41,7 @@ use options::Options;
 use pairs::{Pairs, Sizes};
 use port::OpenPort;
 use std::hash::{BuildHasher, Hasher};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Instant;
 pub use verbena_verbs::GidEntry;
@@ -49,7 +50,7 @@ use verbena_verbs::explain::fault;
 use verbena_verbs::memlock::Locked;
 use verbena_verbs::pair::Connection;
 use verbena_verbs::queues::ReceiveBuffer;
-use verbena_verbs::{Context, MemoryRegion, Port};
+use verbena_verbs::{Context, EventChannel, MemoryRegion, Port};
 use work::Descriptor;
 
 /// Reads under way on one queue pair, unless the user says otherwise.
@@ -69,6 +70,8 @@ pub struct Verbs {
     /// Why the device is of no use any more, until that is reported.
     broken: Option<Fault>,
     started: Instant,
+    /// Where both completion queues report events; none if the device cannot.
+    events: Option<Arc<EventChannel>>,
     port: OpenPort,
 }
 
@@ -104,8 +107,10 @@ impl Verbs {
         let reads_max = reads(device.max_qp_init_rd_atom);
         let sizes = Sizes::within(options, u32::from(reads_max), &device);
         let port = OpenPort::new(context, port, entry, options)?;
-        let datagrams = Datagrams::open(&port)?;
-        let pairs = Pairs::new(&port.domain, sizes)?;
+        // Without events a process that waits takes naps.
+        let events = EventChannel::new(context).ok();
+        let datagrams = Datagrams::open(&port, events.clone())?;
+        let pairs = Pairs::new(&port.domain, sizes, events.clone())?;
         let locked = Locked::read().map_err(|error| unreadable(&error))?;
         let limits = Limits {
             inline_bytes_max: pairs.sizes().inline_bytes as usize,
@@ -127,6 +132,7 @@ impl Verbs {
             answers_max: reads(device.max_qp_rd_atom),
             broken: None,
             started: Instant::now(),
+            events,
             port,
         })
     }
@@ -355,6 +361,19 @@ impl Adapter for Verbs {
 
     fn receive_datagram(&mut self) -> Option<Vec<u8>> {
         self.datagrams.receive(&self.port)
+    }
+
+    fn arm(&mut self) -> bool {
+        let Some(events) = &self.events else { return false };
+        events.drain();
+        let asked = |queue: &verbena_verbs::CompletionQueue| queue.ask_for_event().is_ok();
+        // Completions that were taken in a batch and not handed out make no event.
+        asked(self.pairs.completions()) && asked(self.datagrams.completions()) && self.batch.is_empty()
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        let events = self.events.iter().map(|events| events.descriptor());
+        events.chain([self.port.domain.context().event_descriptor()]).collect()
     }
 
     fn trouble(&mut self) -> Option<Trouble> {

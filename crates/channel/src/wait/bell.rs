@@ -6,19 +6,27 @@
 //! sleeper pays for both: `membarrier(GLOBAL_EXPEDITED)` puts a fence into every running registered process. Where
 //! that system call is refused, the desk says so and its senders do fence.
 
+use super::events;
 use std::io::{Error, Result};
-use std::sync::atomic::{AtomicU32, Ordering::*, compiler_fence, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, compiler_fence, fence};
 use std::time::Duration;
 
 /// The words of a doorbell, in shared memory. All zero is a process that is awake.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
-    /// 1 if the process sleeps or is about to; the word that it waits on.
+    /// Not 0 if the process sleeps or is about to: [`ON_WORD`] or [`ON_SOCKET`].
     sleeping: AtomicU32,
     /// 1 if its senders must fence, since it cannot do it for them.
     fence: AtomicU32,
+    /// The name of the socket that it sleeps on (`events.rs`); 0 if it waits on the word.
+    socket: AtomicU64,
 }
+
+/// The process waits on the word itself.
+const ON_WORD: u32 = 1;
+/// It waits on a socket, beside other descriptors.
+const ON_SOCKET: u32 = 2;
 
 impl Bell {
     /// For a sender, after it has published something: wakes the owner if it sleeps. `fence_always` if
@@ -45,9 +53,21 @@ impl Bell {
     /// Wakes all who sleep here. Taking the word down first makes the next sender silent.
     #[cold]
     pub(crate) fn ring(&self) {
-        if self.sleeping.swap(0, AcqRel) != 0 {
-            futex_wake(&self.sleeping);
+        match self.sleeping.swap(0, AcqRel) {
+            0 => {}
+            ON_SOCKET => events::ring(self.socket.load(Relaxed)),
+            _ => futex_wake(&self.sleeping),
         }
+    }
+
+    /// The owner sleeps on the socket of this name from now on, and waits on the word no more.
+    pub(crate) fn sleep_on(&self, socket: u64) {
+        self.socket.store(socket, Release);
+    }
+
+    /// What the word says when it is up.
+    fn place(&self) -> u32 {
+        if self.socket.load(Relaxed) == 0 { ON_WORD } else { ON_SOCKET }
     }
 
     /// Says that senders must fence.
@@ -62,7 +82,7 @@ impl Bell {
 
     /// Raises the word, visible to every sender before the caller looks at its rings again.
     pub(crate) fn raise(&self) {
-        self.sleeping.store(1, SeqCst);
+        self.sleeping.store(self.place(), SeqCst);
         if !self.wants_fences() && membarrier(GLOBAL_EXPEDITED).is_err() {
             self.ask_for_fences();
         }
@@ -71,7 +91,7 @@ impl Bell {
 
     /// As `raise`, where only threads of this process ring, which do fence.
     pub(crate) fn raise_locally(&self) {
-        self.sleeping.store(1, SeqCst);
+        self.sleeping.store(self.place(), SeqCst);
         fence(SeqCst);
     }
 
@@ -116,7 +136,6 @@ fn membarrier(command: libc::c_int) -> Result<()> {
 mod tests {
     use super::*;
     use crate::cma::refusal::{Call, refuse};
-    use std::sync::atomic::AtomicU64;
 
     /// One side of a rally: a counter, who sleeps for it, and how many rings its writer has finished.
     #[derive(Default)]

@@ -2,9 +2,11 @@
 
 use super::bell::Bell;
 use super::cores::{self, Load};
+use super::events::Events;
 use super::{SLEEP_MAX, Step, Waiter};
-use std::sync::Mutex;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Yields of all ranks that share a core, before they sleep.
@@ -121,6 +123,8 @@ pub(crate) struct Sleeper<B> {
     /// Threads of this process between arming and waking: the last one takes the bell's word down.
     armed: Mutex<u32>,
     company: Company,
+    /// What it sleeps on, if not on the bell's word.
+    events: OnceLock<Events>,
 }
 
 /// Notices that this process shares its core with the one that it waits for, though there would be a core for each.
@@ -172,6 +176,7 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
             yields: Learnt(AtomicU32::new(patience.yields)),
             armed: Mutex::new(0),
             company: Company::default(),
+            events: OnceLock::new(),
         }
     }
 
@@ -218,7 +223,10 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
 
     fn sleep(&self, longest: Duration) {
         let start = Instant::now();
-        self.bell.as_ref().wait(longest.min(SLEEP_MAX));
+        match self.events.get() {
+            Some(events) => events.wait(longest.min(SLEEP_MAX)),
+            None => self.bell.as_ref().wait(longest.min(SLEEP_MAX)),
+        };
         // With a core each a rank has yielded for milliseconds already: nothing to learn.
         if self.patience.shares_cores() {
             self.yields.after(start.elapsed(), self.patience.yields);
@@ -231,11 +239,21 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
         *armed = armed.saturating_sub(1);
         if *armed == 0 {
             self.bell.as_ref().lower();
+            self.events.get().into_iter().for_each(Events::drain);
         }
     }
 
     fn shares_cores(&self) -> bool {
         self.patience.shares_cores()
+    }
+
+    fn watch(&self, descriptors: Vec<RawFd>) -> std::io::Result<()> {
+        let events = Events::new(descriptors)?;
+        let name = events.name();
+        if self.events.set(events).is_ok() {
+            self.bell.as_ref().sleep_on(name);
+        }
+        Ok(())
     }
 
     fn ring_self(&self) {

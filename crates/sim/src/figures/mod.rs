@@ -7,6 +7,7 @@
 mod bench;
 mod costed;
 mod design;
+pub mod polling;
 mod table;
 mod tables;
 

@@ -163,6 +163,13 @@ impl Adapter for SimAdapter {
         self.subnet.lock().device(self.rank).datagrams.pop_front()
     }
 
+    fn arm(&mut self) -> bool {
+        let mut inner = self.subnet.lock();
+        let device = inner.device(self.rank);
+        (device.armed, device.event) = (true, false);
+        true
+    }
+
     fn trouble(&mut self) -> Option<Trouble> {
         self.subnet.lock().device(self.rank).troubles.pop_front()
     }

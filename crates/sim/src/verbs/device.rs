@@ -55,6 +55,10 @@ pub(super) struct Device {
     pub datagrams: VecDeque<Vec<u8>>,
     pub post: PostOffice,
     pub troubles: VecDeque<Trouble>,
+    /// The rank asked for an event at the next completion or datagram.
+    pub armed: bool,
+    /// There was one.
+    pub event: bool,
 }
 
 impl Device {
@@ -94,6 +98,12 @@ impl Device {
     pub fn complete(&mut self, pair: u32, id: u64, outcome: Result<u32, Failed>, retires: Option<u64>) {
         let completion = Completion { id, pair: QueuePair(pair), outcome };
         self.completions.push_back(Queued { completion, retires });
+        self.tell();
+    }
+
+    /// Something is there to be taken: makes the event, if one was asked for.
+    pub fn tell(&mut self) {
+        self.event |= std::mem::take(&mut self.armed);
     }
 
     /// Puts the pair into error: everything posted on it that has not ended is flushed.

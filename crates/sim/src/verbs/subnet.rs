@@ -256,6 +256,11 @@ impl Subnet {
         self.lock().device(rank).has_unseen()
     }
 
+    /// Whether the rank's device made the event that the rank asked for; takes it.
+    pub fn take_event(&self, rank: Rank) -> bool {
+        std::mem::take(&mut self.lock().device(rank).event)
+    }
+
     /// Whether nothing is on its way and no device holds anything that its rank has not seen.
     pub fn is_silent(&self) -> bool {
         let inner = self.lock();

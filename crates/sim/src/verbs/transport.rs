@@ -278,6 +278,7 @@ impl Inner {
         let device = self.device(to);
         if device.is_up() && !device.port_down {
             device.datagrams.push_back(bytes);
+            device.tell();
             self.wake(to);
         }
     }

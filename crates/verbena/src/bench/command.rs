@@ -4,10 +4,9 @@ use super::busy::Busy;
 use super::campaign::Campaign;
 use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
-use super::rc;
 use super::report::Report;
 use super::timing::Effort;
-use super::{chart, plot, table};
+use super::{chart, plot, polling, rc, table, threshold};
 use crate::place;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -43,6 +42,10 @@ pub enum What {
 enum Comparison {
     /// What papers 1 and 2 measured, over the channel rc
     Rc(Box<rc::command::RcArgs>),
+    /// What paper 3 measured: which channel is looked at how often
+    Polling(Box<polling::command::PollingArgs>),
+    /// What each channel is good for: latency, bandwidth, processor use, overlap (paper 3, section 4)
+    Threshold(Box<threshold::command::ThresholdArgs>),
 }
 
 /// The options of `verbena bench`.
@@ -109,8 +112,11 @@ pub struct BenchArgs {
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &BenchArgs) -> Result<()> {
-    if let Some(Comparison::Rc(args)) = &args.comparison {
-        return rc::command::run(args);
+    match &args.comparison {
+        Some(Comparison::Rc(args)) => return rc::command::run(args),
+        Some(Comparison::Polling(args)) => return polling::command::run(args),
+        Some(Comparison::Threshold(args)) => return threshold::command::run(args),
+        None => {}
     }
     if let Some(path) = &args.plot {
         plot::check_name(path)?;
@@ -195,7 +201,7 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
 
 fn asked(what: What, metric: Metric) -> bool {
     match what {
-        What::All => metric.family() != Family::Kernel,
+        What::All => !matches!(metric.family(), Family::Kernel | Family::Mixed | Family::Overlap),
         What::Kernels => metric.family() == Family::Kernel,
         What::Latency => metric == Metric::Latency,
         What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional),

@@ -70,6 +70,22 @@ pub enum Metric {
     ReadBoth,
     /// One way of a byte through a pipe to another process, without MPI.
     Pipe,
+    /// Half the round trip between two ranks of a node, while one of them is connected with another node.
+    NodeLatency,
+    /// Half the round trip between two nodes, while one of the ranks has a partner on its node.
+    NetworkLatency,
+    /// An exchange in bursts of 100 from the node and from the network in turn.
+    #[serde(rename = "discovery_100")]
+    Discovery100,
+    /// In bursts of 200.
+    #[serde(rename = "discovery_200")]
+    Discovery200,
+    /// How much longer a computation takes beside the receiving of a message.
+    OverlapLoss,
+    /// The processor time that this takes, in parts of the transfer's.
+    Processor,
+    /// The time by which the computation takes longer.
+    OverlapTime,
 }
 
 /// How a metric is measured.
@@ -83,6 +99,10 @@ pub enum Family {
     Collective,
     /// By all ranks: many operations of several sizes.
     Kernel,
+    /// Between three of four ranks on two nodes.
+    Mixed,
+    /// Between two ranks, of which one computes.
+    Overlap,
     /// From outside, around the launcher.
     Startup,
     /// In this very process (and its children), without MPI.
@@ -91,7 +111,7 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 29] = [
+    pub const ALL: [Metric; 36] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
@@ -121,6 +141,13 @@ impl Metric {
         Metric::Read,
         Metric::ReadBoth,
         Metric::Pipe,
+        Metric::NodeLatency,
+        Metric::NetworkLatency,
+        Metric::Discovery100,
+        Metric::Discovery200,
+        Metric::OverlapLoss,
+        Metric::Processor,
+        Metric::OverlapTime,
     ];
 
     /// The name in reports and on the command line.
@@ -155,6 +182,13 @@ impl Metric {
             Metric::Read => "read",
             Metric::ReadBoth => "read_both",
             Metric::Pipe => "pipe",
+            Metric::NodeLatency => "node_latency",
+            Metric::NetworkLatency => "network_latency",
+            Metric::Discovery100 => "discovery_100",
+            Metric::Discovery200 => "discovery_200",
+            Metric::OverlapLoss => "overlap_loss",
+            Metric::Processor => "processor",
+            Metric::OverlapTime => "overlap_time",
         }
     }
 
@@ -165,6 +199,7 @@ impl Metric {
             Metric::Bandwidth | Metric::Bidirectional => "GB/s",
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
             Metric::Startup => "ms",
+            Metric::OverlapLoss | Metric::Processor => "%",
             _ => "us",
         }
     }
@@ -176,6 +211,9 @@ impl Metric {
             _ if self.threads().is_some() => Family::Threads,
             Metric::KernelIs | Metric::KernelCg | Metric::KernelMg => Family::Kernel,
             Metric::Startup => Family::Startup,
+            Metric::NodeLatency | Metric::NetworkLatency => Family::Mixed,
+            Metric::Discovery100 | Metric::Discovery200 => Family::Mixed,
+            Metric::OverlapLoss | Metric::Processor | Metric::OverlapTime => Family::Overlap,
             Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut => Family::Floor,
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => Family::Floor,
             _ => Family::Collective,
@@ -185,7 +223,10 @@ impl Metric {
     /// Whether a message size belongs to it.
     pub fn has_size(self) -> bool {
         use Metric::*;
-        !matches!(self, Barrier | FanOut | Startup | CacheLine | Pipe | PipeFanOut)
+        !matches!(
+            self,
+            Barrier | FanOut | Startup | CacheLine | Pipe | PipeFanOut | Discovery100 | Discovery200
+        )
     }
 
     /// The threads of each rank, for the metrics of threads.
@@ -200,7 +241,7 @@ impl Metric {
 
     /// Whether it depends on the number of ranks (or processes, for a floor).
     pub fn has_ranks(self) -> bool {
-        matches!(self.family(), Family::Collective | Family::Kernel | Family::Startup)
+        matches!(self.family(), Family::Collective | Family::Kernel | Family::Mixed | Family::Startup)
             || self == Metric::PipeFanOut
     }
 

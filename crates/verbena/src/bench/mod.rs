@@ -3,7 +3,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`metric`] | what can be measured, units, points |
-//! | [`pair`], [`threads`], [`collective`], [`kernel`], [`floor`] | the loops and the methods |
+//! | [`pair`], [`threads`], [`collective`], [`kernel`], [`mixed`], [`overlap`], [`floor`] | the loops and the methods |
 //! | [`timing`] | warm-up, calibration, repetition, median |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`job`] | one job of workers under a time limit |
@@ -12,22 +12,30 @@
 //! | [`report`] | the result, as JSON |
 //! | [`command`] | the command line |
 //! | [`rc`] | the comparisons of papers 1 and 2 over the channel `rc` |
+//! | [`polling`] | the comparisons of paper 3: which channel is looked at how often |
+//! | [`threshold`] | what each channel is good for |
+//! | [`candidate`] | one way of doing things, and a bar that shows how far it is |
 //! | [`table`], [`chart`], [`plot`] | showing it |
 
 pub mod busy;
 mod campaign;
+pub mod candidate;
 mod chart;
 mod collective;
 pub mod command;
 pub mod floor;
-mod job;
+pub mod job;
 mod kernel;
 pub mod metric;
+mod mixed;
+mod overlap;
 mod pair;
-mod plot;
+pub mod plot;
+mod polling;
 mod rc;
-mod report;
-mod table;
+pub mod report;
+pub mod table;
 mod threads;
+pub mod threshold;
 mod timing;
 pub mod worker;

@@ -71,19 +71,39 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
     draw_panels(&units.iter().map(panel).collect::<Vec<_>>(), path)
 }
 
-/// Draws panels, one below the other, into the file.
+/// What the horizontal axis shows.
+#[derive(Clone, Copy)]
+pub struct Axis {
+    /// Its name.
+    pub name: &'static str,
+    /// How its values are written.
+    pub label: fn(usize) -> String,
+}
+
+/// The axis of most plots.
+const SIZES: Axis = Axis { name: "message size", label: format_size };
+
+/// Draws panels over message sizes, one below the other, into the file.
 ///
 /// # Errors
 /// There is none, or the file cannot be written.
 pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
+    draw_panels_over(SIZES, all, path)
+}
+
+/// As [`draw_panels`], over something else.
+///
+/// # Errors
+/// There is no panel, or the file cannot be written.
+pub fn draw_panels_over(axis: Axis, all: &[Panel], path: &Path) -> Result<()> {
     if all.is_empty() {
         bail!("there is nothing to plot: no metric was measured at three sizes or more");
     }
     register_font()?;
     let size = (PANEL.0, PANEL.1 * all.len() as u32);
     let drawn = match ending(path) {
-        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), all),
-        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), all),
+        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), axis, all),
+        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), axis, all),
     };
     drawn.with_context(|| format!("cannot draw the plot into {}", path.display()))
 }
@@ -94,19 +114,19 @@ fn register_font() -> Result<()> {
         .map_err(|_| anyhow!("the built-in font cannot be read"))
 }
 
-fn panels<B: DrawingBackend>(area: DrawingArea<B, Shift>, all: &[Panel]) -> Result<()>
+fn panels<B: DrawingBackend>(area: DrawingArea<B, Shift>, axis: Axis, all: &[Panel]) -> Result<()>
 where
     B::ErrorType: 'static,
 {
     area.fill(&WHITE)?;
     for (room, panel) in area.split_evenly((all.len(), 1)).iter().zip(all) {
-        draw_panel(room, panel)?;
+        draw_panel(room, axis, panel)?;
     }
     area.present()?;
     Ok(())
 }
 
-fn draw_panel<B: DrawingBackend>(room: &DrawingArea<B, Shift>, panel: &Panel) -> Result<()>
+fn draw_panel<B: DrawingBackend>(room: &DrawingArea<B, Shift>, axis: Axis, panel: &Panel) -> Result<()>
 where
     B::ErrorType: 'static,
 {
@@ -120,10 +140,10 @@ where
         .build_cartesian_2d((x_min..x_max).log_scale().base(2.0), (y_min..y_max).log_scale().base(2.0))?;
     chart
         .configure_mesh()
-        .x_desc("message size")
+        .x_desc(axis.name)
         .y_desc(&panel.unit)
         .label_style(("sans-serif", 15))
-        .x_label_formatter(&|&x| format_size(x.round() as usize))
+        .x_label_formatter(&|&x| (axis.label)(x.round() as usize))
         .y_label_formatter(&|&y| format_value(y))
         .draw()?;
     for (index, line) in panel.lines.iter().enumerate() {

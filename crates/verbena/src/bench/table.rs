@@ -12,9 +12,16 @@ pub fn render(report: &Report) -> String {
         let _ = writeln!(out, "{} (MPI {}.{})", library.name, library.standard.0, library.standard.1);
     }
     let _ = writeln!(out, "{}", report.machine);
-    for family in
-        [Family::Floor, Family::Pair, Family::Threads, Family::Collective, Family::Kernel, Family::Startup]
-    {
+    for family in [
+        Family::Floor,
+        Family::Pair,
+        Family::Threads,
+        Family::Collective,
+        Family::Kernel,
+        Family::Mixed,
+        Family::Overlap,
+        Family::Startup,
+    ] {
         let of_family: Vec<&Entry> =
             report.entries.iter().filter(|entry| entry.metric.family() == family).collect();
         if !of_family.is_empty() {

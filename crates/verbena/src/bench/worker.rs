@@ -5,7 +5,7 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, kernel, pair, threads};
+use super::{collective, kernel, mixed, overlap, pair, threads};
 use crate::mpi::{Identity, World};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -88,7 +88,7 @@ pub fn run(args: &WorkerArgs) -> Result<()> {
 
 fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
     let measured = match point.metric.family() {
-        Family::Pair | Family::Threads if world.size() != 2 => {
+        Family::Pair | Family::Threads | Family::Overlap if world.size() != 2 => {
             let reason = format!("measured between two ranks, not {}", world.size());
             return Ok(Line::Failed { point, reason });
         }
@@ -96,6 +96,8 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
         Family::Threads => threads::run(world, point, effort),
         Family::Collective => collective::run(world, point, effort),
         Family::Kernel => kernel::run(world, point, effort),
+        Family::Mixed => mixed::run(world, point, effort),
+        Family::Overlap => overlap::run(world, point, effort),
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),
     };
     let (samples, iterations) = measured.with_context(|| format!("measuring {point}"))?;

@@ -32,6 +32,19 @@ impl<'w> Window<'w> {
         self.wait_all()
     }
 
+    /// As [`Window::receive`] of one message, with work between start and wait.
+    pub fn receive_beside(
+        &mut self,
+        buffer: &Buffer,
+        bytes: usize,
+        peer: i32,
+        work: &mut dyn FnMut(),
+    ) -> Result<()> {
+        self.start_recvs(buffer, bytes, 1, peer)?;
+        work();
+        self.wait_all()
+    }
+
     /// A window in both directions at once: receives, then sends, then one `MPI_Waitall`.
     pub fn exchange(
         &mut self,

@@ -317,6 +317,12 @@ structures! {
         async_fd: c_int,
     }
 
+    begin ibv_comp_channel = "struct ibv_comp_channel" {
+        context: *mut ibv_context,
+        fd: c_int,
+        refcnt: c_int,
+    }
+
     begin ibv_device = "struct ibv_device" {
         _ops: [*mut c_void; 2],
         node_type: c_int,

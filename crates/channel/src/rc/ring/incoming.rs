@@ -1,12 +1,13 @@
 //! The receiver's end of a ring.
 
 use super::freed::Freed;
-use super::{Geometry, POINTER_BYTES, flags};
+use super::{Geometry, POINTER_BYTES, WORD_BYTES, flags};
 use crate::memory::Region;
 use crate::rc::adapter::{Adapter, Operation, Remote, Work};
 use crate::rc::frame::{PREFIX_BYTES, body_bytes};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
+use crate::rc::resting::Rest;
 use crate::rc::settings::Notify;
 use crate::{Fault, Peer};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
@@ -42,11 +43,15 @@ pub struct Incoming<D> {
     pub told: bool,
     /// Slots freed of which the sender has not been told.
     pub owed: u16,
+    /// Whether the sender knows that this process rests.
+    pub rest: Rest,
     geometry: Geometry,
     memory: Pinned,
     /// The head pointer: where the next packet must come.
     head: u32,
     freed: Freed,
+    /// Write the word by which it is told so: down, and up. Empty until the sender has said where.
+    words: Vec<D>,
     pointer: Option<Pointer<D>>,
 }
 
@@ -82,6 +87,8 @@ impl<D> Incoming<D> {
             stage: Stage::Offered,
             told: false,
             owed: 0,
+            rest: Rest::Awake,
+            words: Vec::new(),
             geometry,
             memory: Pinned::new(adapter, geometry.bytes())?,
             head: 0,
@@ -180,8 +187,18 @@ impl<D> Incoming<D> {
         u32::from(self.owed) >= (self.geometry.slots / 2).max(1)
     }
 
-    /// The sender's place for the tail pointer is known.
+    /// The sender's place for the tail pointer is known, and with it that of the word (`resting.rs`).
     pub fn set_tail<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A, remote: Remote, peer: Peer) {
+        let (word_at, tail_at) = (self.geometry.word_offset(), self.geometry.replica_offset());
+        let describe = |value: usize| {
+            let at = word_at + WORD_BYTES * value;
+            self.memory.word(at).store(value as u64, Ordering::Relaxed);
+            let (local, local_key) = (self.memory.region().part(at, WORD_BYTES), self.memory.local_key());
+            let address = remote.address + (word_at - tail_at) as u64;
+            let operation = Operation::Write(Remote { address, key: remote.key });
+            adapter.describe(&Work { id: Id::Ring(peer).word(), operation, local, local_key })
+        };
+        self.words = (0..2).map(describe).collect();
         let Some(pointer) = &mut self.pointer else { return };
         let describe = |slot: u32| {
             let local = self.memory.region().part(self.geometry.pointer_offset(slot), POINTER_BYTES);
@@ -189,6 +206,11 @@ impl<D> Incoming<D> {
             adapter.describe(&Work { id: Id::Ring(peer).word(), operation, local, local_key })
         };
         pointer.descriptors = (0..self.geometry.slots).map(describe).collect();
+    }
+
+    /// The descriptor that writes the word.
+    pub fn word(&mut self, up: bool) -> Option<&mut D> {
+        self.words.get_mut(usize::from(up))
     }
 
     /// Whether a tail pointer is to be written (paper 2, 4.2).

@@ -10,7 +10,7 @@ use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::queue::SendQueue;
 use crate::rc::settings::Notify;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 
 /// How far the agreement about the ring is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +149,14 @@ impl<D> Outgoing<D> {
     pub fn tail(&self) -> Remote {
         let address = self.memory.region().address() + self.geometry.replica_offset() as u64;
         Remote { address, key: self.memory.remote_key() }
+    }
+
+    /// Whether the receiver rests, as far as it has said: it must be rung (`resting.rs`).
+    #[inline]
+    pub fn peer_rests(&self) -> bool {
+        // The packet is posted before this looks; the receiver raises the word before it looks for packets.
+        fence(Ordering::SeqCst);
+        self.memory.word(self.geometry.word_offset()).load(Ordering::Relaxed) != 0
     }
 
     /// Whether a packet with this body goes into the ring now.

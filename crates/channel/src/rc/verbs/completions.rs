@@ -22,6 +22,11 @@ impl Batch {
         Batch { taken: vec![ibv_wc::zeroed(); BATCH], next: 0, end: 0, orphans: Vec::new() }
     }
 
+    /// Whether all that was taken has been handed out.
+    pub fn is_empty(&self) -> bool {
+        self.next == self.end && self.orphans.is_empty()
+    }
+
     /// The next completion, if there is one.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use verbena_verbs::domain::Access;
 use verbena_verbs::pair::{Plan, Service};
 use verbena_verbs::queues::ReceiveBuffer;
 use verbena_verbs::raw::{IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
-use verbena_verbs::{AddressHandle, CompletionQueue, MemoryRegion, QueuePair};
+use verbena_verbs::{AddressHandle, CompletionQueue, EventChannel, MemoryRegion, QueuePair};
 
 /// The longest datagram in bytes: what the smallest MTU carries.
 pub const BYTES_MAX: usize = 256;
@@ -48,12 +48,18 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
+    /// The completion queue.
+    pub fn completions(&self) -> &CompletionQueue {
+        &self.completions
+    }
+
     /// Ready to receive and to send.
     ///
     /// # Errors
     /// What the device refuses.
-    pub fn open(port: &OpenPort) -> Result<Datagrams, Fault> {
-        let completions = CompletionQueue::new(port.domain.context(), (RECEIVES + SENDS) as u32)?;
+    pub fn open(port: &OpenPort, events: Option<Arc<EventChannel>>) -> Result<Datagrams, Fault> {
+        let entries = (RECEIVES + SENDS) as u32;
+        let completions = CompletionQueue::reporting(port.domain.context(), entries, events)?;
         let plan = Plan {
             service: Service::Datagram,
             completions: Arc::clone(&completions),

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use verbena_verbs::pair::{Plan, Service};
-use verbena_verbs::{CompletionQueue, ProtectionDomain, SharedReceiveQueue};
+use verbena_verbs::{CompletionQueue, EventChannel, ProtectionDomain, SharedReceiveQueue};
 
 /// The completion queue's size at first.
 const ENTRIES_MIN: u32 = 256;
@@ -56,9 +56,13 @@ impl Pairs {
     ///
     /// # Errors
     /// The device makes no completion queue or no queue pair.
-    pub fn new(domain: &Arc<ProtectionDomain>, sizes: Sizes) -> Result<Pairs, Fault> {
+    pub fn new(
+        domain: &Arc<ProtectionDomain>,
+        sizes: Sizes,
+        events: Option<Arc<EventChannel>>,
+    ) -> Result<Pairs, Fault> {
         let entries = ENTRIES_MIN.min(sizes.entries_max);
-        let completions = CompletionQueue::new(domain.context(), entries)?;
+        let completions = CompletionQueue::reporting(domain.context(), entries, events)?;
         let (domain, open) = (Arc::clone(domain), HashMap::default());
         let mut pairs = Pairs { open, domain, completions, shared: None, sizes, entries: 0 };
         pairs.sizes.inline_bytes = pairs.try_inline()?;

@@ -20,7 +20,7 @@ pub mod command;
 mod device;
 mod experiment;
 mod goals;
-mod model;
+pub mod model;
 mod quick;
 mod record;
 mod series;

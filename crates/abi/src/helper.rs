@@ -1,0 +1,66 @@
+//! The progress thread: makes progress while the program computes, so that transfers go on beside it (`VERBENA_PROGRESS_THREAD`).
+//!
+//! It sleeps on the same events as a thread that waits in MPI, and holds the engine no longer than that. While it runs, several threads are in
+//! MPI, so locks are real ones and the quick ways are closed.
+
+use crate::state;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread::JoinHandle;
+use verbena_mpi::generated::constants::MPI_ERR_OTHER;
+use verbena_mpi::{Error, Result};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
+
+/// Whether there is to be one.
+pub fn is_wanted() -> bool {
+    verbena_settings::PROGRESS_THREAD.get()
+}
+
+/// Starts it, if it is wanted and does not run.
+///
+/// # Errors
+/// `MPI_ERR_OTHER` if the process may have no more threads.
+pub fn start() -> Result<()> {
+    let mut thread = THREAD.lock().unwrap();
+    if !is_wanted() || thread.is_some() {
+        return Ok(());
+    }
+    STOP.store(false, SeqCst);
+    let body = || {
+        block_signals();
+        state::process().help(&STOP);
+    };
+    let started = std::thread::Builder::new().name("verbena-progress".into()).spawn(body);
+    *thread = Some(started.map_err(|error| {
+        Error::new(
+            MPI_ERR_OTHER,
+            format!("the progress thread cannot be started: {error}"),
+            "VERBENA_PROGRESS_THREAD",
+            "the limit of processes of this user or container is reached (ulimit -u)",
+            "raise it, or unset VERBENA_PROGRESS_THREAD",
+        )
+    })?);
+    Ok(())
+}
+
+/// Ends it, if it runs. Nothing may be under way.
+pub fn stop() {
+    if let Some(thread) = THREAD.lock().unwrap().take() {
+        STOP.store(true, SeqCst);
+        state::process().notify_helper();
+        // It panics only by a defect, which it has told by itself.
+        let _ = thread.join();
+    }
+}
+
+/// The program's signal handlers run on the program's threads.
+fn block_signals() {
+    // SAFETY: the set is filled in before it is used; the call concerns this thread only.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}

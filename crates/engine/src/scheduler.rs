@@ -1,0 +1,236 @@
+//! The polling scheduler: which channel is looked at in which round of a wait (paper 3, section 3.2).
+//!
+//! Some channels show by a glance whether anything has come (one load; `Wire::glance`): they are looked at in every round, with
+//! at least as much weight as any other (paper 3, 3.2.1). The others are *scheduled*: each has a period, and is polled once in so
+//! many looks at the rest. Periods are fixed by what the channels say of themselves ([`PollCost`]), given by the user, or learnt
+//! from where the last messages came from (3.2.2). Channels that only move memory are outside all this, as the paper has its kernel
+//! module: they are used when a message asks for it.
+//!
+//! *Bound*: no period is longer than [`PERIOD_MAX`], and a message that is taken past the scheduler counts as a look, so
+//! a channel with something to deliver is polled after `PERIOD_MAX` looks at the others plus the 200 of one turn at the front
+//! (`front.rs`). Whoever does not wait, or is about to sleep, has every channel polled ([`crate::Engine::progress`]).
+
+use std::collections::VecDeque;
+use verbena_channel::PollCost;
+
+/// The longest period.
+pub const PERIOD_MAX: u32 = 1000;
+
+/// What the periods follow from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Every channel in every round.
+    All,
+    /// The quicker its messages, the oftener (paper 3, 3.2.1, latency based).
+    Latency,
+    /// The cheaper to poll, the oftener, so that each channel gets a like share of the time (3.2.1, overhead based).
+    Overhead,
+    /// The cheapest channel so many times for each poll of another (3.3.1).
+    Ratio,
+    /// By where the last messages came from (3.2.2).
+    Dynamic,
+}
+
+/// The settings of the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polling {
+    /// What the periods follow from.
+    pub scheme: Scheme,
+    /// The period by [`Scheme::Ratio`], and the longest one by [`Scheme::Dynamic`].
+    pub ratio: u32,
+    /// [`Scheme::Dynamic`]: so many messages between two calculations of the periods.
+    pub update_every: u32,
+    /// [`Scheme::Dynamic`]: so many of the last messages count.
+    pub history: u32,
+}
+
+impl Polling {
+    /// Everything in every round: where a round costs the core, or nothing can be won.
+    pub const ALL: Polling = Polling { scheme: Scheme::All, ratio: 1, update_every: 1, history: 1 };
+
+    /// What is done unless somebody says otherwise: measured best over both paper 3's benchmarks (`verbena bench polling`).
+    pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 50, update_every: 10, history: 16 };
+
+    /// As it is set now; `None` if it is left to the library.
+    pub fn set() -> Option<Polling> {
+        use verbena_settings::{POLLING, POLLING_HISTORY, POLLING_RATIO, POLLING_UPDATE_EVERY};
+        let schemes = [Scheme::All, Scheme::Latency, Scheme::Overhead, Scheme::Ratio, Scheme::Dynamic];
+        let scheme = *schemes.get(POLLING.get().checked_sub(1)?)?;
+        Some(Polling {
+            scheme,
+            ratio: POLLING_RATIO.get() as u32,
+            update_every: POLLING_UPDATE_EVERY.get() as u32,
+            history: POLLING_HISTORY.get() as u32,
+        })
+    }
+
+    /// Within the bounds that the scheduler needs.
+    pub(crate) fn sound(self) -> Polling {
+        Polling {
+            ratio: self.ratio.clamp(1, PERIOD_MAX),
+            update_every: self.update_every.max(1),
+            history: self.history.max(1),
+            ..self
+        }
+    }
+}
+
+/// A channel, as the scheduler sees it.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    cost: Option<PollCost>,
+    period: u32,
+    /// Looks at others until it is polled.
+    left: u32,
+    /// How many messages of the history came over it.
+    heard: u32,
+}
+
+/// The scheduler of one engine.
+pub(crate) struct Scheduler {
+    polling: Polling,
+    /// What counts where nobody says otherwise.
+    default: Polling,
+    entries: Vec<Entry>,
+    /// The first scheduled channel, in whose turn the round's messages of the others are counted.
+    first: usize,
+    /// The channel for which the messages count that a glance showed: the quickest of them.
+    glanced: Option<usize>,
+    /// The channels of the last messages, oldest first.
+    history: VecDeque<u8>,
+    since_update: u32,
+}
+
+impl Scheduler {
+    /// For channels of these costs, in the engine's order; a channel without is polled in each round. `shows` tells of which a
+    /// glance is enough.
+    pub fn new(
+        channels: impl Iterator<Item = (Option<PollCost>, bool)>,
+        polling: Option<Polling>,
+    ) -> Scheduler {
+        let all: Vec<(Option<PollCost>, bool)> = channels.collect();
+        let entry = |cost| Entry { cost, period: 1, left: 1, heard: 0 };
+        let quickness = |at: &usize| all[*at].0.map(|cost| cost.latency_ns);
+        let glanced = (0..all.len()).filter(|at| all[*at].1 && all[*at].0.is_some()).min_by_key(quickness);
+        let mut scheduler = Scheduler {
+            polling: Polling::ALL,
+            default: Polling::AUTO,
+            entries: all.iter().map(|(cost, _)| entry(*cost)).collect(),
+            first: all.iter().position(|(_, shows)| !shows).unwrap_or(all.len()),
+            glanced,
+            history: VecDeque::new(),
+            since_update: 0,
+        };
+        scheduler.choose(polling);
+        scheduler
+    }
+
+    /// Takes other settings.
+    fn configure(&mut self, polling: Polling) {
+        self.polling = polling.sound();
+        self.history.clear();
+        self.since_update = 0;
+        self.entries.iter_mut().for_each(|entry| entry.heard = 0);
+        self.calculate();
+    }
+
+    /// Takes these settings, or the default; what was learnt stays if they are those of before.
+    pub fn choose(&mut self, polling: Option<Polling>) {
+        let polling = polling.unwrap_or(self.default).sound();
+        if polling != self.polling {
+            self.configure(polling);
+        }
+    }
+
+    /// Changes the default.
+    pub fn set_default(&mut self, polling: Polling) {
+        self.default = polling;
+    }
+
+    /// The period of a channel, in looks at the others.
+    #[cfg(test)]
+    fn period(&self, channel: usize) -> u32 {
+        self.entries[channel].period
+    }
+
+    /// A round has come to this channel, after `events` of the others and `turns` looks at the front: whether it is polled now.
+    #[inline(always)]
+    pub fn is_due(&mut self, channel: usize, events: usize, turns: u32) -> bool {
+        if channel == self.first && (events > 0 || turns > 1) {
+            self.heard_elsewhere(events, turns);
+        }
+        let entry = &mut self.entries[channel];
+        entry.left = entry.left.saturating_sub(turns.max(1));
+        entry.left == 0
+    }
+
+    /// It was polled, with so many events.
+    #[inline]
+    pub fn polled(&mut self, channel: usize, events: usize) {
+        self.entries[channel].left = self.entries[channel].period;
+        if events > 0 && self.polling.scheme == Scheme::Dynamic {
+            self.heard(channel, events as u32);
+        }
+    }
+
+    /// Messages came over a channel that shows them by a glance. All looks at the front but the last found one.
+    #[cold]
+    fn heard_elsewhere(&mut self, events: usize, turns: u32) {
+        if let (Scheme::Dynamic, Some(glanced)) = (self.polling.scheme, self.glanced) {
+            self.heard(glanced, events as u32 + turns.saturating_sub(1));
+        }
+    }
+
+    /// Notes messages in the history; of more than it holds the last count.
+    fn heard(&mut self, channel: usize, messages: u32) {
+        for _ in 0..messages.min(self.polling.history) {
+            if self.history.len() == self.polling.history as usize
+                && let Some(oldest) = self.history.pop_front()
+            {
+                self.entries[usize::from(oldest)].heard -= 1;
+            }
+            self.history.push_back(channel as u8);
+            self.entries[channel].heard += 1;
+        }
+        self.since_update += messages;
+        if self.since_update >= self.polling.update_every {
+            self.since_update = 0;
+            self.calculate();
+        }
+    }
+
+    /// Calculates all periods. A channel whose period has become shorter is not made to wait for the old one.
+    fn calculate(&mut self) {
+        let most_heard = self.entries.iter().map(|entry| entry.heard).max().unwrap_or(0);
+        let costs = || self.entries.iter().filter_map(|entry| entry.cost);
+        let quickest_ns = costs().map(|cost| cost.latency_ns).min().unwrap_or(0);
+        let cheapest_ns = costs().map(|cost| cost.empty_ns).min().unwrap_or(0);
+        // One who is alone has nobody to wait for.
+        let alone = costs().count() < 2;
+        let Polling { scheme, ratio, .. } = self.polling;
+        for entry in &mut self.entries {
+            let Some(cost) = entry.cost.filter(|_| !alone) else { continue };
+            entry.period = match scheme {
+                Scheme::All => 1,
+                Scheme::Latency => times(cost.latency_ns, quickest_ns),
+                Scheme::Overhead => times(cost.empty_ns, cheapest_ns),
+                Scheme::Ratio if cost.empty_ns == cheapest_ns => 1,
+                Scheme::Ratio => ratio,
+                Scheme::Dynamic if most_heard == 0 => 1,
+                Scheme::Dynamic if entry.heard == 0 => ratio,
+                Scheme::Dynamic => times(most_heard, entry.heard).min(ratio),
+            };
+            entry.left = entry.left.min(entry.period);
+        }
+    }
+}
+
+/// How many times the one is the other, as a period.
+fn times(one: u32, other: u32) -> u32 {
+    let (one, other) = (u64::from(one), u64::from(other.max(1)));
+    ((one + other / 2) / other).clamp(1, u64::from(PERIOD_MAX)) as u32
+}
+
+#[cfg(test)]
+#[path = "scheduler_tests.rs"]
+mod tests;

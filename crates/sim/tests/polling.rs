@@ -1,0 +1,35 @@
+//! The main relations of paper 3, section 3.3, by a model of its costs with the real engines and their scheduler.
+
+use verbena_sim::figures::Table;
+use verbena_sim::figures::polling::{discovery, ratios};
+
+fn shown(table: Result<Table, String>) -> Table {
+    let table = table.expect("the figures");
+    println!("{table}");
+    table
+}
+
+/// Paper 3, 3.3.1: up to 37% less with 1000:1; 50:1 hardly hurts the network.
+#[test]
+fn shared_memory_gains_from_its_priority_and_the_network_hardly_loses() {
+    let table = shown(ratios());
+    let near = |ratio: &str| table.value(ratio, "within the node");
+    assert!(near("1000:1") <= 0.63 * near("1:1"), "{} of {}", near("1000:1"), near("1:1"));
+    assert!(near("50:1") <= 0.66 * near("1:1"), "{} of {}", near("50:1"), near("1:1"));
+    let far = |ratio: &str| table.value(ratio, "network");
+    assert!(far("50:1") <= 1.25 * far("1:1") && far("1000:1") > 2.0 * far("1:1"));
+    // Learnt, it is as quick as the best on both sides.
+    assert!(near("dynamic") <= 1.02 * near("50:1") && far("dynamic") <= 1.02 * far("1:1"));
+}
+
+/// Paper 3, 3.3.2: up to 45% less with bursts of 200.
+#[test]
+fn the_dynamic_scheme_discovers_messages_sooner() {
+    let table = shown(discovery());
+    let (all, dynamic) = (table.value("1:1", "bursts of 200"), table.value("10", "bursts of 200"));
+    assert!(dynamic <= 0.60 * all, "{dynamic} of {all} ns");
+    let fixed = table.value("50:1", "bursts of 200");
+    assert!(dynamic < fixed, "{dynamic} of {fixed} ns");
+    // An update as rare as a burst is long predicts the burst before.
+    assert!(table.value("200", "bursts of 200") > table.value("10", "bursts of 200"));
+}

@@ -1,0 +1,71 @@
+//! The file: settings in TOML, each under the reason for its value.
+
+use super::choose::Choice;
+use super::knobs::Knob;
+use crate::bench::report::Report;
+use anyhow::{Context, Result, bail};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The text of a profile.
+pub fn text(found: &[(&Knob, Choice)]) -> String {
+    let Report { command, machine, started_unix_s, .. } = Report::of_this_command();
+    let mut out = format!(
+        "# Settings of Verbena measured on {machine}\n# by {command}, {started_unix_s} seconds after the beginning of 1970.\n\
+         # Later runs read them if VERBENA_SETTINGS names this file; for all ranks: mpiexec -genv VERBENA_SETTINGS FILE.\n"
+    );
+    for (knob, choice) in found {
+        let _ = write!(out, "\n# {}\n", knob.what);
+        choice.reason.iter().for_each(|line| _ = writeln!(out, "#   {line}"));
+        let _ = writeln!(
+            out,
+            "#   at its worst size {:.0}% off the best candidate",
+            (choice.worst - 1.0) * 100.0
+        );
+        let value = match choice.value.parse::<u64>() {
+            Ok(number) => number.to_string(),
+            Err(_) => format!("\"{}\"", choice.value),
+        };
+        let _ = writeln!(out, "{} = {value}", knob.setting.to_ascii_lowercase());
+    }
+    out
+}
+
+/// The settings that a profile names, in upper case and without `VERBENA_`.
+///
+/// # Errors
+/// It cannot be read, is no TOML, or names no setting.
+pub fn names(path: &Path) -> Result<Vec<String>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let table: toml::Table = text.parse().with_context(|| format!("{} is no TOML", path.display()))?;
+    if table.is_empty() {
+        bail!("{} names no setting", path.display());
+    }
+    Ok(table.keys().map(|key| key.to_ascii_uppercase()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::knobs::{By, knobs};
+
+    #[test]
+    fn what_is_written_is_read_by_the_library() {
+        let knobs = knobs(By::Latency, true);
+        let choice =
+            |value: &str| Choice { value: value.into(), reason: vec!["a reason".into()], worst: 1.02 };
+        let value = |knob: &Knob| if knob.setting == "LARGE" { choice("read") } else { choice("65536") };
+        let found: Vec<(&Knob, Choice)> = knobs
+            .iter()
+            .filter(|knob| !knob.setting.contains("PIECE"))
+            .map(|knob| (knob, value(knob)))
+            .collect();
+        let written = text(&found);
+        let pairs = [("VERBENA_SETTINGS".to_string(), "/profile".to_string())];
+        let loaded = verbena_settings::load_from(pairs.into_iter(), |_| Ok(written.clone()));
+        let wrong: Vec<_> = loaded.wrong.iter().filter(|fault| !fault.what.contains("CHUNK")).collect();
+        assert!(wrong.is_empty() && loaded.unknown.is_empty(), "{loaded:?}\n{written}");
+        assert_eq!(verbena_settings::CMA_BYTES_MIN.get(), 65536);
+        assert!(written.contains("a reason") && written.contains("2% off"), "{written}");
+    }
+}

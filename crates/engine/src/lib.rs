@@ -91,7 +91,6 @@ impl Engine {
     /// Polls the channels and moves protocols on, by a bounded amount. Returns whether anything happened.
     #[inline(always)]
     pub fn progress(&mut self) -> bool {
-        self.core.turns = 0;
         let mut events = 0;
         for index in 0..self.channels.len() {
             if !self.channels[index].is_silent() {

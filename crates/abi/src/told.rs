@@ -93,7 +93,8 @@ pub type Isend = unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int,
 /// `MPI_Irecv` in that face's form.
 pub type Irecv = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut i32) -> c_int;
 /// `MPI_Recv` in that face's form.
-pub type Recv = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut FaceStatus) -> c_int;
+pub type Recv =
+    unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, *mut FaceStatus) -> c_int;
 /// `MPI_Wait` in that face's form.
 pub type Wait = unsafe extern "C" fn(*mut i32, *mut FaceStatus) -> c_int;
 /// `MPI_Iprobe` in that face's form.

@@ -393,7 +393,12 @@ fn append<const N: usize, E: Entry<N>>(entries: &mut [E], chain: Chain, link: us
 }
 
 #[inline]
-fn unlink<const N: usize, E: Entry<N>>(entries: &mut [E], mut chain: Chain, link: usize, entry: u32) -> Chain {
+fn unlink<const N: usize, E: Entry<N>>(
+    entries: &mut [E],
+    mut chain: Chain,
+    link: usize,
+    entry: u32,
+) -> Chain {
     let Link { previous, next } = entries[entry as usize].links().links[link];
     match chain.first == entry {
         true => chain.first = next,

@@ -95,8 +95,10 @@ integers! {
     Message message 10;
 }
 
-/// The communicator that nearly every program uses.
-const COMM_WORLD: i32 = 0x4400_0000;
+/// `MPI_COMM_WORLD`, the communicator that nearly every program uses.
+pub const COMM_WORLD: i32 = 0x4400_0000;
+/// The same on the standard face.
+pub const WORLD: usize = 0x101;
 
 impl Comm {
     /// The handle on the standard face, if it is `MPI_COMM_WORLD` or was made by the program.
@@ -133,9 +135,9 @@ impl Handle for Request {
             None if handle == SENT => entries().extras.sent,
             None => match Request::receive(handle) {
                 Some((index, generation)) => {
-                    Some((entries().extras.receive)(index, generation)).filter(|native| *native != 0)
+                    { Some((entries().extras.receive)(index, generation)).filter(|native| *native != 0) }
+                        .unwrap_or(wrong(handle as u32))
                 }
-                .unwrap_or(wrong(handle as u32)),
                 None => made(kind as usize, handle as u32),
             },
         }
@@ -157,13 +159,8 @@ const ENGINE_RECEIVE: u32 = 13;
 
 /// The forms of requests that the standard face makes and reads itself (`crates/abi/src/told.rs`): a send that is complete, none,
 /// a receive of the engine, and where in that the generation lies and what is known of it.
-pub const FORMS: [u32; 5] = [
-    SENT as u32,
-    REQUEST_NULL as u32,
-    MADE | ENGINE_RECEIVE << KIND_SHIFT,
-    GENERATION_SHIFT,
-    GENERATIONS,
-];
+pub const FORMS: [u32; 5] =
+    [SENT as u32, REQUEST_NULL as u32, MADE | ENGINE_RECEIVE << KIND_SHIFT, GENERATION_SHIFT, GENERATIONS];
 
 /// `MPI_REQUEST_NULL`.
 pub const REQUEST_NULL: i32 = 0x2c00_0000;
@@ -304,7 +301,7 @@ mod tests {
 
     #[test]
     fn predefined_handles_go_there_and_back() {
-        assert_eq!((Comm::native(0x4400_0000), Comm::face(0x101)), (0x101, 0x4400_0000));
+        assert_eq!((Comm::native(COMM_WORLD), Comm::face(WORLD)), (WORLD, COMM_WORLD));
         assert_eq!((Datatype::native(0x4c00_0405), Datatype::face(0x209)), (0x209, 0x4c00_0405));
         assert_eq!((Datatype::native(0x8c00_0001u32 as i32)), 0x229);
         assert_eq!((File::native(0), File::face(0x118)), (0x118, 0));

@@ -292,7 +292,8 @@ impl World {
     /// `into`, if it fits: its length. Now and then the fabric leaves even that to [`World::arrive`].
     pub fn take_front(&mut self, rank: Rank, from: Rank, wanted: &Header, into: Region) -> Option<usize> {
         let inbox = &self.inboxes[rank as usize];
-        let its = |timed: &&Timed| matches!(&timed.event, Event::Packet { from: sender, .. } if *sender == from);
+        let its =
+            |timed: &&Timed| matches!(&timed.event, Event::Packet { from: sender, .. } if *sender == from);
         let first = inbox.iter().map(|Reverse(timed)| timed).filter(its).min()?;
         let Event::Packet { header, payload, .. } = &first.event else { return None };
         let is_wanted = Header { length: wanted.length, ..*header } == *wanted && payload.len() <= into.len();

@@ -290,7 +290,8 @@ impl Driver {
             let received = &mut records.receives[*index];
             let request = received.request.expect("pending");
             // The shortest way, which may find the message in the channel, or the general one.
-            let completion = if random.percent(50) { take_plain(engine, request) } else { engine.take(request) };
+            let completion =
+                if random.percent(50) { take_plain(engine, request) } else { engine.take(request) };
             completion.map(|completion| end_receive(received, completion)).is_none()
         });
         Ok(())

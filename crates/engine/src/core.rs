@@ -38,8 +38,6 @@ pub(crate) struct Core {
     pub under_way: usize,
     /// Whether any peer was given up: then a receive that names its sender is not simply posted.
     pub any_broken: bool,
-    /// How often a message was looked for on the shortest way since the last round of progress.
-    pub turns: u32,
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
     pub listener: Option<Box<dyn Listener>>,
@@ -97,7 +95,6 @@ impl Core {
             work: Work::default(),
             under_way: 0,
             any_broken: false,
-            turns: 0,
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
             listener: None,

@@ -8,15 +8,14 @@
 use crate::lookup::Plain;
 use crate::matching::MatchKey;
 use crate::peer::{PeerState, Peers};
-use crate::request::State;
-use crate::requests::Requests;
-use crate::{ANY_TAG, Engine, RequestId};
+use crate::requests::{Near, Requests};
+use crate::{Engine, RequestId};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Peer, Wire};
 
-/// So many messages may be looked for this way one after the other; then progress is made, for the sake of all else.
-const TURNS_MAX: u32 = 200;
+/// One in so many packets of a process (a power of two) goes the general way, so that progress is made for the sake of all else.
+const TURNS: u32 = 128;
 
 impl Engine {
     /// Receives a message from rank `source`, which is process `peer`, under `tag` into `region`, if it is next, goes in
@@ -34,10 +33,8 @@ impl Engine {
             return None;
         }
         let key = MatchKey { context, source, tag };
-        let (wire, state, header) = self.front()?.of(peer, key)?;
-        let bytes = wire.take_line(peer, &header, region)?;
-        state.hear(bytes);
-        Some(bytes as u64)
+        let (_, front) = self.requests_and_front();
+        front?.take_line(peer, key, region)
     }
 
     /// As [`Engine::receive_from`] for a receive into `region`, as far as it needs no call: nothing here matches, and the receive is
@@ -50,8 +47,7 @@ impl Engine {
         (source, tag): (i32, i32),
         region: Region,
     ) -> Option<RequestId> {
-        let usual = self.core.unexpected.is_empty() && !self.core.any_broken;
-        if !usual || tag < 0 && tag != ANY_TAG {
+        if !self.core.unexpected.is_empty() || self.core.any_broken || tag < 0 {
             return None;
         }
         let key = MatchKey { context, source, tag };
@@ -62,63 +58,47 @@ impl Engine {
     /// message is next and goes in one line of shared memory: source, tag and bytes. `None` says that nothing happened. Nothing is called.
     #[inline(always)]
     pub fn end_at_once(&mut self, index: u32, meant: impl Fn(u32) -> bool) -> Option<(i32, i32, u64)> {
-        if let Some(ended) = self.core.requests.end_received(index, &meant) {
-            return Some(ended);
+        let (requests, front) = self.requests_and_front();
+        match requests.near(index, meant) {
+            Near::Ended(source, tag, bytes) => Some((source, tag, bytes)),
+            Near::First(first) => {
+                let bytes = front?.take_line(first.peer, first.key, first.region)?;
+                let MatchKey { source, tag, .. } = first.key;
+                first.end();
+                Some((source, tag, bytes))
+            }
+            Near::Posted | Near::Other => None,
         }
-        let (requests, front) = self.requests_and_front()?;
-        requests.end_first(index, meant, |peer, key, region| {
-            let (wire, state, header) = front.of(peer, key)?;
-            let bytes = wire.take_line(peer, &header, region)?;
-            state.hear(bytes);
-            Some(bytes)
-        })
     }
 
-    /// As [`Engine::take_plain`], for a receive that is posted, if its message is next.
-    #[inline(always)]
-    pub fn take_posted(&mut self, request: RequestId) -> Plain {
-        match self.core.requests.get(request.into()) {
-            None => return Plain::Unusual,
-            Some(request) if !matches!(request.state, State::Posted) => return Plain::Pending,
-            Some(_) => {}
-        }
-        let Some((requests, front)) = self.requests_and_front() else { return Plain::Pending };
+    /// The completion of a receive that ended as usual, which is then forgotten; if it is posted first and its message is next, it ends now.
+    /// [`Plain::Unusual`] if it is not posted and has not ended so.
+    pub(crate) fn take_posted(&mut self, request: RequestId) -> Plain {
         let RequestId { index, generation } = request;
-        let ended = requests.end_first(
-            index,
-            |its| its == generation,
-            |peer, key, region| {
-                let (wire, state, header) = front.of(peer, key)?;
-                let bytes = match wire.take_line(peer, &header, region) {
-                    None => wire.take_front(peer, &header, region)?,
-                    Some(bytes) => bytes,
+        let (requests, front) = self.requests_and_front();
+        match requests.near(index, |its| its == generation) {
+            Near::Ended(source, tag, bytes) => Plain::Ended { source, tag, bytes },
+            Near::First(first) => {
+                let (peer, key, region) = (first.peer, first.key, first.region);
+                let Some(bytes) = front.and_then(|front| front.take(peer, key, region)) else {
+                    return Plain::Pending;
                 };
-                state.hear(bytes);
-                Some(bytes)
-            },
-        );
-        match ended {
-            Some((source, tag, bytes)) => Plain::Ended { source, tag, bytes },
-            None => Plain::Pending,
+                first.end();
+                Plain::Ended { source: key.source, tag: key.tag, bytes }
+            }
+            Near::Posted => Plain::Pending,
+            Near::Other => Plain::Unusual,
         }
     }
 
-    /// What is next in the channels; `None` if a message may not be taken from there now.
+    /// The requests, and what is next in the channels; `None` if a message may not be taken from there now.
     #[inline(always)]
-    fn front(&mut self) -> Option<Front<'_>> {
-        self.requests_and_front().map(|(_, front)| front)
-    }
-
-    /// The same, and the requests.
-    #[inline(always)]
-    fn requests_and_front(&mut self) -> Option<(&mut Requests, Front<'_>)> {
+    fn requests_and_front(&mut self) -> (&mut Requests, Option<Front<'_>>) {
         let core = &mut self.core;
         // What else is under way wants progress with each call.
-        if core.under_way != 0 || core.turns == TURNS_MAX {
-            return None;
-        }
-        core.turns += 1;
-        Some((&mut core.requests, Front { peers: &mut core.peers, channels: &mut self.channels }))
+        let may = core.under_way == 0;
+        let front = may.then_some(Front { peers: &mut core.peers, channels: &mut self.channels });
+        (&mut core.requests, front)
     }
 }
 
@@ -129,12 +109,36 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
+    /// Takes the message of this process that is next, if it is this one, goes in one line of shared memory and fits: its length.
+    #[inline(always)]
+    fn take_line(self, peer: Peer, key: MatchKey, region: Region) -> Option<u64> {
+        let (wire, state, header) = self.of(peer, key)?;
+        let bytes = wire.take_line(peer, &header, region)?;
+        state.hear(bytes);
+        Some(bytes as u64)
+    }
+
+    /// The same for any length.
+    fn take(self, peer: Peer, key: MatchKey, region: Region) -> Option<u64> {
+        let (wire, state, header) = self.of(peer, key)?;
+        let bytes = match wire.take_line(peer, &header, region) {
+            None => wire.take_front(peer, &header, region)?,
+            Some(bytes) => bytes,
+        };
+        state.hear(bytes);
+        Some(bytes as u64)
+    }
+
     /// Where a message of this process comes from, and with what header if it is this one. `None` if it cannot go this way.
     #[inline(always)]
     fn of(self, peer: Peer, key: MatchKey) -> Option<(&'a mut Wire, &'a mut PeerState, Header)> {
         let state = self.peers.get(peer).filter(|state| state.in_turn)?;
+        let sequence = state.expected();
+        if sequence.is_multiple_of(TURNS) {
+            return None;
+        }
         let MatchKey { context, source, tag } = key;
-        let header = Header { context, source, tag, sequence: state.expected(), ..Header::new(Kind::Eager) };
+        let header = Header { context, source, tag, sequence, ..Header::new(Kind::Eager) };
         Some((self.channels.get_mut(state.heard_over)?, state, header))
     }
 }

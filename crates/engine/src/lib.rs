@@ -115,13 +115,12 @@ impl Engine {
                 Glance::Silent => {}
                 Glance::Something => events += self.poll(index),
                 Glance::Unknown => {
-                    if self.schedule.is_due(index, events, self.core.turns) || all {
+                    if self.schedule.is_due(index, events) || all {
                         events += self.poll_in_turn(index);
                     }
                 }
             }
         }
-        self.core.turns = 0;
         let moved = !self.core.work.is_empty() && self.work();
         events > 0 || moved
     }

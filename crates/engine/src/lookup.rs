@@ -92,28 +92,18 @@ impl Engine {
     /// now.
     #[inline(always)]
     pub fn take_plain(&mut self, request: RequestId) -> Plain {
-        if let Some((source, tag, bytes)) = self.take_ended(request) {
-            return Plain::Ended { source, tag, bytes };
+        match self.take_posted(request) {
+            Plain::Unusual => self.take_owning(request.into()),
+            found => found,
         }
-        let id = request.into();
-        match self.core.requests.get(id).map(|request| &request.state) {
-            Some(State::Posted) => self.take_posted(request),
-            Some(State::Complete(_)) | None => self.take_owning(id),
-            Some(_) => Plain::Pending,
-        }
-    }
-
-    /// As [`Engine::take_plain`], for a receive of a short message that has ended: source, tag and bytes. Nothing is called.
-    #[inline(always)]
-    pub fn take_ended(&mut self, request: RequestId) -> Option<(i32, i32, u64)> {
-        self.core.requests.end_received(request.index, |generation| generation == request.generation)
     }
 
     #[inline(never)]
     fn take_owning(&mut self, id: Id) -> Plain {
         let completion = match self.core.requests.get(id).map(|request| &request.state) {
             Some(State::Complete(completion)) if completion.is_plain() => completion,
-            _ => return Plain::Unusual,
+            Some(State::Complete(_)) | None => return Plain::Unusual,
+            Some(_) => return Plain::Pending,
         };
         let (source, tag, bytes) = (completion.source, completion.tag, completion.bytes);
         self.core.requests.remove(id);

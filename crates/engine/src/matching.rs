@@ -172,7 +172,7 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
         self.order.first == NONE
     }
 
-    /// Whether the entries are indexed, so that [`Matcher::append_in_order`] and [`Matcher::remove_first_in_order`] must not be used.
+    /// Whether the entries are indexed, so that [`Matcher::append_linked`] and [`Matcher::remove_first_in_order`] must not be used.
     #[inline(always)]
     pub fn is_indexed(&self) -> bool {
         self.indexed
@@ -192,16 +192,22 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
     /// Appends an entry.
     #[inline]
     pub fn append<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
-        self.append_in_order(entries, entry);
+        *entries[entry as usize].links_mut().order() = self.link_at_end();
+        self.append_linked(entries, entry);
         if self.indexed {
             self.index_entry(entries, entry);
         }
     }
 
-    /// As `append`, while nothing is indexed.
+    /// The link, in order of arrival, of an entry that is appended now.
     #[inline(always)]
-    pub fn append_in_order<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
-        *entries[entry as usize].links_mut().order() = Link { previous: self.order.last, next: NONE };
+    pub fn link_at_end(&self) -> Link {
+        Link { previous: self.order.last, next: NONE }
+    }
+
+    /// As `append`, while nothing is indexed, for an entry that has its link already.
+    #[inline(always)]
+    pub fn append_linked<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
         match self.order.first {
             NONE => self.order.first = entry,
             _ => entries[self.order.last as usize].links_mut().order().next = entry,

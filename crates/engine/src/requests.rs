@@ -5,7 +5,7 @@
 //! form a list and are handed out again, with a generation that tells one use from the next.
 
 use crate::matching::{Entry, Links, MatchKey, Matcher, NONE};
-use crate::request::{NOBODY, Request, State};
+use crate::request::{Request, State};
 use crate::slab::Id;
 use verbena_channel::Peer;
 use verbena_channel::memory::{Buffer, Region};
@@ -110,8 +110,9 @@ impl Requests {
         let place = self.places.get_mut(index as usize).filter(|_| !self.posted.is_indexed())?;
         self.free = place.links.next();
         place.request.receive_again(peer, key, region);
+        *place.links.order() = self.posted.link_at_end();
         let id = Id { index, generation: place.generation };
-        self.posted.append_in_order(&mut self.places, index);
+        self.posted.append_linked(&mut self.places, index);
         Some(id)
     }
 
@@ -131,43 +132,38 @@ impl Requests {
         (Id { index, generation: place.generation }, &mut place.request)
     }
 
-    /// If at this index, and of a generation that is meant, is the first receive of the posted queue, which is not indexed, and goes from one process into one span of memory, and if
-    /// `take` says that its message is there and how long it is: the receive has ended and is forgotten. Returns source and tag, and the length.
+    /// How the receive at this index stands, if its generation is `meant`; if it has ended as receives of short messages do, it is
+    /// then forgotten.
     #[inline(always)]
-    pub fn end_first(
-        &mut self,
-        index: u32,
-        meant: impl FnOnce(u32) -> bool,
-        take: impl FnOnce(Peer, MatchKey, Region) -> Option<usize>,
-    ) -> Option<(i32, i32, u64)> {
-        if self.posted.first() != index || self.posted.is_indexed() {
-            return None;
-        }
-        let place = self.places.get_mut(index as usize)?;
-        let Buffer::Contiguous(region) = place.request.buffer else { return None };
-        if !meant(place.generation) || place.request.peer == NOBODY {
-            return None;
-        }
+    pub fn near(&mut self, index: u32, meant: impl FnOnce(u32) -> bool) -> Near<'_> {
+        let Some(place) = self.places.get_mut(index as usize).filter(|place| meant(place.generation)) else {
+            return Near::Other;
+        };
         let key = place.request.key();
-        let bytes = take(place.request.peer, key, region)?;
-        self.posted.remove_first_in_order(place.links.next());
-        vacate(&mut self.free, index, place);
-        Some((key.source, key.tag, bytes as u64))
-    }
-
-    /// If the receive at this index, of a generation that is meant, has ended as receives of short messages do: source, tag and
-    /// bytes; it is then forgotten.
-    #[inline(always)]
-    pub fn end_received(&mut self, index: u32, meant: impl FnOnce(u32) -> bool) -> Option<(i32, i32, u64)> {
-        let place = self.places.get_mut(index as usize)?;
-        let request = &place.request;
-        let State::Received(bytes) = request.state else { return None };
-        if !meant(place.generation) {
-            return None;
+        match (&place.request.state, &place.request.buffer) {
+            (State::Received(bytes), _) => {
+                let ended = Near::Ended(key.source, key.tag, *bytes);
+                vacate(&mut self.free, index, place);
+                ended
+            }
+            (State::Posted, Buffer::Contiguous(region)) => {
+                let (peer, region) = (place.request.peer, *region);
+                match self.posted.first() == index && !self.posted.is_indexed() {
+                    true => Near::First(First {
+                        peer,
+                        key,
+                        region,
+                        index,
+                        place,
+                        free: &mut self.free,
+                        posted: &mut self.posted,
+                    }),
+                    false => Near::Posted,
+                }
+            }
+            (State::Posted, _) => Near::Posted,
+            _ => Near::Other,
         }
-        let ended = (request.source, request.tag, bytes);
-        vacate(&mut self.free, index, place);
-        Some(ended)
     }
 
     /// The generation of the request at this index, if there is one.
@@ -218,6 +214,41 @@ impl Requests {
     }
 }
 
+/// How a receive stands.
+pub(crate) enum Near<'a> {
+    /// It has ended, with this source, tag and number of bytes, and is forgotten.
+    Ended(i32, i32, u64),
+    /// It is the first of the posted queue, and goes into one span of memory.
+    First(First<'a>),
+    /// It is posted.
+    Posted,
+    /// Neither, or there is none.
+    Other,
+}
+
+/// The first posted receive.
+pub(crate) struct First<'a> {
+    /// The process that it names; [`crate::request::NOBODY`] if it names none.
+    pub peer: Peer,
+    /// What it matches.
+    pub key: MatchKey,
+    /// Where it goes.
+    pub region: Region,
+    index: u32,
+    place: &'a mut Place,
+    free: &'a mut u32,
+    posted: &'a mut Matcher<true, LINKS>,
+}
+
+impl First<'_> {
+    /// Its message is in its place: it has ended, and is forgotten.
+    #[inline(always)]
+    pub fn end(self) {
+        self.posted.remove_first_in_order(self.place.links.next());
+        vacate(self.free, self.index, self.place);
+    }
+}
+
 /// Hands the place back. What its request owned was taken out, or it owns nothing.
 #[inline(always)]
 fn vacate(free: &mut u32, index: u32, place: &mut Place) {
@@ -235,15 +266,20 @@ mod tests {
     }
 
     fn end_received(requests: &mut Requests, id: Id) -> Option<(i32, i32, u64)> {
-        requests.end_received(id.index, |generation| generation == id.generation)
+        match requests.near(id.index, |generation| generation == id.generation) {
+            Near::Ended(source, tag, bytes) => Some((source, tag, bytes)),
+            _ => None,
+        }
     }
 
-    fn end_first(
-        requests: &mut Requests,
-        id: Id,
-        take: impl FnOnce(Peer, MatchKey, Region) -> Option<usize>,
-    ) -> Option<(i32, i32, u64)> {
-        requests.end_first(id.index, |generation| generation == id.generation, take)
+    /// Ends the receive if it is the first: its process and tag.
+    fn end_first(requests: &mut Requests, id: Id) -> Option<(Peer, i32)> {
+        let Near::First(first) = requests.near(id.index, |generation| generation == id.generation) else {
+            return None;
+        };
+        let found = (first.peer, first.key.tag);
+        first.end();
+        Some(found)
     }
 
     #[test]
@@ -283,9 +319,9 @@ mod tests {
                 })
                 .collect();
             assert_eq!((requests.len(), requests.posted_len()), (8, 8));
-            assert_eq!(end_first(&mut requests, ids[1], |_, _, _| Some(0)), None, "not the first");
-            assert_eq!(end_first(&mut requests, ids[0], |_, _, _| None), None, "no message");
-            assert_eq!(end_first(&mut requests, ids[0], |peer, _, _| Some(peer as usize)), Some((1, 0, 3)));
+            assert_eq!(end_first(&mut requests, ids[1]), None, "not the first");
+            assert_eq!(end_first(&mut requests, ids[0]), Some((3, 0)));
+            assert_eq!(end_first(&mut requests, ids[0]), None, "it is gone");
             for tag in [5, 1, 7, 2, 6, 4, 3] {
                 let found = requests.find_posted(&key(tag)).expect("posted");
                 assert_eq!(found, ids[tag as usize].index);

@@ -153,14 +153,14 @@ impl Scheduler {
         self.entries[channel].period
     }
 
-    /// A round has come to this channel, after `events` of the others and `turns` looks at the front: whether it is polled now.
+    /// A round has come to this channel, after `events` of the others: whether it is polled now.
     #[inline(always)]
-    pub fn is_due(&mut self, channel: usize, events: usize, turns: u32) -> bool {
-        if channel == self.first && (events > 0 || turns > 1) {
-            self.heard_elsewhere(events, turns);
+    pub fn is_due(&mut self, channel: usize, events: usize) -> bool {
+        if channel == self.first && events > 0 {
+            self.heard_elsewhere(events);
         }
         let entry = &mut self.entries[channel];
-        entry.left = entry.left.saturating_sub(turns.max(1));
+        entry.left = entry.left.saturating_sub(1);
         entry.left == 0
     }
 
@@ -173,11 +173,11 @@ impl Scheduler {
         }
     }
 
-    /// Messages came over a channel that shows them by a glance. All looks at the front but the last found one.
+    /// Messages came over a channel that shows them by a glance. Those taken at the front (`front.rs`) are not counted.
     #[cold]
-    fn heard_elsewhere(&mut self, events: usize, turns: u32) {
+    fn heard_elsewhere(&mut self, events: usize) {
         if let (Scheme::Dynamic, Some(glanced)) = (self.polling.scheme, self.glanced) {
-            self.heard(glanced, events as u32 + turns.saturating_sub(1));
+            self.heard(glanced, events as u32);
         }
     }
 

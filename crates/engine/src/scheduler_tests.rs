@@ -20,7 +20,7 @@ fn polls(scheduler: &mut Scheduler, channel: usize, rounds: u32) -> u32 {
 }
 
 fn idle(scheduler: &mut Scheduler, channel: usize) -> bool {
-    let due = scheduler.is_due(channel, 0, 1);
+    let due = scheduler.is_due(channel, 0);
     if due {
         scheduler.polled(channel, 0);
     }
@@ -53,7 +53,7 @@ fn no_channel_starves_whatever_is_set() {
         scheduler.configure(Polling { ratio: u32::MAX, update_every: 0, history: 0, ..polling(scheme) });
         for channel in [2, 3] {
             // A flood from shared memory, of which the scheduler hears in every round.
-            let rounds = (0..).take_while(|_| !scheduler.is_due(channel, 7, 1)).count();
+            let rounds = (0..).take_while(|_| !scheduler.is_due(channel, 7)).count();
             assert!(rounds < PERIOD_MAX as usize, "{scheme:?}: {rounds}");
         }
     }
@@ -63,8 +63,8 @@ fn no_channel_starves_whatever_is_set() {
 fn messages_taken_past_the_scheduler_are_looks_at_their_channel() {
     let mut scheduler = scheduler(Scheme::Ratio);
     polls(&mut scheduler, 2, 1);
-    assert!(!scheduler.is_due(2, 0, 49));
-    assert!(scheduler.is_due(2, 0, 1));
+    (0..49).for_each(|_| assert!(!scheduler.is_due(2, 0)));
+    assert!(scheduler.is_due(2, 0));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn burst_from_network(scheduler: &mut Scheduler, messages: u32) -> u32 {
     let mut rounds = 0;
     for _ in 0..messages {
         rounds += 1;
-        while !scheduler.is_due(2, 0, 1) {
+        while !scheduler.is_due(2, 0) {
             rounds += 1;
         }
         scheduler.polled(2, 1);
@@ -91,7 +91,7 @@ fn burst_from_network(scheduler: &mut Scheduler, messages: u32) -> u32 {
 fn the_dynamic_scheme_goes_after_the_messages() {
     let mut scheduler = scheduler(Scheme::Dynamic);
     assert_eq!(scheduler.period(2), 1, "nothing was heard: nobody is put off");
-    (0..24).for_each(|_| assert!(scheduler.is_due(2, 1, 1) || scheduler.period(2) > 1));
+    (0..24).for_each(|_| assert!(scheduler.is_due(2, 1) || scheduler.period(2) > 1));
     assert_eq!(scheduler.period(2), 50, "only shared memory is heard");
     // The first eight of the network wait for the old period, then its share counts.
     let rounds = burst_from_network(&mut scheduler, 8);
@@ -105,7 +105,7 @@ fn a_longer_history_turns_more_slowly() {
     let wait = |history: u32| {
         let mut scheduler = scheduler(Scheme::Dynamic);
         scheduler.configure(Polling { history, update_every: 1, ..polling(Scheme::Dynamic) });
-        (0..2 * history).for_each(|_| _ = scheduler.is_due(2, 1, 1));
+        (0..2 * history).for_each(|_| _ = scheduler.is_due(2, 1));
         burst_from_network(&mut scheduler, 100)
     };
     let waits: Vec<u32> = [4, 16, 64].map(wait).to_vec();
@@ -117,7 +117,7 @@ fn a_seldom_update_sees_a_short_burst_too_late() {
     let wait = |update_every: u32| {
         let mut scheduler = scheduler(Scheme::Dynamic);
         scheduler.configure(Polling { update_every, history: 8, ..polling(Scheme::Dynamic) });
-        (0..1000).for_each(|_| _ = scheduler.is_due(2, 1, 1));
+        (0..1000).for_each(|_| _ = scheduler.is_due(2, 1));
         burst_from_network(&mut scheduler, 100)
     };
     assert!(wait(8) < wait(100) && wait(100) <= 100 * 50, "{} {}", wait(8), wait(100));

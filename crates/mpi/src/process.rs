@@ -268,19 +268,10 @@ impl Process {
 
     /// Waits for a request that ends as requests usually do; `None` if this one does not, or does not exist:
     /// [`Process::finish_known`] tells.
-    #[inline(always)]
+    #[inline]
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
-        let ended = self.engine_alone(alone).take_ended(request);
-        match ended {
-            None => self.finish_posted(alone, request),
-            ended => ended,
-        }
-    }
-
-    #[inline(never)]
-    fn finish_posted(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
-        let found = self.engine_alone(alone).take_posted(request);
+        let found = self.engine_alone(alone).take_plain(request);
         match found {
             Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
             Plain::Pending => self.wait_plain(alone, request),

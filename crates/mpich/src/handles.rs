@@ -95,8 +95,10 @@ integers! {
     Message message 10;
 }
 
-/// The communicator that nearly every program uses.
-const COMM_WORLD: i32 = 0x4400_0000;
+/// `MPI_COMM_WORLD`, the communicator that nearly every program uses.
+pub const COMM_WORLD: i32 = 0x4400_0000;
+/// The same on the standard face.
+pub const WORLD: usize = 0x101;
 
 impl Comm {
     /// The handle on the standard face, if it is `MPI_COMM_WORLD` or was made by the program.
@@ -299,7 +301,7 @@ mod tests {
 
     #[test]
     fn predefined_handles_go_there_and_back() {
-        assert_eq!((Comm::native(0x4400_0000), Comm::face(0x101)), (0x101, 0x4400_0000));
+        assert_eq!((Comm::native(COMM_WORLD), Comm::face(WORLD)), (WORLD, COMM_WORLD));
         assert_eq!((Datatype::native(0x4c00_0405), Datatype::face(0x209)), (0x209, 0x4c00_0405));
         assert_eq!((Datatype::native(0x8c00_0001u32 as i32)), 0x229);
         assert_eq!((File::native(0), File::face(0x118)), (0x118, 0));

@@ -222,7 +222,7 @@ settings! {
     /// pieces of a long vector of which each rank reduces a part over a board
     COLL_BOARD_PARTS_PIECE_BYTES: Number(64 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "";
     /// smallest share of a vector, of which each has one, that ranks of a node reduce in each other's memory (by cma)
-    COLL_DIRECT_SHARE_BYTES_MIN: Number(6 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
+    COLL_DIRECT_SHARE_BYTES_MIN: Number(2 << 10, 0..=1 << 40), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// smallest part of such a vector that one rank reduces at a time
     COLL_DIRECT_PIECE_BYTES_MIN: Number(8 << 10, 64..=64 << 10), Collective, Bytes, Job, Anytime, "measured with verbena bench";
     /// largest part of such a vector that one rank reduces at a time

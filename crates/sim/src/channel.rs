@@ -85,6 +85,10 @@ impl Channel for SimChannel {
         most as usize
     }
 
+    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.world().take_front(self.me, peer, header, into)
+    }
+
     fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
         Some(self.world().expose(self.me, region))
     }

@@ -279,6 +279,11 @@ impl Cluster {
         violations
     }
 
+    /// Packets that went straight to a receive.
+    pub fn fronts(&self) -> u64 {
+        self.world().fronts
+    }
+
     /// Exposures of memory by living ranks that were not ended.
     pub fn exposures(&self) -> usize {
         self.world().exposures()

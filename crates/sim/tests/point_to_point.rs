@@ -49,6 +49,7 @@ fn a_thousand_seeds() {
         ("fallbacks", sum(|r| r.fallbacks)),
         ("duplicates", sum(|r| r.duplicates)),
         ("throttles", sum(|r| r.throttles)),
+        ("fronts", sum(|r| r.fronts)),
     ] {
         println!("{name}: {count}");
         assert!(count > 100, "only {count} {name} in all runs");

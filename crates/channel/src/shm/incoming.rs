@@ -1,4 +1,4 @@
-//! The receiving ends: the rings of all who have ever sent something, and the words to poll.
+//! The receiving ends: the rings of all who have ever sent something.
 
 use super::control::Control;
 use super::division::{self, Desk};
@@ -19,8 +19,6 @@ const PACKETS_PER_POLL_MAX: usize = 16;
 pub(super) struct Inbox {
     /// How many rings were announced to this rank: a word in shared memory.
     counter: NonNull<AtomicU32>,
-    /// The flag word at the next position of each ring: all that a silent peer costs is to read it.
-    next: Vec<FlagWord>,
     rings: Vec<Incoming>,
     /// The counter when last looked at.
     announced: u32,
@@ -44,8 +42,10 @@ unsafe impl Send for FlagWord {}
 
 #[derive(Debug)]
 struct Incoming {
-    ring: MappedRing,
+    /// The flag word at the next position: all that a silent peer costs is to read it.
+    next: FlagWord,
     consumer: Consumer,
+    ring: MappedRing,
     divisions: Desk,
     peer: Peer,
     /// The sender's doorbell, for when it sleeps on a full ring.
@@ -60,8 +60,8 @@ impl Inbox {
     /// The inbox of rank `me`; `control` must outlive it.
     pub(super) fn new(control: &Control, me: u32) -> Inbox {
         let counter = NonNull::from(&control.desk(me).announced);
-        let (next, rings, known, places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Inbox { counter, next, rings, announced: 0, known, places }
+        let (rings, known, places) = (Vec::new(), Vec::new(), Vec::new());
+        Inbox { counter, rings, announced: 0, known, places }
     }
 
     /// Delivers what has arrived and returns the number of packets. Rings that turn out corrupt are left
@@ -70,17 +70,15 @@ impl Inbox {
     pub(super) fn poll<S: Sink + ?Sized>(&mut self, sink: &mut S, faults: &mut Vec<(Peer, Fault)>) -> usize {
         let mut packets = 0;
         let mut index = 0;
-        while let Some(word) = self.next.get(index) {
-            // SAFETY: see FlagWord.
-            if unsafe { &*word.0 }.load(Relaxed) != 0 {
-                match self.rings[index].drain(sink) {
+        while let Some(ring) = self.rings.get_mut(index) {
+            if !ring.is_silent() {
+                match ring.drain(sink) {
                     Ok(taken) => packets += taken,
                     Err(fault) => {
                         faults.push((self.remove(index), *fault));
                         continue;
                     }
                 }
-                self.next[index] = self.rings[index].next();
             }
             index += 1;
         }
@@ -90,42 +88,35 @@ impl Inbox {
     /// Whether no ring has anything and none is new: one load for each ring.
     #[inline(always)]
     pub(super) fn is_silent(&self) -> bool {
-        // SAFETY: see FlagWord.
-        let empty = |word: &FlagWord| unsafe { &*word.0 }.load(Relaxed) == 0;
-        self.next.iter().all(empty) && !self.is_behind()
+        self.rings.iter().all(Incoming::is_silent) && !self.is_behind()
     }
 
     /// As [`crate::Channel::take_front`], for a packet of one line: nothing is called, so nothing need be saved. What
     /// is rare is left to the general way.
     #[inline(always)]
     pub(super) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        let index = *self.places.get(peer as usize)? as usize;
-        let next = self.next.get_mut(index)?;
+        let ring = self.of(peer)?;
         // SAFETY: see FlagWord.
-        let bytes = payload_of_line(unsafe { &*next.0 }.load(Acquire))?;
+        let bytes = payload_of_line(unsafe { &*ring.next.0 }.load(Acquire))?;
         // SAFETY: the flag word says that a record begins there which takes this line only; we move on below.
-        let (head, payload) = unsafe { line_at(next.0, bytes) };
-        if bytes > into.len() || !header.is_in(head) {
-            return None;
-        }
-        let ring = self.rings.get_mut(index)?;
-        if !ring.consumer.advance_silently(&ring.ring) {
+        let (head, payload) = unsafe { line_at(ring.next.0, bytes) };
+        if bytes > into.len() || !header.is_in(head) || !ring.consumer.advance_silently(&ring.ring) {
             return None;
         }
         into.write_short(payload);
-        *next = ring.next();
+        ring.next = ring.next();
         Some(bytes)
     }
 
     /// As [`crate::Channel::take_front`].
     pub(super) fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        let index = *self.places.get(peer as usize)? as usize;
-        let ring = self.rings.get_mut(index)?;
+        let ring = self.of(peer)?;
         let bytes = ring.take_front(header, into)?;
-        self.next[index] = ring.next();
+        ring.next = ring.next();
         Some(bytes)
     }
 
+    #[inline(always)]
     fn of(&mut self, peer: Peer) -> Option<&mut Incoming> {
         let index = *self.places.get(peer as usize)?;
         self.rings.get_mut(index as usize)
@@ -154,7 +145,6 @@ impl Inbox {
     }
 
     fn remove(&mut self, index: usize) -> Peer {
-        self.next.swap_remove(index);
         let removed = self.rings.swap_remove(index).peer;
         if let Some(moved) = self.rings.get(index) {
             self.places[moved.peer as usize] = index as u32;
@@ -195,18 +185,32 @@ impl Inbox {
     }
 
     fn add(&mut self, ring: MappedRing, peer: Peer, bell: NonNull<Bell>, fence_always: bool) {
-        self.next.push(FlagWord(ring.flag_word(0)));
-        let (consumer, divisions) = (Consumer::new(), Desk::new());
+        let (next, consumer, divisions) = (FlagWord(ring.flag_word(0)), Consumer::new(), Desk::new());
         let processes = self.places.len().max(peer as usize + 1);
         self.places.resize(processes, NONE);
         self.places[peer as usize] = self.rings.len() as u32;
-        self.rings.push(Incoming { ring, consumer, divisions, peer, bell, fence_always });
+        self.rings.push(Incoming { next, consumer, ring, divisions, peer, bell, fence_always });
     }
 }
 
 impl Incoming {
+    /// Whether there is nothing.
+    #[inline(always)]
+    fn is_silent(&self) -> bool {
+        // SAFETY: see FlagWord.
+        unsafe { &*self.next.0 }.load(Relaxed) == 0
+    }
+
+    /// Delivers what there is, up to a bound.
     #[inline(always)]
     fn drain<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Result<usize, Box<Fault>> {
+        let taken = self.deliver(sink);
+        self.next = self.next();
+        taken
+    }
+
+    #[inline(always)]
+    fn deliver<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Result<usize, Box<Fault>> {
         for taken in 0..PACKETS_PER_POLL_MAX {
             let (line, payload_bytes) = match self.consumer.look(&self.ring) {
                 Found::Record { line, payload_bytes } => (line, payload_bytes),

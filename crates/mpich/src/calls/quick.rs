@@ -4,7 +4,7 @@
 //! An entry point with a quick way tries that first. `None` says that nothing happened, and the general way takes the call.
 
 use crate::arrays;
-use crate::handles::{Comm, Datatype, REQUEST_NULL, Request, SENT, too_many};
+use crate::handles::{COMM_WORLD, Comm, Datatype, Handle, REQUEST_NULL, Request, SENT, WORLD, too_many};
 use crate::library::{Others, entries};
 use crate::status::{Status, StatusOut};
 use crate::values::{code, rank_native, tag_native};
@@ -23,9 +23,14 @@ pub unsafe fn send(
     tag: c_int,
     comm: i32,
 ) -> Option<c_int> {
-    let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
+    let datatype = Datatype::quick(datatype)?;
     // SAFETY: the caller's promise.
-    Some(unsafe { (entries().extras.send)(buf, count, datatype, dest, tag, comm) })
+    Some(unsafe {
+        match comm {
+            COMM_WORLD => (entries().extras.send)(buf, count, datatype, dest, tag, WORLD),
+            _ => over_other::send(buf, count, datatype, dest, tag, comm),
+        }
+    })
 }
 
 /// `MPI_Isend`.
@@ -42,9 +47,14 @@ pub unsafe fn isend(
     comm: i32,
     request: *mut i32,
 ) -> Option<c_int> {
-    let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
+    let datatype = Datatype::quick(datatype)?;
     // SAFETY: the caller's promise.
-    Some(unsafe { (entries().extras.isend)(buf, count, datatype, dest, tag, comm, request) })
+    Some(unsafe {
+        match comm {
+            COMM_WORLD => (entries().extras.isend)(buf, count, datatype, dest, tag, WORLD, request),
+            _ => over_other::isend(buf, count, datatype, dest, tag, comm, request),
+        }
+    })
 }
 
 /// `MPI_Irecv`.
@@ -61,9 +71,14 @@ pub unsafe fn irecv(
     comm: i32,
     request: *mut i32,
 ) -> Option<c_int> {
-    let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
+    let datatype = Datatype::quick(datatype)?;
     // SAFETY: the caller's promise.
-    Some(unsafe { (entries().extras.irecv)(buf, count, datatype, source, tag, comm, request) })
+    Some(unsafe {
+        match comm {
+            COMM_WORLD => (entries().extras.irecv)(buf, count, datatype, source, tag, WORLD, request),
+            _ => over_other::irecv(buf, count, datatype, source, tag, comm, request),
+        }
+    })
 }
 
 /// `MPI_Recv`.
@@ -80,9 +95,14 @@ pub unsafe fn recv(
     comm: i32,
     status: *mut Status,
 ) -> Option<c_int> {
-    let (datatype, comm) = (Datatype::quick(datatype)?, Comm::quick(comm)?);
+    let datatype = Datatype::quick(datatype)?;
     // SAFETY: the caller's promise.
-    Some(unsafe { (entries().extras.recv)(buf, count, datatype, source, tag, comm, status) })
+    Some(unsafe {
+        match comm {
+            COMM_WORLD => (entries().extras.recv)(buf, count, datatype, source, tag, WORLD, status),
+            _ => over_other::recv(buf, count, datatype, source, tag, comm, status),
+        }
+    })
 }
 
 /// `MPI_Wait`.
@@ -117,9 +137,36 @@ pub unsafe fn iprobe(
     flag: *mut c_int,
     status: *mut Status,
 ) -> Option<c_int> {
-    let comm = Comm::quick(comm)?;
     // SAFETY: the caller's promise.
-    Some(unsafe { (entries().extras.iprobe)(source, tag, comm, flag, status) })
+    Some(unsafe {
+        match comm {
+            COMM_WORLD => (entries().extras.iprobe)(source, tag, WORLD, flag, status),
+            _ => over_other::iprobe(source, tag, comm, flag, status),
+        }
+    })
+}
+
+/// The same calls over another communicator than `MPI_COMM_WORLD`: in functions of their own, since to look it up takes more registers
+/// than there are beside the arguments.
+mod over_other {
+    use super::*;
+
+    macro_rules! over_other {
+        ($name:ident($($argument:ident: $type:ty),*) over $comm:ident) => {
+            #[inline(never)]
+            pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+                let $comm = Comm::native($comm);
+                // SAFETY: the caller's promise.
+                unsafe { (entries().extras.$name)($($argument),*) }
+            }
+        };
+    }
+
+    over_other! { send(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: i32) over comm }
+    over_other! { isend(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: i32, request: *mut i32) over comm }
+    over_other! { irecv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: i32, request: *mut i32) over comm }
+    over_other! { recv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: i32, status: *mut Status) over comm }
+    over_other! { iprobe(source: c_int, tag: c_int, comm: i32, flag: *mut c_int, status: *mut Status) over comm }
 }
 
 /// What the standard face leaves to this one. Communicator and datatype are translated already.

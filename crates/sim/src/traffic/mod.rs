@@ -41,6 +41,8 @@ pub struct Report {
     pub duplicates: u64,
     /// How often a sender was throttled.
     pub throttles: u64,
+    /// Messages that went from the fabric straight to their receive.
+    pub fronts: u64,
 }
 
 /// Runs the traffic of this seed under faults that the seed chooses as well.

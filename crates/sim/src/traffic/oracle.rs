@@ -106,7 +106,8 @@ fn pair_up(records: &Records) -> Result<Vec<Matched<'_>>, String> {
         };
         matched.push(Matched { sent, received });
     }
-    match receives.values().flatten().next() {
+    // One that waited for a rank that died got nothing.
+    match receives.values().flatten().find(|received| !has_failed(received)) {
         Some(received) => Err(format!("{:?} got a message that nobody sent", received.wanted)),
         None => Ok(matched),
     }
@@ -165,6 +166,7 @@ fn judge_left_over(records: &Records, matched: &[Matched]) -> Result<(), String>
         let passed_over = matched.iter().find(|Matched { sent, received }| {
             (left.at, left.wanted.context) == (received.at, received.wanted.context)
                 && left.order < received.order
+                && !has_failed(received)
                 && accepts(&left.wanted, sent.from as i32, sent.message.tag)
         });
         if let Some(Matched { sent, .. }) = passed_over {

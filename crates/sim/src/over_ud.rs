@@ -39,7 +39,7 @@ const RULES: Rules = Rules {
     resend_ns_max: 5_000_000,
     resend_ns_first: 200_000,
     silent_ns_max: 500_000_000,
-    silent_waits_min: 8,
+    silent_waits_min: 40,
 };
 
 /// Devices that behave, with datagrams of a kibibyte.

@@ -51,7 +51,6 @@ fn a_thousand_seeds() {
         ("garbled", sum(|(_, c)| c.garbled)),
         ("without a receive buffer", sum(|(_, c)| c.unposted)),
         ("queue pairs that hung", sum(|(_, c)| c.hung)),
-        ("full queue pairs", sum(|(_, c)| c.full)),
         ("inline posts", sum(|(_, c)| c.inline)),
     ] {
         println!("{name}: {count}");
@@ -89,7 +88,7 @@ fn flipped_bits_are_found_with_checksums() {
 #[test]
 fn flipped_bits_are_noticed_above_without_checksums() {
     let noticed = noticed(&garbling(false));
-    assert!(noticed > 30, "{noticed}");
+    assert!(noticed > 25, "{noticed}");
 }
 
 #[test]
@@ -99,7 +98,7 @@ fn without_reliability_a_lost_datagram_is_noticed_and_a_good_network_does_no_har
     assert_eq!(noticed(&faults), 0);
     faults.device.datagrams_lost_percent = 5;
     let noticed = noticed(&faults);
-    assert!(noticed > 30, "{noticed}");
+    assert!(noticed > 25, "{noticed}");
 }
 
 #[test]

@@ -76,20 +76,23 @@ impl Buffers {
         }
     }
 
-    /// Whether there is a buffer for each of a group: `whole` of full length and one of `rest` bytes.
+    /// Whether there is a buffer for each of a group: so many of a full datagram's bytes, and one of `rest` bytes.
     ///
     /// # Errors
     /// Memory cannot be registered.
     pub fn has_room(
         &mut self,
-        whole: usize,
+        (full, full_bytes): (usize, usize),
         rest: usize,
         adapter: &mut impl Datagrams,
     ) -> Result<bool, Fault> {
-        let is_short = rest <= SHORT_BYTES;
-        let long = whole + usize::from(!is_short);
-        let short = if is_short { 1 + RESERVED } else { 0 };
-        Ok((long == 0 || self.long.has(long, adapter)?) && self.short.has(short, adapter)?)
+        let is_short = |bytes: usize| bytes <= SHORT_BYTES;
+        let of = |short: bool| {
+            usize::from(is_short(rest) == short) + if is_short(full_bytes) == short { full } else { 0 }
+        };
+        let (short, long) = (of(true), of(false));
+        Ok((long == 0 || self.long.has(long, adapter)?)
+            && (short == 0 || self.short.has(short + RESERVED, adapter)?))
     }
 
     /// Takes one for so many bytes, which [`Buffers::has_room`] promised.

@@ -13,7 +13,7 @@ use crate::{Fault, Peer, Sink};
 /// Completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;
 /// Groups of a peer that are kept though fragments are missing, without reliability.
-const PARTIALS_MAX: usize = 4;
+const PARTIALS_MAX: usize = 256;
 
 impl<A: Datagrams> Ud<A> {
     /// Posts the whole pool.

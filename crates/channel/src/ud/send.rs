@@ -55,7 +55,7 @@ impl<A: Datagrams> Ud<A> {
         let count = bytes.div_ceil(each);
         let takes = if reliable { partner.link.outgoing.takes_group() } else { self.queues.has_room(count) };
         let rest = bytes - (count - 1) * each;
-        if !takes || !self.has_buffers(peer, count - 1, PREFIX_BYTES + rest)? {
+        if !takes || !self.has_buffers(peer, (count - 1, PREFIX_BYTES + each), PREFIX_BYTES + rest)? {
             return Err(SendError::Full);
         }
         let now_ns = self.adapter.now_ns();
@@ -84,8 +84,8 @@ impl<A: Datagrams> Ud<A> {
         SendError::Broken(self.refused(peer, &fault))
     }
 
-    fn has_buffers(&mut self, peer: Peer, whole: usize, rest: usize) -> Result<bool, SendError> {
-        let has = self.buffers.has_room(whole, rest, &mut self.adapter);
+    fn has_buffers(&mut self, peer: Peer, full: (usize, usize), rest: usize) -> Result<bool, SendError> {
+        let has = self.buffers.has_room(full, rest, &mut self.adapter);
         has.map_err(|fault| SendError::Broken(self.refused(peer, &fault)))
     }
 

@@ -46,7 +46,7 @@ const WINDOW_MAX: usize = 128;
 /// The shortest datagram that holds a whole control packet.
 pub const DATAGRAM_BYTES_MIN: usize = PREFIX_BYTES + HEADER_BYTES + CONTROL_BYTES_MAX;
 /// Waits in vain before a peer can be given up.
-const SILENT_WAITS_MIN: u32 = 8;
+const SILENT_WAITS_MIN: u32 = 16;
 /// Transmissions acknowledged after a missing one that make it lost (RFC 9002, 6.1.1), beyond one for each queue pair.
 const SWAPPED_MIN: u32 = 3;
 /// Fragments under way at first.

@@ -102,6 +102,8 @@ settings! {
     RC_INLINE_BYTES_MAX: Number(512, 0..=1 << 20), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// a peer that does not answer for so long when a connection is made is given up; it answers only inside MPI
     RC_CONNECT_SECONDS_MAX: Number(3600, 1..=1 << 30), Channel, Seconds, Process, Start, "";
+    /// as RC_CONNECT_SECONDS_MAX, for a peer that another channel reaches too, or that a channel has just lost; it answers only inside MPI
+    FAILOVER_SECONDS_MAX: Number(600, 1..=1 << 30), Channel, Seconds, Process, Start, "paper 4, 4.2";
     /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
     /// the longest piece of a long message that is read or written at a time; packets go in between

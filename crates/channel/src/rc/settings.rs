@@ -88,6 +88,8 @@ pub struct Settings {
     pub inline_bytes_max: usize,
     /// A peer that does not answer for so long is given up, in nanoseconds.
     pub connect_ns_max: u64,
+    /// The same, where another channel reaches it too, or lost it just now.
+    pub take_over_ns_max: u64,
 }
 
 /// Chunks of a stream if nobody says otherwise (paper 2, 4.4.1).
@@ -137,6 +139,7 @@ impl Settings {
             signal_every: table::RC_SIGNAL_EVERY.get() as u32,
             inline_bytes_max: table::RC_INLINE_BYTES_MAX.get(),
             connect_ns_max: table::RC_CONNECT_SECONDS_MAX.get() as u64 * 1_000_000_000,
+            take_over_ns_max: table::FAILOVER_SECONDS_MAX.get() as u64 * 1_000_000_000,
         }
         .sound()
     }

@@ -79,6 +79,22 @@ impl Channel for Traced {
         self.inner.reach(peer)
     }
 
+    fn keep_sent(&mut self, peer: Peer) -> bool {
+        self.inner.keep_sent(peer)
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        self.inner.undelivered(peer)
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        self.inner.abandon(peer, fault);
+    }
+
+    fn take_over(&mut self, peer: Peer) {
+        self.inner.take_over(peer);
+    }
+
     fn hold(&mut self, peer: Peer) {
         self.inner.hold(peer);
     }

@@ -29,6 +29,8 @@ pub struct Counts {
     pub broken: u64,
     /// How often a port went down.
     pub ports_down: u64,
+    /// Devices that failed for ever.
+    pub cut: u64,
 }
 
 impl Counts {
@@ -48,6 +50,7 @@ impl Counts {
             lost: self.lost - then.lost,
             broken: self.broken - then.broken,
             ports_down: self.ports_down - then.ports_down,
+            cut: self.cut - then.cut,
         }
     }
 }

@@ -35,4 +35,4 @@ pub use canary::Canary;
 pub use costs::{Costs, Stage};
 pub use counts::Counts;
 pub use faults::DeviceFaults;
-pub use subnet::Subnet;
+pub use subnet::{Cut, Subnet};

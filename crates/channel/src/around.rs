@@ -111,6 +111,18 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
         self.inner.farewell()
     }
 
+    fn keep_sent(&mut self, peer: Peer) -> bool {
+        self.inner.keep_sent(peer)
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        self.inner.abandon(peer, fault);
+    }
+
+    fn take_over(&mut self, peer: Peer) {
+        self.inner.take_over(peer);
+    }
+
     fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
         self.inner.undelivered(peer)
     }

@@ -245,6 +245,26 @@ pub trait Channel: Send {
         None
     }
 
+    /// From now on packets to `peer` are kept until they are known to be taken, so that
+    /// [`undelivered`](Channel::undelivered) can hand them back. `false` if this channel cannot do that.
+    fn keep_sent(&mut self, _peer: Peer) -> bool {
+        false
+    }
+
+    /// Of a peer that this channel has lost: the packets that it may not have taken, since
+    /// [`keep_sent`](Channel::keep_sent) was asked for, each once; some that were taken do no harm. They are forgotten here.
+    fn undelivered(&mut self, _peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        Vec::new()
+    }
+
+    /// The peer has given this channel up. If it still works on this side, it is as good as broken: it delivers what has
+    /// arrived, ends its transfers, and is used no more.
+    fn abandon(&mut self, _peer: Peer, _fault: &Fault) {}
+
+    /// This channel takes the place of one that the peer was lost on: it may see to a connection now, and should not
+    /// wait for it longer than for a peer that is known to live.
+    fn take_over(&mut self, _peer: Peer) {}
+
     /// From now on packets to `peer` are only put in place, and move when [`release`](Channel::release) is called or there
     /// is no room for more: so copying and transferring take turns (paper 2, 4.2). Channels whose packets need no
     /// transfer ignore it.
@@ -279,13 +299,6 @@ pub trait Channel: Send {
     /// service that loses tells them here.
     fn farewell(&mut self) -> bool {
         true
-    }
-
-    /// The packets to `peer`, in order, that this channel took and does not know to be delivered, once it has reported the
-    /// peer as [broken](Sink::broken). They may go over another channel; some may have arrived all the same. Hands
-    /// them out once.
-    fn undelivered(&mut self, _peer: Peer) -> Vec<(Header, Vec<u8>)> {
-        Vec::new()
     }
 
     /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its

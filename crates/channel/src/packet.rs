@@ -5,7 +5,7 @@
 //! | 0 | 1 | kind | [`Kind`] |
 //! | 1 | 1 | flags | bits defined by the engine |
 //! | 2 | 2 | credits | credits handed back (channels with credits) |
-//! | 4 | 4 | sequence | number of the packet between this pair, wrapping |
+//! | 4 | 4 | sequence | number of the packet between this pair, wrapping; `Moved` and `Again` have none of their own |
 //! | 8 | 8 | context | matching context, or the receiver's request for `Data` and its like |
 //! | 16 | 4 | source | rank of the sender in the communicator |
 //! | 20 | 4 | tag | message tag |
@@ -42,6 +42,10 @@ pub enum Kind {
     Cancel = 10,
     /// Answer to `Cancel`.
     CancelAnswer = 11,
+    /// A channel between the two is given up: packets come another way from now on.
+    Moved = 12,
+    /// A part of a packet that is sent again over a channel whose packets are shorter.
+    Again = 13,
 }
 
 impl Kind {
@@ -61,6 +65,8 @@ impl Kind {
             9 => Throttle,
             10 => Cancel,
             11 => CancelAnswer,
+            12 => Moved,
+            13 => Again,
             _ => return None,
         })
     }

@@ -25,6 +25,7 @@
 //! | [`queue`] | the account of a send queue: unsignalled work |
 //! | [`pool`], [`pinned`] | registered memory and its buffers |
 //! | [`id`] | what completions are told apart by |
+//! | [`kept`] | what is handed back when a connection breaks |
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
 //! | [`keepalive`] | whether silent peers are still there |
 //! | [`memory`] | long messages, moved by RDMA |
@@ -44,6 +45,7 @@ mod failure;
 mod frame;
 mod id;
 mod keepalive;
+mod kept;
 mod learn;
 mod memory;
 mod open;
@@ -76,6 +78,7 @@ use polling::PollingSet;
 use pool::{Pool, SendPool};
 pub use ring::flags::{PRIMARY, SECONDARY};
 pub use settings::Settings;
+use std::collections::BTreeSet;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
@@ -83,6 +86,7 @@ use std::time::Duration;
 pub struct Rc<A: Adapter> {
     // First, so that it is dropped before the memory that it may write to.
     adapter: A,
+    name: &'static str,
     me: Peer,
     settings: Settings,
     limits: Limits,
@@ -108,6 +112,8 @@ pub struct Rc<A: Adapter> {
     duties: Vec<Peer>,
     /// Peers that broke, to be reported.
     broken: Vec<(Peer, Fault)>,
+    /// Peers whose packets are kept, since another channel could take this one's place.
+    wanted_back: BTreeSet<Peer>,
     /// What was last heard of the port.
     port_trouble: Option<Fault>,
     /// What is due by time, and when to look.
@@ -141,6 +147,7 @@ impl<A: Adapter> Rc<A> {
             receives: Pool::new(settings.buffer_bytes),
             sends: SendPool::new(settings.buffer_bytes, settings.send_buffers_max),
             adapter,
+            name: "rc",
             me,
             limits,
             peers: Peers::new(cards),
@@ -155,12 +162,18 @@ impl<A: Adapter> Rc<A> {
             asking: Vec::new(),
             duties: Vec::new(),
             broken: Vec::new(),
+            wanted_back: BTreeSet::new(),
             port_trouble: None,
             pace: Pace::new(),
             rounds: 0,
             leaving: false,
             settings,
         }
+    }
+
+    /// The same channel under another name, where there are several.
+    pub fn named(self, name: &'static str) -> Rc<A> {
+        Rc { name, ..self }
     }
 
     /// Bytes of state for a peer that never spoke.
@@ -221,7 +234,7 @@ impl<A: Adapter> Rc<A> {
 
 impl<A: Adapter> Channel for Rc<A> {
     fn name(&self) -> &'static str {
-        "rc"
+        self.name
     }
 
     fn reach(&mut self, peer: Peer) -> Option<Reach> {
@@ -270,9 +283,10 @@ impl<A: Adapter> Channel for Rc<A> {
     }
 
     fn findings(&self) -> Vec<String> {
-        let device = format!("rc: {}", self.adapter.place());
+        let name = self.name;
+        let device = format!("{name}: {}", self.adapter.place());
         let no_ring =
-            self.no_ring.as_ref().map(|f| format!("rc: some peer has no ring: {}: {}", f.what, f.cause));
+            self.no_ring.as_ref().map(|f| format!("{name}: some peer has no ring: {}: {}", f.what, f.cause));
         [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect()
     }
 
@@ -325,6 +339,23 @@ impl<A: Adapter> Channel for Rc<A> {
     fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
         let ring = self.peers.get(peer)?.ring_out.as_ref()?;
         Some(ring.body_bytes_max().min(self.settings.chunk_bytes + HEADER_BYTES) - HEADER_BYTES)
+    }
+
+    fn keep_sent(&mut self, peer: Peer) -> bool {
+        self.keep_packets(peer);
+        true
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        self.hand_back(peer)
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        self.break_connection(peer, fault.clone());
+    }
+
+    fn take_over(&mut self, peer: Peer) {
+        self.begin_instead(peer);
     }
 
     fn hold(&mut self, peer: Peer) {

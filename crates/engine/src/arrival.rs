@@ -1,6 +1,7 @@
 //! What comes in: packets in their order, and the ends of transfers.
 
 use crate::core::Core;
+use crate::failover::{Lost, has_number};
 use crate::fault;
 use crate::matching::MatchKey;
 use crate::peer::Early;
@@ -30,6 +31,9 @@ impl Arrivals<'_> {
         if state.broken.is_some() {
             return;
         }
+        if !has_number(header) {
+            return self.beside(peer, header, payload);
+        }
         if header.sequence != state.expected() {
             return self.core.keep_early(peer, header, payload, self.channel);
         }
@@ -37,6 +41,15 @@ impl Arrivals<'_> {
         state.heard_over = self.channel;
         self.core.dispatch(peer, header, payload);
         self.core.catch_up(peer);
+    }
+
+    /// A packet that has no turn.
+    fn beside(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
+        if header.kind == Kind::Moved {
+            self.core.moved(peer, header);
+        } else if let Some(whole) = self.core.part(peer, header, payload) {
+            self.packet(peer, &whole.header, &whole.payload);
+        }
     }
 }
 
@@ -58,14 +71,10 @@ impl Sink for Arrivals<'_> {
         self.core.transferred(token, outcome);
     }
 
-    /// Packets may be lost with the channel that carried them, so another one cannot take its place. A peer
-    /// whose packets go another way keeps it: of this channel it only loses the use of memory.
+    /// What to do needs the channels (`failover.rs`).
     #[cold]
     fn broken(&mut self, peer: Peer, fault: Fault) {
-        let route = self.core.peers.look(peer).and_then(|state| state.route);
-        if route.is_none_or(|route| route.packets == self.channel) {
-            self.core.break_peer(peer, fault);
-        }
+        self.core.work.lost.push_back((peer, Lost { channel: self.channel, fault }));
     }
 }
 
@@ -134,6 +143,8 @@ impl Core {
             Kind::Throttle => self.throttle(peer, header),
             Kind::Cancel => self.cancel_asked(peer, header),
             Kind::CancelAnswer => self.cancel_answered(peer, header),
+            // They come beside the others, never in turn.
+            Kind::Moved | Kind::Again => return None,
         }
         Some(())
     }

@@ -5,6 +5,7 @@
 use crate::arrival::Gap;
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
+use crate::failover::Lost;
 use crate::matching::MatchKey;
 use crate::peer::{Peers, Waiting};
 use crate::pool::Pool;
@@ -48,6 +49,8 @@ pub(crate) struct Core {
 pub(crate) struct Work {
     /// Peers with a non-empty outbox.
     pub outboxes: VecDeque<Peer>,
+    /// Channels that have lost a peer.
+    pub lost: VecDeque<(Peer, Lost)>,
     /// Receives whose rendezvous is to begin.
     pub begin: VecDeque<Id>,
     /// Receives that can read a piece of the sender's memory.
@@ -74,7 +77,7 @@ impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
         let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
-        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() == 0
+        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() | self.lost.len() == 0
     }
 }
 
@@ -110,8 +113,9 @@ impl Core {
                 over.bytes_received += state.bytes_heard;
             }
             if let Some(route) = &state.route {
-                tally[route.packets].packets_sent += state.next;
-                tally[route.packets].bytes_sent += state.bytes_sent;
+                let (packets, bytes) = state.trail.as_ref().map_or((0, 0), |trail| trail.counted);
+                tally[route.packets].packets_sent += state.next - packets;
+                tally[route.packets].bytes_sent += state.bytes_sent - bytes;
             }
         }
         tally
@@ -164,8 +168,14 @@ impl Core {
         }
         state.outbox.push_back(item);
         state.update_at_once();
-        if !state.listed {
-            state.listed = true;
+        self.list_outbox(peer);
+    }
+
+    /// Something waits for room in this peer's channel.
+    pub fn list_outbox(&mut self, peer: Peer) {
+        if let Some(state) = self.peers.get(peer)
+            && !std::mem::replace(&mut state.listed, true)
+        {
             self.work.outboxes.push_back(peer);
         }
     }

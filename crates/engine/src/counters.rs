@@ -70,6 +70,10 @@ pub struct Counters {
     pub throttles: u64,
     /// Duplicate packets that were dropped.
     pub duplicates: u64,
+    /// How often a channel that had lost a peer was replaced by another.
+    pub failovers: u64,
+    /// Packets handed back by such channels, which were sent again.
+    pub sent_again: u64,
 }
 
 impl Counters {

@@ -1,8 +1,10 @@
 //! What is pending, in words: for reports of programs that hang.
 
 use crate::core::Core;
+use crate::peer::PeerState;
 use crate::request::{Request, State};
 use crate::{ANY_SOURCE, ANY_TAG};
+use verbena_channel::Peer;
 
 impl Core {
     /// A line for each operation that is not complete, and for each message that nobody asked for.
@@ -13,7 +15,20 @@ impl Core {
             let (bytes, peer) = (arrived.bytes, arrived.peer);
             format!("message from rank {source} (process {peer}), tag {tag}, context {context:#x}, {bytes} bytes: no receive asked for it yet")
         });
-        pending.chain(unexpected).collect()
+        let waiting = self.peers.numbered().filter_map(|(peer, state)| self.describe_peer(peer, state));
+        pending.chain(unexpected).chain(waiting).collect()
+    }
+
+    /// What keeps packets to and from a process, if anything does.
+    fn describe_peer(&self, peer: Peer, state: &PeerState) -> Option<String> {
+        let name = |channel: usize| self.tally[channel].name;
+        let over = state.route.map_or("no channel", |route| name(route.packets));
+        let lost: Vec<_> =
+            state.trail.iter().flat_map(|trail| &trail.lost).map(|lost| name(lost.channel)).collect();
+        let (out, early, expected) = (state.outbox.len(), state.early.len(), state.expected());
+        (out + early > 0).then(|| {
+            format!("process {peer}: {out} packets wait for room in {over}, {early} for packet {expected} from there; channels lost: {lost:?}")
+        })
     }
 }
 

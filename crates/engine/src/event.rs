@@ -12,6 +12,8 @@ pub enum EventKind {
     Unexpected,
     /// A receive was tied to a long message that is announced, and begins to move it.
     Rendezvous,
+    /// A channel has lost a peer, and another takes its place. Source, tag and bytes are 0.
+    Failover,
     /// A peer was given up. Its source, tag and bytes are 0.
     Broken,
 }

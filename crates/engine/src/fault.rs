@@ -1,5 +1,6 @@
 //! The engine's own failures, in four parts.
 
+use crate::failover::Lost;
 use verbena_channel::packet::Header;
 use verbena_channel::{Fault, Peer, Wire};
 
@@ -46,6 +47,35 @@ pub(crate) fn gap_too_long(me: Peer, peer: Peer, expected: u32, held: usize) -> 
         ),
         cause: "the network lost it and the channel did not send it again".into(),
         remedy: "check the network; please report it if it happens again".into(),
+    }
+}
+
+/// The peer says that it has given a channel up.
+pub(crate) fn given_up(me: Peer, peer: Peer, channel: &str) -> Fault {
+    Fault {
+        what: format!("process {peer} has given the channel {channel} up"),
+        on: format!("from process {me} to process {peer}"),
+        cause: "its device, its port or the path failed at its end first".into(),
+        remedy: "look at that process's port (ibstat, rdma link) and at the path between the nodes".into(),
+    }
+}
+
+/// No channel is left: what each of them failed at.
+pub(crate) fn all_lost(lost: &[Lost], channels: &[Wire]) -> Fault {
+    let [first, others @ ..] = lost else { unreachable!("one at least") };
+    if others.is_empty() {
+        return first.fault.clone();
+    }
+    let name = |lost: &Lost| channels[lost.channel].name();
+    let each = |part: fn(&Fault) -> &String| {
+        let words = |lost: &Lost| format!("{}: {}", name(lost), part(&lost.fault));
+        lost.iter().map(words).collect::<Vec<_>>().join("; then ")
+    };
+    Fault {
+        what: format!("no channel is left: {}", each(|fault| &fault.what)),
+        on: each(|fault| &fault.on),
+        cause: each(|fault| &fault.cause),
+        remedy: first.fault.remedy.clone(),
     }
 }
 

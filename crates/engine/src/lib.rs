@@ -16,6 +16,7 @@ mod core;
 mod counters;
 mod describe;
 mod event;
+mod failover;
 mod fault;
 mod front;
 mod lookup;
@@ -213,7 +214,7 @@ impl Engine {
     /// Whether nothing is still to be sent or under way that needs `progress` on this side before the
     /// process may leave (queued packets, forgotten sends, packets that the channel knows to be on their way).
     pub fn is_quiet(&mut self) -> bool {
-        let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| !state.outbox.is_empty());
+        let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| state.has_to_send());
         let idle = self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits);
         idle && self.channels.iter_mut().all(|channel| channel.is_quiet())
     }
@@ -228,6 +229,8 @@ impl Engine {
     /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,
     /// and so does every later send to it.
     pub fn give_up(&mut self, peer: Peer, fault: Fault) {
+        // Nobody waits for what the peer has to say to a channel any more.
+        self.channels.iter_mut().for_each(|channel| channel.abandon(peer, &fault));
         self.core.break_peer(peer, fault);
         self.end_exposures();
     }
@@ -299,7 +302,7 @@ impl Engine {
     /// the peer can work meanwhile.
     fn work(&mut self) -> bool {
         self.check_gaps();
-        let mut moved = !self.core.work.begin.is_empty();
+        let mut moved = self.fail_over() | !self.core.work.begin.is_empty();
         while let Some(id) = self.core.work.begin.pop_front() {
             self.begin(id);
         }
@@ -347,7 +350,9 @@ impl Engine {
     fn check_gaps(&mut self) {
         while let Some(gap) = self.core.work.gaps.pop() {
             let channel = &mut self.channels[gap.channel];
-            if channel.reach(gap.peer).is_none_or(|reach| reach.ordered) {
+            let moved = self.core.peers.look(gap.peer).is_some_and(|state| state.trail.is_some());
+            // What came before may still be on its way over the channel that was used until then.
+            if !moved && channel.reach(gap.peer).is_none_or(|reach| reach.ordered) {
                 let fault =
                     fault::out_of_order(self.core.me, gap.peer, channel.name(), gap.expected, gap.got);
                 self.core.break_peer(gap.peer, fault);

@@ -3,9 +3,9 @@
 use crate::Engine;
 use crate::counters::ChannelCounters;
 use crate::fault;
-use crate::peer::{PeerState, Route, Waiting, choose_route};
+use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
 use verbena_channel::packet::Header;
-use verbena_channel::{Fault, Payload, Peer, SendError, Wire};
+use verbena_channel::{Fault, Lane, Payload, Peer, SendError, Wire};
 
 /// Waiting packets of one peer that are sent per call of progress.
 const FLUSH_MAX: usize = 64;
@@ -48,6 +48,21 @@ pub(crate) fn give(
     }
 }
 
+/// Gives a packet that has its number, or none, to the peer's channel.
+#[cold]
+fn give_again(wire: &mut Wire, lane: &mut Option<Lane>, peer: Peer, packet: &Early) -> Given {
+    let payload = Payload::Bytes(&packet.payload);
+    let answer = match lane {
+        Some(lane) => lane.send(&packet.header, payload).then_some(()).ok_or(SendError::Full),
+        None => wire.send(peer, &packet.header, payload),
+    };
+    match answer {
+        Ok(()) => Given::Taken,
+        Err(SendError::Full) => Given::Full,
+        Err(SendError::Broken(fault)) => Given::Broken(fault),
+    }
+}
+
 impl Engine {
     /// The ways to the peer, found at the first use. `None` if there are none or the peer is broken; the
     /// peer's state then holds the reason, unless the job has no such process.
@@ -57,13 +72,15 @@ impl Engine {
             return state.route.filter(|_| state.broken.is_none());
         }
         let eager_bytes_max = self.core.settings.eager_bytes_max;
-        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max) else {
+        let is_lost = |channel| state.has_lost(channel);
+        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, is_lost) else {
             let fault = fault::unreachable(self.core.me, peer, &self.channels);
             self.core.break_peer(peer, fault);
             return None;
         };
         state.route = Some(route);
         state.lane = self.channels[route.packets].lend(peer);
+        state.kept = route.spare && state.lane.is_none() && self.channels[route.packets].keep_sent(peer);
         state.update_eager();
         Some(route)
     }
@@ -104,6 +121,12 @@ impl Engine {
                     let id = *id;
                     self.transmit(id)
                 }
+                Some(Waiting::Again(packet)) => {
+                    let channel = state.route.as_ref().expect("a route").packets;
+                    let given = give_again(&mut self.channels[channel], &mut state.lane, peer, packet);
+                    self.core.tally[channel].full += u64::from(matches!(given, Given::Full));
+                    given
+                }
                 Some(Waiting::Control(control)) => {
                     let control = *control;
                     let payload = Payload::Bytes(control.payload());
@@ -122,7 +145,7 @@ impl Engine {
                 }
                 Given::Full => return sent > 0,
                 Given::Broken(fault) => {
-                    self.core.break_peer(peer, fault);
+                    self.lose(peer, fault);
                     return true;
                 }
             }

@@ -1,9 +1,10 @@
 //! What is known of one peer. Made at the first message from or to it.
 
+use crate::failover::Trail;
 use crate::slab::Id;
 use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
-use verbena_channel::packet::Header;
+use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Cost, Fault, Lane, Peer, Reach, Wire};
 
 /// The ways to a peer.
@@ -11,6 +12,8 @@ use verbena_channel::{Cost, Fault, Lane, Peer, Reach, Wire};
 pub(crate) struct Route {
     /// The channel for packets (index in the engine's list).
     pub packets: usize,
+    /// Whether another one could take its place.
+    pub spare: bool,
     /// The largest packet payload in bytes.
     pub packet_bytes_max: usize,
     /// The largest message in bytes that is sent at once.
@@ -32,16 +35,18 @@ pub(crate) struct Route {
 }
 
 /// Something that waits for room in the channel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Waiting {
     /// A send's first packet; the request knows the rest.
     Message(Id),
     /// A control packet.
     Control(Control),
+    /// A packet that has its number already, or none: from a channel that was lost, or about that.
+    Again(Box<Early>),
 }
 
-/// A packet that came before its turn.
-#[derive(Debug)]
+/// A packet that came before its turn, or is to be sent again.
+#[derive(Clone, Debug)]
 pub(crate) struct Early {
     pub header: Header,
     pub payload: Vec<u8>,
@@ -82,6 +87,10 @@ pub(crate) struct PeerState {
     pub throttled: bool,
     /// Why it cannot be reached any more.
     pub broken: Option<Box<Fault>>,
+    /// Whether its channel keeps what it may have to hand back.
+    pub kept: bool,
+    /// The channels that were lost on the way, if any.
+    pub trail: Option<Box<Trail>>,
 }
 
 impl PeerState {
@@ -104,6 +113,8 @@ impl PeerState {
             throttling: false,
             throttled: false,
             broken: None,
+            kept: false,
+            trail: None,
         }
     }
 
@@ -135,6 +146,13 @@ impl PeerState {
             _ => -1,
         };
         self.update_at_once();
+    }
+
+    /// Whether anything waits that the peer has to get before this process leaves.
+    pub fn has_to_send(&self) -> bool {
+        let is_notice =
+            |item: &Waiting| matches!(item, Waiting::Again(packet) if packet.header.kind == Kind::Moved);
+        !self.outbox.iter().all(is_notice)
     }
 
     /// Sets `at_once`, after the outbox changed too.
@@ -174,6 +192,11 @@ impl Peers {
         self.slots.iter().filter_map(Option::as_deref)
     }
 
+    /// The same, with their numbers.
+    pub fn numbered(&self) -> impl Iterator<Item = (Peer, &PeerState)> {
+        (0..).zip(&self.slots).filter_map(|(peer, slot)| Some((peer, slot.as_deref()?)))
+    }
+
     /// As [`Peers::get`], to look only.
     pub fn look(&self, peer: Peer) -> Option<&PeerState> {
         self.slots.get(peer as usize)?.as_deref()
@@ -203,10 +226,20 @@ impl Peers {
 }
 
 /// Chooses the channels for `peer` by what they can do: packets over the quickest that moves packets,
-/// memory over the quickest that moves memory. `None` if no channel takes packets to it.
-pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: usize) -> Option<Route> {
-    let reaches: Vec<(usize, Reach)> =
-        channels.iter_mut().enumerate().filter_map(|(i, c)| Some((i, c.reach(peer)?))).collect();
+/// memory over the quickest that moves memory. `None` if no channel takes packets to it. `is_lost` names channels that
+/// are out of the question.
+pub(crate) fn choose_route(
+    channels: &mut [Wire],
+    peer: Peer,
+    eager_bytes_max: usize,
+    is_lost: impl Fn(usize) -> bool,
+) -> Option<Route> {
+    let reaches: Vec<(usize, Reach)> = channels
+        .iter_mut()
+        .enumerate()
+        .filter(|(channel, _)| !is_lost(*channel))
+        .filter_map(|(channel, wire)| Some((channel, wire.reach(peer)?)))
+        .collect();
     // `min_by_key` takes the first of equals, which keeps the order of preference.
     let quickest = |wanted: &dyn Fn(&Reach) -> bool| {
         reaches.iter().filter(|(_, reach)| wanted(reach)).min_by_key(|(_, reach)| reach.latency_ns).copied()
@@ -224,6 +257,7 @@ pub(crate) fn choose_route(channels: &mut [Wire], peer: Peer, eager_bytes_max: u
     };
     Some(Route {
         packets,
+        spare: reaches.iter().any(|(channel, reach)| *channel != packets && reach.packet_bytes_max > 0),
         packet_bytes_max: reach.packet_bytes_max,
         eager_bytes_max: contiguous_max,
         eager_scattered_bytes_max: channel_max.min(eager_bytes_max),

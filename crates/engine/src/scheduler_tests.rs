@@ -60,14 +60,6 @@ fn no_channel_starves_whatever_is_set() {
 }
 
 #[test]
-fn messages_taken_past_the_scheduler_are_looks_at_their_channel() {
-    let mut scheduler = scheduler(Scheme::Ratio);
-    polls(&mut scheduler, 2, 1);
-    (0..49).for_each(|_| assert!(!scheduler.is_due(2, 0)));
-    assert!(scheduler.is_due(2, 0));
-}
-
-#[test]
 fn a_channel_alone_is_polled_each_time() {
     let channels = [(None, true), (RC, false)];
     let scheduler = Scheduler::new(channels.into_iter(), Some(polling(Scheme::Ratio)));

@@ -145,7 +145,10 @@ impl Engine {
         match given {
             Given::Taken => {}
             Given::Full => self.core.enqueue(peer, Waiting::Message(id)),
-            Given::Broken(fault) => self.core.break_peer(peer, fault),
+            Given::Broken(fault) => {
+                self.core.enqueue(peer, Waiting::Message(id));
+                self.lose(peer, fault);
+            }
         }
     }
 

@@ -197,8 +197,8 @@ impl Copied {
 
     /// The address for C.
     pub fn address(&self) -> *mut c_void {
-        // SAFETY: the promise of `new`.
         if self.copy.is_empty() {
+            // SAFETY: the promise of `new`.
             unsafe { place(self.section) }
         } else {
             self.copy.as_ptr().cast_mut().cast()

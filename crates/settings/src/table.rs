@@ -106,6 +106,8 @@ settings! {
     RC_KEEPALIVE_SECONDS: Number(5, 0..=1 << 30), Channel, Seconds, Process, Start, "InfiniBand specification, 9.4.3 and 9.9.2";
     /// if the device says for so long neither that this was answered nor that it failed, the peer is given up
     RC_KEEPALIVE_SECONDS_MAX: Number(60, 1..=1 << 30), Channel, Seconds, Process, Start, "";
+    /// as RC_CONNECT_SECONDS_MAX, for a peer that another channel reaches too, or that a channel has just lost; it answers only inside MPI
+    FAILOVER_SECONDS_MAX: Number(600, 1..=1 << 30), Channel, Seconds, Process, Start, "paper 4, 4.2";
     /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
     /// the longest piece of a long message that is read or written at a time; packets go in between

@@ -50,6 +50,9 @@ pub struct RcFaults {
 /// The longest that a rank waits for an answer to its first words, in nanoseconds.
 const CONNECT_NS_MAX: u64 = 30_000_000_000;
 
+/// The same, where there is another way.
+const TAKE_OVER_NS_MAX: u64 = 20_000_000_000;
+
 /// The settings of paper 1: 100 slots of 2 KiB, one send and receive buffer of that size for each.
 pub fn paper_settings() -> Settings {
     Settings {
@@ -79,6 +82,7 @@ pub fn paper_settings() -> Settings {
         connect_ns_max: CONNECT_NS_MAX,
         keepalive_ns: 0,
         keepalive_ns_max: CONNECT_NS_MAX,
+        take_over_ns_max: TAKE_OVER_NS_MAX,
     }
     .sound()
 }
@@ -118,7 +122,7 @@ impl RcFaults {
     }
 
     /// The settings of a rank.
-    fn settings_of_rank(&self, random: &mut Random) -> Settings {
+    pub(crate) fn settings_of_rank(&self, random: &mut Random) -> Settings {
         if !self.unlike {
             return self.settings.clone();
         }
@@ -152,13 +156,21 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     let adapters: Vec<SimAdapter> = (0..ranks).map(|rank| subnet.adapter(rank)).collect();
     let cards: Vec<Option<Address>> = adapters.iter().map(|adapter| Some(adapter.address())).collect();
     let settings = (0..ranks).map(settings);
-    let open = |(rank, (adapter, settings))| {
-        let mut rc = Rc::new(rank, ranks, adapter, cards.clone(), settings);
-        // A program that says that it will hear most from its neighbours.
-        rc.hint(&[(rank + 1) % ranks, (rank + ranks - 1) % ranks]);
-        rc
-    };
+    let open = |(rank, (adapter, settings))| open(rank, ranks, adapter, &cards, settings);
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
+}
+
+/// The channel of a rank, with a program that says that it will hear most from its neighbours.
+pub(crate) fn open(
+    rank: Rank,
+    ranks: Rank,
+    adapter: SimAdapter,
+    cards: &[Option<Address>],
+    settings: Settings,
+) -> Rc<SimAdapter> {
+    let mut rc = Rc::new(rank, ranks, adapter, cards.to_vec(), settings);
+    rc.hint(&[(rank + 1) % ranks, (rank + ranks - 1) % ranks]);
+    rc
 }
 
 /// Lets the channel keep registrations. Its process must not give memory back before the channel goes.

@@ -4,6 +4,7 @@ use super::Rc;
 use super::adapter::{Adapter, Endpoint, Failed, QueuePair, Trouble};
 use super::failure::{self, Ends};
 use super::peers::{Connection, Stage};
+use crate::packet::Header;
 use crate::{Fault, Peer, Sink};
 
 impl<A: Adapter> Rc<A> {
@@ -53,6 +54,7 @@ impl<A: Adapter> Rc<A> {
     fn let_go(&mut self, peer: Peer) {
         self.set.remove(peer);
         let Some(connection) = self.peers.get(peer) else { return };
+        connection.note_undelivered();
         while let Some(buffer) = connection.sequence.waiting() {
             connection.sequence.release(&self.receives);
             self.receives.give_back(buffer);
@@ -91,6 +93,23 @@ impl<A: Adapter> Rc<A> {
             self.fail_moves(*peer, fault, sink);
         }
         broken.len()
+    }
+
+    /// From now on packets to the peer are kept.
+    #[cold]
+    pub(super) fn keep_packets(&mut self, peer: Peer) {
+        self.wanted_back.insert(peer);
+        if let Some(connection) = self.peers.get(peer) {
+            connection.kept.get_or_insert_default();
+        }
+    }
+
+    /// What the peer may not have taken, if its connection is broken.
+    #[cold]
+    pub(super) fn hand_back(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        let Some(connection) = self.peers.get(peer) else { return Vec::new() };
+        connection.note_undelivered();
+        std::mem::take(&mut connection.undelivered)
     }
 
     /// Asks the adapter what happened to the device.

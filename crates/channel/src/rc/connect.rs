@@ -23,6 +23,8 @@ const RESEND_NS_MAX: u64 = 250_000_000;
 #[derive(Debug)]
 pub struct Asking {
     since_ns: u64,
+    /// How long the other side is waited for.
+    limit_ns: u64,
     /// When to say hello next.
     at_ns: u64,
     interval_ns: u64,
@@ -98,8 +100,12 @@ impl<A: Adapter> Rc<A> {
             }
         };
         let now_ns = self.adapter.now_ns();
-        let stage = Stage::Asking(Asking { since_ns: now_ns, at_ns: now_ns, interval_ns: RESEND_NS_MIN });
-        let connection = Connection::new(Some(pair), mine, stage, posted, &self.limits, &self.settings);
+        let spare = self.wanted_back.contains(&peer);
+        let limit_ns = if spare { self.patience_ns() } else { self.settings.connect_ns_max };
+        let (since_ns, at_ns, interval_ns) = (now_ns, now_ns, RESEND_NS_MIN);
+        let stage = Stage::Asking(Asking { since_ns, limit_ns, at_ns, interval_ns });
+        let mut connection = Connection::new(Some(pair), mine, stage, posted, &self.limits, &self.settings);
+        connection.kept = spare.then(Box::default);
         self.peers.add(peer, connection);
         self.asking.push(peer);
         self.ask(now_ns);
@@ -123,6 +129,28 @@ impl<A: Adapter> Rc<A> {
         hellos
     }
 
+    /// How long a peer is waited for that may be reached another way, or was just now.
+    fn patience_ns(&self) -> u64 {
+        self.settings.connect_ns_max.min(self.settings.take_over_ns_max)
+    }
+
+    /// Begins a connection that takes another channel's place, unless there is one.
+    #[cold]
+    pub(super) fn begin_instead(&mut self, peer: Peer) {
+        if self.peers.look(peer).is_none()
+            && self.peers.address(peer).is_some()
+            && let Err(fault) = self.begin(peer)
+        {
+            self.refuse_connection(peer, fault);
+            return;
+        }
+        let patience_ns = self.patience_ns();
+        let connection = self.peers.get(peer);
+        if let Some(Stage::Asking(asking)) = connection.map(|connection| &mut connection.stage) {
+            asking.limit_ns = patience_ns;
+        }
+    }
+
     /// Resends hellos whose time has come, and gives up peers that never answered.
     fn ask(&mut self, now_ns: u64) {
         let mut at = 0;
@@ -133,8 +161,9 @@ impl<A: Adapter> Rc<A> {
                 continue;
             };
             at += 1;
-            if now_ns.saturating_sub(asking.since_ns) > self.settings.connect_ns_max {
-                let fault = failure::no_answer(&self.ends(peer), &self.settings);
+            if now_ns.saturating_sub(asking.since_ns) > asking.limit_ns {
+                let limit_ns = asking.limit_ns;
+                let fault = failure::no_answer(&self.ends(peer), limit_ns);
                 self.break_connection(peer, fault);
             } else if now_ns >= asking.at_ns {
                 asking.at_ns = now_ns + asking.interval_ns;

@@ -296,13 +296,24 @@ impl<A: Adapter> Rc<A> {
     pub(super) fn all_arrived(&mut self) -> bool {
         self.leaving = true;
         let unheard: Vec<Peer> = (self.peers.iter())
-            .filter(|(_, connection)| connection.is_up() && connection.queue.is_unheard())
+            .filter(|(_, connection)| {
+                connection.is_up() && (connection.queue.is_unheard() || connection.must_bid_farewell())
+            })
             .map(|(peer, _)| peer)
             .collect();
         for peer in unheard {
             // What finds no room is tried again, since the caller asks again.
-            let _ = self.say(peer, Kind::Credits, &[], true);
+            if self.say(peer, Kind::Credits, &[], true).is_some()
+                && let Some(connection) = self.peers.get(peer)
+            {
+                connection.bidden = true;
+            }
         }
-        self.peers.iter().all(|(_, connection)| !connection.is_up() || connection.is_quiet())
+        let quiet = self.peers.iter().all(|(_, connection)| !connection.is_up() || connection.is_quiet());
+        if !quiet {
+            // On a device that is gone nothing ends by itself.
+            self.look_for_trouble();
+        }
+        quiet
     }
 }

@@ -16,6 +16,8 @@ pub struct Credits {
     pub have: u16,
     /// Buffers posted anew that the other side does not know of.
     pub owed: u16,
+    /// What may be sent before any comes back.
+    total: u16,
     /// From so many owed on it is worth a packet of its own.
     pub worth: u16,
 }
@@ -23,13 +25,18 @@ pub struct Credits {
 impl Credits {
     /// The other side has posted `theirs` buffers for us, and we `ours` for it.
     pub fn new(theirs: u16, ours: u16) -> Credits {
-        Credits { have: theirs, owed: 0, worth: (ours / 2).max(2) }
+        Credits { have: theirs, owed: 0, total: theirs, worth: (ours / 2).max(2) }
     }
 
     /// Whether a packet may be sent, which will carry what is owed.
     #[inline]
     pub fn may_send(&self) -> bool {
         self.have > 1 || (self.have == 1 && self.owed > 0)
+    }
+
+    /// Packets sent for which no credit has come back.
+    pub fn out(&self) -> u16 {
+        self.total.saturating_sub(self.have)
     }
 
     /// Takes one for a packet; returns what the packet must carry.

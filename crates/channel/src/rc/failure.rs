@@ -1,7 +1,6 @@
 //! What the channel says when something is broken: both ends, with device, port and GID.
 
 use super::adapter::Failed;
-use super::settings::Settings;
 use crate::{Fault, Peer};
 
 /// Both ends of a connection in words.
@@ -67,13 +66,14 @@ pub fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> Fault {
 }
 
 /// The peer never answered.
-pub fn no_answer(ends: &Ends, settings: &Settings) -> Fault {
-    let seconds = settings.connect_ns_max as f64 / 1e9;
+pub fn no_answer(ends: &Ends, limit_ns: u64) -> Fault {
+    let seconds = limit_ns as f64 / 1e9;
     Fault::new(
         format!("rank {} did not answer for {seconds} s when a connection was to be made", ends.peer),
         ends.words(),
         "that process computes without calling MPI, or ended, or datagrams do not reach its node",
-        "raise VERBENA_RC_CONNECT_SECONDS_MAX if it computes so long; else check the port (ibstat, rdma link)",
+        "raise VERBENA_RC_CONNECT_SECONDS_MAX (VERBENA_FAILOVER_SECONDS_MAX, where there are several channels to it) if it \
+         computes so long; else check the port (ibstat, rdma link)",
     )
 }
 

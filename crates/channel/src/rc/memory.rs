@@ -296,8 +296,9 @@ impl<A: Adapter> Rc<A> {
             None => "made for each operation".into(),
         };
         format!(
-            "rc: registrations are {kept}: {entries} of {bytes} bytes, {hits} hits, {misses} misses, \
-             {evicted} evicted, {invalidated} invalidated, {refused} refused"
+            "{}: registrations are {kept}: {entries} of {bytes} bytes, {hits} hits, {misses} misses, \
+             {evicted} evicted, {invalidated} invalidated, {refused} refused",
+            self.name
         )
     }
 }

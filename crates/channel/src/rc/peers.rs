@@ -4,6 +4,7 @@ use super::adapter::{Address, Endpoint, Limits, QueuePair};
 use super::connect::Asking;
 use super::credit::Credits;
 use super::keepalive::Pulse;
+use super::kept::Kept;
 use super::memory::Moves;
 use super::order::Sequence;
 use super::pinned::Pinned;
@@ -11,6 +12,7 @@ use super::queue::SendQueue;
 use super::ring::incoming::Incoming;
 use super::ring::outgoing::Outgoing;
 use super::settings::Settings;
+use crate::packet::Header;
 use crate::{Fault, Peer};
 
 /// How far a connection is.
@@ -61,6 +63,13 @@ pub struct Connection<D> {
     pub news: News,
     /// Whether the peer stands in the list of those with something to do.
     pub listed: bool,
+    /// Packets of the send/receive path that the peer may not have taken, if somebody wants them back.
+    pub kept: Option<Box<Kept>>,
+    /// What is to be handed back, once the connection is broken, and whether that was noted.
+    pub undelivered: Vec<(Header, Vec<u8>)>,
+    pub noted: bool,
+    /// Whether the peer was told the last credits, since this process is about to leave.
+    pub bidden: bool,
 }
 
 /// What is to be said to a peer about rings, each at most once.
@@ -104,6 +113,10 @@ impl<D> Connection<D> {
             pulse: Pulse::default(),
             news: News::default(),
             listed: false,
+            kept: None,
+            undelivered: Vec::new(),
+            noted: false,
+            bidden: false,
         }
     }
 
@@ -120,6 +133,13 @@ impl<D> Connection<D> {
         self.queue.is_idle()
             && self.moves.is_idle()
             && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
+    }
+
+    /// Whether the peer must be told of the last credits, before this process leaves: else it would look for another way to hand
+    /// over what was taken long ago.
+    pub fn must_bid_farewell(&self) -> bool {
+        let owed = self.receives.owed > 0 || self.ring_in.as_ref().is_some_and(|ring| ring.owed > 0);
+        self.kept.is_some() && !self.bidden && owed
     }
 
     /// Whether packets can be sent.

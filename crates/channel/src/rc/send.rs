@@ -99,11 +99,12 @@ impl<A: Adapter> Rc<A> {
         let posted = self.post_ring_now(peer);
         trace::posted();
         // The queue has room, so this fails only if the connection does; what the device refuses all the same is in
-        // its place and posted later.
-        Some(match posted {
-            Err(Refused::Broken(fault)) => Err(self.refused(peer, Refused::Broken(fault))),
-            _ => Ok(()),
-        })
+        // its place and posted later. On a broken connection it is taken too: it is among what is handed back, and must
+        // not come a second time under another number.
+        if let Err(refused @ Refused::Broken(_)) = posted {
+            self.refused(peer, refused);
+        }
+        Some(Ok(()))
     }
 
     #[inline]
@@ -193,6 +194,9 @@ impl<A: Adapter> Rc<A> {
         match posted {
             Ok(()) => {
                 connection.queue.posted(signalled);
+                if let Some(kept) = &mut connection.kept {
+                    kept.keep(header, &payload, connection.receives.out().into());
+                }
                 Ok(())
             }
             Err(refused) => {

@@ -94,6 +94,8 @@ pub struct Settings {
     pub keepalive_ns: u64,
     /// If not even this process's device says for so long what became of that, the peer is given up, in nanoseconds.
     pub keepalive_ns_max: u64,
+    /// The same, where another channel reaches it too, or lost it just now.
+    pub take_over_ns_max: u64,
 }
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -148,6 +150,7 @@ impl Settings {
             connect_ns_max: table::RC_CONNECT_SECONDS_MAX.get() as u64 * NS_PER_SECOND,
             keepalive_ns: table::RC_KEEPALIVE_SECONDS.get() as u64 * NS_PER_SECOND,
             keepalive_ns_max: table::RC_KEEPALIVE_SECONDS_MAX.get() as u64 * NS_PER_SECOND,
+            take_over_ns_max: table::FAILOVER_SECONDS_MAX.get() as u64 * NS_PER_SECOND,
         }
         .sound()
     }

@@ -94,6 +94,7 @@ mod tests {
     fn route(get: Option<Cost>, put: Option<Cost>) -> Route {
         Route {
             packets: 0,
+            spare: false,
             packet_bytes_max: 1024,
             eager_bytes_max: 1024,
             eager_scattered_bytes_max: 1024,

@@ -12,6 +12,8 @@ use verbena_channel::{Key, Peer, Transfer};
 /// What is to be written, and how far that is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Push {
+    /// The channel that the receiver's key is for.
+    channel: usize,
     key: Key,
     /// Where the span to be written begins in the message, and its pieces.
     offset: u64,
@@ -24,9 +26,9 @@ pub(super) struct Push {
 
 impl Push {
     /// This span, in pieces of at most so many bytes.
-    pub fn new(key: Key, span: Piece, piece_bytes_max: u64) -> Push {
+    pub fn new(channel: usize, key: Key, span: Piece, piece_bytes_max: u64) -> Push {
         let cut = Cut::for_one(span.len, piece_bytes_max);
-        Push { key, offset: span.offset, cut, next: 0, failed: None }
+        Push { channel, key, offset: span.offset, cut, next: 0, failed: None }
     }
 
     /// Whether there is a piece to be written. After a failure there is none: another would fail as well.
@@ -103,10 +105,9 @@ impl Engine {
     /// `None` if there is nothing to write now. A failure counts as done: what is left goes another way.
     fn push_next(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
         let region = self.core.requests.get(id)?.buffer.region()?;
-        let channel = self.core.peers.get(peer)?.route?.memory?;
         let (_, outgoing) = self.core.outgoing_of(peer, id).filter(|(_, o)| o.writes < TRANSFERS_MAX)?;
         let push = outgoing.push.as_mut()?;
-        let (key, piece) = (push.key, push.take()?);
+        let (channel, key, piece) = (push.channel, push.key, push.take()?);
         outgoing.writes += 1;
         let note = TransferNote { request: id, piece, put: true, channel };
         let token = self.core.transfers.insert(note);
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     fn push() -> Push {
-        Push::new(Key::default(), Piece { offset: 100, len: 25 }, 10)
+        Push::new(0, Key::default(), Piece { offset: 100, len: 25 }, 10)
     }
 
     #[test]

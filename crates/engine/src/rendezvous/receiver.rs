@@ -417,12 +417,13 @@ impl Engine {
 
     fn pull_piece(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
         let region = self.core.requests.get(id)?.buffer.region()?;
-        let channel = self.core.peers.get(peer)?.route?.memory?;
         let (_, incoming) = self.core.incoming_of(peer, id)?;
         if !incoming.can_read() {
             return None;
         }
-        let key = incoming.offer.memory?.key;
+        let Memory { channel, key } = incoming.offer.memory?;
+        // The peer may have been lost to that channel meanwhile: then the read fails.
+        let channel = self.core.channel_named(channel)?;
         let piece = self.next_piece(peer, id)?;
         self.core.incoming_of(peer, id)?.1.reads += 1;
         let note = TransferNote { request: id, piece, put: false, channel };

@@ -21,6 +21,7 @@ const WRITES_MAX: u32 = 2;
 /// The receiver's memory, and how to know which parts to write there while it reads others.
 #[derive(Clone, Copy, Debug)]
 struct Target {
+    channel: usize,
     key: Key,
     cut: Cut,
     division: Division,
@@ -73,7 +74,14 @@ impl Core {
         if shown && header.flags & WRITE == 0 {
             let cut = Cut { bytes: header.length, part_bytes: bytes };
             let (division, memory) = (Division(reader.word()?), reader.memory()?);
-            return self.invited(peer, id, receiver, &memory, Target { key: memory.key, cut, division });
+            let channel = self.channel_named(memory.channel)?;
+            return self.invited(
+                peer,
+                id,
+                receiver,
+                &memory,
+                Target { channel, key: memory.key, cut, division },
+            );
         }
         let piece = Piece { offset: header.length, len: bytes };
         let Some(request) = self.requests.get(id) else { return Some(()) };
@@ -89,12 +97,18 @@ impl Core {
         Some(())
     }
 
-    /// What this side is to write; `None` if it never said that it can.
+    /// What this side is to write; `None` if it never can have said that it can. Where the channel has lost the peer
+    /// meanwhile, the writes fail.
     fn push_of(&self, peer: Peer, id: Id, piece: Piece, memory: &Memory) -> Option<Push> {
         let route = self.peers.look(peer)?.route?;
-        let can = self.is_by_memory_channel(&route, memory.channel) && route.put.is_some();
-        self.requests.get(id)?.buffer.region().filter(|_| can)?;
-        Some(Push::new(memory.key, piece, self.piece_bytes(&route)))
+        self.requests.get(id)?.buffer.region()?;
+        let channel = self.channel_named(memory.channel)?;
+        Some(Push::new(channel, memory.key, piece, self.piece_bytes(&route)))
+    }
+
+    /// The channel of which a peer has sent the hashed name.
+    pub(crate) fn channel_named(&self, name: u32) -> Option<usize> {
+        self.tally.iter().position(|counters| name_hash(counters.name) == name)
     }
 
     /// Whether the name is that of the channel that moves memory here.
@@ -217,9 +231,9 @@ impl Engine {
 
     fn push_piece(&mut self, peer: Peer, id: Id) -> Option<()> {
         let region = self.core.requests.get(id)?.buffer.region()?;
-        let channel = self.core.peers.get(peer)?.route?.memory?;
         let (_, outgoing) = self.core.outgoing_of(peer, id)?;
         let target = outgoing.target.filter(|_| outgoing.writes < WRITES_MAX)?;
+        let channel = target.channel;
         let packets = self.core.peers.get(peer)?.route?.packets;
         let part = self.channels[packets].take_part(peer, target.division, End::Back);
         let piece = part.and_then(|part| target.cut.part(part));
@@ -265,7 +279,7 @@ impl Engine {
                 Some(Given::Taken) => {}
                 Some(Given::Full) | None => return packet > 0,
                 Some(Given::Broken(fault)) => {
-                    self.core.break_peer(peer, fault);
+                    self.lose(peer, fault);
                     return true;
                 }
             }

@@ -70,6 +70,13 @@ pub static TYPES: &[EventType] = &[
         kind: EventKind::Rendezvous,
     },
     EventType {
+        name: "channel_failover",
+        help: "a channel has lost a process, and another one takes its place; element: process",
+        subject: Subject::Engine,
+        elements: &[Element::Process],
+        kind: EventKind::Failover,
+    },
+    EventType {
         name: "peer_broken",
         help: "a process cannot be reached any more; element: process",
         subject: Subject::Engine,

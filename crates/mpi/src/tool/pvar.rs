@@ -133,6 +133,8 @@ const ENGINE: &[OfEngine] = &[
     ("rendezvous_streamed", Class::Counter, Subject::Engine, "of rendezvous_received, those that came as packets", |c| c.streamed),
     ("transfer_fallbacks", Class::Counter, Subject::Engine, "copies between processes that failed and were done another way", |c| c.fallbacks),
     ("throttles", Class::Counter, Subject::Engine, "how often a peer was asked to send by rendezvous only", |c| c.throttles),
+    ("failovers", Class::Counter, Subject::Engine, "how often a channel took the place of one that had lost a process", |c| c.failovers),
+    ("packets_sent_again", Class::Counter, Subject::Engine, "packets that such a channel handed back, and that another one sent again", |c| c.sent_again),
 ];
 
 type OfChannel = (&'static str, Class, &'static str, fn(&ChannelCounters) -> u64);

@@ -346,7 +346,12 @@ impl Driver {
             }
             self.settle()?;
         }
-        Err(format!("{pending} operations never ended; pending:\n{}", self.cluster.describe()))
+        let restless: Vec<Rank> =
+            self.living().into_iter().filter(|rank| !self.cluster.visit(*rank).is_quiet()).collect();
+        let pending_now = self.cluster.describe();
+        Err(format!(
+            "{pending} operations never ended, ranks {restless:?} may not leave; pending:\n{pending_now}"
+        ))
     }
 
     /// The figures of the run.
@@ -365,6 +370,8 @@ impl Driver {
             duplicates: 0,
             throttles: 0,
             fronts: self.cluster.fronts(),
+            failovers: 0,
+            sent_again: 0,
         };
         let sends = self.records.sends.iter().map(|sent| &sent.outcome);
         let outcomes = sends.chain(self.records.receives.iter().map(|received| &received.outcome));
@@ -379,6 +386,8 @@ impl Driver {
             report.fallbacks += counters.fallbacks;
             report.duplicates += counters.duplicates;
             report.throttles += counters.throttles;
+            report.failovers += counters.failovers;
+            report.sent_again += counters.sent_again;
             report.memory_bytes += counters.channels.iter().map(|c| c.get_bytes + c.put_bytes).sum::<u64>();
         }
         report

@@ -9,6 +9,7 @@ mod driver;
 mod oracle;
 mod plan;
 
+use crate::over_rails::{self, RailFaults};
 use crate::over_rc::{self, RcFaults};
 use crate::over_ud::{self, UdFaults};
 use crate::verbs::Counts;
@@ -43,6 +44,10 @@ pub struct Report {
     pub throttles: u64,
     /// Messages that went from the fabric straight to their receive.
     pub fronts: u64,
+    /// How often a channel took the place of one that had lost a peer.
+    pub failovers: u64,
+    /// Packets that such channels handed back.
+    pub sent_again: u64,
 }
 
 /// Runs the traffic of this seed under faults that the seed chooses as well.
@@ -106,6 +111,19 @@ pub fn run_over_ud_under(seed: u64, faults: &UdFaults) -> Result<(Report, Counts
     let mut random = Random::new(seed);
     let plan = plan::Plan::random(&mut random);
     let (cluster, subnet) = over_ud::cluster(random.word(), plan.ranks(), faults);
+    let report = carry_out(cluster, plan, random)?;
+    Ok((report, subnet.counts()))
+}
+
+/// Runs the traffic of this seed over several rails, all but one of which may fail, as the seed chooses.
+///
+/// # Errors
+/// What rule was broken, in words.
+pub fn run_over_rails(seed: u64) -> Result<(Report, Counts), String> {
+    let faults = RailFaults::random(&mut Random::new(seed ^ 0xfa17));
+    let mut random = Random::new(seed);
+    let plan = plan::Plan::random(&mut random);
+    let (cluster, subnet) = over_rails::cluster(random.word(), plan.ranks(), &faults);
     let report = carry_out(cluster, plan, random)?;
     Ok((report, subnet.counts()))
 }

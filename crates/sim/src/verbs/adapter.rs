@@ -59,7 +59,7 @@ impl Adapter for SimAdapter {
     }
 
     fn now_ns(&self) -> u64 {
-        self.subnet.time_ns(self.rank)
+        self.subnet.time_at_ns(self.rank)
     }
 
     fn address(&self) -> Address {
@@ -307,7 +307,7 @@ impl Inner {
         for _ in 0..copies {
             let late_ns = self.random.between(0, faults.datagrams_late_ns_max);
             let at_ns = self.time_ns(rank) + self.costs.datagram_ns + late_ns;
-            if self.random.percent(faults.datagrams_lost_percent) {
+            if self.random.percent(faults.datagrams_lost_percent) || self.device(rank).mute {
                 self.counts.lost += 1;
             } else if !self.device(to).dead {
                 self.schedule(at_ns, Event::Datagram { to, bytes: bytes.to_vec() });

@@ -37,6 +37,8 @@ pub struct Counts {
     pub broken: u64,
     /// How often a port went down.
     pub ports_down: u64,
+    /// Devices that failed for ever.
+    pub cut: u64,
 }
 
 impl Counts {
@@ -60,6 +62,7 @@ impl Counts {
             hung: self.hung - then.hung,
             broken: self.broken - then.broken,
             ports_down: self.ports_down - then.ports_down,
+            cut: self.cut - then.cut,
         }
     }
 }

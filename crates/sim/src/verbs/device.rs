@@ -45,6 +45,12 @@ pub(super) struct Device {
     pub hung: bool,
     /// Nothing gets through.
     pub port_down: bool,
+    /// Nothing gets out.
+    pub mute: bool,
+    /// Nothing gets in.
+    pub deaf: bool,
+    /// Nothing that happens by chance makes it fail.
+    pub safe: bool,
     pub by_local_key: HashMap<u32, Region>,
     pub by_remote_key: HashMap<u32, Region>,
     pub registered_bytes: u64,

@@ -38,4 +38,4 @@ pub use costs::{Costs, Stage};
 pub use counts::Counts;
 pub use datagrams::SimDatagrams;
 pub use faults::DeviceFaults;
-pub use subnet::Subnet;
+pub use subnet::{Cut, Subnet};

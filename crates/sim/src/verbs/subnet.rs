@@ -39,6 +39,21 @@ pub(super) enum Event {
     Letter { to: Rank, bytes: Vec<u8> },
     /// The rank's port is up again.
     PortUp(Rank),
+    /// A device fails.
+    Cut(Rank, Cut),
+}
+
+/// How a device fails, for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Nothing gets in or out.
+    Down,
+    /// Nothing gets out: what arrives is taken, and its acknowledgement is lost.
+    Mute,
+    /// Nothing gets in.
+    Deaf,
+    /// It is unusable, and its user is told.
+    Broken,
 }
 
 /// The state.
@@ -124,11 +139,35 @@ impl Inner {
     /// Now and then a port goes down for a while, though not for longer than the retries last.
     pub fn blink(&mut self, rank: Rank) {
         let one_in = self.faults.port_down_one_in;
-        if one_in > 0 && self.random.below(one_in) == 0 && !self.device(rank).port_down {
+        if one_in > 0
+            && self.random.below(one_in) == 0
+            && !self.device(rank).port_down
+            && !self.device(rank).safe
+        {
             self.set_port(rank, false);
             let up_ns = self.now_ns + self.random.between(1, self.faults.retry_ns / 4);
             self.schedule(up_ns, Event::PortUp(rank));
         }
+    }
+
+    fn cut(&mut self, rank: Rank, how: Cut) {
+        self.counts.cut += 1;
+        let device = self.device(rank);
+        match how {
+            Cut::Down => self.set_port(rank, false),
+            Cut::Mute => device.mute = true,
+            Cut::Deaf => device.deaf = true,
+            Cut::Broken => self.break_device(rank),
+        }
+    }
+
+    fn break_device(&mut self, rank: Rank) {
+        let device = self.device(rank);
+        device.broken = true;
+        device.completions.clear();
+        device.post.forget();
+        device.troubles.push_back(Trouble::Device(fault("the simulated device is gone", rank)));
+        self.wake(rank);
     }
 
     fn run_until(&mut self, until_ns: u64) {
@@ -148,6 +187,7 @@ impl Inner {
             Event::Post { rank, queue } => self.send_posted(rank, queue),
             Event::Letter { to, bytes } => self.deliver_letter(to, bytes),
             Event::PortUp(rank) => self.set_port(rank, true),
+            Event::Cut(rank, how) => self.cut(rank, how),
         }
     }
 }
@@ -183,17 +223,25 @@ impl Drop for Inside<'_> {
 #[derive(Clone)]
 pub struct Subnet {
     inner: Arc<Mutex<Inner>>,
+    ranks: Rank,
+    /// Devices of each rank. Those of a rank have the numbers rank, rank + ranks, and so on.
+    rails: Rank,
 }
 
 impl Subnet {
     /// A subnet of `ranks`, one device each, whose every event follows from `seed`.
     pub fn new(seed: u64, ranks: Rank, costs: Costs, faults: DeviceFaults) -> Subnet {
+        Subnet::of_rails(seed, ranks, 1, costs, faults)
+    }
+
+    /// A subnet of `ranks` with so many devices each; each has its own way to the same device of the other ranks.
+    pub fn of_rails(seed: u64, ranks: Rank, rails: Rank, costs: Costs, faults: DeviceFaults) -> Subnet {
         let inner = Inner {
             now_ns: 0,
             random: Random::new(seed),
             costs,
             faults,
-            devices: (0..ranks).map(|_| Device::default()).collect(),
+            devices: (0..ranks * rails).map(|_| Device::default()).collect(),
             trace: 0,
             violations: Vec::new(),
             counts: Counts::default(),
@@ -202,7 +250,29 @@ impl Subnet {
             scheduled: 0,
             woken: Vec::new(),
         };
-        Subnet { inner: Arc::new(Mutex::new(inner)) }
+        Subnet { inner: Arc::new(Mutex::new(inner)), ranks, rails }
+    }
+
+    /// All devices of a rank.
+    fn devices_of(&self, rank: Rank) -> impl Iterator<Item = Rank> + use<> {
+        let ranks = self.ranks;
+        (0..self.rails).map(move |rail| rank + rail * ranks)
+    }
+
+    /// One of a rank's devices.
+    pub fn rail(&self, rank: Rank, rail: Rank) -> SimAdapter {
+        SimAdapter::new(rank + rail * self.ranks, self.clone())
+    }
+
+    /// Lets one of a rank's devices fail at that time, for ever.
+    pub fn cut(&self, rank: Rank, rail: Rank, at_ns: u64, how: Cut) {
+        self.lock().schedule(at_ns, Event::Cut(rank + rail * self.ranks, how));
+    }
+
+    /// Nothing that happens by chance makes these devices fail, those of this rail.
+    pub fn spare(&self, rail: Rank) {
+        let mut inner = self.lock();
+        (0..self.ranks).for_each(|rank| inner.device(rank + rail * self.ranks).safe = true);
     }
 
     pub(super) fn lock(&self) -> Inside<'_> {
@@ -233,7 +303,13 @@ impl Subnet {
 
     /// The time at a rank: that of the subnet, or later by the work that its CPU has done.
     pub fn time_ns(&self, rank: Rank) -> u64 {
-        self.lock().time_ns(rank)
+        let inner = self.lock();
+        self.devices_of(rank).map(|device| inner.time_ns(device)).max().unwrap_or(0)
+    }
+
+    /// The time at one of a rank's devices.
+    pub(super) fn time_at_ns(&self, device: Rank) -> u64 {
+        self.lock().time_ns(device)
     }
 
     /// When the next thing happens, if anything will.
@@ -248,17 +324,21 @@ impl Subnet {
 
     /// The ranks for which something came since somebody asked, and when.
     pub fn take_woken(&self) -> Vec<(Rank, u64)> {
-        std::mem::take(&mut self.lock().woken)
+        let woken = std::mem::take(&mut self.lock().woken);
+        woken.into_iter().map(|(device, at_ns)| (device % self.ranks, at_ns)).collect()
     }
 
     /// Whether the rank's device holds anything that the rank has not seen: a rank that waits goes on to look.
     pub fn has_unseen(&self, rank: Rank) -> bool {
-        self.lock().device(rank).has_unseen()
+        let mut inner = self.lock();
+        self.devices_of(rank).any(|device| inner.device(device).has_unseen())
     }
 
     /// Whether the rank's device made the event that the rank asked for; takes it.
     pub fn take_event(&self, rank: Rank) -> bool {
-        std::mem::take(&mut self.lock().device(rank).event)
+        let mut inner = self.lock();
+        // Of all devices, also after the first that has one.
+        self.devices_of(rank).filter(|&device| std::mem::take(&mut inner.device(device).event)).count() > 0
     }
 
     /// Whether nothing is on its way and no device holds anything that its rank has not seen.
@@ -293,27 +373,25 @@ impl Subnet {
 
     /// The rank dies: its device neither sends nor answers any more.
     pub fn kill(&self, rank: Rank) {
-        self.lock().device(rank).dead = true;
+        let mut inner = self.lock();
+        self.devices_of(rank).for_each(|device| inner.device(device).dead = true);
     }
 
-    /// The rank's device becomes unusable, and its user is told.
+    /// The rank's devices become unusable, and their user is told.
     pub fn break_device(&self, rank: Rank) {
         let mut inner = self.lock();
-        let device = inner.device(rank);
-        device.broken = true;
-        device.completions.clear();
-        device.post.forget();
-        device.troubles.push_back(Trouble::Device(fault("the simulated device is gone", rank)));
-        inner.wake(rank);
+        self.devices_of(rank).for_each(|device| inner.break_device(device));
     }
 
     /// The rank's device takes work and never ends it, as one that was removed while its driver waits for its users.
     pub fn hang_device(&self, rank: Rank) {
         let mut inner = self.lock();
-        let device = inner.device(rank);
-        device.hung = true;
-        device.completions.clear();
-        device.datagrams.clear();
+        for device in self.devices_of(rank) {
+            let device = inner.device(device);
+            device.hung = true;
+            device.completions.clear();
+            device.datagrams.clear();
+        }
     }
 
     /// The rank's port goes down or comes up again. While it is down nothing gets through; work that waits too long

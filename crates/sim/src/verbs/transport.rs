@@ -56,6 +56,9 @@ impl Inner {
         self.note(&[self.now_ns, u64::from(posted.rank) << 32 | u64::from(posted.pair), posted.serial]);
         let (after_ns, event) = match self.step(posted) {
             Step::Again(ns) => (ns, Event::Move(posted)),
+            Step::Done if self.is_unheard(posted) => {
+                (self.faults.retry_ns, Event::End(posted, Err(Failed::RetriesExhausted)))
+            }
             Step::Done => (self.costs.acknowledge_ns, Event::End(posted, Ok(()))),
             Step::Failed(failed, ns) => (ns, Event::End(posted, Err(failed))),
         };
@@ -94,18 +97,27 @@ impl Inner {
             Err(Absent::Silent) => return self.again(posted),
         };
         let broken_one_in = self.faults.broken_one_in;
-        if broken_one_in > 0 && self.random.below(broken_one_in) == 0 {
+        let safe = self.device(posted.rank).safe;
+        if broken_one_in > 0 && !safe && self.random.below(broken_one_in) == 0 {
             return Step::Failed(Failed::RetriesExhausted, self.faults.retry_ns);
         }
         if self.faults.canary != Canary::None && !self.work(posted).expect("its turn").begun {
             self.work(posted).expect("its turn").begun = true;
             self.tamper(posted);
         }
-        match self.work(posted).expect("its turn").operation {
+        let operation = self.work(posted).expect("its turn").operation;
+        match operation {
             Operation::Send => self.step_send(posted, other),
             Operation::Write(remote) => self.step_write(posted, other, remote),
+            Operation::Read(_) if self.is_unheard(posted) => self.again(posted),
             Operation::Read(remote) => self.step_read(posted, other, remote),
         }
+    }
+
+    /// Whether the other end's answers are lost on their way.
+    fn is_unheard(&mut self, posted: Posted) -> bool {
+        let Some(State::Ready(rank, _)) = self.pair(posted).map(|pair| pair.state) else { return false };
+        self.device(posted.rank).deaf || self.device(rank).mute
     }
 
     /// The other end of the pair's connection.
@@ -114,6 +126,7 @@ impl Inner {
             return Err(Absent::Gone);
         };
         let down = self.device(posted.rank).port_down || self.device(rank).port_down;
+        let down = down || self.device(posted.rank).mute || self.device(rank).deaf;
         let device = self.device(rank);
         match device.pairs.get(&pair).map(|pair| pair.state) {
             _ if !device.is_up() => Err(Absent::Gone),
@@ -276,7 +289,7 @@ impl Inner {
     pub fn deliver_datagram(&mut self, to: Rank, bytes: Vec<u8>) {
         self.note(&[self.now_ns, u64::from(to), bytes.len() as u64]);
         let device = self.device(to);
-        if device.is_up() && !device.port_down {
+        if device.is_up() && !device.port_down && !device.deaf {
             device.datagrams.push_back(bytes);
             device.tell();
             self.wake(to);

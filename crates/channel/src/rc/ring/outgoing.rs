@@ -4,8 +4,9 @@ use super::{Geometry, POINTER_BYTES, flags};
 use crate::Fault;
 use crate::Peer;
 use crate::memory::Region;
+use crate::packet::Header;
 use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
-use crate::rc::frame::{body_bytes, read_words};
+use crate::rc::frame::{DATA_BYTES, PREFIX_BYTES, body_bytes, read_words};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::queue::SendQueue;
@@ -143,6 +144,29 @@ impl<D> Outgoing<D> {
     pub fn credit(&mut self, slots: u16) {
         self.free += u32::from(slots);
         debug_assert!(self.free <= self.geometry.slots);
+    }
+
+    /// The packets that are in place and of which the receiver has not told that it took them. Their slots are not used again
+    /// until it has.
+    pub fn uncredited(&mut self) -> Vec<(Header, Vec<u8>)> {
+        if self.pointer.is_some() {
+            self.read_tail();
+        }
+        let mut left = self.geometry.slots - self.free;
+        let mut at = self.geometry.after(self.head, self.geometry.slots - left) % self.geometry.slots;
+        let mut packets = Vec::new();
+        while left > 0 {
+            let front = self.memory.region().part(self.geometry.offset(at), DATA_BYTES);
+            let [first] = read_words(front.part(0, 8));
+            let body = body_bytes(u64::from_le(first));
+            let packet = self.memory.region().part(self.geometry.offset(at), PREFIX_BYTES + body);
+            let header = packet.bytes()[PREFIX_BYTES..].first_chunk().and_then(Header::parse);
+            packets.extend(header.map(|header| (header, packet.bytes()[DATA_BYTES..].to_vec())));
+            let span = self.geometry.span(body);
+            left = left.saturating_sub(span);
+            at = self.geometry.after(at, span);
+        }
+        packets
     }
 
     /// Where the receiver writes its tail pointer, with [`Notify::Pointer`].

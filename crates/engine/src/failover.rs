@@ -1,0 +1,250 @@
+//! What is done when a channel loses a peer: another channel takes its place (paper 4, 4.2: "after several retransmission
+//! attempts over one BTL, the PML marks that BTL as failed, and begins using a different BTL").
+//!
+//! Every packet between two processes has a number, whichever channel it goes by, and the receiver takes each number once,
+//! in order. So the sender may send again, over another channel, whatever it does not *know* to be taken: the lost channel
+//! hands that back ([`Channel::undelivered`](verbena_channel::Channel::undelivered)), and doubles are dropped by their numbers. An
+//! acknowledgement by the peer's device is no such knowledge, since nobody may look at what it took; credits are.
+//!
+//! The two ends may learn of a loss at different times, and one of them perhaps never: it may only wait for credits that were lost
+//! on the way. So who finds out says so over the new channel (`Moved`), before anything else. The other gives the channel up too,
+//! and sends again what it is handed back. By then nothing that its device writes by that channel can reach its memory any more.
+//! A channel that was lost once is not used again for that peer.
+//!
+//! Transfers of memory that the channel had under way fail, and the rendezvous goes another way, as after any such failure.
+//! Announcements and answers are packets with numbers like all others.
+//!
+//! | packet | number | context | length | payload |
+//! | --- | --- | --- | --- | --- |
+//! | `Moved` | none | the lost channel's name, hashed | | |
+//! | `Again` | none; the low bits are those of the packet | bytes of the whole | first byte | some bytes of a packet with its header |
+//!
+//! `Again` is for packets that are longer than the new channel's. "None" is a number that is never expected: the highest bit
+//! is the opposite of that of the numbers around.
+
+use crate::Engine;
+use crate::core::Core;
+use crate::event::{Event, EventKind};
+use crate::fault;
+use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
+use crate::wire::name_hash;
+use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
+use verbena_channel::{CONTROL_BYTES_MAX, Fault, Peer, Wire};
+
+/// A channel that has lost a peer, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct Lost {
+    /// Its place in the engine's list.
+    pub channel: usize,
+    pub fault: Fault,
+}
+
+/// What is known of the channels that have lost a peer.
+#[derive(Debug, Default)]
+pub(crate) struct Trail {
+    /// In the order of their loss.
+    pub lost: Vec<Lost>,
+    /// Packets and bytes that were counted for earlier channels.
+    pub counted: (u64, u64),
+    /// The packet that comes in parts just now: its number and the bytes that are here.
+    partial: (u32, Vec<u8>),
+}
+
+/// The bit that tells numbers that are never expected.
+const BESIDE: u32 = 1 << 31;
+
+/// Whether the packet comes in its turn by its number.
+#[inline]
+pub(crate) fn has_number(header: &Header) -> bool {
+    !matches!(header.kind, Kind::Moved | Kind::Again)
+}
+
+impl PeerState {
+    /// Whether this channel has lost the peer.
+    pub fn has_lost(&self, channel: usize) -> bool {
+        self.trail.as_ref().is_some_and(|trail| trail.lost.iter().any(|lost| lost.channel == channel))
+    }
+
+    /// Counts what was sent so far for the channel that carried it.
+    fn count_for(&mut self, counters: &mut crate::ChannelCounters) {
+        let trail = self.trail.get_or_insert_default();
+        counters.packets_sent += self.next - trail.counted.0;
+        counters.bytes_sent += self.bytes_sent - trail.counted.1;
+        trail.counted = (self.next, self.bytes_sent);
+    }
+
+    /// Takes the packets that a lost channel has handed back: they go before all that waits, in the order of their
+    /// numbers, in parts where they are too long. Returns how many there were.
+    fn send_again(&mut self, packets: Vec<(Header, Vec<u8>)>, bytes_max: usize) -> usize {
+        let mut again: Vec<Early> = packets
+            .into_iter()
+            .filter(|(header, _)| header.kind != Kind::Moved)
+            .map(|(header, payload)| Early { header, payload })
+            .collect();
+        let age = |packet: &Early| (self.next as u32).wrapping_sub(packet.header.sequence) % BESIDE;
+        // Of the parts of a packet, which have its number, the first one comes first.
+        again.sort_by_key(|packet| {
+            (std::cmp::Reverse(age(packet)), packet.header.length * u64::from(!has_number(&packet.header)))
+        });
+        let count = again.len();
+        let waiting = std::mem::take(&mut self.outbox);
+        let is_notice =
+            |item: &Waiting| matches!(item, Waiting::Again(packet) if packet.header.kind == Kind::Moved);
+        self.outbox = again
+            .into_iter()
+            .flat_map(|packet| in_parts(packet, bytes_max))
+            .chain(waiting.into_iter().filter(|item| !is_notice(item)).flat_map(|item| match item {
+                Waiting::Again(packet) => in_parts(*packet, bytes_max),
+                item => vec![item],
+            }))
+            .collect();
+        count
+    }
+
+    /// Lets the peer know first of all which channels are given up.
+    fn announce(&mut self, names: impl DoubleEndedIterator<Item = u32>) {
+        let sequence = self.next as u32 ^ BESIDE;
+        for name in names.rev() {
+            let header = Header { context: name.into(), sequence, ..Header::new(Kind::Moved) };
+            self.outbox.push_front(Waiting::Again(Box::new(Early { header, payload: Vec::new() })));
+        }
+    }
+}
+
+/// The packet as it goes over a channel whose packets have so many bytes at most.
+fn in_parts(packet: Early, bytes_max: usize) -> Vec<Waiting> {
+    let again = |packet: Early| Waiting::Again(Box::new(packet));
+    if packet.payload.len() <= bytes_max {
+        return vec![again(packet)];
+    }
+    let whole: Vec<u8> = packet.header.emit().into_iter().chain(packet.payload).collect();
+    let sequence = packet.header.sequence ^ BESIDE;
+    let context = whole.len() as u64;
+    let part = |(at, bytes): (usize, &[u8])| {
+        let header =
+            Header { sequence, context, length: (at * bytes_max) as u64, ..Header::new(Kind::Again) };
+        again(Early { header, payload: bytes.to_vec() })
+    };
+    whole.chunks(bytes_max).enumerate().map(part).collect()
+}
+
+impl Trail {
+    /// Takes a part of a packet; returns the whole when this was the last of it. A part that was here before does no harm.
+    /// `None` also says that it makes no sense.
+    fn take_part(&mut self, header: &Header, bytes: &[u8]) -> Option<Early> {
+        let (number, here) = &mut self.partial;
+        if *number != header.sequence || header.length == 0 {
+            *number = header.sequence;
+            here.clear();
+        }
+        if header.length != here.len() as u64 {
+            return None;
+        }
+        here.extend_from_slice(bytes);
+        if (here.len() as u64) < header.context {
+            return None;
+        }
+        let whole = std::mem::take(here);
+        let (first, payload) = whole.split_first_chunk::<HEADER_BYTES>()?;
+        Some(Early { header: Header::parse(first)?, payload: payload.to_vec() })
+    }
+}
+
+impl Core {
+    /// The peer has given a channel up.
+    pub fn moved(&mut self, peer: Peer, header: &Header) {
+        let Some(channel) = self.channel_named(header.context as u32) else { return };
+        let Some(state) = self.peers.open(peer) else { return };
+        if !state.has_lost(channel) {
+            state.trail.get_or_insert_default();
+            let fault = fault::given_up(self.me, peer, self.tally[channel].name);
+            self.work.lost.push_back((peer, Lost { channel, fault }));
+        }
+    }
+
+    /// A part of a packet; the whole of it, when it is there.
+    pub fn part(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<Early> {
+        self.peers.open(peer)?.trail.get_or_insert_default().take_part(header, payload)
+    }
+}
+
+impl Engine {
+    /// Replaces the channels that have lost a peer; returns whether there were any.
+    pub(crate) fn fail_over(&mut self) -> bool {
+        let mut any = false;
+        while let Some((peer, lost)) = self.core.work.lost.pop_front() {
+            any = true;
+            self.channels[lost.channel].abandon(peer, &lost.fault);
+            self.replace(peer, lost);
+        }
+        any
+    }
+
+    /// The channel for packets to this peer has refused one, for this reason: another takes its place.
+    #[cold]
+    pub(crate) fn lose(&mut self, peer: Peer, fault: Fault) {
+        let route = self.core.peers.look(peer).and_then(|state| state.route);
+        if let Some(Route { packets, .. }) = route {
+            self.replace(peer, Lost { channel: packets, fault });
+        }
+    }
+
+    /// Chooses the ways to the peer anew, without the channel that has lost it.
+    #[cold]
+    fn replace(&mut self, peer: Peer, lost: Lost) {
+        let Some(state) = self.core.peers.open(peer) else { return };
+        let channel = lost.channel;
+        if state.broken.is_some() || state.has_lost(channel) {
+            return;
+        }
+        state.trail.get_or_insert_default().lost.push(lost);
+        let old = state.route;
+        let carried = old.is_none_or(|route| route.packets == channel);
+        let is_lost = |channel| state.has_lost(channel);
+        let route = choose_route(&mut self.channels, peer, self.core.settings.eager_bytes_max, is_lost);
+        let kept = !carried || old.is_none() || state.kept;
+        let Some(route) = route.filter(|_| kept) else {
+            let fault = fault::all_lost(&state.trail.as_ref().expect("noted just now").lost, &self.channels);
+            return self.core.break_peer(peer, fault);
+        };
+        match old {
+            Some(old) if !carried => self.keep_packets(peer, old, route),
+            Some(_) => self.take_over(peer, channel, route),
+            // Nothing was sent yet; the first packet finds the way.
+            None => {}
+        }
+    }
+
+    /// The peer is only lost to a channel for its memory.
+    fn keep_packets(&mut self, peer: Peer, old: Route, new: Route) {
+        if let Some(state) = self.core.peers.get(peer) {
+            let (memory, get, put) = (new.memory, new.get, new.put);
+            let (in_background, memory_bytes_min) = (new.in_background, new.memory_bytes_min);
+            state.route = Some(Route { memory, get, put, in_background, memory_bytes_min, ..old });
+        }
+    }
+
+    /// Lets the route take the place of the lost channel for packets.
+    fn take_over(&mut self, peer: Peer, channel: usize, route: Route) {
+        let packets = self.channels[channel].undelivered(peer);
+        // So short that no third channel has to cut the parts again.
+        let longest = |wire: &mut Wire| Some(wire.reach(peer)?.packet_bytes_max).filter(|bytes| *bytes > 0);
+        let bytes_max = self.channels.iter_mut().filter_map(longest).min().unwrap_or(CONTROL_BYTES_MAX);
+        let names: Vec<u32> = self.channels.iter().map(|channel| name_hash(channel.name())).collect();
+        let Some(state) = self.core.peers.get(peer) else { return };
+        state.count_for(&mut self.core.tally[channel]);
+        let again = state.send_again(packets, bytes_max);
+        let lost: Vec<u32> =
+            state.trail.iter().flat_map(|trail| &trail.lost).map(|lost| names[lost.channel]).collect();
+        state.announce(lost.into_iter());
+        let wire = &mut self.channels[route.packets];
+        wire.take_over(peer);
+        (state.route, state.lane) = (Some(route), wire.lend(peer));
+        state.kept = route.spare && state.lane.is_none() && wire.keep_sent(peer);
+        state.update_eager();
+        self.core.counts.failovers += 1;
+        self.core.counts.sent_again += again as u64;
+        self.core.tell(Event { kind: EventKind::Failover, peer, source: 0, tag: 0, bytes: 0 });
+        self.core.list_outbox(peer);
+    }
+}

@@ -167,7 +167,9 @@ fn typical_us(line: &str) -> Option<f64> {
 /// Long messages between two nodes, going that way.
 fn long_messages(way: &str) -> String {
     let large = program("large").display().to_string();
-    format!("VERBENA_RC_LEARN=0 VERBENA_LARGE={way} VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {large}")
+    format!(
+        "VERBENA_RC_LEARN=0 VERBENA_LARGE={way} VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {large}"
+    )
 }
 
 /// The number behind a name on a line of its own.

@@ -59,7 +59,9 @@ pub mod verbs;
 
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
-use crate::{Channel, Choice, Direction, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer};
+use crate::{
+    Channel, Choice, Direction, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink, Transfer,
+};
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
 pub use open::open;

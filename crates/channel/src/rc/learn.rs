@@ -164,7 +164,12 @@ mod tests {
     use Direction::{Read, Write};
 
     /// Windows of eight messages, of which each takes so long by its way; returns how many of the last thousand were read.
-    fn reads(learner: &mut Learner, now_ns: &mut u64, estimate: Direction, took: impl Fn(Direction, u64) -> u64) -> u64 {
+    fn reads(
+        learner: &mut Learner,
+        now_ns: &mut u64,
+        estimate: Direction,
+        took: impl Fn(Direction, u64) -> u64,
+    ) -> u64 {
         let mut reads = 0;
         for window in 0..250_u64 {
             let choices: Vec<Choice> = (0..8).map(|_| learner.choose(64 << 10, estimate, *now_ns)).collect();
@@ -195,7 +200,15 @@ mod tests {
     #[test]
     fn one_stall_does_not_decide() {
         // In the second window, which is all one way, the machine stood still.
-        let took = |way, window| if window == 1 { 500_000 } else if way == Read { 1130 } else { 1000 };
+        let took = |way, window| {
+            if window == 1 {
+                500_000
+            } else if way == Read {
+                1130
+            } else {
+                1000
+            }
+        };
         assert!(reads(&mut Learner::new(), &mut 0, Read, took) <= 30);
     }
 
@@ -215,7 +228,9 @@ mod tests {
         let (long, short) = (learner.choose(3 << 20, Read, 100), learner.choose(1 << 20, Write, 100));
         learner.end(short, 1100);
         learner.end(long, 1100);
-        let spent = |choice: Choice| learner.classes[usize::from(choice.class)].ways[choice.direction as usize].spent_ns;
+        let spent = |choice: Choice| {
+            learner.classes[usize::from(choice.class)].ways[choice.direction as usize].spent_ns
+        };
         assert_eq!((spent(long), spent(short)), (666, 333));
         assert_eq!(learner.under_way, 0);
     }

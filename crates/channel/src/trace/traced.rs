@@ -7,8 +7,8 @@ use crate::neighbor::Neighbors;
 use crate::packet::{Header, Kind};
 use crate::wait::Waiter;
 use crate::{
-    Channel, Choice, Direction, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError, Sink,
-    Transfer, Wire,
+    Channel, Choice, Direction, Division, End, Fault, Key, Payload, Peer, Reach, Registrations, SendError,
+    Sink, Transfer, Wire,
 };
 use std::sync::Arc;
 

@@ -321,7 +321,9 @@ impl Engine {
     /// How an announced message goes: of two directions the one that its channel has learnt to be quicker.
     fn choose_way(&mut self, route: &Route, place: Id, offer: &Offer, bytes: u64) -> Way {
         let (way, either) = self.core.choose(route, offer, bytes);
-        let (Some(channel), Some(estimate), true) = (route.memory, way.direction(), either) else { return way };
+        let (Some(channel), Some(estimate), true) = (route.memory, way.direction(), either) else {
+            return way;
+        };
         let Some(choice) = self.channels[channel].choose_direction(bytes, estimate) else { return way };
         self.core.incoming.get_mut(place).expect("a rendezvous").chosen = Some((channel, choice));
         Way::of(choice.direction)

@@ -7,7 +7,9 @@ use crate::Rank;
 use crate::verbs::Subnet;
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
-use verbena_channel::{Channel, Choice, Direction, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{
+    Channel, Choice, Direction, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+};
 
 /// The channel of a rank, charged.
 pub(super) struct Costed<C> {

@@ -2,8 +2,8 @@
 
 use super::experiment::{Experiment, Name};
 use super::goals::goals;
-use super::series::{Between, Series};
 use super::quick::quick;
+use super::series::{Between, Series};
 use super::{model, record, show};
 use crate::bench::metric::{Metric, Point};
 use crate::bench::plot;

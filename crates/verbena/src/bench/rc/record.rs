@@ -39,7 +39,11 @@ fn of_experiment(measured: &Measured) -> Value {
 }
 
 fn name(measured: &Measured) -> String {
-    measured.experiment.name.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+    measured
+        .experiment
+        .name
+        .to_possible_value()
+        .map_or_else(String::new, |value| value.get_name().to_string())
 }
 
 /// Takes up what an earlier run wrote to the file, if there is one: this run's rounds add to its samples. A point that failed

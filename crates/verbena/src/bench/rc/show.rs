@@ -56,7 +56,11 @@ fn words(out: &mut String, series: &Series) {
     for entry in series.report.entries.iter().filter(|entry| entry.metric == Metric::Latency) {
         if let Some((value, count)) = quick(&entry.samples) {
             let (point, of) = (entry.point(), entry.samples.len());
-            let _ = writeln!(out, "  {point}: {count} of {of} samples are quick, their median {}", format_value(value));
+            let _ = writeln!(
+                out,
+                "  {point}: {count} of {of} samples are quick, their median {}",
+                format_value(value)
+            );
         }
     }
 }

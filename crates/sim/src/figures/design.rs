@@ -146,8 +146,20 @@ impl Design {
     /// # Errors
     /// What hung or failed.
     pub fn bandwidth_mb_s(self, bytes: usize, window: usize, costs: Costs) -> Result<f64, String> {
-        let (mut bench, _) = self.bench(bytes, costs);
         let rounds = if bytes < LONG_BYTES { WINDOWS } else { WINDOWS_LONG };
+        self.windows_mb_s(bytes, window, rounds, costs)
+    }
+
+    /// The same once there were messages enough to learn from.
+    ///
+    /// # Errors
+    /// What hung or failed.
+    pub fn settled_bandwidth_mb_s(self, bytes: usize, window: usize, costs: Costs) -> Result<f64, String> {
+        self.windows_mb_s(bytes, window, WINDOWS, costs)
+    }
+
+    fn windows_mb_s(self, bytes: usize, window: usize, rounds: usize, costs: Costs) -> Result<f64, String> {
+        let (mut bench, _) = self.bench(bytes, costs);
         let marks = bench.run(windows(bytes, window, rounds, rounds))?;
         Ok((bytes * window * rounds) as f64 * 1e3 / (marks[1] - marks[0]) as f64)
     }

@@ -67,10 +67,18 @@ impl Series {
     /// Measures once more.
     ///
     /// # Errors
-    /// A launcher cannot be started. A point that fails is noted in its entry.
+    /// Our own launcher cannot be started. A point that fails is noted in its entry.
     pub fn round(&mut self, between: &Between, told: &mut dyn FnMut(&str)) -> Result<()> {
         let How::Device(verb) = self.variant.how else {
-            return self.campaign.run(&mut self.report, told);
+            let outcome = self.campaign.run(&mut self.report, told);
+            // Another library that cannot be started leaves its own cells empty, and no others.
+            return match (&self.variant.how, outcome) {
+                (How::Peer(_), Err(error)) => {
+                    self.report.entries.iter_mut().for_each(|entry| entry.fail(&format!("{error:#}")));
+                    Ok(())
+                }
+                (_, outcome) => outcome,
+            };
         };
         for entry in self.report.entries.iter_mut().filter(|entry| entry.failure.is_none()) {
             told(&format!("{}, {}", verb.name(), entry.point()));

@@ -177,11 +177,14 @@ pub fn finish_into(
     }
     if let Some(alone) = Alone::now()
         && let Some(id) = engine_receive(*handle)
-        && let Some((source, tag, bytes)) = process.finish_plain(alone, id)
     {
-        *handle = mpi::MPI_REQUEST_NULL;
-        store(Some(Status::new(source, tag, bytes, false)));
-        return Ok(());
+        // The guard must be gone before anything else is asked of the engine.
+        let ended = process.engine_alone(alone).end_at_once(id.index, |its| its == id.generation);
+        if let Some((source, tag, bytes)) = ended.or_else(|| process.finish_plain(alone, id)) {
+            *handle = mpi::MPI_REQUEST_NULL;
+            store(Some(Status::new(source, tag, bytes, false)));
+            return Ok(());
+        }
     }
     finish_any(process, handle, store)
 }

@@ -268,7 +268,7 @@ impl Process {
 
     /// Waits for a request that ends as requests usually do; `None` if this one does not, or does not exist:
     /// [`Process::finish_known`] tells.
-    #[inline]
+    #[inline(never)]
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
         let found = self.engine_alone(alone).take_plain(request);

@@ -3,10 +3,12 @@
 //! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_ud replay -- --nocapture`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use verbena_channel::packet::{Header, Kind};
 use verbena_channel::ud::Settings;
-use verbena_sim::over_ud::UdFaults;
+use verbena_channel::{Channel, Fault, Payload, Peer, Sink};
+use verbena_sim::over_ud::{self, UdFaults};
 use verbena_sim::traffic::{Report, run_over_ud, run_over_ud_under};
-use verbena_sim::verbs::{Counts, DeviceFaults};
+use verbena_sim::verbs::{Costs, Counts, DeviceFaults, Subnet};
 use verbena_sim::{Faults, seed_to_replay};
 
 /// Seeds of a run if nobody says how many.
@@ -99,6 +101,51 @@ fn without_reliability_a_lost_datagram_is_noticed_and_a_good_network_does_no_har
     faults.device.datagrams_lost_percent = 5;
     let noticed = noticed(&faults);
     assert!(noticed > 25, "{noticed}");
+}
+
+/// Nobody, not even an engine.
+struct Deaf(usize);
+
+impl Sink for Deaf {
+    fn packet(&mut self, _peer: Peer, _header: &Header, _payload: &[u8]) {
+        self.0 += 1;
+    }
+
+    fn transferred(&mut self, _token: u64, _outcome: Result<(), Fault>) {}
+}
+
+/// The last acknowledgement may be lost and the process that it was for must end all the same, one after the other, though
+/// those that have left answer nothing any more.
+#[test]
+fn everyone_can_leave_a_bad_network() {
+    for seed in 0..300 {
+        let faults = UdFaults::none();
+        let device = DeviceFaults { datagrams_lost_percent: 20, ..faults.device };
+        let subnet = Subnet::new(seed, 4, Costs::PLAIN, device);
+        let channels = over_ud::channels(&subnet, faults.limits, |_| faults.settings.clone(), 4);
+        let mut channels: Vec<Option<_>> = channels.into_iter().map(Some).collect();
+        let (mut sinks, mut steps) = ([0; 4].map(Deaf), 0);
+        for from in 0..4 {
+            for to in (0..4).filter(|to| *to != from) {
+                let header = Header::new(Kind::Eager);
+                let channel = channels[from].as_mut().expect("there");
+                channel.send(to as Peer, &header, Payload::Bytes(&[7; 100])).expect("room");
+            }
+        }
+        while channels.iter().any(Option::is_some) {
+            subnet.run_until(subnet.now_ns() + 20_000);
+            for (channel, sink) in channels.iter_mut().zip(&mut sinks) {
+                let Some(open) = channel else { continue };
+                while open.poll(sink) > 0 {}
+                // Who leaves has received what it wants, as a program has.
+                if sink.0 == 3 && open.is_quiet() && open.farewell() {
+                    *channel = None;
+                }
+            }
+            steps += 1;
+            assert!(steps < 50_000, "seed {seed}: nobody leaves within a second");
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,9 @@ pub(super) struct Wire {
     /// Send so many of the packets twice, as in 1%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     duplicate: Option<f64>,
+    /// Flip a bit in so many of the packets, as in 1%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    corrupt: Option<f64>,
 }
 
 impl Wire {
@@ -26,6 +29,7 @@ impl Wire {
             share("loss", self.loss),
             share("reorder", self.reorder),
             share("duplicate", self.duplicate),
+            share("corrupt", self.corrupt),
         ];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
@@ -56,6 +60,8 @@ mod tests {
         assert_eq!(Wire::default().netem(), "");
         let wire = Wire { loss: percent("1%").ok(), delay: time("2ms").ok(), ..Wire::default() };
         assert_eq!(wire.netem(), "delay 2ms loss 1%");
+        let wire = Wire { duplicate: percent("5%").ok(), corrupt: percent("0.5").ok(), ..Wire::default() };
+        assert_eq!(wire.netem(), "duplicate 5% corrupt 0.5%");
     }
 
     #[test]

@@ -57,6 +57,9 @@ impl Assembly {
             partial.bytes.truncate(end);
         }
         if partial.bytes.len() < end {
+            // Of a short group only what is there is held, since many may be in pieces at once.
+            let room = if spot.count > 2 { spot.count as usize * spot.fragment_bytes } else { end };
+            partial.bytes.reserve_exact(room - partial.bytes.len());
             partial.bytes.resize(end, 0);
         }
         partial.bytes[offset..end].copy_from_slice(body);
@@ -69,14 +72,8 @@ impl Assembly {
     fn find(&mut self, spot: Spot) -> usize {
         let known = self.partials.iter().position(|partial| partial.first == spot.first);
         known.unwrap_or_else(|| {
-            let bytes = Vec::with_capacity(spot.count as usize * spot.fragment_bytes);
-            self.partials.push(Partial {
-                first: spot.first,
-                have: 0,
-                count: spot.count,
-                bytes,
-                measured: false,
-            });
+            let (first, count, bytes) = (spot.first, spot.count, Vec::new());
+            self.partials.push(Partial { first, have: 0, count, bytes, measured: false });
             self.partials.len() - 1
         })
     }

@@ -19,6 +19,7 @@ pub mod lock;
 pub mod loopback;
 pub mod memory;
 pub mod neighbor;
+pub mod ofi;
 pub mod packet;
 pub mod rc;
 pub mod registry;
@@ -447,6 +448,14 @@ pub struct Place {
 pub trait Opening {
     /// What the others need to know to reach this process: it travels to all of them.
     fn card(&self) -> Vec<u8>;
+    /// What they need to know besides, once the cards of all processes are there: only for channels that ask for a second
+    /// round ([`registry`]), which [`Opening::connect`] gets the cards of.
+    ///
+    /// # Errors
+    /// What the user asked for by name cannot be.
+    fn second_card(&mut self, _cards: &[Option<Vec<u8>>]) -> Result<Vec<u8>, Fault> {
+        Ok(Vec::new())
+    }
     /// All cards in rank order (`None` where that process did not open this channel). Every process of
     /// the job is inside this call at about the same time, so a bounded handshake is allowed.
     fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault>;

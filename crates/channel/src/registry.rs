@@ -2,7 +2,7 @@
 //!
 //! A new wire is one module and one line in [`CHANNELS`].
 
-use crate::{Fault, Opening, Place, Wire, cma, loopback, rc, shm, ud};
+use crate::{Fault, Opening, Place, Wire, cma, loopback, ofi, rc, shm, ud};
 
 /// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
@@ -14,7 +14,11 @@ pub const CHANNELS: &[(&str, Open)] = &[
     ("cma", cma::open),
     ("rc", rc::open),
     ("ud", ud::open),
+    ("ofi", ofi::open),
 ];
+
+/// Channels that reach other nodes by hardware of their own.
+const NETWORKS: [&str; 2] = ["rc", "ud"];
 
 /// The channels that are open on this side, before the others are known.
 pub struct Opened {
@@ -70,15 +74,37 @@ impl Opened {
         out
     }
 
-    /// Connects every channel, given the cards of all processes in rank order.
-    pub fn connect(self, cards: &[Vec<u8>]) -> Result<Vec<Wire>, Fault> {
-        let parsed: Vec<Vec<Entry>> = cards.iter().map(|card| parse_card(card)).collect();
-        let of_channel = |name: &str| -> Vec<Option<Vec<u8>>> {
-            let find = |card: &Vec<Entry>| card.iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
-            parsed.iter().map(find).collect()
-        };
-        self.openings.into_iter().map(|(name, opening)| opening.connect(&of_channel(name))).collect()
+    /// What the others must know besides, given the cards of all processes in rank order; `None` if one round is enough. All
+    /// processes come to the same answer, also those that have not opened the channel that asks.
+    ///
+    /// # Errors
+    /// What the user asked for by name cannot be.
+    pub fn second_card(&mut self, cards: &[Vec<u8>]) -> Result<Option<Vec<u8>>, Fault> {
+        let has_network = |card: &Vec<u8>| parse_card(card).iter().any(|(name, _)| NETWORKS.contains(name));
+        let notices = of_channel("ofi", cards);
+        if !ofi::meets_again(&notices, cards.iter().all(has_network)) {
+            return Ok(None);
+        }
+        let opening = self.openings.iter_mut().find(|(name, _)| *name == "ofi");
+        opening.map_or(Ok(Vec::new()), |(_, opening)| opening.second_card(&notices)).map(Some)
     }
+
+    /// Connects every channel, given the cards of all processes in rank order, of the first round and of the second, if there was
+    /// one.
+    pub fn connect(self, cards: &[Vec<u8>], second: Option<&[Vec<u8>]>) -> Result<Vec<Wire>, Fault> {
+        let of = |name: &str| match (name, second) {
+            ("ofi", Some(second)) => second.iter().map(|card| Some(card.clone())).collect(),
+            ("ofi", None) => vec![None; cards.len()],
+            _ => of_channel(name, cards),
+        };
+        self.openings.into_iter().map(|(name, opening)| opening.connect(&of(name))).collect()
+    }
+}
+
+/// One channel's part of all cards.
+fn of_channel(name: &str, cards: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
+    let find = |card: &Vec<u8>| parse_card(card).iter().find(|(n, _)| *n == name).map(|(_, c)| c.to_vec());
+    cards.iter().map(find).collect()
 }
 
 /// A channel's name and its part of a process's card.

@@ -42,9 +42,14 @@ pub fn start() -> Result<Started, Error> {
     }
     let place = Place { me: boot.rank(), size: boot.size(), job: boot.job().to_string() };
     let wanted = verbena_settings::CHANNELS.get();
-    let opened = registry::open(&place, wanted.as_deref()).map_err(Error::channel)?;
+    let mut opened = registry::open(&place, wanted.as_deref()).map_err(Error::channel)?;
     let cards = boot.exchange(&card::join(&verbena_settings::card(), &opened.card())).map_err(Error::boot)?;
-    let mut channels = opened.connect(&compared(cards)?).map_err(Error::channel)?;
+    let cards = compared(cards)?;
+    let second = match opened.second_card(&cards).map_err(Error::channel)? {
+        Some(card) => Some(boot.exchange(&card).map_err(Error::boot)?),
+        None => None,
+    };
+    let mut channels = opened.connect(&cards, second.as_deref()).map_err(Error::channel)?;
     trace::start();
     if trace::is_on() {
         channels = channels.into_iter().map(Traced::wrap).collect();

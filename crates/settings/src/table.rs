@@ -36,7 +36,7 @@ settings! {
     LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
-    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud"]), Channel, None, Process, Start, "";
+    CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "ofi"]), Channel, None, Process, Start, "";
     /// 0 leaves out the channel cma (process_vm_readv and process_vm_writev)
     CMA: Flag(true), Channel, None, Process, Start, "";
     /// the shortest message that cma is used for; shorter ones are copied twice through shared memory
@@ -128,6 +128,32 @@ settings! {
     RC_CACHE_BYTES_MAX: Automatic("4 GiB, or half of what may be locked", 0..=1 << 50), Channel, Bytes, Process, Start, "paper 2, 5";
     /// most registrations of the program's memory that are kept
     RC_CACHE_ENTRIES_MAX: Number(1024, 0..=1 << 20), Channel, None, Process, Start, "paper 2, 5";
+    /// when libfabric is opened (channel ofi): auto, if a process is on another node and some process has no verbs device; always; never
+    OFI: Choice(&["auto", "always", "never"], 0), Channel, None, Process, Start, "";
+    /// the provider of libfabric that ofi uses; fi_info lists them
+    OFI_PROVIDER: Text("a network with hardware of its own, else TCP"), Channel, None, Process, Start, "";
+    /// the network interfaces, or devices of the provider, that ofi may use, separated by commas
+    OFI_INTERFACE: Text("the quickest network that all processes have an address in"), Channel, None, Process, Start, "";
+    /// the longest message that ofi sends through its buffers, with 48 bytes of headers
+    OFI_MESSAGE_BYTES: Number(16 << 10, 176..=1 << 24), Channel, Bytes, Job, Start, "measured with verbena bench";
+    /// size of each of the three buffers into which ofi receives many messages
+    OFI_RECEIVE_BYTES: Number(1 << 20, 4096..=1 << 30), Channel, Bytes, Process, Start, "";
+    /// buffers of ofi for sending, over all peers
+    OFI_SEND_BUFFERS_MAX: Number(512, 2..=1 << 20), Channel, Packets, Process, Start, "";
+    /// packets that ofi sends to a peer before that has told to have taken any
+    OFI_WINDOW: Number(64, 2..=65535), Channel, Packets, Process, Start, "";
+    /// the shortest message that ofi reads or writes where it lies, rather than copies
+    OFI_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
+    /// the longest piece of a long message that ofi reads or writes at a time
+    OFI_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "measured with verbena bench";
+    /// what a remote memory access of ofi takes at least
+    OFI_START_NS: Number(60_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "measured with verbena bench";
+    /// what each byte of a remote memory access of ofi adds
+    OFI_BYTE_PS: Number(400, 0..=1 << 30), Channel, Picoseconds, Process, Start, "measured with verbena bench";
+    /// a peer to which ofi can make no connection is given up after so long
+    OFI_CONNECT_SECONDS_MAX: Number(120, 1..=1 << 30), Channel, Seconds, Process, Start, "";
+    /// a process that waits sleeps until the network wakes it, where the provider of ofi has a descriptor for that
+    OFI_SLEEP: Flag(true), Channel, None, Process, Start, "";
 
     /// jobs of more ranks than this open the channel ud by themselves; else only where VERBENA_CHANNELS names it. It takes device, port and address by the settings of rc
     UD_RANKS_MIN: Number(64, 0..=1 << 30), Channel, Ranks, Job, Start, "paper 4, 2.2";
@@ -169,7 +195,6 @@ settings! {
     UD_SIGNAL_EVERY: Number(16, 1..=1024), Channel, Packets, Process, Start, "paper 1, 4.3";
     /// datagrams of ud up to this size are copied into the descriptor, if the device takes them
     UD_INLINE_BYTES_MAX: Number(256, 0..=1 << 16), Channel, Bytes, Process, Start, "measured with verbena bench";
-
 
     /// the longest message that is sent at once, without asking the receiver
     EAGER_BYTES_MAX: Automatic("what the channel takes in one packet, or less where reading the sender's memory is quicker", 0..=1 << 40), Engine, Bytes, Process, Start, "paper 1, 2.1";

@@ -57,14 +57,20 @@ pub fn run(args: &ProbeArgs) -> Result<()> {
         return Err(wrong.clone().into());
     }
     let wanted = verbena_settings::CHANNELS.get();
-    let opened = registry::open(&place, wanted.as_deref())?;
-    say(&encode(&opened.card()))?;
-    let cards = (0..args.size).map(|_| decode(&hear()?)).collect::<Result<Vec<_>>>()?;
-    let mut channels = opened.connect(&cards)?;
+    let mut opened = registry::open(&place, wanted.as_deref())?;
+    let cards = exchange(&opened.card(), args.size)?;
+    let second = opened.second_card(&cards)?.map(|card| exchange(&card, args.size)).transpose()?;
+    let mut channels = opened.connect(&cards, second.as_deref())?;
     let found: Vec<Found> = channels.iter_mut().map(|channel| ask(&mut **channel, args)).collect();
     say(&serde_json::to_string(&found)?)?;
     std::io::stdin().read_to_end(&mut Vec::new()).context("waiting for the parent")?;
     Ok(())
+}
+
+/// Gives the own card to the parent, and gets everybody's.
+fn exchange(card: &[u8], size: u32) -> Result<Vec<Vec<u8>>> {
+    say(&encode(card))?;
+    (0..size).map(|_| decode(&hear()?)).collect()
 }
 
 /// What the channel says of the next process; for `loopback` that is nothing, and of this one it says more.

@@ -1,0 +1,247 @@
+//! The channel `ofi`: libfabric, for every network that is not verbs; plain TCP over Ethernet first, so that nodes without RDMA
+//! work out of the box.
+//!
+//! It has one endpoint for reliable datagrams (`FI_EP_RDM`) on one interface. Packets are messages from a bounded pool of buffers into
+//! a few large posted ones; what a peer has taken it tells on its own packets, or by a message of its own when nothing else goes
+//! its way, so that a process that leaves knows that all has arrived, and what a lost peer may not have taken can be handed
+//! back. Long messages are read or written where they lie, if the provider can.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`card`] | what processes tell each other at the start, in two rounds |
+//! | [`interfaces`] | network interfaces, and which all should use |
+//! | [`choose`] | which provider |
+//! | [`open`] | opening, only if somebody needs it |
+//! | [`absent`] | the channel where it is not open |
+//! | [`net`] | libfabric's objects, and registering memory |
+//! | [`frame`] | what stands before each message |
+//! | [`name`] | the names of operations under way |
+//! | [`sends`], [`receives`] | buffers |
+//! | [`links`] | what is known of each peer |
+//! | [`send`], [`poll`] | sending; what is done when polled |
+//! | [`memory`] | long messages |
+//! | [`failure`] | what it says when something breaks |
+//! | [`settings`] | its settings |
+
+mod absent;
+pub mod card;
+pub mod choose;
+mod failure;
+pub mod frame;
+pub mod interfaces;
+mod links;
+mod memory;
+mod name;
+mod net;
+mod open;
+mod poll;
+mod receives;
+mod send;
+mod sends;
+mod settings;
+
+pub use open::{meets_again, open};
+pub use settings::Settings;
+
+use crate::memory::Region;
+use crate::packet::Header;
+use crate::{Channel, Fault, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use card::Contact;
+use links::Links;
+use memory::Memory;
+use net::Net;
+use receives::Receives;
+use sends::Sends;
+use std::os::fd::RawFd;
+use std::time::Instant;
+use verbena_fabric::Completion;
+
+/// Above those of `rc` and `ud`: this channel is for where nothing better reaches the peer.
+const LATENCY_NS: u32 = 20_000;
+
+/// The channel, connected.
+pub struct Ofi {
+    // First, since dropping it ends all use of the memory that follows.
+    net: Net,
+    sends: Sends,
+    receives: Receives,
+    memory: Memory,
+    links: Links,
+    me: Peer,
+    /// The job's number in frames.
+    job: u32,
+    /// The own end in words.
+    place: String,
+    settings: Settings,
+    inject_bytes_max: usize,
+    /// Messages of one sender keep their order.
+    is_ordered: bool,
+    batch: Vec<Completion>,
+    /// Peers that are to be told what was taken.
+    owed: Vec<Peer>,
+    /// Peers that were lost and not reported yet.
+    broken: Vec<(Peer, Fault)>,
+    polls: u32,
+    /// The time as of the last look at the clock.
+    now: Instant,
+    tended: Instant,
+    findings: Vec<String>,
+}
+
+// SAFETY: everything of libfabric in it is used by one thread at a time, under the engine's lock (`FI_THREAD_DOMAIN`), and the
+// places in its lists of completions are read only by that thread.
+unsafe impl Send for Ofi {}
+
+impl Ofi {
+    /// The channel of a process with this end, `mine`, and the contacts of all.
+    ///
+    /// # Errors
+    /// Receive buffers cannot be posted.
+    fn new(
+        place: &Place,
+        mut net: Net,
+        mine: &Contact,
+        mut contacts: Vec<Option<Contact>>,
+        settings: Settings,
+        mut findings: Vec<String>,
+    ) -> Result<Ofi, Fault> {
+        let foreign = contacts.iter().flatten().filter(|contact| contact.provider != mine.provider).count();
+        if foreign > 0 {
+            findings.push(format!("{foreign} processes use another provider and are not reached"));
+        }
+        for contact in &mut contacts {
+            *contact = contact.take().filter(|contact| contact.provider == mine.provider);
+        }
+        // Oneself is reached by loopback.
+        contacts[place.me as usize] = None;
+        let receives = Receives::new(&mut net, &settings)?;
+        let now = Instant::now();
+        findings.push(format!(
+            "messages of up to {} bytes, {}{}",
+            settings.message_bytes,
+            if net.moves_memory() { "long ones by remote memory access" } else { "no remote memory access" },
+            if net.queue.descriptor().is_some() { ", sleeping on a descriptor" } else { "" }
+        ));
+        Ok(Ofi {
+            inject_bytes_max: net.offer().inject_bytes_max(),
+            is_ordered: net.offer().is_ordered(),
+            sends: Sends::new(settings.message_bytes, settings.send_buffers_max),
+            receives,
+            memory: Memory::default(),
+            links: Links::new(contacts),
+            me: place.me,
+            job: job_number(&place.job),
+            place: mine.place.clone(),
+            settings,
+            batch: Vec::new(),
+            owed: Vec::new(),
+            broken: Vec::new(),
+            polls: 0,
+            now,
+            tended: now,
+            findings,
+            net,
+        })
+    }
+
+    /// A descriptor that can be read when something may have arrived, to sleep on after [`Ofi::may_sleep`].
+    pub fn descriptor(&self) -> Option<RawFd> {
+        self.net.queue.descriptor()
+    }
+
+    /// Arms the descriptor: whether there is nothing to poll now, so that a sleep on it will be woken.
+    pub fn may_sleep(&self) -> bool {
+        self.owed.is_empty() && self.broken.is_empty() && self.net.queue.may_sleep()
+    }
+}
+
+/// A number made of the job's name (FNV-1a).
+fn job_number(job: &str) -> u32 {
+    job.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+impl Channel for Ofi {
+    fn name(&self) -> &'static str {
+        "ofi"
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        self.links.contact(peer)?;
+        if self.links.look(peer).is_some_and(|link| link.broken.is_some()) {
+            return None;
+        }
+        let packet_bytes_max = self.settings.packet_bytes_max();
+        let cost = self.net.moves_memory().then_some(self.settings.cost);
+        Some(Reach {
+            packet_bytes_max,
+            eager_bytes_max: packet_bytes_max,
+            ordered: self.is_ordered,
+            get: cost,
+            put: cost,
+            in_background: true,
+            memory_bytes_min: self.settings.memory_bytes_min,
+            latency_ns: LATENCY_NS,
+        })
+    }
+
+    fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        self.send_packet(peer, header, &payload)
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        self.poll_all(sink)
+    }
+
+    /// All has arrived when every peer that is not lost has told that it took everything, and nothing that it is
+    /// owed is left.
+    fn is_quiet(&mut self) -> bool {
+        for at in 0..self.links.met() {
+            let peer = self.links.met_at(at);
+            let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { continue };
+            if link.heard != link.told {
+                self.owe(peer);
+            }
+            self.ask_at_end(peer);
+        }
+        self.pay();
+        let told = self.links.iter().all(|link| link.broken.is_some() || link.untold.is_empty());
+        told && self.owed.is_empty() && !self.sends.any_flying() && self.memory.is_idle()
+    }
+
+    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
+        self.expose_memory(region)
+    }
+
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
+        self.conceal_memory(key);
+    }
+
+    fn get(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, true, key, offset, into, token)
+    }
+
+    fn put(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        from: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, false, key, offset, from, token)
+    }
+
+    fn findings(&self) -> Vec<String> {
+        self.findings.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! The channel where libfabric is not open: it reaches nobody, and says why.
+
+use crate::packet::Header;
+use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+
+/// Nothing but the reason.
+#[derive(Debug)]
+pub struct Absent {
+    reason: Vec<String>,
+    fault: Fault,
+}
+
+impl Absent {
+    /// libfabric could not be used.
+    pub fn because(fault: &Fault) -> Absent {
+        let reason = fault.to_string().lines().map(|line| line.trim().to_owned()).collect();
+        Absent { reason, fault: fault.clone() }
+    }
+
+    /// Nobody needs it.
+    pub fn unneeded() -> Absent {
+        let reason = "not opened: the other channels reach every process (VERBENA_OFI=always opens it)";
+        let fault =
+            Fault::new("libfabric is not open", "this process", reason, "VERBENA_OFI=always opens it");
+        Absent { reason: vec![reason.into()], fault }
+    }
+}
+
+impl Channel for Absent {
+    fn name(&self) -> &'static str {
+        "ofi"
+    }
+
+    fn reach(&mut self, _peer: Peer) -> Option<Reach> {
+        None
+    }
+
+    fn send(&mut self, _peer: Peer, _header: &Header, _payload: Payload<'_>) -> Result<(), SendError> {
+        Err(SendError::Broken(self.fault.clone()))
+    }
+
+    fn poll(&mut self, _sink: &mut dyn Sink) -> usize {
+        0
+    }
+
+    fn findings(&self) -> Vec<String> {
+        self.reason.clone()
+    }
+}

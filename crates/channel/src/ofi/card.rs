@@ -1,0 +1,138 @@
+//! What a process tells the others, in two rounds: first where it is, then how its endpoint is reached.
+//!
+//! libfabric is opened only between the two, once it is clear that some process is on another node: opening it takes longer
+//! than all else at start-up.
+
+use super::interfaces::Interface;
+use std::net::IpAddr;
+
+/// The first card: where this process is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// The user wants the channel whether or not another one reaches everybody.
+    pub is_wanted: bool,
+    /// Equal on processes that may share memory.
+    pub node: u64,
+    /// Equal on processes that see the same interfaces.
+    pub network: u64,
+    /// Addresses that this process may use.
+    pub interfaces: Vec<Interface>,
+}
+
+/// The second card: how this process is reached. Empty if it is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contact {
+    /// The provider; only like ones understand each other.
+    pub provider: String,
+    /// Interface and address in words.
+    pub place: String,
+    /// The address as the provider has it.
+    pub address: Vec<u8>,
+}
+
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(bytes.len() as u8);
+    out.extend_from_slice(bytes);
+}
+
+/// Reads a card from its front.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn part(&mut self) -> Option<&'a [u8]> {
+        let (&bytes, rest) = self.0.split_first()?;
+        let (part, rest) = rest.split_at_checked(usize::from(bytes))?;
+        self.0 = rest;
+        Some(part)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        Some(std::str::from_utf8(self.part()?).ok()?.to_owned())
+    }
+
+    fn number<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (number, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*number)
+    }
+}
+
+impl Notice {
+    /// The encoded form.
+    pub fn emit(&self) -> Vec<u8> {
+        let mut out = vec![u8::from(self.is_wanted)];
+        out.extend_from_slice(&self.node.to_le_bytes());
+        out.extend_from_slice(&self.network.to_le_bytes());
+        for interface in &self.interfaces {
+            out.push(interface.prefix_bits);
+            out.extend_from_slice(&interface.rate_mbps.to_le_bytes());
+            match interface.ip {
+                IpAddr::V4(ip) => put(&mut out, &ip.octets()),
+                IpAddr::V6(ip) => put(&mut out, &ip.octets()),
+            }
+            put(&mut out, interface.name.as_bytes());
+        }
+        out
+    }
+
+    /// The notice with this form; `None` if it is none.
+    pub fn parse(card: &[u8]) -> Option<Notice> {
+        let mut reader = Reader(card);
+        let [wanted] = reader.number()?;
+        let node = u64::from_le_bytes(reader.number()?);
+        let network = u64::from_le_bytes(reader.number()?);
+        let mut interfaces = Vec::new();
+        while !reader.0.is_empty() {
+            let [prefix_bits] = reader.number()?;
+            let rate_mbps = u32::from_le_bytes(reader.number()?);
+            let ip = reader.part()?;
+            let ip = match ip.len() {
+                4 => IpAddr::from(<[u8; 4]>::try_from(ip).ok()?),
+                _ => IpAddr::from(<[u8; 16]>::try_from(ip).ok()?),
+            };
+            interfaces.push(Interface { name: reader.text()?, ip, prefix_bits, rate_mbps });
+        }
+        Some(Notice { is_wanted: wanted != 0, node, network, interfaces })
+    }
+}
+
+impl Contact {
+    /// The encoded form.
+    pub fn emit(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for part in [self.provider.as_bytes(), self.place.as_bytes(), &self.address] {
+            put(&mut out, &part[..part.len().min(255)]);
+        }
+        out
+    }
+
+    /// The contact with this form; `None` if the process is not reached.
+    pub fn parse(card: &[u8]) -> Option<Contact> {
+        let mut reader = Reader(card);
+        let (provider, place) = (reader.text()?, reader.text()?);
+        Some(Contact { provider, place, address: reader.part()?.to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_survive_and_torn_ones_are_refused() {
+        let interface = |ip: &str| Interface {
+            name: "eth0".into(),
+            ip: ip.parse().expect("address"),
+            prefix_bits: 24,
+            rate_mbps: 10_000,
+        };
+        let interfaces = vec![interface("10.0.0.1"), interface("fd00::2")];
+        let notice = Notice { is_wanted: true, node: 7, network: u64::MAX, interfaces };
+        assert_eq!(Notice::parse(&notice.emit()), Some(notice.clone()));
+        assert_eq!(Notice::parse(&notice.emit()[..30]), None);
+        let contact = Contact { provider: "tcp".into(), place: "eth0 10.0.0.1".into(), address: vec![1; 28] };
+        assert_eq!(Contact::parse(&contact.emit()), Some(contact.clone()));
+        assert_eq!(Contact::parse(&contact.emit()[..20]), None);
+        assert_eq!(Contact::parse(&[]), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! Long messages, read or written where they lie.
+//!
+//! A transfer is one message, or what is left of one. It is begun in pieces, a few under way at a time, so that packets for the same
+//! peer, which share its connection, get their turn. Registrations last as long as an operation: with TCP they are an entry in
+//! a table, and providers that pin memory keep registrations themselves.
+
+use super::Ofi;
+use super::name::Name;
+use super::net;
+use crate::memory::Region;
+use crate::{Fault, Key, Peer, Transfer};
+use std::collections::VecDeque;
+use verbena_fabric::{MemoryRegion, Refused, raw};
+
+/// Pieces of one transfer under way.
+const PIECES_MAX: u32 = 4;
+
+/// Transfers and exposures.
+#[derive(Default)]
+pub struct Memory {
+    moves: Vec<Option<Move>>,
+    free_moves: Vec<u32>,
+    /// Transfers with pieces to begin, which take turns.
+    waiting: VecDeque<u32>,
+    ended: Vec<(u64, Result<(), Fault>)>,
+    exposed: Vec<Option<MemoryRegion>>,
+    free_exposed: Vec<u32>,
+}
+
+/// A transfer under way.
+struct Move {
+    token: u64,
+    peer: Peer,
+    is_read: bool,
+    local: Region,
+    registered: Option<MemoryRegion>,
+    remote: u64,
+    key: u64,
+    /// Bytes of the pieces that were begun.
+    begun: usize,
+    under_way: u32,
+    failure: Option<Fault>,
+}
+
+impl Memory {
+    /// Whether pieces wait to be begun.
+    pub fn has_work(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether no transfer is under way.
+    pub fn is_idle(&self) -> bool {
+        self.moves.iter().all(Option::is_none)
+    }
+
+    /// The transfers that have ended, to be reported.
+    pub fn take_ended(&mut self) -> Vec<(u64, Result<(), Fault>)> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// The peer of a transfer.
+    pub fn peer_of(&self, at: u32) -> Option<Peer> {
+        self.moves.get(at as usize)?.as_ref().map(|one| one.peer)
+    }
+
+    /// Ends a transfer of which nothing is under way, if it is over.
+    fn settle(&mut self, at: u32) {
+        let Some(one) = &self.moves[at as usize] else { return };
+        let over = one.failure.is_some() || one.begun == one.local.len();
+        if one.under_way > 0 || !over {
+            return;
+        }
+        if let Some(one) = self.moves[at as usize].take() {
+            self.free_moves.push(at);
+            self.ended.push((one.token, one.failure.map_or(Ok(()), Err)));
+        }
+    }
+}
+
+/// Puts the value into a free place and returns the place's number.
+fn place<T>(places: &mut Vec<Option<T>>, free: &mut Vec<u32>, value: T) -> u32 {
+    let at = free.pop().unwrap_or_else(|| {
+        places.push(None);
+        places.len() as u32 - 1
+    });
+    places[at as usize] = Some(value);
+    at
+}
+
+/// What a key tells: where offsets count from, length, the provider's key, and the number of the exposure.
+struct Exposed {
+    base: u64,
+    bytes: u64,
+    key: u64,
+    number: u32,
+}
+
+impl Exposed {
+    fn emit(&self) -> Key {
+        let mut key = Key::default();
+        key.0[..8].copy_from_slice(&self.base.to_le_bytes());
+        key.0[8..16].copy_from_slice(&self.bytes.to_le_bytes());
+        key.0[16..24].copy_from_slice(&self.key.to_le_bytes());
+        key.0[24..28].copy_from_slice(&self.number.to_le_bytes());
+        key
+    }
+
+    fn of(key: &Key) -> Exposed {
+        let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
+        let number = u32::from_le_bytes(key.0[24..28].try_into().expect("four bytes"));
+        Exposed { base: word(0), bytes: word(8), key: word(16), number }
+    }
+
+    /// The remote address of some bytes of it; `None` if they do not lie within.
+    fn part(&self, offset: u64, bytes: usize) -> Option<u64> {
+        let within = offset.checked_add(bytes as u64)? <= self.bytes;
+        self.base.checked_add(offset).filter(|_| within)
+    }
+}
+
+impl Ofi {
+    /// Registers memory that peers may access from now on; `None` if that cannot be.
+    pub(super) fn expose_memory(&mut self, region: Region) -> Option<Key> {
+        if !self.net.moves_memory() || region.is_empty() {
+            return None;
+        }
+        let registered = self.net.register(region).ok()?;
+        let (base, key) = (self.net.remote_base(&region), registered.key());
+        let memory = &mut self.memory;
+        let number = place(&mut memory.exposed, &mut memory.free_exposed, registered);
+        Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
+    }
+
+    pub(super) fn conceal_memory(&mut self, key: &Key) {
+        let number = Exposed::of(key).number;
+        let exposed = self.memory.exposed.get_mut(number as usize);
+        if exposed.and_then(Option::take).is_some() {
+            self.memory.free_exposed.push(number);
+        }
+    }
+
+    /// Begins a transfer between `local` and the memory that `key` exposes.
+    ///
+    /// # Errors
+    /// The peer is given up, the place does not lie within, or the own memory cannot be registered.
+    pub(super) fn move_memory(
+        &mut self,
+        peer: Peer,
+        is_read: bool,
+        key: &Key,
+        offset: u64,
+        local: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        let exposed = Exposed::of(key);
+        let remote = exposed.part(offset, local.len()).ok_or_else(|| self.out_of_range(peer))?;
+        if let Some(fault) = &self.meet(peer)?.broken {
+            return Err((**fault).clone());
+        }
+        if local.is_empty() {
+            return Ok(Transfer::Done);
+        }
+        let access = if is_read { raw::FI_READ } else { raw::FI_WRITE };
+        let registered = self.net.register_local(local, access)?;
+        let key = exposed.key;
+        let begun = Move {
+            token,
+            peer,
+            is_read,
+            local,
+            registered,
+            remote,
+            key,
+            begun: 0,
+            under_way: 0,
+            failure: None,
+        };
+        let memory = &mut self.memory;
+        let at = place(&mut memory.moves, &mut memory.free_moves, begun);
+        memory.waiting.push_back(at);
+        self.advance_moves();
+        Ok(Transfer::Pending)
+    }
+
+    /// Begins what may be begun, each transfer in turn.
+    pub(super) fn advance_moves(&mut self) {
+        for _ in 0..self.memory.waiting.len() {
+            let Some(at) = self.memory.waiting.pop_front() else { return };
+            let outcome = self.advance(at);
+            match (outcome, &mut self.memory.moves[at as usize]) {
+                (Ok(()), Some(one)) if one.failure.is_none() && one.begun < one.local.len() => {
+                    self.memory.waiting.push_back(at);
+                }
+                (Err(fault), Some(one)) => {
+                    one.failure.get_or_insert(fault);
+                    self.memory.settle(at);
+                }
+                _ => self.memory.settle(at),
+            }
+        }
+    }
+
+    /// Begins pieces of one transfer until enough are under way.
+    fn advance(&mut self, at: u32) -> Result<(), Fault> {
+        loop {
+            let Some(one) = &mut self.memory.moves[at as usize] else { return Ok(()) };
+            let bytes = self.settings.piece_bytes.min(one.local.len() - one.begun);
+            if bytes == 0 || one.under_way >= PIECES_MAX || one.failure.is_some() {
+                return Ok(());
+            }
+            let link = self.links.look(one.peer).expect("met");
+            let piece = one.local.part(one.begun, bytes);
+            let memory: *mut u8 = std::ptr::with_exposed_provenance_mut(piece.address() as usize);
+            let descriptor = net::descriptor(one.registered.as_ref());
+            let remote = one.remote + one.begun as u64;
+            let context = self.net.contexts.take(Name::Move(at).number());
+            let (to, key, endpoint) = (link.address, one.key, &self.net.endpoint);
+            // SAFETY: the engine keeps the region until the transfer has ended, which is reported when no piece is under
+            // way; the context was taken for this.
+            let posted = unsafe {
+                match one.is_read {
+                    true => endpoint.read(to, memory, bytes, descriptor, remote, key, context),
+                    false => endpoint.write(to, memory, bytes, descriptor, remote, key, context),
+                }
+            };
+            match posted {
+                Ok(()) => {
+                    one.begun += bytes;
+                    one.under_way += 1;
+                    continue;
+                }
+                // SAFETY: taken above; nothing was begun.
+                Err(_) => unsafe { self.net.contexts.give_back(context) },
+            }
+            let peer = one.peer;
+            return match posted {
+                Err(Refused::Failed(number)) => Err(self.failed(peer, number, "")),
+                _ => Ok(()),
+            };
+        }
+    }
+
+    /// A piece has ended, with a failure or without.
+    pub(super) fn piece_ended(&mut self, at: u32, failure: Option<Fault>) {
+        let Some(Some(one)) = self.memory.moves.get_mut(at as usize) else { return };
+        one.under_way -= 1;
+        if one.failure.is_none() {
+            one.failure = failure;
+        }
+        self.memory.settle(at);
+    }
+
+    /// The peer is given up: its transfers end, each when nothing of it is under way any more.
+    pub(super) fn break_moves(&mut self, peer: Peer, fault: &Fault) {
+        for at in 0..self.memory.moves.len() as u32 {
+            if let Some(one) = self.memory.moves[at as usize].as_mut().filter(|one| one.peer == peer) {
+                one.failure.get_or_insert_with(|| fault.clone());
+                self.memory.waiting.retain(|other| *other != at);
+                self.memory.settle(at);
+            }
+        }
+    }
+}

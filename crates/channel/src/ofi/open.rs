@@ -1,0 +1,203 @@
+//! Opening the channel in two rounds: the first says where each process is, the second, which there is only if some process
+//! needs it, opens libfabric and says how it is reached.
+
+use super::Ofi;
+use super::card::{Contact, Notice};
+use super::choose::{Candidate, Wish};
+use super::interfaces::{self, Interface};
+use super::net::Net;
+use super::settings::{Settings, names};
+use crate::shm::node;
+use crate::{Fault, Opening, Place, Wire};
+use verbena_fabric::{Library, Offer, Wanted, raw};
+use verbena_settings as table;
+
+/// Opens the channel on this side; not for a job of one, and not if the user leaves it out. libfabric is not touched yet.
+///
+/// # Errors
+/// None now; what the user names is tried in the second round.
+pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+    let when = When::current();
+    if place.size < 2 || when == When::Never {
+        return Ok(None);
+    }
+    let named = names(table::OFI_INTERFACE.get());
+    let own = interfaces::own(&named).map_err(|error| no_interfaces(&error))?;
+    let notice = Notice {
+        is_wanted: when == When::Always || is_named(),
+        node: node::identity(),
+        network: node::network_identity(),
+        interfaces: own,
+    };
+    Ok(Some(Box::new(Ready { place: place.clone(), notice, end: None })))
+}
+
+/// When the user wants libfabric to be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+impl When {
+    fn current() -> When {
+        [When::Auto, When::Always, When::Never][table::OFI.get()]
+    }
+}
+
+/// Whether the user asks for this very channel.
+fn is_named() -> bool {
+    names(table::CHANNELS.get()).iter().any(|name| name == "ofi")
+}
+
+fn no_interfaces(error: &std::io::Error) -> Fault {
+    Fault::new(
+        "the network interfaces of this process cannot be listed",
+        "getifaddrs",
+        format!("the kernel or a seccomp filter refuses it ({error})"),
+        "allow AF_NETLINK sockets, or set VERBENA_OFI=never",
+    )
+}
+
+/// Whether libfabric is to be opened, by the first cards of all processes: somebody wants it, or somebody is on another node, and not
+/// all processes have a channel for networks already (`others`). All processes come to the same answer.
+pub fn meets_again(cards: &[Option<Vec<u8>>], others: bool) -> bool {
+    let notices: Vec<Notice> = cards.iter().flatten().filter_map(|card| Notice::parse(card)).collect();
+    let apart = notices.iter().any(|notice| notice.node != notices[0].node);
+    notices.iter().any(|notice| notice.is_wanted) || apart && !others
+}
+
+/// Open on this side: where it is, and from the second round on its end, or why there is none.
+struct Ready {
+    place: Place,
+    notice: Notice,
+    end: Option<Result<End, Fault>>,
+}
+
+/// What was opened.
+struct End {
+    net: Net,
+    contact: Contact,
+    findings: Vec<String>,
+}
+
+impl Opening for Ready {
+    fn card(&self) -> Vec<u8> {
+        self.notice.emit()
+    }
+
+    fn second_card(&mut self, cards: &[Option<Vec<u8>>]) -> Result<Vec<u8>, Fault> {
+        let end = End::open(&self.place, cards);
+        // A user who names the channel or what it is to use is told; else the others reach each other without this process.
+        if let (Err(fault), true) = (&end, is_strict()) {
+            return Err(fault.clone());
+        }
+        let card = end.as_ref().map_or(Vec::new(), |end| end.contact.emit());
+        self.end = Some(end);
+        Ok(card)
+    }
+
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+        let channel = match self.end {
+            Some(Ok(End { net, contact, findings })) => {
+                let all = cards.iter().map(|card| Contact::parse(card.as_deref()?)).collect();
+                let ofi = Ofi::new(&self.place, net, &contact, all, Settings::current(), findings)?;
+                Box::new(ofi) as Box<dyn crate::Channel>
+            }
+            Some(Err(fault)) => Box::new(super::absent::Absent::because(&fault)),
+            None => Box::new(super::absent::Absent::unneeded()),
+        };
+        Ok(Wire::Other(channel))
+    }
+}
+
+fn is_strict() -> bool {
+    is_named() || table::OFI_PROVIDER.get().is_some() || table::OFI_INTERFACE.get().is_some()
+}
+
+impl End {
+    fn open(place: &Place, cards: &[Option<Vec<u8>>]) -> Result<End, Fault> {
+        let library = Library::get()?;
+        let notices: Vec<_> = cards.iter().map(|card| Notice::parse(card.as_deref()?)).collect();
+        let own = interfaces::choose(place.me as usize, &notices);
+        let wish = Wish {
+            provider: table::OFI_PROVIDER.get(),
+            interfaces: names(table::OFI_INTERFACE.get()),
+            ip: own.as_ref().map(|(interface, _)| interface.ip),
+        };
+        let settings = Settings::current();
+        let mut failures = Vec::new();
+        for offer in offers(library, &wish)? {
+            match Net::open(&offer, cards.len(), settings.message_bytes, settings.sleeps) {
+                Ok(net) => return End::of(library, net, own),
+                Err(fault) => failures.push(fault),
+            }
+        }
+        Err(failures.into_iter().next().unwrap_or_else(|| nothing_fits(library, &wish)))
+    }
+
+    fn of(library: &Library, net: Net, own: Option<(Interface, String)>) -> Result<End, Fault> {
+        let (provider, domain) = (net.offer().provider(), net.offer().domain());
+        let (place, why) = match own {
+            Some((interface, why)) if net.offer().ip().is_some() => {
+                (format!("{} {}", interface.name, interface.ip), why)
+            }
+            _ => (domain, "it is the provider's first".into()),
+        };
+        let (major, minor) = library.version();
+        let findings = vec![
+            format!("libfabric {major}.{minor}, provider {provider} (VERBENA_OFI_PROVIDER chooses another)"),
+            format!("interface {place}: {why} (VERBENA_OFI_INTERFACE chooses another)"),
+        ];
+        let address = net.endpoint.address()?;
+        Ok(End { net, contact: Contact { provider, place, address }, findings })
+    }
+}
+
+/// What fits, best first: with as much of what the channel can use as there is.
+///
+/// # Errors
+/// libfabric's.
+pub(super) fn offers(library: &'static Library, wish: &Wish) -> Result<Vec<Offer>, Fault> {
+    let steps = [raw::FI_RMA | raw::FI_MULTI_RECV, raw::FI_RMA, raw::FI_MULTI_RECV, 0];
+    for capabilities in steps {
+        let all = library.offers(&Wanted { provider: None, capabilities })?;
+        let candidates: Vec<Candidate> = all.iter().map(Candidate::of).collect();
+        let fit = wish.order(&candidates);
+        if !fit.is_empty() {
+            return Ok(fit.into_iter().map(|at| all[at].clone()).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn nothing_fits(library: &Library, wish: &Wish) -> Fault {
+    let address = wish.ip.map_or("no address in common".into(), |ip| ip.to_string());
+    let provider = wish.provider.as_deref().unwrap_or("any known provider");
+    let (major, minor) = library.version();
+    Fault::new(
+        "libfabric offers nothing for this process's network",
+        format!("libfabric {major}.{minor}, {provider}, {address}"),
+        "no interface is up that leads to the other nodes, or what VERBENA_OFI_PROVIDER or VERBENA_OFI_INTERFACE names is not there",
+        "look at \"verbena info\" and \"ip address\"; unset these settings, or name what is there",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(node: u64, is_wanted: bool) -> Option<Vec<u8>> {
+        Some(Notice { is_wanted, node, network: node, interfaces: Vec::new() }.emit())
+    }
+
+    #[test]
+    fn libfabric_is_opened_only_if_somebody_needs_it() {
+        assert!(!meets_again(&[card(1, false), card(1, false)], false));
+        assert!(meets_again(&[card(1, false), card(2, false)], false));
+        assert!(!meets_again(&[card(1, false), card(2, false)], true));
+        assert!(meets_again(&[card(1, true), card(1, false)], true));
+        assert!(!meets_again(&[None, card(2, false)], false));
+    }
+}

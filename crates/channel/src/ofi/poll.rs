@@ -1,0 +1,239 @@
+//! What is done when polled: completions, messages, answers owed, and a look at the clock now and then.
+
+use super::Ofi;
+use super::frame::{Frame, Kind, NUMBER_MASK};
+use super::name::Name;
+use super::sends::Slot;
+use crate::memory::Region;
+use crate::packet::{HEADER_BYTES, Header};
+use crate::{Fault, Peer, Sink};
+use std::time::{Duration, Instant};
+use verbena_fabric::{Completion, Failure};
+
+/// Reads of the queue in one poll.
+const READS_MAX: usize = 4;
+/// Polls between two looks at the clock.
+const POLLS_TO_CLOCK: u32 = 64;
+/// The time between two looks at all peers.
+const TEND_EVERY: Duration = Duration::from_millis(200);
+/// A peer that has not told for so long that it took something is asked, which shows whether it is still there.
+const UNTOLD_MAX: Duration = Duration::from_secs(1);
+/// A peer of which nothing was heard for so long is asked.
+const SILENT_MAX: Duration = Duration::from_secs(5);
+/// A connection that is gone and is not made anew for so long is lost. The provider makes it anew by itself if the other process
+/// lives, whether or not that one is inside MPI.
+const LOST_MAX: Duration = Duration::from_secs(3);
+
+impl Ofi {
+    pub(super) fn poll_all(&mut self, sink: &mut dyn Sink) -> usize {
+        let mut events = 0;
+        for _ in 0..READS_MAX {
+            match self.take_completions(sink) {
+                0 => break,
+                taken => events += taken,
+            }
+        }
+        self.polls = self.polls.wrapping_add(1);
+        if self.polls.is_multiple_of(POLLS_TO_CLOCK) {
+            self.look_at_clock();
+        }
+        if !self.owed.is_empty() {
+            self.pay();
+        }
+        if self.memory.has_work() {
+            self.advance_moves();
+        }
+        events + self.report(sink)
+    }
+
+    /// Takes some completions; returns how many there were.
+    fn take_completions(&mut self, sink: &mut dyn Sink) -> usize {
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.clear();
+        let read = self.net.queue.read(&mut batch);
+        batch.iter().for_each(|completion| self.complete(completion, sink));
+        let taken = batch.len();
+        self.batch = batch;
+        match read {
+            Ok(_) => taken,
+            Err(failure) => {
+                self.fail(&failure);
+                taken + 1
+            }
+        }
+    }
+
+    fn complete(&mut self, completion: &Completion, sink: &mut dyn Sink) {
+        match Name::of(completion.name) {
+            Some(Name::Receive(at)) => {
+                if let Some(message) = self.receives.message(at, completion) {
+                    self.deliver(message, sink);
+                }
+                if self.receives.is_back(completion.flags)
+                    && let Err(fault) = self.receives.recycle(&mut self.net, at, completion.context)
+                {
+                    self.break_all(&fault);
+                }
+                return;
+            }
+            Some(Name::Send(slot)) => {
+                self.landed(slot);
+            }
+            Some(Name::Move(at)) => self.piece_ended(at, None),
+            None => return,
+        }
+        // SAFETY: taken for this operation, which is over.
+        unsafe { self.net.contexts.give_back(completion.context) };
+    }
+
+    /// The provider is done with a message. Returns for whom it was.
+    fn landed(&mut self, slot: Slot) -> Peer {
+        let peer = self.sends.landed(slot);
+        if let Some(link) = self.links.get(peer) {
+            link.flying -= 1;
+        }
+        peer
+    }
+
+    /// A message: what it says of our packets, then the packet in it.
+    fn deliver(&mut self, message: Region, sink: &mut dyn Sink) {
+        let Some((frame, rest)) = Frame::parse(message.bytes()) else { return };
+        let peer = frame.source;
+        // What another job sent, or somebody who tries out ports, is nobody's.
+        if frame.job != self.job || self.meet(peer).is_err() {
+            return;
+        }
+        let ack_every = (self.settings.window / 4).max(1) as u32;
+        let link = self.links.get(peer).expect("met");
+        if link.broken.is_some() {
+            return;
+        }
+        link.news = self.now;
+        link.is_heard_of();
+        for slot in link.take_told(frame.heard) {
+            self.sends.taken(slot);
+        }
+        match frame.kind {
+            Kind::Ack => return,
+            Kind::AckWanted => return self.owe(peer),
+            Kind::Packet => link.heard = link.heard.wrapping_add(1),
+        }
+        let is_next = link.heard & NUMBER_MASK == frame.number;
+        if self.is_ordered && !is_next {
+            return self.break_link(peer, self.cut(peer));
+        }
+        let owes = link.heard.wrapping_sub(link.told) >= ack_every;
+        let header = rest.split_first_chunk::<HEADER_BYTES>();
+        match header.and_then(|(header, payload)| Some((Header::parse(header)?, payload))) {
+            Some((header, payload)) => sink.packet(peer, &header, payload),
+            None => self.break_link(peer, self.nonsense(peer)),
+        }
+        if owes {
+            self.owe(peer);
+        }
+    }
+
+    /// An operation failed: its peer is lost.
+    #[cold]
+    fn fail(&mut self, failure: &Failure) {
+        match failure.name.and_then(Name::of) {
+            Some(Name::Send(slot)) => {
+                let peer = self.landed(slot);
+                self.break_link(peer, self.failed(peer, failure.number, &failure.said));
+            }
+            Some(Name::Move(at)) => {
+                if let Some(peer) = self.memory.peer_of(at) {
+                    let fault = self.failed(peer, failure.number, &failure.said);
+                    self.piece_ended(at, Some(fault));
+                }
+            }
+            // A message that came torn, since its sender is gone: its own sends tell of that.
+            Some(Name::Receive(at)) if self.receives.is_back(failure.flags) => {
+                if let Err(fault) = self.receives.recycle(&mut self.net, at, failure.context) {
+                    self.break_all(&fault);
+                }
+                return;
+            }
+            Some(Name::Receive(_)) | None if failure.number == libc::EAGAIN => return,
+            Some(Name::Receive(_)) => return,
+            None => {
+                let fault = failure.fault("libfabric's completion queue failed", self.place.clone());
+                return self.break_all(&fault);
+            }
+        }
+        // SAFETY: taken for this operation, which is over.
+        unsafe { self.net.contexts.give_back(failure.context) };
+    }
+
+    fn break_all(&mut self, fault: &Fault) {
+        for at in 0..self.links.met() {
+            let peer = self.links.met_at(at);
+            let on = format!("{}; {}", self.ends(peer), fault.on);
+            self.break_link(peer, Fault { on, ..fault.clone() });
+        }
+    }
+
+    fn look_at_clock(&mut self) {
+        self.now = Instant::now();
+        if self.now.duration_since(self.tended) < TEND_EVERY {
+            return;
+        }
+        self.tended = self.now;
+        for at in 0..self.links.met() {
+            self.tend(self.links.met_at(at));
+        }
+        if let Err(fault) = self.receives.catch_up(&mut self.net) {
+            self.break_all(&fault);
+        }
+    }
+
+    /// Looks after one peer: gives it up if nothing gets through to it, and asks it for an answer if it is silent.
+    fn tend(&mut self, peer: Peer) {
+        let now = self.now;
+        let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return };
+        let since = |then: Instant| now.saturating_duration_since(then);
+        let connect_max = if link.was_connected { LOST_MAX } else { self.settings.connect_max };
+        let was_connected = link.was_connected;
+        if let Some(refused) = link.refused_since.map(since).filter(|time| *time > connect_max) {
+            let fault = if was_connected { self.cut(peer) } else { self.no_answer(peer, refused) };
+            return self.break_link(peer, fault);
+        }
+        let limit = if link.untold.is_empty() { SILENT_MAX } else { UNTOLD_MAX };
+        if since(link.news) > limit && since(link.asked) > limit {
+            link.asked = now;
+            self.tell(peer, Kind::AckWanted);
+        }
+    }
+
+    /// Gives the peer up; the next poll reports it. Only the first reason counts.
+    #[cold]
+    pub(super) fn break_link(&mut self, peer: Peer, fault: Fault) {
+        let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return };
+        link.broken = Some(Box::new(fault.clone()));
+        for slot in std::mem::take(&mut link.untold) {
+            let message = self.sends.message(slot);
+            let packet = Frame::parse(message.bytes()).and_then(|(_, rest)| {
+                let (header, payload) = rest.split_first_chunk::<HEADER_BYTES>()?;
+                Some((Header::parse(header)?, payload.to_vec()))
+            });
+            self.links.get(peer).expect("met").undelivered.extend(packet);
+            self.sends.taken(slot);
+        }
+        self.break_moves(peer, &fault);
+        self.broken.push((peer, fault));
+    }
+
+    /// Reports the ends of transfers, and who was lost.
+    fn report(&mut self, sink: &mut dyn Sink) -> usize {
+        let ended = self.memory.take_ended();
+        let broken = std::mem::take(&mut self.broken);
+        let events = ended.len() + broken.len();
+        for (peer, fault) in broken {
+            sink.broken(peer, fault);
+        }
+        for (token, outcome) in ended {
+            sink.transferred(token, outcome);
+        }
+        events
+    }
+}

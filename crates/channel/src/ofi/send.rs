@@ -1,0 +1,152 @@
+//! Sending packets, and telling peers what was taken.
+
+use super::Ofi;
+use super::frame::{FRAME_BYTES, Frame, Kind, PACKET_FRAME_BYTES};
+use super::links::Link;
+use super::name::Name;
+use super::sends::Slot;
+use crate::packet::Header;
+use crate::{Fault, Payload, Peer, SendError};
+use std::time::Instant;
+use verbena_fabric::Refused;
+
+impl Ofi {
+    /// Meets a peer, if it was not met yet.
+    pub(super) fn meet(&mut self, peer: Peer) -> Result<&mut Link, Fault> {
+        if self.links.look(peer).is_none() {
+            let contact = self.links.contact(peer).ok_or_else(|| self.out_of_range(peer))?;
+            let address = contact.address.clone();
+            let address = self.net.addresses.insert(&address)?;
+            self.links.add(peer, Link::new(address));
+        }
+        Ok(self.links.get(peer).expect("met"))
+    }
+
+    /// Sends a packet of the engine, and keeps it until the peer has taken it.
+    pub(super) fn send_packet(
+        &mut self,
+        peer: Peer,
+        header: &Header,
+        payload: &Payload<'_>,
+    ) -> Result<(), SendError> {
+        let window = self.settings.window;
+        let link = self.meet(peer).map_err(SendError::Broken)?;
+        if let Some(fault) = &link.broken {
+            return Err(SendError::Broken((**fault).clone()));
+        }
+        if link.untold.len() >= window {
+            return Err(SendError::Full);
+        }
+        let (to, heard, number) = (link.address, link.heard, link.sent.wrapping_add(1));
+        let bytes = PACKET_FRAME_BYTES + payload.len();
+        let slot = self.sends.take(&mut self.net, peer, bytes).map_err(SendError::Broken)?;
+        let slot = slot.ok_or(SendError::Full)?;
+        let frame = Frame { number, ..self.frame(heard, Kind::Packet) };
+        let message = self.sends.message(slot);
+        let (front, rest) = message.bytes_mut().split_at_mut(PACKET_FRAME_BYTES);
+        front[..FRAME_BYTES].copy_from_slice(&frame.emit());
+        front[FRAME_BYTES..].copy_from_slice(&header.emit());
+        payload.copy_to(rest);
+        match self.hand_over(to, slot) {
+            Ok(is_flying) => {
+                self.sends.sent(slot, is_flying);
+                let link = self.links.get(peer).expect("met");
+                link.sent = number;
+                link.flying += u32::from(is_flying);
+                link.untold.push_back(slot);
+                link.told = heard;
+                link.is_heard_of();
+                Ok(())
+            }
+            Err(refused) => {
+                self.sends.give_back(slot);
+                Err(self.refused(peer, refused))
+            }
+        }
+    }
+
+    fn frame(&self, heard: u32, kind: Kind) -> Frame {
+        Frame { source: self.me, job: self.job, heard, kind, number: 0 }
+    }
+
+    /// Hands a message to the provider. Whether it still uses the buffer.
+    fn hand_over(&mut self, to: u64, slot: Slot) -> Result<bool, Refused> {
+        let message = self.sends.message(slot);
+        if message.len() <= self.inject_bytes_max {
+            return self.net.endpoint.inject(to, message.bytes()).map(|()| false);
+        }
+        let context = self.net.contexts.take(Name::Send(slot).number());
+        let (memory, descriptor) = (message.bytes().as_ptr(), self.sends.descriptor(slot));
+        // SAFETY: the buffer is ours, is left alone until the send completes, and outlives the endpoint; the context was taken
+        // for this.
+        let posted = unsafe { self.net.endpoint.send(to, memory, message.len(), descriptor, context) };
+        if posted.is_err() {
+            // SAFETY: taken above; nothing was begun.
+            unsafe { self.net.contexts.give_back(context) };
+        }
+        posted.map(|()| true)
+    }
+
+    /// The provider took nothing for the peer.
+    #[cold]
+    pub(super) fn refused(&mut self, peer: Peer, refused: Refused) -> SendError {
+        match refused {
+            Refused::Again => {
+                let link = self.links.get(peer).expect("met");
+                if link.flying == 0 {
+                    link.refused_since.get_or_insert_with(Instant::now);
+                }
+                SendError::Full
+            }
+            Refused::Failed(number) => {
+                let fault = self.failed(peer, number, "");
+                self.break_link(peer, fault.clone());
+                SendError::Broken(fault)
+            }
+        }
+    }
+
+    /// The peer is to be told soon what was taken.
+    pub(super) fn owe(&mut self, peer: Peer) {
+        let Some(link) = self.links.get(peer) else { return };
+        if !link.is_owed && link.broken.is_none() {
+            link.is_owed = true;
+            self.owed.push(peer);
+        }
+    }
+
+    /// Tells what was taken to those who are owed it.
+    pub(super) fn pay(&mut self) {
+        for peer in std::mem::take(&mut self.owed) {
+            self.links.get(peer).expect("met").is_owed = false;
+            if !self.tell(peer, Kind::Ack) {
+                self.owe(peer);
+            }
+        }
+    }
+
+    /// This process is about to leave: asks the peer, once, whether all that was sent has arrived.
+    pub(super) fn ask_at_end(&mut self, peer: Peer) {
+        let Some(link) = self.links.get(peer) else { return };
+        let sent = link.sent;
+        if !link.untold.is_empty() && link.asked_at_end != sent && self.tell(peer, Kind::AckWanted) {
+            self.links.get(peer).expect("met").asked_at_end = sent;
+        }
+    }
+
+    /// Tells a peer what was taken from it. False if the provider has no room, and it should be tried again.
+    pub(super) fn tell(&mut self, peer: Peer, kind: Kind) -> bool {
+        let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return true };
+        let (to, heard) = (link.address, link.heard);
+        let told = self.net.endpoint.inject(to, &self.frame(heard, kind).emit());
+        let link = self.links.get(peer).expect("met");
+        match told {
+            Ok(()) => {
+                link.told = heard;
+                link.is_heard_of();
+                true
+            }
+            Err(refused) => !matches!(self.refused(peer, refused), SendError::Full),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Buffers for sending. A packet stays in its buffer until the provider is done with it and the peer has told that it took
+//! it: so what a lost peer may not have taken can be handed back, and a process that leaves knows that all has arrived.
+
+use super::net::{self, Net};
+use crate::memory::Region;
+use crate::{Fault, Peer};
+use std::ffi::c_void;
+use verbena_fabric::{MemoryRegion, raw};
+
+/// Buffers that are made at a time.
+const SLAB_SLOTS: usize = 16;
+
+/// The number of a buffer.
+pub type Slot = u32;
+
+/// All buffers; they are made as needed.
+pub struct Sends {
+    slot_bytes: usize,
+    slots_max: usize,
+    slabs: Vec<Slab>,
+    states: Vec<State>,
+    free: Vec<Slot>,
+}
+
+struct Slab {
+    region: Region,
+    /// Keeps the region's memory.
+    _owner: Box<[u8]>,
+    registered: Option<MemoryRegion>,
+}
+
+/// What holds a buffer, besides the peer it was for.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    peer: Peer,
+    bytes: usize,
+    is_flying: bool,
+    is_kept: bool,
+}
+
+impl Sends {
+    /// No buffers yet; each will have `slot_bytes`.
+    pub fn new(slot_bytes: usize, slots_max: usize) -> Sends {
+        let slot_bytes = slot_bytes.next_multiple_of(64);
+        Sends { slot_bytes, slots_max, slabs: Vec::new(), states: Vec::new(), free: Vec::new() }
+    }
+
+    /// A free buffer; `None` if all are in use.
+    ///
+    /// # Errors
+    /// More cannot be registered.
+    pub fn take(&mut self, net: &mut Net, peer: Peer, bytes: usize) -> Result<Option<Slot>, Fault> {
+        if self.free.is_empty() && self.states.len() < self.slots_max {
+            self.grow(net)?;
+        }
+        let Some(slot) = self.free.pop() else { return Ok(None) };
+        self.states[slot as usize] = State { peer, bytes, is_flying: false, is_kept: false };
+        Ok(Some(slot))
+    }
+
+    #[cold]
+    fn grow(&mut self, net: &mut Net) -> Result<(), Fault> {
+        let (region, owner) = Region::allocate(SLAB_SLOTS * self.slot_bytes);
+        let registered = net.register_local(region, raw::FI_SEND)?;
+        self.slabs.push(Slab { region, _owner: owner, registered });
+        let first = self.states.len();
+        self.states.resize(first + SLAB_SLOTS, State::default());
+        self.free.extend((first as Slot..self.states.len() as Slot).rev());
+        Ok(())
+    }
+
+    /// The message in a buffer: as long as was said when it was taken.
+    #[inline]
+    pub fn message(&self, slot: Slot) -> Region {
+        let (slab, at) = (slot as usize / SLAB_SLOTS, slot as usize % SLAB_SLOTS);
+        self.slabs[slab].region.part(at * self.slot_bytes, self.states[slot as usize].bytes)
+    }
+
+    /// What operations name the buffer's memory by.
+    pub fn descriptor(&self, slot: Slot) -> *mut c_void {
+        net::descriptor(self.slabs[slot as usize / SLAB_SLOTS].registered.as_ref())
+    }
+
+    /// The message was handed to the provider, who uses the buffer until it lands if `is_flying`; and it is kept until
+    /// [`Sends::taken`].
+    pub fn sent(&mut self, slot: Slot, is_flying: bool) {
+        let state = &mut self.states[slot as usize];
+        (state.is_flying, state.is_kept) = (is_flying, true);
+    }
+
+    /// The provider is done with the buffer. Returns for whom it was.
+    pub fn landed(&mut self, slot: Slot) -> Peer {
+        self.states[slot as usize].is_flying = false;
+        self.give_back(slot)
+    }
+
+    /// The message need not be kept any more.
+    pub fn taken(&mut self, slot: Slot) {
+        self.states[slot as usize].is_kept = false;
+        self.give_back(slot);
+    }
+
+    /// Returns the buffer if nothing holds it.
+    pub fn give_back(&mut self, slot: Slot) -> Peer {
+        let state = self.states[slot as usize];
+        if !state.is_flying && !state.is_kept {
+            self.free.push(slot);
+        }
+        state.peer
+    }
+
+    /// Whether the provider has any of them.
+    pub fn any_flying(&self) -> bool {
+        self.states.iter().any(|state| state.is_flying)
+    }
+}

@@ -1,0 +1,70 @@
+//! The settings of one end of the channel.
+
+use super::frame::PACKET_FRAME_BYTES;
+use crate::{CONTROL_BYTES_MAX, Cost};
+use std::time::Duration;
+use verbena_settings as table;
+
+/// All settings of the channel. The table of settings says what each is for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Largest message in bytes, with all headers.
+    pub message_bytes: usize,
+    /// Bytes of a buffer that takes several messages.
+    pub receive_bytes: usize,
+    /// Buffers for sending, over all peers.
+    pub send_buffers_max: usize,
+    /// Packets to one peer that it has not told to have taken.
+    pub window: usize,
+    /// From this length on, in bytes, messages are read or written rather than copied.
+    pub memory_bytes_min: usize,
+    /// Longest piece of a long message that is read or written at a time, in bytes.
+    pub piece_bytes: usize,
+    /// What reading and writing cost.
+    pub cost: Cost,
+    /// A peer to which no connection can be made for so long is given up.
+    pub connect_max: Duration,
+    /// A process that waits sleeps until the network wakes it.
+    pub sleeps: bool,
+}
+
+impl Settings {
+    /// What the table of settings says now.
+    pub fn current() -> Settings {
+        Settings {
+            message_bytes: table::OFI_MESSAGE_BYTES.get(),
+            receive_bytes: table::OFI_RECEIVE_BYTES.get(),
+            send_buffers_max: table::OFI_SEND_BUFFERS_MAX.get(),
+            window: table::OFI_WINDOW.get(),
+            memory_bytes_min: table::OFI_MEMORY_BYTES_MIN.get(),
+            piece_bytes: table::OFI_PIECE_BYTES.get(),
+            cost: Cost {
+                start_ns: table::OFI_START_NS.get() as u32,
+                byte_ps: table::OFI_BYTE_PS.get() as u32,
+            },
+            connect_max: Duration::from_secs(table::OFI_CONNECT_SECONDS_MAX.get() as u64),
+            sleeps: table::OFI_SLEEP.get(),
+        }
+        .sound()
+    }
+
+    /// The same within the bounds that the channel needs.
+    pub fn sound(mut self) -> Settings {
+        self.message_bytes = self.message_bytes.max(PACKET_FRAME_BYTES + CONTROL_BYTES_MAX);
+        self.receive_bytes = self.receive_bytes.max(4 * self.message_bytes);
+        self.send_buffers_max = self.send_buffers_max.max(2);
+        self.window = self.window.max(2);
+        self
+    }
+
+    /// The longest payload of a packet.
+    pub fn packet_bytes_max(&self) -> usize {
+        self.message_bytes - PACKET_FRAME_BYTES
+    }
+}
+
+/// The names in a list with commas.
+pub fn names(list: Option<String>) -> Vec<String> {
+    let list = list.unwrap_or_default();
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}

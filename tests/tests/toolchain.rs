@@ -25,9 +25,14 @@ fn counts_two_ranks(program: impl AsRef<std::ffi::OsStr>) {
 #[test]
 fn the_wrappers_tell_what_they_would_run_and_run_it() {
     let lib = staged("lib/libmpi_abi.so").with_file_name("");
-    for (wrapper, compiler, file) in [("mpicc", "cc", "hello.c"), ("mpicxx", "c++", "hello.cc")] {
+    for (wrapper, compiler, file) in [
+        ("mpicc", "cc", "hello.c"),
+        ("mpicxx", "c++", "hello.cc"),
+        ("mpifort", "gfortran", "fortran/hello.f90"),
+        ("mpif90", "gfortran", "fortran/hello.f90"),
+    ] {
+        let out = scratch(&format!("wrapper-{wrapper}")).join("hello");
         let wrapper = staged("bin").join(wrapper);
-        let out = scratch(&format!("wrapper-{compiler}")).join("hello");
         let line = shell(Command::new(&wrapper).arg("-show").arg(source(file)).arg("-o").arg(&out)).stdout;
         assert!(line.starts_with(&format!("{compiler} ")) && line.contains("-lmpi_abi"), "{line}");
         assert!(line.contains(lib.to_str().expect("utf-8").trim_end_matches('/')), "{line}");
@@ -51,13 +56,15 @@ fn a_wrapper_passes_the_compiler_s_failure_on() {
 
 #[test]
 fn pkg_config_gives_flags_that_work() {
-    let pages = staged("lib/pkgconfig");
-    let flags =
-        shell(Command::new("pkg-config").args(["--cflags", "--libs", "mpi"]).env("PKG_CONFIG_PATH", pages))
-            .stdout;
-    let out = scratch("pkg-config").join("hello");
-    shell(Command::new("cc").arg(source("hello.c")).arg("-o").arg(&out).args(flags.split_whitespace()));
-    counts_two_ranks(&out);
+    for (page, compiler, file) in [("mpi", "cc", "hello.c"), ("mpifort", "gfortran", "fortran/hello.f90")] {
+        let mut asked = Command::new("pkg-config");
+        asked.args(["--cflags", "--libs", page]).env("PKG_CONFIG_PATH", staged("lib/pkgconfig"));
+        let flags = shell(&mut asked).stdout;
+        let out = scratch(&format!("pkg-config-{page}")).join("hello");
+        let mut command = Command::new(compiler);
+        shell(command.arg(source(file)).arg("-o").arg(&out).args(flags.split_whitespace()));
+        counts_two_ranks(&out);
+    }
 }
 
 #[test]
@@ -70,7 +77,7 @@ fn cmake_finds_and_uses_us() {
     let said = shell(configure.env("PATH", &path)).stdout;
     assert!(said.contains(&format!("{}", staged("include").display())), "{said}");
     shell(Command::new("cmake").arg("--build").arg(&build));
-    for name in ["hello_c", "hello_cxx"] {
+    for name in ["hello_c", "hello_cxx", "hello_fortran"] {
         counts_two_ranks(build.join(name));
     }
     // `add_test` with MPIEXEC_EXECUTABLE: the launcher that FindMPI found is ours too.

@@ -266,6 +266,7 @@ contains
     integer, pointer :: values(:)
     integer, target :: room(500)
     integer :: bytes, got
+    integer(MPI_ADDRESS_KIND) :: address
     double precision :: d
     call MPI_Alloc_mem(40_MPI_ADDRESS_KIND, MPI_INFO_NULL, place)
     call c_f_pointer(place, values, [10])
@@ -276,7 +277,8 @@ contains
     call MPI_Bsend(rank, 1, MPI_INTEGER, right, 8, world)
     call MPI_Recv(got, 1, MPI_INTEGER, left, 8, world, MPI_STATUS_IGNORE)
     call MPI_Buffer_detach(attached, bytes)
-    CHECK(got == left .and. bytes == 2000 .and. c_associated(attached, c_loc(room)))
+    call MPI_Get_address(room, address)
+    CHECK(got == left .and. bytes == 2000 .and. transfer(attached, address) == address)
     call MPI_Sizeof(d, bytes)
     CHECK(bytes == 8)
     call MPI_Sizeof(room, bytes)

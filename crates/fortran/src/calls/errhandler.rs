@@ -75,7 +75,7 @@ pub unsafe fn comm_create_errhandler(call: Create, function: usize, errhandler: 
 
 /// `MPI_Errhandler_create`, which MPI-3.0 removed.
 pub unsafe fn errhandler_create(
-    call: c::Errhandler_create,
+    call: c::Comm_create_errhandler,
     function: usize,
     errhandler: *mut c_int,
 ) -> c_int {

@@ -1,4 +1,4 @@
-//! Start-up. Before it, the C library is told what Fortran's types are (MPI-5.0, 20.4).
+//! Start-up. After it, the C library is told what Fortran's types are (MPI-5.0, 20.4): MPICH takes that no earlier.
 
 use crate::generated::{c, constants as mpi};
 use crate::{handle, logical};
@@ -18,16 +18,14 @@ unsafe extern "C" {
 
 /// `MPI_Init`.
 pub unsafe fn init(call: c::Init) -> c_int {
-    announce();
     // SAFETY: both may be null.
-    unsafe { call(std::ptr::null_mut(), std::ptr::null_mut()) }
+    announced(unsafe { call(std::ptr::null_mut(), std::ptr::null_mut()) })
 }
 
 /// `MPI_Init_thread`.
 pub unsafe fn init_thread(call: c::Init_thread, required: *const c_int, provided: *mut c_int) -> c_int {
-    announce();
     // SAFETY: the program's variables; the others may be null.
-    unsafe { call(std::ptr::null_mut(), std::ptr::null_mut(), *required, provided) }
+    announced(unsafe { call(std::ptr::null_mut(), std::ptr::null_mut(), *required, provided) })
 }
 
 /// `MPI_Info_create_env`.
@@ -41,13 +39,16 @@ pub unsafe fn info_create_env(call: c::Info_create_env, info: *mut c_int) -> c_i
     }
 }
 
-/// Tells the C library once, unless somebody has.
-fn announce() {
+/// Tells the C library once, unless somebody has; `code` is that of the start-up.
+fn announced(code: c_int) -> c_int {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        announce_logicals();
-        announce_sizes();
-    });
+    if code == mpi::MPI_SUCCESS {
+        ONCE.call_once(|| {
+            announce_logicals();
+            announce_sizes();
+        });
+    }
+    code
 }
 
 fn announce_logicals() {

@@ -21,31 +21,44 @@ unsafe fn narrow(code: c_int, value: i64, place: *mut c_int) -> c_int {
 }
 
 /// `MPI_Address`.
-pub unsafe fn address(call: c::Address, location: *const c_void, place: *mut c_int) -> c_int {
+pub unsafe fn address(call: c::Get_address, location: *const c_void, place: *mut c_int) -> c_int {
     let mut value = 0;
     // SAFETY: the program's variables.
     unsafe { narrow(call(address::buffer(location), &mut value), value, place) }
 }
 
-type OfType = unsafe extern "C" fn(usize, *mut i64) -> c_int;
+/// # Safety
+/// The variables are the program's.
+unsafe fn bound(
+    call: c::Type_get_extent,
+    datatype: *const c_int,
+    place: *mut c_int,
+    of: fn(i64, i64) -> i64,
+) -> c_int {
+    let (mut lower, mut extent) = (0, 0);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let code = call(handle::datatype(*datatype), &mut lower, &mut extent);
+        narrow(code, of(lower, extent), place)
+    }
+}
 
 /// `MPI_Type_extent`.
-pub unsafe fn type_extent(call: OfType, datatype: *const c_int, place: *mut c_int) -> c_int {
-    let mut value = 0;
+pub unsafe fn type_extent(call: c::Type_get_extent, datatype: *const c_int, place: *mut c_int) -> c_int {
     // SAFETY: the program's variables.
-    unsafe { narrow(call(handle::datatype(*datatype), &mut value), value, place) }
+    unsafe { bound(call, datatype, place, |_, extent| extent) }
 }
 
 /// `MPI_Type_lb`.
-pub unsafe fn type_lb(call: OfType, datatype: *const c_int, place: *mut c_int) -> c_int {
+pub unsafe fn type_lb(call: c::Type_get_extent, datatype: *const c_int, place: *mut c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { type_extent(call, datatype, place) }
+    unsafe { bound(call, datatype, place, |lower, _| lower) }
 }
 
 /// `MPI_Type_ub`.
-pub unsafe fn type_ub(call: OfType, datatype: *const c_int, place: *mut c_int) -> c_int {
+pub unsafe fn type_ub(call: c::Type_get_extent, datatype: *const c_int, place: *mut c_int) -> c_int {
     // SAFETY: as above.
-    unsafe { type_extent(call, datatype, place) }
+    unsafe { bound(call, datatype, place, |lower, extent| lower + extent) }
 }
 
 /// # Safety
@@ -67,7 +80,7 @@ unsafe fn widen(displacements: *const c_int, count: c_int) -> Vec<i64> {
 
 /// `MPI_Type_hvector`.
 pub unsafe fn type_hvector(
-    call: c::Type_hvector,
+    call: c::Type_create_hvector,
     count: *const c_int,
     blocklength: *const c_int,
     stride: *const c_int,
@@ -84,7 +97,7 @@ pub unsafe fn type_hvector(
 
 /// `MPI_Type_hindexed`.
 pub unsafe fn type_hindexed(
-    call: c::Type_hindexed,
+    call: c::Type_create_hindexed,
     count: *const c_int,
     blocklengths: *const c_int,
     displacements: *const c_int,
@@ -102,7 +115,7 @@ pub unsafe fn type_hindexed(
 
 /// `MPI_Type_struct`.
 pub unsafe fn type_struct(
-    call: c::Type_struct,
+    call: c::Type_create_struct,
     count: *const c_int,
     blocklengths: *const c_int,
     displacements: *const c_int,

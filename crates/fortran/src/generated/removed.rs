@@ -9,63 +9,63 @@ use crate::{address, calls, handle, index, logical, team, text};
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
-    Address: mpi_address_ MPI_Address, pmpi_address_ PMPI_Address;
+    Get_address: mpi_address_ MPI_Get_address, pmpi_address_ PMPI_Get_address;
     (location: *const c_void, address: *mut c_int; ) call => {
         calls::removed::address(call, location, address)
     }
 }
 
 entry! {
-    Type_hindexed: mpi_type_hindexed_ MPI_Type_hindexed, pmpi_type_hindexed_ PMPI_Type_hindexed;
+    Type_create_hindexed: mpi_type_hindexed_ MPI_Type_create_hindexed, pmpi_type_hindexed_ PMPI_Type_create_hindexed;
     (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: *const c_int, newtype: *mut c_int; ) call => {
         calls::removed::type_hindexed(call, count, array_of_blocklengths, array_of_displacements, oldtype, newtype)
     }
 }
 
 entry! {
-    Type_hvector: mpi_type_hvector_ MPI_Type_hvector, pmpi_type_hvector_ PMPI_Type_hvector;
+    Type_create_hvector: mpi_type_hvector_ MPI_Type_create_hvector, pmpi_type_hvector_ PMPI_Type_create_hvector;
     (count: *const c_int, blocklength: *const c_int, stride: *const c_int, oldtype: *const c_int, newtype: *mut c_int; ) call => {
         calls::removed::type_hvector(call, count, blocklength, stride, oldtype, newtype)
     }
 }
 
 entry! {
-    Type_struct: mpi_type_struct_ MPI_Type_struct, pmpi_type_struct_ PMPI_Type_struct;
+    Type_create_struct: mpi_type_struct_ MPI_Type_create_struct, pmpi_type_struct_ PMPI_Type_create_struct;
     (count: *const c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, array_of_types: *const c_int, newtype: *mut c_int; ) call => {
         calls::removed::type_struct(call, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
     }
 }
 
 entry! {
-    Type_extent: mpi_type_extent_ MPI_Type_extent, pmpi_type_extent_ PMPI_Type_extent;
+    Type_get_extent: mpi_type_extent_ MPI_Type_get_extent, pmpi_type_extent_ PMPI_Type_get_extent;
     (datatype: *const c_int, extent: *mut c_int; ) call => {
         calls::removed::type_extent(call, datatype, extent)
     }
 }
 
 entry! {
-    Type_lb: mpi_type_lb_ MPI_Type_lb, pmpi_type_lb_ PMPI_Type_lb;
+    Type_get_extent: mpi_type_lb_ MPI_Type_get_extent, pmpi_type_lb_ PMPI_Type_get_extent;
     (datatype: *const c_int, displacement: *mut c_int; ) call => {
         calls::removed::type_lb(call, datatype, displacement)
     }
 }
 
 entry! {
-    Type_ub: mpi_type_ub_ MPI_Type_ub, pmpi_type_ub_ PMPI_Type_ub;
+    Type_get_extent: mpi_type_ub_ MPI_Type_get_extent, pmpi_type_ub_ PMPI_Type_get_extent;
     (datatype: *const c_int, displacement: *mut c_int; ) call => {
         calls::removed::type_ub(call, datatype, displacement)
     }
 }
 
 entry! {
-    Errhandler_create: mpi_errhandler_create_ MPI_Errhandler_create, pmpi_errhandler_create_ PMPI_Errhandler_create;
+    Comm_create_errhandler: mpi_errhandler_create_ MPI_Comm_create_errhandler, pmpi_errhandler_create_ PMPI_Comm_create_errhandler;
     (handler_fn: usize, errhandler: *mut c_int; ) call => {
         calls::errhandler::errhandler_create(call, handler_fn, errhandler)
     }
 }
 
 entry! {
-    Errhandler_get: mpi_errhandler_get_ MPI_Errhandler_get, pmpi_errhandler_get_ PMPI_Errhandler_get;
+    Comm_get_errhandler: mpi_errhandler_get_ MPI_Comm_get_errhandler, pmpi_errhandler_get_ PMPI_Comm_get_errhandler;
     (comm: *const c_int, errhandler: *mut c_int; ) call => {
         let errhandler_i = 0;
         let mut errhandler_c = errhandler_i;
@@ -76,7 +76,7 @@ entry! {
 }
 
 entry! {
-    Errhandler_set: mpi_errhandler_set_ MPI_Errhandler_set, pmpi_errhandler_set_ PMPI_Errhandler_set;
+    Comm_set_errhandler: mpi_errhandler_set_ MPI_Comm_set_errhandler, pmpi_errhandler_set_ PMPI_Comm_set_errhandler;
     (comm: *const c_int, errhandler: *const c_int; ) call => {
         let code = call(handle::comm(*comm), handle::errhandler(*errhandler));
         code

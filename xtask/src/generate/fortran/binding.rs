@@ -96,6 +96,8 @@ pub struct Binding<'a> {
     pub large: bool,
     /// Its C name without `MPI_`.
     pub name: String,
+    /// The C function that it calls, without `MPI_`.
+    pub of_c: String,
     /// Fortran's parameters without IERROR; C's that Fortran lacks are left out.
     pub parameters: Vec<Parameter>,
     /// Whether `mpi_f08` lacks it: removed, or deprecated before there was `mpi_f08`.
@@ -136,7 +138,8 @@ pub fn all<'a>(
                 }
                 let old = family.removed || function.deprecated.as_deref() == Some("2.0");
                 let name = name.trim_start_matches("MPI_").to_string();
-                bindings.push(Binding { function, family: &family.name, large, name, parameters, old });
+                let of_c = facts.instead(&name).map_or(name.clone(), String::from);
+                bindings.push(Binding { function, family: &family.name, large, name, of_c, parameters, old });
             }
         }
     }

@@ -12,13 +12,15 @@ pub fn write(bindings: &[Binding<'_>]) -> String {
          use crate::generated::types::*;\n\
          use std::ffi::{c_char, c_double, c_int, c_void};\n\n",
     );
-    for Binding { name, function, large, .. } in bindings.iter().filter(|b| !b.function.variadic) {
+    // What MPI-3.0 removed calls something else.
+    let bindings = || bindings.iter().filter(|binding| binding.name == binding.of_c);
+    for Binding { name, function, large, .. } in bindings().filter(|b| !b.function.variadic) {
         let (types, result) = (types(function, *large), result(function));
         writeln!(text, "pub type {name} = unsafe extern \"C\" fn({}) -> {result};", types.join(", "))
             .expect("writing to a string");
     }
     text += "\nunsafe extern \"C\" {\n";
-    for Binding { name, function, large, .. } in bindings {
+    for Binding { name, function, large, .. } in bindings() {
         for prefix in ["", "P"] {
             writeln!(text, "    pub fn {prefix}MPI_{name}({};", declared(function, *large))
                 .expect("writing to a string");

@@ -13,21 +13,23 @@ pub struct Facts {
     of_address: Vec<String>,
     large_by_name: Vec<String>,
     kinds: BTreeMap<String, String>,
+    instead: BTreeMap<String, String>,
 }
 
 impl Facts {
     /// Reads the file.
     pub fn load(path: &Path) -> Result<Facts> {
         let toml = read(path)?;
-        let kind = |(name, value): (&String, &Value)| {
-            Ok((name.clone(), value.as_str().context("a kind is a string")?.to_string()))
+        let pair = |(name, value): (&String, &Value)| {
+            Ok((name.clone(), value.as_str().context("not a string")?.to_string()))
         };
         Ok(Facts {
             families_of_c: names(&toml, "families_of_c")?,
             functions_of_c: names(&toml, "functions_of_c")?,
             of_address: names(&toml, "of_address")?,
             large_by_name: names(&toml, "large_by_name")?,
-            kinds: section(&toml, "kinds")?.iter().map(kind).collect::<Result<_>>()?,
+            kinds: section(&toml, "kinds")?.iter().map(pair).collect::<Result<_>>()?,
+            instead: section(&toml, "instead")?.iter().map(pair).collect::<Result<_>>()?,
         })
     }
 
@@ -49,6 +51,11 @@ impl Facts {
     /// Whether the large form has a name of its own in Fortran.
     pub fn names_large(&self, name: &str) -> bool {
         self.large_by_name.iter().any(|function| function == name)
+    }
+
+    /// The C function that a removed one calls.
+    pub fn instead(&self, function: &str) -> Option<&str> {
+        self.instead.get(function).map(String::as_str)
     }
 
     /// Fortran's kind of a parameter, where it differs.

@@ -72,12 +72,12 @@ fn entry(binding: &Binding<'_>, side: Side, symbols: &[String], bodies: &Bodies)
     };
     let of_c = |symbol: &String| if symbol.starts_with('p') { "P" } else { "" };
     let names: Vec<String> =
-        symbols.iter().map(|symbol| format!("{symbol} {}MPI_{}", of_c(symbol), binding.name)).collect();
+        symbols.iter().map(|symbol| format!("{symbol} {}MPI_{}", of_c(symbol), binding.of_c)).collect();
     let parameters: Vec<String> =
         binding.parameters.iter().map(|p| format!("{}: {}", p.name, piece(p, binding, side).takes)).collect();
     Ok(format!(
         "\nentry! {{\n    {}: {};\n    ({}; {}) call => {{\n{inner}    }}\n}}\n",
-        binding.name,
+        binding.of_c,
         names.join(", "),
         parameters.join(", "),
         lengths(binding, side).join(", "),

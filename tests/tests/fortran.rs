@@ -1,0 +1,127 @@
+//! Fortran programs in all three styles, built by the staged `mpifort`; the same binaries on other libraries of the ABI.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use verbena_tests::peers::{INTEL, MPICH};
+use verbena_tests::{Ended, Job, build_dir, job, shell, staged, top};
+
+/// Compiles `tests/programs/fortran/FILE` with these flags. `name` is the program's, and of the folder for its modules.
+fn fortran(file: &str, name: &str, flags: &[&str]) -> PathBuf {
+    build(&staged("bin/mpifort"), file, &format!("{name}.fortran.{}", std::process::id()), flags)
+}
+
+fn build(compiler: &Path, file: &str, name: &str, flags: &[&str]) -> PathBuf {
+    let folder = build_dir().join(name);
+    std::fs::create_dir_all(&folder).expect("writable");
+    let program = folder.join("program");
+    let mut command = Command::new(compiler);
+    command.args(["-O1", "-g", "-w", "-J"]).arg(&folder).arg("-o").arg(&program);
+    shell(command.arg(top().join("tests/programs/fortran").join(file)).args(flags));
+    program
+}
+
+fn run(job: Job) -> Ended {
+    // For the one program that makes files.
+    job.env("FORTRAN_TEST_DIR", build_dir()).run().ok()
+}
+
+#[track_caller]
+fn passes(program: &Path, name: &str) {
+    for ranks in [1, 2, 4] {
+        let ended = run(job(ranks, program));
+        assert!(ended.stdout.contains(&format!("{name}: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
+/// The programs for both older styles.
+const OLDER: [&str; 3] = ["messages", "collect", "objects"];
+
+#[test]
+fn programs_with_the_include_file() {
+    for name in OLDER {
+        passes(&fortran(&format!("{name}.F90"), &format!("{name}-include"), &[]), name);
+    }
+}
+
+#[test]
+fn programs_with_the_module_mpi() {
+    for name in OLDER {
+        passes(&fortran(&format!("{name}.F90"), &format!("{name}-module"), &["-DSTYLE_MPI"]), name);
+    }
+}
+
+#[test]
+fn programs_with_the_module_mpi_f08() {
+    passes(&fortran("modern.F90", "modern", &[]), "modern");
+}
+
+/// Explicit interfaces find what the include file lets through.
+#[test]
+fn the_modules_refuse_wrong_arguments() {
+    for module in ["mpi", "mpi_f08"] {
+        let source = build_dir().join(format!("wrong-{module}.f90"));
+        let text = format!("program wrong\n  use {module}\n  call MPI_Comm_rank(1.5, 'a')\nend program\n");
+        std::fs::write(&source, text).expect("writable");
+        let output = Command::new(staged("bin/mpifort")).arg("-fsyntax-only").arg(&source).output();
+        let output = output.expect("mpifort starts");
+        assert!(!output.status.success(), "{module} let it through");
+        let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
+        assert!(said.contains("mismatch") || said.contains("no specific subroutine"), "{said}");
+    }
+}
+
+/// Fixed form, on our library, on MPICH's and on Intel's, whose `mpif.h` and Fortran library it is built with then: the same
+/// results to the last digit.
+#[test]
+fn results_of_a_fixed_form_program_are_those_of_other_libraries() {
+    let ours = fortran("fixed.f", "fixed", &[]);
+    let theirs = built_by_intel("fixed.f");
+    for ranks in [1, 2, 4] {
+        let result = run(job(ranks, &ours)).stdout;
+        assert!(result.contains(&format!("fixed: ok with {ranks} ranks")), "{result}");
+        assert_eq!(result, run(MPICH.job(ranks).arg(&ours)).stdout, "on MPICH, {ranks} ranks");
+        assert_eq!(result, run(INTEL.job(ranks).arg(&theirs)).stdout, "of Intel, {ranks} ranks");
+    }
+}
+
+/// Nothing of ours in it.
+fn built_by_intel(file: &str) -> PathBuf {
+    let name = format!("intel.fortran.{}", std::process::id());
+    let include = format!("-I{}", INTEL.file("include/mpif.h").with_file_name("").display());
+    let folder = INTEL.file("lib/libmpifort.so.12").with_file_name("");
+    let folder = folder.display().to_string();
+    let libraries = [format!("-L{folder}"), format!("-Wl,-rpath,{folder}")];
+    let flags = [include.as_str(), &libraries[0], &libraries[1], "-lmpifort", "-lmpi"];
+    build(Path::new("gfortran"), file, &name, &flags)
+}
+
+/// The companion library needs nothing but the standard's C functions, so it works on any library of the ABI.
+#[test]
+fn our_companion_library_works_on_mpich() {
+    for (file, name, flags) in [
+        ("messages.F90", "messages", &[][..]),
+        ("collect.F90", "collect", &["-DSTYLE_MPI"][..]),
+        ("modern.F90", "modern", &[][..]),
+    ] {
+        let program = fortran(file, &format!("{name}-mpich"), flags);
+        let ended = run(MPICH.job(2).arg(&program));
+        assert!(ended.stdout.contains(&format!("{name}: ok with 2 ranks")), "{ended:?}");
+    }
+}
+
+/// Fixed form ends at column 72, and a statement begins in column 7; free form knows no other comment than `!`.
+#[test]
+fn the_include_file_is_valid_in_both_forms() {
+    for (ending, flags) in [("f", vec![]), ("f90", vec![]), ("f", vec!["-ffree-form"])] {
+        let source = build_dir().join(format!("form{}.{ending}", flags.len()));
+        let text = "      program form\n      implicit none\n      include 'mpif.h'\n      integer i\n      \
+                    i = MPI_COMM_WORLD + MPI_ERR_LASTCODE\n      end\n";
+        std::fs::write(&source, text).expect("writable");
+        shell(
+            Command::new(staged("bin/mpifort"))
+                .args(["-Wall", "-Werror=line-truncation", "-fsyntax-only"])
+                .args(flags)
+                .arg(&source),
+        );
+    }
+}

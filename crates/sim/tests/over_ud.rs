@@ -125,10 +125,9 @@ fn everyone_can_leave_a_bad_network() {
         let channels = over_ud::channels(&subnet, faults.limits, |_| faults.settings.clone(), 4);
         let mut channels: Vec<Option<_>> = channels.into_iter().map(Some).collect();
         let (mut sinks, mut steps) = ([0; 4].map(Deaf), 0);
-        for from in 0..4 {
+        for (from, channel) in channels.iter_mut().flatten().enumerate() {
             for to in (0..4).filter(|to| *to != from) {
                 let header = Header::new(Kind::Eager);
-                let channel = channels[from].as_mut().expect("there");
                 channel.send(to as Peer, &header, Payload::Bytes(&[7; 100])).expect("room");
             }
         }

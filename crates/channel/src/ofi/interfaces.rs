@@ -140,15 +140,12 @@ fn common(mine: &Notice, all: &[&Notice]) -> Option<(Interface, String)> {
         let rates = all.iter().map(|notice| in_network(notice, it.network()).map(|it| it.rate_mbps));
         rates.collect::<Option<Vec<u32>>>().and_then(|rates| rates.into_iter().min())
     };
-    let mut best: Option<(u32, bool, std::cmp::Reverse<(u128, u8)>, Interface)> = None;
-    for it in mine.interfaces.iter().filter(|it| leads_out(&it.ip, all)) {
-        let Some(rate) = rate(it) else { continue };
-        let merit = (rate, it.ip.is_ipv4(), std::cmp::Reverse(it.network()));
-        if best.as_ref().is_none_or(|best| merit > (best.0, best.1, best.2)) {
-            best = Some((merit.0, merit.1, merit.2, it.clone()));
-        }
-    }
-    best.map(|(.., it)| (it, "every process has an address in its network".into()))
+    let merit =
+        |it: &&Interface| rate(it).map(|rate| (rate, it.ip.is_ipv4(), std::cmp::Reverse(it.network())));
+    let candidates = mine.interfaces.iter().filter(|it| leads_out(&it.ip, all) && rate(it).is_some());
+    // The first of equals: `max_by_key` takes the last.
+    let best = candidates.rev().max_by_key(merit);
+    best.map(|it| (it.clone(), "every process has an address in its network".into()))
 }
 
 /// The address from which the kernel would send to the first process that it knows a way to.

@@ -9,10 +9,10 @@ use crate::handles::COMMS;
 use crate::tool::clock_ns;
 use crate::{helper, state};
 use std::sync::{Arc, Mutex, OnceLock};
-use verbena_channel::{lock, trace};
+use verbena_channel::{Peer, lock, trace};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
-use verbena_mpi::{Error, Process, Result, coll, tool};
+use verbena_mpi::{Comm, Error, Process, Result, coll, tool};
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
 /// How many hold the library open: the world model and each session.
@@ -38,13 +38,21 @@ fn make_process() -> Result<()> {
     COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(process.world()));
     COMMS.define(mpi::MPI_COMM_SELF, Arc::new(process.own()));
     crate::predefined::learn_element_bytes();
-    state::set_process(process);
+    state::set_process(process.with_senders(may_send));
     tool::event::attach(state::process(), clock_ns);
     // Set only here, under the lock of `USERS`.
     let _ = LAUNCH.set(launch);
     // SAFETY: the function has C's calling convention and lives as long as the library.
     unsafe { libc::atexit(at_exit) };
     Ok(())
+}
+
+/// Whether a receive from any source in this context might have been for a message of this process. A process of the world
+/// model cannot leave while this one is in MPI (`MPI_Finalize` is collective), so one that is lost has died; a process
+/// that has only sessions may have left as it should.
+fn may_send(context: u64, peer: Peer) -> bool {
+    let awaited = |comm: &Comm| comm.has_context(context) && comm.targets().members().contains(&peer);
+    state::world() == state::World::Running && COMMS.find(awaited).is_some()
 }
 
 /// Ends one use of the library; the last one waits for what is under way.

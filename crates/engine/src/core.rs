@@ -39,6 +39,8 @@ pub(crate) struct Core {
     pub under_way: usize,
     /// Whether any peer was given up: then a receive that names its sender is not simply posted.
     pub any_broken: bool,
+    /// Who may send in which context, if the owner says.
+    pub may_send: Option<crate::MaySend>,
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
     pub listener: Option<Box<dyn Listener>>,
@@ -98,6 +100,7 @@ impl Core {
             work: Work::default(),
             under_way: 0,
             any_broken: false,
+            may_send: None,
             tally: names.map(|name| ChannelCounters { name, ..Default::default() }).collect(),
             counts: Counters::default(),
             listener: None,
@@ -198,11 +201,12 @@ impl Core {
         let concerned: Vec<Id> =
             self.requests.iter().filter(|(_, r)| r.peer == peer && !r.is_over()).map(|(id, _)| id).collect();
         concerned.into_iter().for_each(|id| self.fail(id));
+        self.fail_awaiting(peer);
     }
 
     /// Fails a request of a broken peer, unless a transfer still touches its memory: then the
     /// transfer's end does.
-    fn fail(&mut self, id: Id) {
+    pub fn fail(&mut self, id: Id) {
         match self.requests.get(id).expect("listed just now").state {
             State::Offered(outgoing) => self.fail_outgoing(id, outgoing),
             State::Incoming(incoming) => self.fail_incoming(id, incoming),

@@ -5,7 +5,7 @@ use crate::request::{NOBODY, Request, State, not_done, received};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body};
 use crate::wire::Control;
-use crate::{Engine, Envelope, MessageId, Posted, Receive};
+use crate::{ANY_SOURCE, Engine, Envelope, MessageId, Posted, Receive};
 use verbena_channel::Peer;
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::Kind;
@@ -19,11 +19,13 @@ impl Engine {
             let arrived = self.core.unexpected.remove(node);
             return self.consume(message, arrived, receive.buffer);
         }
-        match peer {
-            Some(peer) if self.core.is_broken(peer) => {
-                Posted::Done(not_done(receive.source, receive.tag, Some(self.core.failure_of(peer))))
-            }
-            _ => Posted::Pending(self.post_receive(receive, peer.unwrap_or(NOBODY)).into()),
+        let lost = match peer {
+            None if receive.source != ANY_SOURCE => None,
+            peer => self.loss(receive.context, peer),
+        };
+        match lost {
+            Some(failure) => Posted::Done(not_done(receive.source, receive.tag, Some(failure))),
+            None => Posted::Pending(self.post_receive(receive, peer.unwrap_or(NOBODY)).into()),
         }
     }
 

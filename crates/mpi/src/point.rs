@@ -1,8 +1,9 @@
 //! Point-to-point communication (MPI-5.0, chapter 3): from a communicator's ranks to the engine's messages.
 
 use crate::comm::{Comm, Traffic};
-use crate::generated::constants::MPI_PROC_NULL;
-use crate::process::Process;
+use crate::error::Error;
+use crate::generated::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
+use crate::process::{Process, failure_error};
 use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::Peer;
@@ -112,6 +113,13 @@ const CANCEL_ROUNDS_MAX: usize = 8;
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
     let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
     look().or_else(|| if process.poll() { look() } else { None })
+}
+
+/// Why a probe that waits would wait for ever: whom it names was lost, or one of those who may send to it.
+#[inline]
+pub fn loss(process: &Process, comm: &Comm, source: i32) -> Option<Error> {
+    let peer = (source != MPI_ANY_SOURCE).then(|| comm.peer(source));
+    process.look(|engine| engine.loss(comm.context(Traffic::Point), peer)).map(failure_error)
 }
 
 /// As [`probe`], and takes the message out of matching.

@@ -17,7 +17,7 @@ use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::neighbor::Neighbors;
 use verbena_channel::wait::{SLEEP_MAX, Step, Waiter};
-use verbena_engine::{Completion, Engine, Envelope, Failure, Plain, Posted, RequestId, Send, Taken};
+use verbena_engine::{Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
 pub struct Process {
@@ -97,6 +97,12 @@ impl Process {
     /// The same process, with access to the memory of others.
     pub fn with_neighbors(self, neighbors: Option<Arc<dyn Neighbors>>) -> Process {
         Process { neighbors, ..self }
+    }
+
+    /// The same process, whose receives from any source fail if one of those that may send to them is lost.
+    pub fn with_senders(self, may_send: MaySend) -> Process {
+        self.engine.lock().set_senders(may_send);
+        self
     }
 
     /// Access to the memory of other processes.

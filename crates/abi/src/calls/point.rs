@@ -13,7 +13,7 @@ use verbena_engine::{Envelope, MessageId, Mode};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::checked;
 use verbena_mpi::request::{Active, Outcome};
-use verbena_mpi::{Comm, Datatype, Error, Result, point};
+use verbena_mpi::{Comm, Datatype, Error, Process, Result, point};
 
 /// What a completed blocking call returns: its error, and its status if it is wanted.
 #[inline]
@@ -313,13 +313,18 @@ fn envelope_status(envelope: Envelope) -> Status {
     status_of(&envelope.into())
 }
 
+/// Waits for what `look` finds, unless nothing can come any more.
+fn wait_or_lose<T>(comm: &Comm, source: i32, look: impl Fn(&Process) -> Option<T>) -> Result<T> {
+    process().wait(|process| look(process).map(Ok).or_else(|| point::loss(process, comm, source).map(Err)))
+}
+
 /// `MPI_Probe` (3.8.1).
 pub fn probe(source: i32, tag: i32, comm: &Arc<Comm>, status: StatusOut) -> Result<()> {
     if source == mpi::MPI_PROC_NULL {
         status.set(Status::PROC_NULL);
         return Ok(());
     }
-    let envelope = process().wait(|process| point::probe(process, comm, source, tag));
+    let envelope = wait_or_lose(comm, source, |process| point::probe(process, comm, source, tag))?;
     status.set(envelope_status(envelope));
     Ok(())
 }
@@ -356,7 +361,8 @@ pub fn mprobe(
         message.set(mpi::MPI_MESSAGE_NO_PROC);
         return Ok(());
     }
-    let (id, envelope) = process().wait(|process| point::match_probe(process, comm, source, tag));
+    let (id, envelope) =
+        wait_or_lose(comm, source, |process| point::match_probe(process, comm, source, tag))?;
     message.set(message_handle(id));
     status.set(envelope_status(envelope));
     Ok(())

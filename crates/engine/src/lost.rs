@@ -1,0 +1,61 @@
+//! Receives from any source, and probes, once a process was given up from which their message might have come.
+//!
+//! MPI-5.0 leaves open what becomes of them (2.8, 9.1). They fail here: nobody can know that the message was not the
+//! lost process's to send, and a receive that waits for ever says nothing. Which processes may send in a context only
+//! the layer above knows.
+
+use crate::core::Core;
+use crate::request::{NOBODY, State};
+use crate::slab::Id;
+use crate::{ANY_SOURCE, Engine, Failure};
+use verbena_channel::Peer;
+
+/// Whether messages of this context may come from this process.
+pub type MaySend = fn(context: u64, peer: Peer) -> bool;
+
+impl Engine {
+    /// From now on receives from any source fail if one of those that may send to them is given up; without this they wait
+    /// for the others.
+    pub fn set_senders(&mut self, may_send: MaySend) {
+        self.core.may_send = Some(may_send);
+    }
+
+    /// Why nothing may come any more in this context from this process, or from anyone of whom (`None`) a message is awaited.
+    #[inline]
+    pub fn loss(&self, context: u64, peer: Option<Peer>) -> Option<Failure> {
+        if !self.core.any_broken {
+            return None;
+        }
+        let lost = match peer {
+            None => self.core.lost_sender(context),
+            Some(peer) => Some(peer).filter(|peer| self.core.is_broken(*peer)),
+        };
+        lost.map(|peer| self.core.failure_of(peer))
+    }
+}
+
+impl Core {
+    /// A process that was given up and may have been meant to send in this context.
+    #[cold]
+    pub fn lost_sender(&self, context: u64) -> Option<Peer> {
+        let may_send = self.may_send?;
+        (0..self.size).find(|peer| self.is_broken(*peer) && may_send(context, *peer))
+    }
+
+    /// The process is given up: fails the receives from any source that might have been its.
+    #[cold]
+    pub fn fail_awaiting(&mut self, peer: Peer) {
+        let Some(may_send) = self.may_send else { return };
+        let concerned: Vec<Id> = (self.requests.iter())
+            .filter(|(_, r)| {
+                r.peer == NOBODY && r.source == ANY_SOURCE && matches!(r.state, State::Posted(_))
+            })
+            .filter(|(_, r)| may_send(r.context, peer))
+            .map(|(id, _)| id)
+            .collect();
+        for id in concerned {
+            self.requests.get_mut(id).expect("listed just now").peer = peer;
+            self.fail(id);
+        }
+    }
+}

@@ -214,7 +214,8 @@ impl Scheduler {
                 Scheme::All => 1,
                 Scheme::Latency => times(cost.latency_ns, quickest_ns),
                 Scheme::Overhead => times(cost.empty_ns, cheapest_ns),
-                Scheme::Ratio if cost.empty_ns == cheapest_ns => 1,
+                // To look there costs least, so it has at least as much weight as any other (paper 3, 3.2.1).
+                Scheme::Ratio | Scheme::Dynamic if cost.empty_ns == cheapest_ns => 1,
                 Scheme::Ratio => ratio,
                 Scheme::Dynamic if most_heard == 0 => 1,
                 Scheme::Dynamic if entry.heard == 0 => ratio,

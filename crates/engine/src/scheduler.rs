@@ -48,8 +48,9 @@ impl Polling {
     /// Everything in every round: where a round costs the core, or nothing can be won.
     pub const ALL: Polling = Polling { scheme: Scheme::All, ratio: 1, update_every: 1, history: 1 };
 
-    /// What is done unless somebody says otherwise: measured best over both paper 3's benchmarks (`verbena bench polling`).
-    pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 50, update_every: 10, history: 16 };
+    /// What is done unless somebody says otherwise: best over both of paper 3's benchmarks
+    /// by the model of its costs (`verbena bench polling --model`).
+    pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 50, update_every: 4, history: 16 };
 
     /// As it is set now; `None` if it is left to the library.
     pub fn set() -> Option<Polling> {

@@ -48,8 +48,9 @@ impl Polling {
     /// Everything in every round: where a round costs the core, or nothing can be won.
     pub const ALL: Polling = Polling { scheme: Scheme::All, ratio: 1, update_every: 1, history: 1 };
 
-    /// What is done unless somebody says otherwise: measured best over both paper 3's benchmarks (`verbena bench polling`).
-    pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 50, update_every: 10, history: 16 };
+    /// What is done unless somebody says otherwise: best over both of paper 3's benchmarks
+    /// by the model of its costs (`verbena bench polling --model`).
+    pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 50, update_every: 4, history: 16 };
 
     /// As it is set now; `None` if it is left to the library.
     pub fn set() -> Option<Polling> {
@@ -214,7 +215,8 @@ impl Scheduler {
                 Scheme::All => 1,
                 Scheme::Latency => times(cost.latency_ns, quickest_ns),
                 Scheme::Overhead => times(cost.empty_ns, cheapest_ns),
-                Scheme::Ratio if cost.empty_ns == cheapest_ns => 1,
+                // To look there costs least, so it has at least as much weight as any other (paper 3, 3.2.1).
+                Scheme::Ratio | Scheme::Dynamic if cost.empty_ns == cheapest_ns => 1,
                 Scheme::Ratio => ratio,
                 Scheme::Dynamic if most_heard == 0 => 1,
                 Scheme::Dynamic if entry.heard == 0 => ratio,

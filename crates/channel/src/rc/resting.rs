@@ -13,6 +13,9 @@
 //!   asks for an event, looks again, sleeps  ← the bell
 //! ```
 //!
+//! The bell needs a credit of the send/receive path. Without one the packet finds no room: its sender has to look for credits first, and
+//! does not leave MPI with a message in the ring of which nobody hears.
+//!
 //! A packet that its sender posted before the word was there has no bell. It is at most a flight behind the word: for
 //! [`GRACE_NS`] after raising it the receiver only naps. A packet that the wire lost and that is sent again still later is found when the
 //! sleep ends by itself ([`crate::wait::SLEEP_MAX`]), so nothing ever waits for longer. The word stays up while a peer says

@@ -80,6 +80,9 @@ impl<A: Adapter> Rc<A> {
         if !ring.has_room(body) || !(ring.held || ring.is_posted() && connection.queue.has_room(2)) {
             return None;
         }
+        if ring.peer_may_rest() && !(connection.receives.may_send() && connection.queue.has_room(3)) {
+            return Some(Err(SendError::Full));
+        }
         let flag = ring.flag(body);
         let owed = connection.ring_in.as_mut().map_or(0, |ring| std::mem::take(&mut ring.owed));
         let frame = Frame {

@@ -353,6 +353,24 @@ mod tests {
     }
 
     #[test]
+    fn who_sleeps_on_descriptors_is_woken_by_senders_too() {
+        use std::os::fd::AsRawFd;
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        let sleeper = sleeper();
+        sleeper.watch(vec![reader.as_raw_fd()]).expect("a socket");
+        let events = sleeper.events.get().expect("it watches");
+        for _ in 0..3 {
+            assert_eq!(sleeper.idle(u32::MAX), Step::Armed);
+            sleeper.bell.bell.notify(false);
+            assert!(events.wait(Duration::from_secs(60)), "a sender");
+            sleeper.disarm();
+            assert!(!events.wait(Duration::from_millis(1)), "the ring is forgotten");
+        }
+        std::io::Write::write_all(&mut writer, &[1]).expect("room");
+        assert!(events.wait(Duration::from_secs(60)), "a device");
+    }
+
+    #[test]
     fn a_ring_wakes_all_threads_and_a_disarm_none() {
         const THREADS: u32 = 3;
         let (sleeper, asleep) = (sleeper(), AtomicU32::new(0));

@@ -183,6 +183,12 @@ impl<D> Outgoing<D> {
         self.memory.word(self.geometry.word_offset()).load(Ordering::Relaxed) != 0
     }
 
+    /// As [`Outgoing::peer_rests`], before a packet is posted: a bell might be needed, so there must be room for one.
+    #[inline]
+    pub fn peer_may_rest(&self) -> bool {
+        self.memory.word(self.geometry.word_offset()).load(Ordering::Relaxed) != 0
+    }
+
     /// Whether a packet with this body goes into the ring now.
     #[inline]
     pub fn has_room(&mut self, body_bytes: usize) -> bool {

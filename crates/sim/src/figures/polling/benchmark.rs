@@ -1,6 +1,7 @@
 //! The two benchmarks of paper 3: ping-pong, and the discovery of bursts (figure 1).
 
 use super::node::{RANKS, Shared, Spinning, World};
+use crate::Random;
 use crate::memory::{Memory, Shape};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Channel;
@@ -10,9 +11,11 @@ use verbena_engine::{Engine, Mode, Polling, Posted, Receive, RequestId, Send, Se
 const BYTES: usize = 8;
 /// Round trips before the clock starts, and those that are measured.
 const WARM: u32 = 200;
-const ROUNDS: u32 = 2000;
+const ROUNDS: u32 = 1000;
+/// A peer computes for so long at most before each message of a burst, in nanoseconds.
+const COMPUTES_NS_MAX: u64 = 1000;
 /// Bursts from each of the two peers.
-const BURSTS: u32 = 20;
+const BURSTS: u32 = 4;
 /// A benchmark that takes more looks than this hangs.
 const LOOKS_MAX: u64 = 50_000_000;
 
@@ -65,12 +68,11 @@ impl Group {
 
     /// Whoever's clock is behind has a round, until `at` has what it waits for.
     fn wait(&mut self, at: usize) -> Result<(), String> {
-        while let Some(id) = self.processes[at].waits {
-            let rank = (0..RANKS).min_by_key(|rank| self.clock_ns(*rank)).expect("there are ranks");
+        while self.processes[at].waits.is_some() {
+            let waiting = (0..RANKS).filter(|rank| self.processes[*rank].waits.is_some());
+            let rank = waiting.min_by_key(|rank| self.clock_ns(*rank)).expect("this one waits");
             self.processes[rank].engine.progress_in_turn();
-            if self.processes[at].engine.take(id).is_some() {
-                self.processes[at].waits = None;
-            }
+            self.collect(rank);
             self.looks += 1;
             if self.looks > LOOKS_MAX {
                 return Err(format!("rank {at} waits in vain: {:?}", self.processes[at].engine.describe()));
@@ -79,8 +81,25 @@ impl Group {
         Ok(())
     }
 
-    /// A message from `peer` to rank 0 and the answer.
-    fn exchange(&mut self, peer: usize) -> Result<(), String> {
+    /// A rank that has what it waits for waits no more.
+    fn collect(&mut self, rank: usize) {
+        let Process { engine, waits, .. } = &mut self.processes[rank];
+        if waits.is_some_and(|id| engine.take(id).is_some()) {
+            *waits = None;
+        }
+    }
+
+    /// Who did nothing meanwhile has not stopped its clock.
+    fn synchronise(&self) {
+        let mut world = self.world.lock().expect("no thread panicked");
+        let latest_ns = world.clocks_ns.into_iter().max().unwrap_or(0);
+        world.clocks_ns = [latest_ns; RANKS];
+    }
+
+    /// A message from `peer` to rank 0 and the answer; the peer computes for so long before.
+    fn exchange(&mut self, peer: usize, computes_ns: u64) -> Result<(), String> {
+        self.synchronise();
+        self.world.lock().expect("no thread panicked").clocks_ns[peer] += computes_ns;
         self.receive(0, peer);
         self.receive(peer, 0);
         self.send(peer, 0);
@@ -97,11 +116,11 @@ impl Group {
 pub(super) fn latency_ns(polling: Polling, peer: usize) -> Result<u64, String> {
     let mut group = Group::new(polling);
     for _ in 0..WARM {
-        group.exchange(peer)?;
+        group.exchange(peer, 0)?;
     }
     let start_ns = group.clock_ns(peer);
     for _ in 0..ROUNDS {
-        group.exchange(peer)?;
+        group.exchange(peer, 0)?;
     }
     Ok((group.clock_ns(peer) - start_ns) / u64::from(2 * ROUNDS))
 }
@@ -113,9 +132,11 @@ pub(super) fn latency_ns(polling: Polling, peer: usize) -> Result<u64, String> {
 /// What hung.
 pub(super) fn discovery_ns(polling: Polling, burst: u32) -> Result<f64, String> {
     let mut group = Group::new(polling);
+    let mut random = Random::new(u64::from(burst));
     for peer in (0..2 * BURSTS).map(|number| 1 + number as usize % 2) {
         for _ in 0..burst {
-            group.exchange(peer)?;
+            // Messages do not come in step with the looks.
+            group.exchange(peer, random.below(COMPUTES_NS_MAX))?;
         }
     }
     let world = group.world.lock().expect("no thread panicked");

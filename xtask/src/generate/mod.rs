@@ -57,7 +57,10 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>> {
         Output::new("crates/mpi/src/generated/constants.rs", constants::write(&table)?),
         Output::new("crates/abi/src/generated/types.rs", types::write(&table)?),
         Output::new("crates/abi/src/generated/mod.rs", entry::write_module(&table)),
-        Output::new("docs/COVERAGE.md", coverage::write(&table, &bodies)),
+        Output::new(
+            "docs/COVERAGE.md",
+            coverage::write(&table, &bodies, &fortran::names(root, &table, &bodies)?),
+        ),
     ];
     for family in &table.families {
         let path = format!("crates/abi/src/generated/{}.rs", family.name);

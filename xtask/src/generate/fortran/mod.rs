@@ -27,9 +27,17 @@ use super::{Output, types};
 use anyhow::Result;
 use binding::Binding;
 use facts::Facts;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const FOLDER: &str = "crates/fortran/src/generated";
+
+/// The C names of the functions that Fortran has.
+pub fn names(root: &Path, table: &Table, of_c: &Bodies) -> Result<BTreeSet<String>> {
+    let facts = Facts::load(&root.join("api/fortran.toml"))?;
+    let bindings = binding::all(table, &facts, |function| !waits_for_c(function, of_c))?;
+    Ok(bindings.iter().map(|binding| format!("MPI_{}", binding.name)).collect())
+}
 
 /// Makes all files of the Fortran side. `of_c` are the C functions that are written.
 pub fn outputs(root: &Path, table: &Table, of_c: &Bodies) -> Result<Vec<Output>> {

@@ -47,9 +47,7 @@ impl Core {
     pub fn fail_awaiting(&mut self, peer: Peer) {
         let Some(may_send) = self.may_send else { return };
         let concerned: Vec<Id> = (self.requests.iter())
-            .filter(|(_, r)| {
-                r.peer == NOBODY && r.source == ANY_SOURCE && matches!(r.state, State::Posted(_))
-            })
+            .filter(|(_, r)| r.peer == NOBODY && r.source == ANY_SOURCE && matches!(r.state, State::Posted))
             .filter(|(_, r)| may_send(r.context, peer))
             .map(|(id, _)| id)
             .collect();

@@ -22,6 +22,7 @@ pub fn settings() -> Settings {
         memory_bytes_min: 1024,
         read: Cost::default(),
         write: Cost::default(),
+        learn: false,
         cache_bytes_max: 1 << 20,
         cache_entries_max: 8,
         credits: 4,
@@ -36,6 +37,7 @@ pub fn settings() -> Settings {
         signal_every: 8,
         inline_bytes_max: 128,
         connect_ns_max: 2_000_000_000,
+        take_over_ns_max: 2_000_000_000,
         keepalive_ns: 0,
         keepalive_ns_max: 2_000_000_000,
     }

@@ -22,6 +22,7 @@ pub fn settings() -> Settings {
         memory_bytes_min: 1024,
         read: Cost::default(),
         write: Cost::default(),
+        learn: false,
         cache_bytes_max: 1 << 20,
         cache_entries_max: 8,
         credits: 4,

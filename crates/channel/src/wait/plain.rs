@@ -19,7 +19,7 @@ pub struct Plain {
 /// Idle rounds in which the process only looks again. A round of progress over a device takes some hundred instructions, so it
 /// is itself the pause that the instruction of that name makes between looks. And that instruction costs 0.4 to 1 us
 /// on an emulated processor, which gives the core away for it; 40 to 140 cycles on others.
-const LOOKS: u32 = 1000;
+const LOOKS: u32 = 200;
 
 impl Plain {
     /// A waiter for a process that shares its cores with no other rank.

@@ -105,6 +105,20 @@ fn programs_over_reliable_connections() {
         .check("mpi4py over rc alone, 2 ranks", 120, mpi4py("cco_obj"), |ended| {
             assert_eq!(ended.ok().stderr.matches("\nOK\n").count(), 2);
         })
+        .check("point to point over ud alone, 2 ranks", 60, format!("{UD} {TWO} {point}"), says_ok)
+        .check("collectives over ud alone, 4 ranks", 60, format!("{UD} {FOUR} {collectives}"), says_ok)
+        .check(
+            "point to point over ud on a wire that loses, doubles, swaps and garbles",
+            120,
+            format!("{BAD}\n{UD} VERBENA_UD_CHECKSUM=1 {TWO} {point}"),
+            says_ok,
+        )
+        .check(
+            "collectives over ud on such a wire, 4 ranks",
+            120,
+            format!("{BAD}\n{UD} VERBENA_UD_CHECKSUM=1 {FOUR} {collectives}"),
+            says_ok,
+        )
         .check("a killed rank ends the job", 60, killed(&busy), |ended| {
             assert_eq!(ended.code, 128 + libc::SIGKILL);
             ended.complains("was killed by signal 9 (SIGKILL)");
@@ -126,11 +140,15 @@ fn says_ok(ended: Ended) {
 }
 
 const RC: &str = "VERBENA_CHANNELS=loopback,rc";
+const UD: &str = "VERBENA_CHANNELS=loopback,ud";
 const TWO: &str = "mpiexec -hosts node0,node1 -n 2";
 const FOUR: &str = "mpiexec -hosts node0:2,node1:2 -n 4";
 
 /// One packet in a hundred is lost, and one comes half a millisecond late.
 const WIRE: &str = "wire delay 500us loss 1% reorder 99%";
+
+/// Of a hundred packets five are lost, five come twice, five overtake the others and one is garbled.
+const BAD: &str = "wire delay 500us loss 5% duplicate 5% reorder 95% corrupt 1%";
 
 /// One module of mpi4py's own test suite.
 fn mpi4py(module: &str) -> String {

@@ -197,11 +197,10 @@ impl Copied {
 
     /// The address for C.
     pub fn address(&self) -> *mut c_void {
-        // SAFETY: the promise of `new`.
-        if self.copy.is_empty() {
-            unsafe { place(self.section) }
-        } else {
-            self.copy.as_ptr().cast_mut().cast()
+        match self.copy.is_empty() {
+            // SAFETY: the promise of `new`.
+            true => unsafe { place(self.section) },
+            false => self.copy.as_ptr().cast_mut().cast(),
         }
     }
 

@@ -197,11 +197,10 @@ impl Copied {
 
     /// The address for C.
     pub fn address(&self) -> *mut c_void {
-        if self.copy.is_empty() {
+        match self.copy.is_empty() {
             // SAFETY: the promise of `new`.
-            unsafe { place(self.section) }
-        } else {
-            self.copy.as_ptr().cast_mut().cast()
+            true => unsafe { place(self.section) },
+            false => self.copy.as_ptr().cast_mut().cast(),
         }
     }
 

@@ -5,6 +5,7 @@
 //! address that two machines share counts for nothing.
 
 use super::card::Notice;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 
@@ -140,15 +141,11 @@ fn common(mine: &Notice, all: &[&Notice]) -> Option<(Interface, String)> {
         let rates = all.iter().map(|notice| in_network(notice, it.network()).map(|it| it.rate_mbps));
         rates.collect::<Option<Vec<u32>>>().and_then(|rates| rates.into_iter().min())
     };
-    let mut best: Option<(u32, bool, std::cmp::Reverse<(u128, u8)>, Interface)> = None;
-    for it in mine.interfaces.iter().filter(|it| leads_out(&it.ip, all)) {
-        let Some(rate) = rate(it) else { continue };
-        let merit = (rate, it.ip.is_ipv4(), std::cmp::Reverse(it.network()));
-        if best.as_ref().is_none_or(|best| merit > (best.0, best.1, best.2)) {
-            best = Some((merit.0, merit.1, merit.2, it.clone()));
-        }
-    }
-    best.map(|(.., it)| (it, "every process has an address in its network".into()))
+    let merit = |it: &Interface| Some((rate(it)?, it.ip.is_ipv4(), Reverse(it.network())));
+    let outward = mine.interfaces.iter().filter(|it| leads_out(&it.ip, all));
+    let rated = outward.filter_map(|it| Some((merit(it)?, it)));
+    let (_, best) = rated.max_by_key(|(merit, _)| *merit)?;
+    Some((best.clone(), "every process has an address in its network".into()))
 }
 
 /// The address from which the kernel would send to the first process that it knows a way to.

@@ -197,11 +197,12 @@ impl Offer {
         unsafe { (*self.info().domain_attr).mr_mode as u64 }
     }
 
-    /// Messages of one sender arrive in the order in which they were sent.
+    /// Messages of one sender complete in the order in which they were sent. (That they are matched in this order, `msg_order`, is not
+    /// enough: a long one may complete after a short one that was sent later.)
     pub fn is_ordered(&self) -> bool {
         // SAFETY: an offer has all its parts.
         let (tx, rx) = unsafe { (&*self.info().tx_attr, &*self.info().rx_attr) };
-        tx.msg_order & rx.msg_order & raw::FI_ORDER_SAS != 0
+        tx.msg_order & rx.msg_order & rx.comp_order & raw::FI_ORDER_SAS != 0
     }
 
     /// The longest message in bytes that [`Endpoint::inject`](crate::Endpoint::inject) takes.
@@ -268,7 +269,7 @@ mod tests {
         let offers = library.offers(&Wanted { capabilities: raw::FI_RMA, provider: None }).expect("offers");
         let tcp: Vec<_> = offers.iter().filter(|offer| offer.provider().starts_with("tcp")).collect();
         assert!(tcp.iter().any(|offer| offer.ip().is_some_and(|ip| ip.is_loopback())), "{offers:?}");
-        assert!(tcp.iter().all(|offer| offer.capabilities() & raw::FI_RMA != 0 && offer.is_ordered()));
+        assert!(tcp.iter().all(|offer| offer.capabilities() & raw::FI_RMA != 0));
         let none = library.offers(&Wanted { provider: Some("pigeons".into()), ..Wanted::default() });
         assert!(none.expect("no failure").is_empty());
     }

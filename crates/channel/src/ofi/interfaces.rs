@@ -5,6 +5,7 @@
 //! address that two machines share counts for nothing.
 
 use super::card::Notice;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 
@@ -140,12 +141,11 @@ fn common(mine: &Notice, all: &[&Notice]) -> Option<(Interface, String)> {
         let rates = all.iter().map(|notice| in_network(notice, it.network()).map(|it| it.rate_mbps));
         rates.collect::<Option<Vec<u32>>>().and_then(|rates| rates.into_iter().min())
     };
-    let merit =
-        |it: &&Interface| rate(it).map(|rate| (rate, it.ip.is_ipv4(), std::cmp::Reverse(it.network())));
-    let candidates = mine.interfaces.iter().filter(|it| leads_out(&it.ip, all) && rate(it).is_some());
-    // The first of equals: `max_by_key` takes the last.
-    let best = candidates.rev().max_by_key(merit);
-    best.map(|it| (it.clone(), "every process has an address in its network".into()))
+    let merit = |it: &Interface| Some((rate(it)?, it.ip.is_ipv4(), Reverse(it.network())));
+    let outward = mine.interfaces.iter().filter(|it| leads_out(&it.ip, all));
+    let rated = outward.filter_map(|it| Some((merit(it)?, it)));
+    let (_, best) = rated.max_by_key(|(merit, _)| *merit)?;
+    Some((best.clone(), "every process has an address in its network".into()))
 }
 
 /// The address from which the kernel would send to the first process that it knows a way to.

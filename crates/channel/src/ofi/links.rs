@@ -1,11 +1,15 @@
 //! What is known of each peer. Nothing is kept of one that was never spoken to but its card.
 
 use super::card::Contact;
+use super::frame::NUMBER_MASK;
 use super::sends::Slot;
 use crate::packet::Header;
 use crate::{Fault, Peer};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
+
+/// Answers, a second or more apart, until packets that a peer lacks count as lost: it may take messages out of order.
+const LACKING_MAX: u32 = 5;
 
 /// A peer that was met.
 pub struct Link {
@@ -15,8 +19,10 @@ pub struct Link {
     pub sent: u32,
     /// The buffers of those that it has not told to have taken, oldest first.
     pub untold: VecDeque<Slot>,
-    /// Packets taken from it, wrapping.
+    /// Packets taken from it without a gap, wrapping.
     pub heard: u32,
+    /// The numbers of those taken beyond a gap: long messages may complete after short ones.
+    early: BTreeSet<u32>,
     /// How many of them it was told of.
     pub told: u32,
     /// It is on the list of those who are owed an answer.
@@ -29,6 +35,10 @@ pub struct Link {
     pub asked_at_end: u32,
     /// Messages to it that the provider has.
     pub flying: u32,
+    /// The number of packets sent when it was last asked.
+    pub asked_sent: u32,
+    /// Answers in a row by which it lacks packets that were sent before it was asked.
+    pub lacking: u32,
     /// The provider has taken something for it, or something came from it: there was a connection.
     pub was_connected: bool,
     /// Since when the provider takes nothing for it, although it has nothing of it.
@@ -48,17 +58,35 @@ impl Link {
             sent: 0,
             untold: VecDeque::new(),
             heard: 0,
+            early: BTreeSet::new(),
             told: 0,
             is_owed: false,
             news: now,
             asked: now,
             asked_at_end: 0,
             flying: 0,
+            asked_sent: 0,
+            lacking: 0,
             was_connected: false,
             refused_since: None,
             broken: None,
             undelivered: Vec::new(),
         }
+    }
+
+    /// Takes a packet with this number (of which a frame has [`NUMBER_MASK`]) into account. Whether it is the next one.
+    #[inline]
+    pub fn hear(&mut self, number: u32) -> bool {
+        let next = |heard: u32| heard.wrapping_add(1) & NUMBER_MASK;
+        if number != next(self.heard) {
+            self.early.insert(number);
+            return false;
+        }
+        self.heard = self.heard.wrapping_add(1);
+        while !self.early.is_empty() && self.early.remove(&next(self.heard)) {
+            self.heard = self.heard.wrapping_add(1);
+        }
+        true
     }
 
     /// The provider has taken something for it.
@@ -68,11 +96,23 @@ impl Link {
         self.refused_since = None;
     }
 
+    /// The peer has answered. Whether it has lacked packets for too long that the provider says are sent: a connection was cut and
+    /// made anew, and what was on its way is lost.
+    pub fn has_lost(&mut self) -> bool {
+        if !self.untold.is_empty() && self.flying == 0 && self.asked_sent == self.sent {
+            self.lacking += 1;
+        }
+        self.lacking >= LACKING_MAX
+    }
+
     /// The peer tells that it has taken so many packets: hands out the buffers of those that it had not told of before. A number
     /// that cannot be is ignored.
     pub fn take_told(&mut self, heard: u32) -> impl Iterator<Item = Slot> + '_ {
         let left = self.sent.wrapping_sub(heard) as usize;
         let count = self.untold.len().saturating_sub(left);
+        if count > 0 {
+            self.lacking = 0;
+        }
         self.untold.drain(..count)
     }
 }
@@ -132,6 +172,30 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_lacking_in_answer_after_answer_is_lost() {
+        let mut link = Link::new(0);
+        (link.sent, link.asked_sent) = (3, 2);
+        link.untold = (10..13).collect();
+        assert!((0..100).all(|_| !link.has_lost()), "sent after it was asked");
+        link.asked_sent = 3;
+        assert!((1..LACKING_MAX).all(|_| !link.has_lost()));
+        assert_eq!(link.take_told(1).count(), 1);
+        assert!((1..LACKING_MAX).all(|_| !link.has_lost()));
+        assert!(link.has_lost());
+    }
+
+    #[test]
+    fn what_comes_beyond_a_gap_is_told_when_the_gap_is_filled() {
+        let mut link = Link::new(0);
+        link.heard = NUMBER_MASK - 1;
+        assert!(link.hear(NUMBER_MASK));
+        assert!(!link.hear(2) && !link.hear(1));
+        assert_eq!(link.heard, NUMBER_MASK);
+        assert!(link.hear(0));
+        assert_eq!(link.heard, NUMBER_MASK + 3);
+    }
 
     #[test]
     fn what_was_taken_is_told_once_and_wraps() {

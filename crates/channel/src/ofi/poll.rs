@@ -1,7 +1,7 @@
 //! What is done when polled: completions, messages, answers owed, and a look at the clock now and then.
 
 use super::Ofi;
-use super::frame::{Frame, Kind, NUMBER_MASK};
+use super::frame::{Frame, Kind};
 use super::name::Name;
 use super::sends::Slot;
 use crate::memory::Region;
@@ -114,12 +114,12 @@ impl Ofi {
             self.sends.taken(slot);
         }
         match frame.kind {
+            Kind::Ack if link.has_lost() => return self.break_link(peer, self.cut(peer)),
             Kind::Ack => return,
             Kind::AckWanted => return self.owe(peer),
-            Kind::Packet => link.heard = link.heard.wrapping_add(1),
+            Kind::Packet => {}
         }
-        let is_next = link.heard & NUMBER_MASK == frame.number;
-        if self.is_ordered && !is_next {
+        if !link.hear(frame.number) && self.is_ordered {
             return self.break_link(peer, self.cut(peer));
         }
         let owes = link.heard.wrapping_sub(link.told) >= ack_every;

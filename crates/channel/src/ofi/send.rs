@@ -144,6 +144,9 @@ impl Ofi {
             Ok(()) => {
                 link.told = heard;
                 link.is_heard_of();
+                if kind == Kind::AckWanted {
+                    link.asked_sent = link.sent;
+                }
                 true
             }
             Err(refused) => !matches!(self.refused(peer, refused), SendError::Full),

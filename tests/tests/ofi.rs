@@ -1,0 +1,194 @@
+//! Nodes without RDMA: the channel `ofi` between processes of this machine. Nodes are hosts of another name, which share the
+//! network, or network namespaces joined by a virtual cable (as root).
+
+use std::path::Path;
+use std::process::Command;
+use verbena_tests::{Ended, Job, job, program, staged, venv};
+
+/// Each host has a name of its own, so it counts as a node.
+const NAMED: &str = "sh -c 'exec unshare --uts sh -c \"hostname node$$; exec $*\"'";
+
+/// Everything but messages to oneself goes over libfabric.
+const ALONE: &str = "loopback,ofi";
+
+fn has_libfabric() -> bool {
+    let there = Command::new("ldconfig").arg("-p").output();
+    let there = there.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libfabric.so.1"));
+    if !there {
+        eprintln!("skipped: libfabric is not there (Debian: libfabric1)");
+    }
+    there
+}
+
+fn over(hosts: &str, launcher: &str, ranks: u32, name: &str) -> Ended {
+    let options = ["--launcher", launcher, "-host", hosts];
+    Job::under(&staged("bin/mpiexec"), ranks).args(options).arg(program(name)).run()
+}
+
+#[track_caller]
+fn says_ok(ended: Ended) {
+    let said = ended.ok().stdout;
+    assert!(said.contains(": ok with "), "{said}");
+}
+
+#[test]
+fn two_nodes_without_rdma_work_with_no_setting() {
+    if has_libfabric() {
+        says_ok(over("a,b", NAMED, 2, "point"));
+        says_ok(over("a,b", NAMED, 2, "large"));
+    }
+}
+
+#[test]
+fn ranks_of_a_node_share_memory_and_the_rest_goes_over_the_network() {
+    if has_libfabric() {
+        says_ok(over("a:2,b:2", NAMED, 4, "point"));
+        says_ok(over("a:2,b:2", NAMED, 4, "collectives"));
+    }
+}
+
+#[test]
+fn every_program_passes_over_libfabric_alone() {
+    if !has_libfabric() {
+        return;
+    }
+    for ranks in [2, 4] {
+        for name in ["point", "collectives", "large", "stress", "neighbor", "persistent", "partitioned"] {
+            says_ok(job(ranks, program(name)).env("VERBENA_CHANNELS", ALONE).run());
+        }
+    }
+}
+
+#[test]
+fn mpi4py_passes_over_libfabric_alone() {
+    if !has_libfabric() {
+        return;
+    }
+    let test = venv("mpi4py/test/main.py");
+    for module in ["p2p_buf", "cco_buf", "cco_obj"] {
+        let job = Job::limited(&staged("bin/mpiexec"), 2, 300).arg(venv("bin/python")).arg(&test);
+        let job = job.args(["-i", &format!("test_{module}\\.py")]).env("VERBENA_CHANNELS", ALONE);
+        let ended = job.env("LD_LIBRARY_PATH", staged("lib")).run().ok();
+        assert_eq!(ended.stderr.matches("\nOK").count(), 2, "{module}: {ended:?}");
+    }
+}
+
+/// Opening libfabric takes longer than all else at start-up.
+#[test]
+fn libfabric_is_loaded_only_if_a_rank_is_on_another_node() {
+    if !has_libfabric() {
+        return;
+    }
+    let loads = |ended: Ended| ended.ok().stderr.contains("libfabric.so.1");
+    let one = job(2, program("hello")).env("LD_DEBUG", "files").run();
+    assert!(!loads(one), "nobody needs libfabric");
+    let never = job(2, program("hello")).env("LD_DEBUG", "files").env("VERBENA_OFI", "always").run();
+    assert!(loads(never), "it was asked for");
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_told() {
+    if has_libfabric() {
+        let job = job(2, program("hello")).env("VERBENA_CHANNELS", ALONE);
+        let ended = job.env("VERBENA_OFI_INTERFACE", "pigeon0").run();
+        assert!(ended.code != 0 && !ended.hung, "{ended:?}");
+        ended.complains("libfabric offers nothing").complains("VERBENA_OFI_INTERFACE");
+    }
+}
+
+#[test]
+fn nobody_is_reached_if_libfabric_is_left_out() {
+    let options = ["--launcher", NAMED, "-host", "a,b"];
+    let job = Job::under(&staged("bin/mpiexec"), 2).args(options).arg(program("point"));
+    let ended = job.env("VERBENA_OFI", "never").run();
+    assert!(ended.code != 0 && !ended.hung, "{ended:?}");
+    ended.complains("no channel reaches the process");
+}
+
+/// Two network namespaces, joined by a virtual cable, that go with this.
+struct Cable(u32);
+
+impl Cable {
+    /// `None` where this process may not make any.
+    fn new() -> Option<Cable> {
+        let cable = Cable(std::process::id());
+        let id = cable.0;
+        let script = format!(
+            "set -e; ip netns add vb{id}-a; ip netns add vb{id}-b
+             ip link add vb{id} netns vb{id}-a type veth peer name vb{id} netns vb{id}-b
+             for end in a:1 b:2; do
+               ip -n vb{id}-${{end%:*}} addr add 10.77.0.${{end#*:}}/24 dev vb{id}
+               ip -n vb{id}-${{end%:*}} addr add 172.17.0.1/16 dev lo
+               ip -n vb{id}-${{end%:*}} link set lo up; ip -n vb{id}-${{end%:*}} link set vb{id} up
+             done"
+        );
+        let made = Command::new("sh").args(["-c", &script]).output().expect("sh");
+        if !made.status.success() {
+            eprintln!("skipped: no network namespaces: {}", String::from_utf8_lossy(&made.stderr).trim());
+            return None;
+        }
+        Some(cable)
+    }
+
+    /// A launcher for the hosts `a` and `b` at its ends.
+    fn launcher(&self) -> String {
+        format!("sh -c 'exec ip netns exec vb{}-$0 \"$@\"'", self.0)
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        for end in ["a", "b"] {
+            // What was not made cannot be deleted.
+            let _ = Command::new("ip").args(["netns", "delete", &format!("vb{}-{end}", self.0)]).output();
+        }
+    }
+}
+
+/// Both ends also have the same other address, as bridges of containers do, which leads nowhere.
+#[test]
+fn two_networks_joined_by_a_cable_work_with_no_setting() {
+    let Some(cable) = has_libfabric().then(Cable::new).flatten() else { return };
+    let launcher = cable.launcher();
+    says_ok(over("a,b", &launcher, 2, "point"));
+    says_ok(over("a:2,b:2", &launcher, 4, "collectives"));
+    killed(&launcher);
+}
+
+/// A job that talks for ever, until one of its ranks is killed.
+fn killed(launcher: &str) {
+    let mut job = Job::under(&staged("bin/mpiexec"), 2).args(["--launcher", launcher, "-host", "a,b"]);
+    let command = job.command().arg(program("busy")).arg("small").stderr(std::process::Stdio::piped());
+    let mpiexec = command.stdout(std::process::Stdio::null()).spawn().expect("mpiexec starts");
+    let victim = (0..600).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        youngest_busy(mpiexec.id())
+    });
+    // Some time for talking.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    // SAFETY: a signal to a rank of our own job.
+    unsafe { libc::kill(victim.expect("a rank") as i32, libc::SIGKILL) };
+    let ended = mpiexec.wait_with_output().expect("mpiexec ends");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(128 + libc::SIGKILL), "{said}");
+    assert!(said.contains("was killed by signal 9 (SIGKILL)") && said.contains("host "), "{said}");
+}
+
+/// The youngest process below this one that runs the program `busy`.
+fn youngest_busy(root: u32) -> Option<u32> {
+    let children = |pid: u32| -> Vec<u32> {
+        let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let mut all = vec![root];
+    let mut at = 0;
+    while let Some(&pid) = all.get(at) {
+        all.extend(children(pid));
+        at += 1;
+    }
+    let is_busy = |pid: &u32| {
+        let name = std::fs::read_link(Path::new("/proc").join(pid.to_string()).join("exe"));
+        name.is_ok_and(|name| name.file_name().is_some_and(|name| name == "busy"))
+    };
+    all.into_iter().filter(is_busy).max()
+}

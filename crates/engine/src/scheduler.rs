@@ -100,7 +100,12 @@ pub(crate) struct Scheduler {
     /// The channels of the last messages, oldest first.
     history: VecDeque<u8>,
     since_update: u32,
+    /// Whether the history changes anything.
+    learns: bool,
 }
+
+/// Messages for which the history has room from the beginning.
+const HISTORY_ROOM: u32 = 4096;
 
 impl Scheduler {
     /// For channels of these costs, in the engine's order; a channel without is polled in each round. `shows` tells of which a
@@ -121,6 +126,7 @@ impl Scheduler {
             glanced,
             history: VecDeque::new(),
             since_update: 0,
+            learns: false,
         };
         scheduler.choose(polling);
         scheduler
@@ -129,7 +135,10 @@ impl Scheduler {
     /// Takes other settings.
     fn configure(&mut self, polling: Polling) {
         self.polling = polling.sound();
-        self.history.clear();
+        let several = self.entries.iter().filter(|entry| entry.cost.is_some()).count() > 1;
+        self.learns = several && self.polling.scheme == Scheme::Dynamic;
+        let room = if self.learns { self.polling.history.min(HISTORY_ROOM) } else { 0 };
+        self.history = VecDeque::with_capacity(room as usize);
         self.since_update = 0;
         self.entries.iter_mut().for_each(|entry| entry.heard = 0);
         self.calculate();
@@ -169,7 +178,7 @@ impl Scheduler {
     #[inline]
     pub fn polled(&mut self, channel: usize, events: usize) {
         self.entries[channel].left = self.entries[channel].period;
-        if events > 0 && self.polling.scheme == Scheme::Dynamic {
+        if events > 0 && self.learns {
             self.heard(channel, events as u32);
         }
     }
@@ -177,7 +186,7 @@ impl Scheduler {
     /// Messages came over a channel that shows them by a glance. Those taken at the front (`front.rs`) are not counted.
     #[cold]
     fn heard_elsewhere(&mut self, events: usize) {
-        if let (Scheme::Dynamic, Some(glanced)) = (self.polling.scheme, self.glanced) {
+        if let (true, Some(glanced)) = (self.learns, self.glanced) {
             self.heard(glanced, events as u32);
         }
     }

@@ -1,3 +1,5 @@
+//! The polling scheduler: its schemes, its bound, and how fast the dynamic one turns.
+
 use super::*;
 
 const SHM: Option<PollCost> = Some(PollCost { latency_ns: 150, empty_ns: 5 });

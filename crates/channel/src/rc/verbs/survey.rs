@@ -90,17 +90,24 @@ impl Survey {
 
     /// Looks, and opens the best port that works.
     pub fn take(options: &Options) -> (Survey, Option<Verbs>) {
+        let options = Options { rails_max: Some(1), ..options.clone() };
+        let (survey, rails) = Survey::take_all(&options);
+        (survey, rails.into_iter().next())
+    }
+
+    /// Looks, and opens every port that is to be used, the best first.
+    pub fn take_all(options: &Options) -> (Survey, Vec<Verbs>) {
         let mut survey = Survey::blank();
         match Library::get() {
             Err(fault) => {
                 survey.library = Err(fault);
-                (survey, None)
+                (survey, Vec::new())
             }
             Ok(library) => {
                 survey.library = Ok(library.fork().clone());
                 let contexts = survey.list(library);
-                let verbs = survey.choose(&contexts, options);
-                (survey, verbs)
+                let rails = survey.choose(&contexts, options);
+                (survey, rails)
             }
         }
     }
@@ -154,17 +161,23 @@ impl Survey {
         Ok(())
     }
 
-    /// Tries the ports in order until one works.
-    fn choose(&mut self, contexts: &[Arc<Context>], options: &Options) -> Option<Verbs> {
+    /// Tries the ports in order until as many work as are to be used.
+    fn choose(&mut self, contexts: &[Arc<Context>], options: &Options) -> Vec<Verbs> {
         let candidates: Vec<Candidate> = self.ports.iter().map(|found| found.candidate.clone()).collect();
-        let mut chosen = None;
+        let mut chosen = Vec::new();
+        let mut best = None;
         for at in order(&candidates, options) {
             self.ports[at].verdict = match candidates[at].fit(options) {
                 Err(reason) => Verdict::Unfit(reason),
-                Ok(_) if chosen.is_some() => Verdict::Spare,
+                Ok(_) if !candidates[at].is_rail_beside(best, chosen.len(), options) => Verdict::Spare,
                 Ok(gids) => match try_gids(&contexts[at], &candidates[at].port, &gids, options) {
                     Err(fault) => Verdict::Failed(fault),
-                    Ok(verbs) => Verdict::Chosen(chosen.insert(verbs).port.place()),
+                    Ok(verbs) => {
+                        let place = verbs.port.place();
+                        best = best.or(Some(&candidates[at]));
+                        chosen.push(verbs);
+                        Verdict::Chosen(place)
+                    }
                 },
             };
         }

@@ -137,11 +137,12 @@ impl<A: Adapter> Rc<A> {
     /// Begins a connection that takes another channel's place, unless there is one.
     #[cold]
     pub(super) fn begin_instead(&mut self, peer: Peer) {
-        if self.peers.look(peer).is_none() && self.peers.address(peer).is_some() {
-            if let Err(fault) = self.begin(peer) {
-                self.refuse_connection(peer, fault);
-                return;
-            }
+        if self.peers.look(peer).is_none()
+            && self.peers.address(peer).is_some()
+            && let Err(fault) = self.begin(peer)
+        {
+            self.refuse_connection(peer, fault);
+            return;
         }
         let patience_ns = self.patience_ns();
         let connection = self.peers.get(peer);

@@ -255,7 +255,7 @@ mod tests {
     use crate::peer::Peers;
 
     fn packet(sequence: u32, bytes: usize) -> (Header, Vec<u8>) {
-        let payload = (0..bytes).map(|at| (at as u32 + sequence) as u8).collect();
+        let payload = (0..bytes).map(|at| (at as u32).wrapping_add(sequence) as u8).collect();
         (Header { sequence, tag: 7, ..Header::new(Kind::Eager) }, payload)
     }
 

@@ -456,6 +456,11 @@ pub trait Opening {
     fn second_card(&mut self, _cards: &[Option<Vec<u8>>]) -> Result<Vec<u8>, Fault> {
         Ok(Vec::new())
     }
+    /// The same channel over other ports, each under a name of its own: they are opened, carried and connected like any other
+    /// channel. Asked once.
+    fn rails(&mut self) -> Vec<(&'static str, Box<dyn Opening>)> {
+        Vec::new()
+    }
     /// All cards in rank order (`None` where that process did not open this channel). Every process of
     /// the job is inside this call at about the same time, so a bounded handshake is allowed.
     fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault>;

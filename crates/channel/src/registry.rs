@@ -42,8 +42,10 @@ pub fn open(place: &Place, wanted: Option<&str>) -> Result<Opened, Fault> {
     for &(name, open) in CHANNELS {
         // Messages of a process to itself must always find a way.
         let asked = names.as_ref().is_none_or(|list| list.contains(&name)) || name == "loopback";
-        if let Some(opening) = if asked { open(place)? } else { None } {
+        if let Some(mut opening) = if asked { open(place)? } else { None } {
+            let rails = opening.rails();
             openings.push((name, opening));
+            openings.extend(rails);
         }
     }
     Ok(Opened { openings })

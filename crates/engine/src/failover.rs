@@ -248,3 +248,62 @@ impl Engine {
         self.core.list_outbox(peer);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peer::Peers;
+
+    fn packet(sequence: u32, bytes: usize) -> (Header, Vec<u8>) {
+        let payload = (0..bytes).map(|at| (at as u32).wrapping_add(sequence) as u8).collect();
+        (Header { sequence, tag: 7, ..Header::new(Kind::Eager) }, payload)
+    }
+
+    /// What waits for the peer, in words.
+    fn waiting(state: &PeerState) -> Vec<(Kind, u32)> {
+        let kind = |item: &Waiting| match item {
+            Waiting::Again(packet) => (packet.header.kind, packet.header.sequence % BESIDE),
+            _ => unreachable!("nothing else waits"),
+        };
+        state.outbox.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn what_is_handed_back_goes_first_and_in_order() {
+        let mut peers = Peers::new(1);
+        let state = peers.open(0).expect("a peer");
+        // Two more packets than numbers: they wrap round.
+        state.next = (1 << 32) + 1;
+        state.send_again(vec![packet(0, 5), packet(u32::MAX, 5), packet(u32::MAX - 1, 5)], 100);
+        state.announce([1].into_iter());
+        let first = (Kind::Moved, 1);
+        let again = |sequence| (Kind::Eager, sequence % BESIDE);
+        assert_eq!(waiting(state), [first, again(u32::MAX - 1), again(u32::MAX), again(0)]);
+        // The new channel is lost too, and has taken the notice and the first one.
+        state.outbox.drain(..2);
+        state.send_again(vec![packet(u32::MAX - 1, 5), (Header::new(Kind::Moved), Vec::new())], 100);
+        assert_eq!(waiting(state), [again(u32::MAX - 1), again(u32::MAX), again(0)]);
+    }
+
+    #[test]
+    fn a_long_packet_goes_in_parts() {
+        let (header, payload) = packet(9, 300);
+        let parts = in_parts(Early { header, payload: payload.clone() }, 128);
+        let parts: Vec<Early> = parts
+            .into_iter()
+            .map(|item| match item {
+                Waiting::Again(packet) => *packet,
+                _ => unreachable!("parts of a packet"),
+            })
+            .collect();
+        assert_eq!(parts.len(), 3);
+        assert!(parts.iter().all(|part| part.payload.len() <= 128 && !has_number(&part.header)));
+        assert!(parts.iter().all(|part| part.header.sequence != 9));
+        // Some come twice, since the channel that brought them is lost too.
+        let mut trail = Trail::default();
+        let order = [0, 1, 1, 0, 1, 2];
+        let whole = order.map(|at| trail.take_part(&parts[at].header, &parts[at].payload));
+        let [.., Some(whole)] = whole else { panic!("the last part makes it whole") };
+        assert_eq!((whole.header, whole.payload), (header, payload));
+    }
+}

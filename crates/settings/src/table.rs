@@ -43,8 +43,10 @@ settings! {
     CMA_BYTES_MIN: Number(12 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
     /// size of each ring in shared memory; the next power of two counts
     SHM_RING_BYTES: Automatic("by the number of ranks on the node and the free memory", 1..=1 << 28), Channel, Bytes, Node, Start, "";
-    /// the verbs device of the channel rc, with a port if need be, as in mlx5_0:1; of several, separated by commas, the first that works
+    /// the verbs device of the channel rc, with a port if need be, as in mlx5_0:1; of several, separated by commas, the first RC_RAILS that work
     RC_DEVICE: Text("the active port with the highest rate that works"), Channel, None, Process, Start, "";
+    /// ports that rc uses at most, each as a channel of its own (rc, rc.1, ...): when one fails, another takes its place; those of RC_DEVICE in its order, else the quickest first
+    RC_RAILS: Automatic("those of RC_DEVICE, else all active ports of the best one's rate and sort", 1..=8), Channel, None, Process, Start, "paper 4, 4.2; paper 5";
     /// the entry of the port's table of addresses that rc uses; verbena info shows the table
     RC_GID_INDEX: Automatic("RoCE v2 before RoCE v1, and IPv4 before IPv6", 0..=255), Channel, None, Process, Start, "InfiniBand specification, annexes A16 and A17";
     /// the largest payload of a packet on the wire; the smaller of both ends counts

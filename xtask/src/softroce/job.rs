@@ -94,6 +94,7 @@ fn script(args: &Args, kernel: &Kernel) -> Result<Vec<u8>> {
         }),
     );
     set("nodes", number(args.nodes).as_ref());
+    set("rails", number(args.rails).as_ref());
     set("ranks_per_node", args.ranks_per_node.map(number).unwrap_or_default().as_ref());
     set("seconds_max", number(args.limit).as_ref());
     set("netem", args.wire.netem().as_ref());

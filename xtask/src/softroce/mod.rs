@@ -39,6 +39,9 @@ pub struct Args {
     /// Number of nodes, which are called node0, node1, ...
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     nodes: u32,
+    /// Verbs devices of each node, in networks of their own (shape one): node0 has rxe0 on the interface e0, rxe0_1 on e0_1, ...
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    rails: u32,
     /// What a node is
     #[arg(long, value_enum, default_value_t = Shape::One)]
     shape: Shape,
@@ -104,6 +107,10 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn execute(args: &Args) -> Result<ExitCode> {
+    anyhow::ensure!(
+        args.rails == 1 || args.shape == Shape::One,
+        "--rails needs nodes in one guest (--shape one)"
+    );
     let interrupted = interruptions()?;
     tools::provide()?;
     let kernel = kernel::provide()?;

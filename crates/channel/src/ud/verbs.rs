@@ -68,11 +68,13 @@ pub struct Device {
 impl Device {
     /// Looks at all ports, and opens the best that works.
     pub fn survey(options: &Options, settings: &Settings) -> (Survey, Option<Device>) {
-        Survey::take_by(options, &|context, port, entry, options| {
+        let options = Options { rails_max: Some(1), ..options.clone() };
+        let (survey, devices) = Survey::take_by(&options, &|context, port, entry, options| {
             let device = Device::open(context, port, entry, options, settings)?;
             let place = device.port.place();
             Ok((device, place))
-        })
+        });
+        (survey, devices.into_iter().next())
     }
 
     /// Opens one port by one GID.

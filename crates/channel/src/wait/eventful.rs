@@ -1,10 +1,9 @@
 //! The waiter of a process without peers on its node whose channels tell of arrivals by descriptors: spin, yield, sleep on
 //! those.
 
+use super::alone::Alone;
 use super::bell::Bell;
-use super::cores::Load;
 use super::events::Events;
-use super::sleeper::{Patience, pass_time};
 use super::{SLEEP_MAX, Step, Waiter};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -15,7 +14,7 @@ use std::time::Duration;
 pub struct Eventful {
     bell: Bell,
     events: Events,
-    patience: Patience,
+    alone: Alone,
     /// Threads between arming and waking.
     armed: AtomicU32,
 }
@@ -28,14 +27,13 @@ impl Eventful {
     pub fn new(descriptors: Vec<RawFd>) -> std::io::Result<Eventful> {
         let (bell, events) = (Bell::default(), Events::new(descriptors)?);
         bell.sleep_on(events.name());
-        let patience = Patience::for_load(&Load::measure(1));
-        Ok(Eventful { bell, events, patience, armed: AtomicU32::new(0) })
+        Ok(Eventful { bell, events, alone: Alone::new(), armed: AtomicU32::new(0) })
     }
 }
 
 impl Waiter for Eventful {
     fn idle(&self, round: u32) -> Step {
-        pass_time(self.patience, round).unwrap_or_else(|| {
+        self.alone.pass(round).unwrap_or_else(|| {
             self.armed.fetch_add(1, SeqCst);
             self.bell.raise_locally();
             Step::Armed
@@ -55,7 +53,7 @@ impl Waiter for Eventful {
     }
 
     fn shares_cores(&self) -> bool {
-        self.patience.shares_cores()
+        self.alone.shares_cores()
     }
 
     fn ring_self(&self) {

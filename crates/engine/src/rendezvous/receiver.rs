@@ -423,7 +423,7 @@ impl Engine {
         }
         let Memory { channel, key } = incoming.offer.memory?;
         // The peer may have been lost to that channel meanwhile: then the read fails.
-        let channel = self.core.channel_named(channel)?;
+        let channel = self.core.memory_channel(peer, channel)?;
         let piece = self.next_piece(peer, id)?;
         self.core.incoming_of(peer, id)?.1.reads += 1;
         let note = TransferNote { request: id, piece, put: false, channel };

@@ -74,7 +74,7 @@ impl Core {
         if shown && header.flags & WRITE == 0 {
             let cut = Cut { bytes: header.length, part_bytes: bytes };
             let (division, memory) = (Division(reader.word()?), reader.memory()?);
-            let channel = self.channel_named(memory.channel)?;
+            let channel = self.memory_channel(peer, memory.channel)?;
             return self.invited(
                 peer,
                 id,
@@ -102,8 +102,15 @@ impl Core {
     fn push_of(&self, peer: Peer, id: Id, piece: Piece, memory: &Memory) -> Option<Push> {
         let route = self.peers.look(peer)?.route?;
         self.requests.get(id)?.buffer.region()?;
-        let channel = self.channel_named(memory.channel)?;
+        let channel = self.memory_channel(peer, memory.channel)?;
         Some(Push::new(channel, memory.key, piece, self.piece_bytes(&route)))
+    }
+
+    /// The channel of this hashed name, by which memory is moved with the peer: that in use, or one that was.
+    pub(super) fn memory_channel(&self, peer: Peer, name: u32) -> Option<usize> {
+        let used = self.peers.look(peer).and_then(|state| state.route?.memory);
+        used.filter(|channel| name_hash(self.tally[*channel].name) == name)
+            .or_else(|| self.channel_named(name))
     }
 
     /// The channel of which a peer has sent the hashed name.

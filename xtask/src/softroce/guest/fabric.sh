@@ -18,6 +18,9 @@ spoil() {
   [ -z "$netem" ] || tc qdisc add dev "$1" root netem limit 10000 $netem || fail "tc netem refuses: $netem"
 }
 
+# name NODE RAIL: what the interface and the device of that rail are called, behind their first letters.
+name() { if [ "$2" = 0 ]; then echo "$1"; else echo "$1_$2"; fi; }
+
 # device NODE INTERFACE: a verbs device on the interface.
 device() {
   rdma link add "rxe$1" type rxe netdev "$2" || fail "rdma link add rxe$1 failed on $2"

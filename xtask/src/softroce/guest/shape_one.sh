@@ -1,15 +1,18 @@
-# One guest: each node is a set of namespaces (mounts, host name, System V memory, processes) with one verbs device. The devices
+# One guest: each node is a set of namespaces (mounts, host name, System V memory, processes) with one verbs device, or with several in networks of their own (rails). The devices
 # sit on veth pairs whose other ends share a bridge. rdma_rxe of Linux 6.1 does not work in network namespaces of its own, so
 # the nodes share one network, and rules send packets between their addresses over the wire and not through lo.
 
 # What ip is told, all at once: a process takes long to start in an emulated machine.
+# cable NODE RAIL
 cable() {
-  local address=10.7.0.$((1 + $1)) table=$((100 + $1)) end=e$1
-  echo "link add $end mtu $mtu type veth peer name p$1 mtu $mtu"
-  echo "link set p$1 master br0 up"
+  local address=10.7.$2.$((1 + $1)) table=$((100 + 16 * $2 + $1)) each
+  each=$(name "$1" "$2")
+  local end=e$each
+  echo "link add $end mtu $mtu type veth peer name p$each mtu $mtu"
+  echo "link set p$each master br0 up"
   echo "addr add $address/32 dev $end"
   echo "link set $end up"
-  echo "route add 10.7.0.0/24 dev $end src $address table $table"
+  echo "route add 10.7.$2.0/24 dev $end src $address table $table"
   # What arrives is ours; what leaves for another node takes the cable, for this one does not.
   echo "rule add pref 10 iif $end lookup local"
   echo "rule add pref 12 oif $end to $address lookup local"
@@ -19,10 +22,12 @@ cable() {
 }
 
 cables() {
-  local node
+  local node rail
   echo "link add br0 mtu $mtu type bridge"
   echo "link set br0 up"
-  for ((node = 0; node < nodes; node++)); do cable $node; done
+  for ((node = 0; node < nodes; node++)); do
+    for ((rail = 0; rail < rails; rail++)); do cable $node $rail; done
+  done
   # The kernel's own first rule would find every local address before the wires are asked.
   echo "rule add pref 11 iif lo to 127.0.0.0/8 lookup local"
   echo "rule del pref 0"
@@ -33,7 +38,7 @@ cables() {
 start_nodes() {
   local node
   for ((node = 0; node < nodes; node++)); do
-    unshare --mount --uts --ipc --pid --fork --mount-proc bash "$guest/node.sh" $node &
+    unshare --mount --uts --ipc --pid --fork --mount-proc bash "$guest/node.sh" $node "$rails" "$guest" &
     echo $! >"/run/softroce/node$node"
   done
   for ((node = 0; node < nodes; node++)); do
@@ -49,6 +54,12 @@ done
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
 echo 2 >/proc/sys/net/ipv4/conf/all/arp_announce
 cables | ip -batch - || fail "ip cannot make the wires"
-for ((node = 0; node < nodes; node++)); do device $node e$node; spoil e$node; done
+for ((node = 0; node < nodes; node++)); do
+  for ((rail = 0; rail < rails; rail++)); do
+    each=$(name $node $rail)
+    device "$each" "e$each"
+    spoil "e$each"
+  done
+done
 start_nodes
 export VERBENA_LAUNCHER=remote

@@ -1,5 +1,5 @@
 # The first process of a guest once it has its root: brings up the nodes, runs the command, reports its exit code, ends the
-# guest. /softroce/job.sh, which the host wrote and which was read before this, sets: nodes, shape, netem, stage, seconds_max, modules,
+# guest. /softroce/job.sh, which the host wrote and which was read before this, sets: nodes, rails, shape, netem, stage, seconds_max, modules,
 # guest, directory, ranks_per_node, command.
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8

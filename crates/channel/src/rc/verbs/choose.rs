@@ -1,6 +1,6 @@
 //! Which port and which GID: a judgement on what was found, which touches no device.
 
-use super::options::Options;
+use super::options::{Options, RAILS_MAX};
 use verbena_verbs::raw::IBV_PORT_ACTIVE;
 use verbena_verbs::{GidEntry, GidKind, Port};
 
@@ -40,6 +40,18 @@ impl Candidate {
         match gids.is_empty() {
             true => Err(self.without_gid(options)),
             false => Ok(gids),
+        }
+    }
+
+    /// Whether it is used too where so many are in use, of which this one is the best. Unless the user says how many, that
+    /// must be of the same sort: a slower port, or one of another network, is likely to be there for something else.
+    pub fn is_rail_beside(&self, best: Option<&Candidate>, used: usize, options: &Options) -> bool {
+        let Some(best) = best else { return true };
+        let sort = |port: &Port| (port.ethernet, port.rate_mbps);
+        match options.rails_max {
+            Some(most) => used < most.min(RAILS_MAX),
+            None if !options.devices.is_empty() => used < RAILS_MAX,
+            None => used < RAILS_MAX && sort(&self.port) == sort(&best.port),
         }
     }
 
@@ -136,6 +148,17 @@ mod tests {
         assert!(warp.fit(&options()).expect_err("iWARP").contains("iWARP"));
         let bare = Candidate { gids: Vec::new(), ..candidate("a", 1) };
         assert!(bare.fit(&options()).expect_err("no address").contains("no address"));
+    }
+
+    #[test]
+    fn ports_like_the_best_are_rails_unless_the_user_says_otherwise() {
+        let (best, twin, slow) = (candidate("a", 100_000), candidate("b", 100_000), candidate("c", 10_000));
+        let is_rail =
+            |port: &Candidate, used, options: &Options| port.is_rail_beside(Some(&best), used, options);
+        assert!(best.is_rail_beside(None, 0, &options()));
+        assert!(is_rail(&twin, 1, &options()) && !is_rail(&slow, 1, &options()));
+        let two = Options { rails_max: Some(2), ..options() };
+        assert!(is_rail(&slow, 1, &two) && !is_rail(&twin, 2, &two));
     }
 
     #[test]

@@ -7,6 +7,8 @@ use verbena_settings as table;
 pub struct Options {
     /// Devices or ports by name, in order of preference; empty: any.
     pub devices: Vec<Named>,
+    /// Ports that are used at most, each as a channel of its own; `None`: all that are like the best.
+    pub rails_max: Option<usize>,
     /// Entry of the GID table.
     pub gid_index: Option<u8>,
     /// Largest payload of a packet in bytes.
@@ -67,6 +69,9 @@ impl std::fmt::Display for Named {
     }
 }
 
+/// The most ports that a process uses.
+pub const RAILS_MAX: usize = 8;
+
 /// Receive buffers in a shared queue.
 const SHARED_RECEIVES_MAX: usize = 4096;
 /// Receive buffers of one queue pair.
@@ -85,6 +90,7 @@ impl Options {
                 .filter(|name| !name.is_empty())
                 .map(Named::parse)
                 .collect(),
+            rails_max: table::RC_RAILS.get(),
             gid_index: table::RC_GID_INDEX.get().map(|index| index as u8),
             mtu_bytes: table::RC_MTU_BYTES.get(),
             partition: table::RC_PARTITION_INDEX.get() as u16,

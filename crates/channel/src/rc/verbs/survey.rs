@@ -94,6 +94,12 @@ impl Survey {
 
     /// Looks, and opens the best port that works.
     pub fn take(options: &Options) -> (Survey, Option<Verbs>) {
+        let (survey, rails) = Survey::take_all(&Options { rails_max: Some(1), ..options.clone() });
+        (survey, rails.into_iter().next())
+    }
+
+    /// Looks, and opens every port that is to be used, the best first.
+    pub fn take_all(options: &Options) -> (Survey, Vec<Verbs>) {
         Survey::take_by(options, &|context, port, entry, options| {
             let verbs = Verbs::open_port(context, port, entry, options)?;
             let place = verbs.port.place();
@@ -102,12 +108,12 @@ impl Survey {
     }
 
     /// The same for anything that is opened over a port by a GID; `open` tells also what was opened, in words.
-    pub(crate) fn take_by<T>(options: &Options, open: &OpenPort<'_, T>) -> (Survey, Option<T>) {
+    pub(crate) fn take_by<T>(options: &Options, open: &OpenPort<'_, T>) -> (Survey, Vec<T>) {
         let mut survey = Survey::blank();
         match Library::get() {
             Err(fault) => {
                 survey.library = Err(fault);
-                (survey, None)
+                (survey, Vec::new())
             }
             Ok(library) => {
                 survey.library = Ok(library.fork().clone());
@@ -167,23 +173,20 @@ impl Survey {
         Ok(())
     }
 
-    /// Tries the ports in order until one works.
-    fn choose<T>(
-        &mut self,
-        contexts: &[Arc<Context>],
-        options: &Options,
-        open: &OpenPort<'_, T>,
-    ) -> Option<T> {
+    /// Tries the ports in order until as many work as are to be used.
+    fn choose<T>(&mut self, contexts: &[Arc<Context>], options: &Options, open: &OpenPort<'_, T>) -> Vec<T> {
         let candidates: Vec<Candidate> = self.ports.iter().map(|found| found.candidate.clone()).collect();
-        let mut chosen = None;
+        let mut chosen = Vec::new();
+        let mut best = None;
         for at in order(&candidates, options) {
             self.ports[at].verdict = match candidates[at].fit(options) {
                 Err(reason) => Verdict::Unfit(reason),
-                Ok(_) if chosen.is_some() => Verdict::Spare,
+                Ok(_) if !candidates[at].is_rail_beside(best, chosen.len(), options) => Verdict::Spare,
                 Ok(gids) => match try_gids(&contexts[at], &candidates[at].port, &gids, options, open) {
                     Err(fault) => Verdict::Failed(fault),
                     Ok((opened, place)) => {
-                        chosen = Some(opened);
+                        best = best.or(Some(&candidates[at]));
+                        chosen.push(opened);
                         Verdict::Chosen(place)
                     }
                 },

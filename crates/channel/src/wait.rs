@@ -9,6 +9,7 @@
 pub(crate) mod bell;
 pub(crate) mod cgroup;
 pub(crate) mod cores;
+mod alone;
 mod eventful;
 pub(crate) mod events;
 mod plain;

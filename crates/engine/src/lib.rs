@@ -170,7 +170,8 @@ impl Engine {
     /// This process leaves for good: every channel tells the others so. To be called, with progress between, until it
     /// returns `true` ([`Channel::farewell`]).
     pub fn farewell(&mut self) -> bool {
-        self.channels.iter_mut().fold(true, |all, channel| channel.farewell() && all)
+        // All of them are asked each time, so that they do it side by side.
+        self.channels.iter_mut().filter_map(|channel| (!channel.farewell()).then_some(())).count() == 0
     }
 
     /// The time after which progress must be made though nothing arrives; `None` if there is no such.

@@ -70,7 +70,8 @@ impl Partner {
 
 /// Bytes of a fragment in a datagram of so many: whole words, so that headers lie aligned in the receive buffers.
 pub fn fragment_bytes(datagram_bytes: usize) -> u16 {
-    ((datagram_bytes.saturating_sub(PREFIX_BYTES)) & !7).min(usize::from(!7u16)) as u16
+    let bytes = datagram_bytes.saturating_sub(PREFIX_BYTES).min(usize::from(u16::MAX));
+    (bytes & !7) as u16
 }
 
 /// All peers.

@@ -38,6 +38,9 @@ const SENDER: u64 = 1 << 32;
 /// Address handles at most: one for each port of each node, so enough for a job that is not very large.
 const HANDLES_MAX: usize = 1024;
 
+/// A host that was asked for answers within so long, in nanoseconds; before that a handle would block for a second.
+const ANSWER_NS: u64 = 3_000_000;
+
 /// A sending queue pair.
 struct Sender {
     queue: QueuePair,
@@ -62,6 +65,8 @@ pub struct Device {
     q_key: u32,
     broken: Option<Fault>,
     started: Instant,
+    /// When a host was last asked for; 0 for never.
+    asked_ns: u64,
     port: OpenPort,
 }
 
@@ -133,6 +138,7 @@ impl Device {
             q_key,
             broken: None,
             started: Instant::now(),
+            asked_ns: 0,
             port,
         };
         // Only now is it known whether the port's own address leads anywhere.
@@ -160,6 +166,12 @@ impl Device {
     fn take_aim(&mut self, to: &Address) -> Result<Option<Aim>, Refused> {
         let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
         if self.neighbours.ask(&self.port.site, &to.site) {
+            self.asked_ns = self.now_ns();
+            return Ok(None);
+        }
+        // Another process of a host that was asked for just now.
+        let soon = self.now_ns().saturating_sub(self.asked_ns) < ANSWER_NS && self.asked_ns > 0;
+        if soon && self.handles.find(&to.site).is_none() {
             return Ok(None);
         }
         self.aim_at(&to).map(Some).map_err(Refused::Broken)

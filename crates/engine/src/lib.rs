@@ -44,6 +44,7 @@ pub use event::{Event, EventKind, Listener};
 pub use lookup::{Plain, Taken};
 pub use lost::MaySend;
 pub use message::*;
+use peer::PeerState;
 pub use rendezvous::choice::Large;
 use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};
@@ -231,8 +232,11 @@ impl Engine {
     /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,
     /// and so does every later send to it.
     pub fn give_up(&mut self, peer: Peer, fault: Fault) {
-        // Nobody waits for what the peer has to say to a channel any more.
-        self.channels.iter_mut().for_each(|channel| channel.abandon(peer, &fault));
+        let replaceable = |state: &PeerState| state.kept || state.trail.is_some();
+        if self.core.peers.look(peer).is_some_and(replaceable) {
+            // None of several channels is to wait for what the peer has to say to it.
+            self.channels.iter_mut().for_each(|channel| channel.abandon(peer, &fault));
+        }
         self.core.break_peer(peer, fault);
         self.end_exposures();
     }

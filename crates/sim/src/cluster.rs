@@ -121,6 +121,11 @@ impl Cluster {
     /// Lets one rank make progress and returns it: most often the one for which something arrives
     /// next, sometimes any.
     pub fn step(&mut self) -> Rank {
+        self.step_after(|_, _| {})
+    }
+
+    /// As [`Cluster::step`]; the rank's program does this before the progress.
+    pub fn step_after(&mut self, first: impl FnOnce(Rank, &mut Engine)) -> Rank {
         self.steps += 1;
         let (at_ns, rank) = self.choose();
         let now_ns = {
@@ -140,6 +145,7 @@ impl Cluster {
             self.world().wake(rank, until_ns);
             return rank;
         }
+        first(rank, &mut self.engines[rank as usize]);
         self.run(rank, now_ns);
         rank
     }

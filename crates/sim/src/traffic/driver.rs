@@ -101,7 +101,13 @@ impl Driver {
     }
 
     fn step(&mut self) -> Result<Rank, String> {
-        let rank = self.cluster.step();
+        let (records, receiving, random) = (&mut self.records, &mut self.receiving, &mut self.random);
+        let rank = self.cluster.step_after(|rank, engine| {
+            // A wait looks at what is next in the channel before it makes progress.
+            if random.percent(50) {
+                collect_receives(records, &mut receiving[rank as usize], engine, take_plain);
+            }
+        });
         self.collect(rank)?;
         if self.cluster.steps() > STEPS_MAX {
             return Err(format!("no end after {STEPS_MAX} steps; pending:\n{}", self.cluster.describe()));
@@ -286,14 +292,9 @@ impl Driver {
             let completion = engine.take(sent.request.expect("pending"));
             completion.map(|completion| end_send(sent, completion)).is_none()
         });
-        self.receiving[rank as usize].retain(|index| {
-            let received = &mut records.receives[*index];
-            let request = received.request.expect("pending");
-            // The shortest way, which may find the message in the channel, or the general one.
-            let completion =
-                if random.percent(50) { take_plain(engine, request) } else { engine.take(request) };
-            completion.map(|completion| end_receive(received, completion)).is_none()
-        });
+        // The shortest way or the general one.
+        let take = if random.percent(50) { take_plain } else { Engine::take };
+        collect_receives(records, &mut self.receiving[rank as usize], engine, take);
         Ok(())
     }
 
@@ -420,6 +421,20 @@ impl Driver {
         }
         Ok(self.records)
     }
+}
+
+/// Takes what has completed of these receives.
+fn collect_receives(
+    records: &mut Records,
+    pending: &mut Vec<usize>,
+    engine: &mut Engine,
+    take: fn(&mut Engine, RequestId) -> Option<Completion>,
+) {
+    pending.retain(|index| {
+        let received = &mut records.receives[*index];
+        let completion = take(engine, received.request.expect("pending"));
+        completion.map(|completion| end_receive(received, completion)).is_none()
+    });
 }
 
 fn take_plain(engine: &mut Engine, request: RequestId) -> Option<Completion> {

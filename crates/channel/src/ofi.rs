@@ -45,6 +45,7 @@ pub use settings::Settings;
 
 use crate::memory::Region;
 use crate::packet::Header;
+use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Channel, Fault, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use card::Contact;
 use links::Links;
@@ -53,7 +54,7 @@ use net::Net;
 use receives::Receives;
 use sends::Sends;
 use std::os::fd::RawFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use verbena_fabric::Completion;
 
 /// Above those of `rc` and `ud`: this channel is for where nothing better reaches the peer.
@@ -143,16 +144,6 @@ impl Ofi {
             net,
         })
     }
-
-    /// A descriptor that can be read when something may have arrived, to sleep on after [`Ofi::may_sleep`].
-    pub fn descriptor(&self) -> Option<RawFd> {
-        self.net.queue.descriptor()
-    }
-
-    /// Arms the descriptor: whether there is nothing to poll now, so that a sleep on it will be woken.
-    pub fn may_sleep(&self) -> bool {
-        self.owed.is_empty() && self.broken.is_empty() && self.net.queue.may_sleep()
-    }
 }
 
 /// A number made of the job's name (FNV-1a).
@@ -206,6 +197,29 @@ impl Channel for Ofi {
         self.pay();
         let told = self.links.iter().all(|link| link.broken.is_some() || link.untold.is_empty());
         told && self.owed.is_empty() && !self.sends.any_flying() && self.memory.is_idle()
+    }
+
+    /// A packet stays in its buffer until the peer tells that it took it.
+    fn keep_sent(&mut self, _peer: Peer) -> bool {
+        true
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        self.links.get(peer).map_or_else(Vec::new, |link| std::mem::take(&mut link.undelivered))
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        self.break_link(peer, fault.clone());
+    }
+
+    /// What is owed to others, and what is there already, keeps the process awake.
+    fn arm(&mut self) -> Duration {
+        let may_sleep = self.owed.is_empty() && self.broken.is_empty() && self.net.queue.may_sleep();
+        if may_sleep { SLEEP_MAX } else { NAP }
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        self.net.queue.descriptor().into_iter().collect()
     }
 
     fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {

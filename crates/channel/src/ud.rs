@@ -279,6 +279,15 @@ impl<A: Datagrams> Channel for Ud<A> {
         events
     }
 
+    /// A packet stays in its buffers until it is acknowledged, if it ever is.
+    fn keep_sent(&mut self, _peer: Peer) -> bool {
+        self.settings.reliable
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        self.break_off(peer, fault.clone());
+    }
+
     fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
         let broken = self.peers.get(peer).and_then(|partner| partner.broken.as_mut());
         broken.map_or_else(Vec::new, |broken| std::mem::take(&mut broken.undelivered))

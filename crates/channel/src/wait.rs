@@ -6,10 +6,10 @@
 //! A process with peers on its node gets its waiter from the shared-memory channel
 //! ([`Channel::waiter`](crate::Channel::waiter)); any other uses [`Plain`].
 
+mod alone;
 pub(crate) mod bell;
 pub(crate) mod cgroup;
 pub(crate) mod cores;
-mod alone;
 mod eventful;
 pub(crate) mod events;
 mod plain;

@@ -137,7 +137,7 @@ settings! {
     /// the network interfaces, or devices of the provider, that ofi may use, separated by commas
     OFI_INTERFACE: Text("the quickest network that all processes have an address in"), Channel, None, Process, Start, "";
     /// the longest message that ofi sends through its buffers, with 48 bytes of headers
-    OFI_MESSAGE_BYTES: Number(16 << 10, 176..=1 << 24), Channel, Bytes, Job, Start, "measured with verbena bench";
+    OFI_MESSAGE_BYTES: Number(16 << 10, 176..=1 << 24), Channel, Bytes, Job, Start, "";
     /// size of each of the three buffers into which ofi receives many messages
     OFI_RECEIVE_BYTES: Number(1 << 20, 4096..=1 << 30), Channel, Bytes, Process, Start, "";
     /// buffers of ofi for sending, over all peers
@@ -145,13 +145,13 @@ settings! {
     /// packets that ofi sends to a peer before that has told to have taken any
     OFI_WINDOW: Number(64, 2..=65535), Channel, Packets, Process, Start, "";
     /// the shortest message that ofi reads or writes where it lies, rather than copies
-    OFI_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "measured with verbena bench";
+    OFI_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "";
     /// the longest piece of a long message that ofi reads or writes at a time
-    OFI_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "measured with verbena bench";
+    OFI_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
     /// what a remote memory access of ofi takes at least
-    OFI_START_NS: Number(60_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "measured with verbena bench";
+    OFI_START_NS: Number(60_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "";
     /// what each byte of a remote memory access of ofi adds
-    OFI_BYTE_PS: Number(400, 0..=1 << 30), Channel, Picoseconds, Process, Start, "measured with verbena bench";
+    OFI_BYTE_PS: Number(400, 0..=1 << 30), Channel, Picoseconds, Process, Start, "";
     /// a peer to which ofi can make no connection is given up after so long
     OFI_CONNECT_SECONDS_MAX: Number(120, 1..=1 << 30), Channel, Seconds, Process, Start, "";
     /// a process that waits sleeps until the network wakes it, where the provider of ofi has a descriptor for that

@@ -252,9 +252,7 @@ fn what_another_job_sends_is_ignored() {
 #[test]
 fn a_sleeper_is_woken_by_the_descriptor() {
     let Some(mut ends) = pair(|settings| settings.sleeps = true) else { return };
-    let Some(descriptor) = ends[1].channel.descriptor() else {
-        panic!("TCP has a descriptor");
-    };
+    let [descriptor] = ends[1].channel.descriptors()[..] else { panic!("TCP has a descriptor") };
     send(&mut ends, 0, 0, b"first");
     until(&mut ends, "arriving", |ends| ends[1].arrived.packets.len() == 1);
     let mut poll = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
@@ -262,7 +260,7 @@ fn a_sleeper_is_woken_by_the_descriptor() {
         send(&mut ends, 0, number, b"next");
         let begin = Instant::now();
         while ends[1].arrived.packets.len() == number {
-            if ends[1].channel.may_sleep() {
+            if ends[1].channel.arm() == SLEEP_MAX {
                 // SAFETY: one structure of ours.
                 let woken = unsafe { libc::poll(&mut poll, 1, 5000) };
                 assert_eq!(woken, 1, "message {number} wakes nobody");

@@ -75,11 +75,13 @@ impl Device {
 
     /// Whether it holds anything that its rank has not seen.
     pub fn has_unseen(&self) -> bool {
-        let nothing = self.completions.is_empty()
-            && self.datagrams.is_empty()
-            && self.troubles.is_empty()
-            && !self.post.has_unseen();
+        let nothing = self.completions.is_empty() && self.datagrams.is_empty() && !self.post.has_unseen();
         !self.dead && !nothing
+    }
+
+    /// Whether it holds anything that its user has not been told; about its trouble a user asks only now and then.
+    pub fn has_untold(&self) -> bool {
+        self.has_unseen() || !self.dead && !self.troubles.is_empty()
     }
 
     /// Whether that local memory is registered under this key.

@@ -344,7 +344,7 @@ impl Subnet {
     /// Whether nothing is on its way and no device holds anything that its rank has not seen.
     pub fn is_silent(&self) -> bool {
         let inner = self.lock();
-        inner.events.is_empty() && !inner.devices.iter().any(Device::has_unseen)
+        inner.events.is_empty() && !inner.devices.iter().any(Device::has_untold)
     }
 
     /// The rank's CPU works for so long.

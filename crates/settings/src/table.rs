@@ -293,6 +293,8 @@ settings! {
     CC: Text("cc"), Compiler, None, Process, Start, "";
     /// the C++ compiler that mpicxx runs, with arguments if need be
     CXX: Text("c++"), Compiler, None, Process, Start, "";
+    /// the Fortran compiler that mpifort runs, with arguments if need be
+    FC: Text("gfortran"), Compiler, None, Process, Start, "";
     /// the installation that mpicc compiles and links against
     PREFIX: Text("the installation that mpicc lies in"), Compiler, None, Process, Start, "";
 }

@@ -49,11 +49,12 @@ fn a_thousand_seeds() {
         ("fallbacks", sum(|r| r.fallbacks)),
         ("duplicates", sum(|r| r.duplicates)),
         ("throttles", sum(|r| r.throttles)),
-        ("fronts", sum(|r| r.fronts)),
     ] {
         println!("{name}: {count}");
         assert!(count > 100, "only {count} {name} in all runs");
     }
+    // Seldom in such traffic, where something is always under way: `engine/tests/front.rs` is about these.
+    println!("fronts: {}", sum(|r| r.fronts));
 }
 
 /// Every message that can be written is, and one write in five fails.

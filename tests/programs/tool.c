@@ -165,25 +165,28 @@ static void walk_pvars(void) {
 
 /* ---- categories ---- */
 
+/* More than any category has. */
+enum { ROOM = 512 };
+
 static void walk_categories(void) {
     int n, cvars, pvars, events, stamp, again, total[3] = {0};
     OK(MPI_T_category_get_num(&n));
     OK(MPI_T_category_changed(&stamp));
     for (int i = 0; i < n; i++) {
         char name[TEXT], help[TEXT];
-        int name_length = TEXT, help_length = TEXT, inside[64], index, counts[3], children;
+        int name_length = TEXT, help_length = TEXT, inside[ROOM], index, counts[3], children;
         OK(MPI_T_category_get_info(i, name, &name_length, help, &help_length, &counts[0], &counts[1], &children));
         OK(MPI_T_category_get_num_events(i, &counts[2]));
         OK(MPI_T_category_get_index(name, &index));
-        CHECK(index == i && name[0] && help[0] && counts[0] <= 64 && counts[1] <= 64 && children <= 64);
-        OK(MPI_T_category_get_cvars(i, 64, inside));
+        CHECK(index == i && name[0] && help[0] && counts[0] <= ROOM && counts[1] <= ROOM && children <= ROOM);
+        OK(MPI_T_category_get_cvars(i, ROOM, inside));
         for (int k = 0; k < counts[0]; k++)
             OK(MPI_T_cvar_get_info(inside[k], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-        OK(MPI_T_category_get_pvars(i, 64, inside));
+        OK(MPI_T_category_get_pvars(i, ROOM, inside));
         for (int k = 0; k < counts[1]; k++)
             OK(MPI_T_pvar_get_info(inside[k], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-        OK(MPI_T_category_get_events(i, 64, inside));
-        OK(MPI_T_category_get_categories(i, 64, inside));
+        OK(MPI_T_category_get_events(i, ROOM, inside));
+        OK(MPI_T_category_get_categories(i, ROOM, inside));
         for (int k = 0; k < children; k++)
             CHECK(inside[k] > i && inside[k] < n);
         for (int k = 0; k < 3; k++)

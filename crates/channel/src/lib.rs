@@ -32,7 +32,7 @@ pub mod wait;
 mod wire;
 
 pub use shm::Lane;
-pub use wire::{Glance, Wire};
+pub use wire::Wire;
 
 use memory::{Buffer, Region};
 use packet::Header;

@@ -28,34 +28,23 @@ pub enum Wire {
     Memory(Box<dyn Channel>),
 }
 
-/// What a glance at a channel tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Glance {
-    /// There is nothing to poll.
-    Silent,
-    /// There is something.
-    Something,
-    /// Nothing: only a poll tells, and the scheduler says when.
-    Unknown,
-}
-
 impl Wire {
-    /// Whether there is anything to poll, as far as a glance tells.
+    /// Whether there is nothing to poll, as far as a glance tells.
     #[inline(always)]
-    pub fn glance(&self) -> Glance {
-        let known = |silent| if silent { Glance::Silent } else { Glance::Something };
+    pub fn is_silent(&self) -> bool {
         match self {
-            Wire::Shm(shm) => known(shm.is_silent()),
-            Wire::Loopback(loopback) => known(loopback.is_empty()),
-            Wire::Memory(_) => Glance::Silent,
+            Wire::Shm(shm) => shm.is_silent(),
+            Wire::Loopback(loopback) => loopback.is_empty(),
+            Wire::Memory(_) => true,
             // What arrives outside its rings shows only to the device.
-            Wire::Rc(_) | Wire::Other(_) => Glance::Unknown,
+            Wire::Rc(_) | Wire::Other(_) => false,
         }
     }
 
     /// Whether a glance tells all.
+    #[inline]
     pub fn shows(&self) -> bool {
-        self.glance() != Glance::Unknown
+        !matches!(self, Wire::Rc(_) | Wire::Other(_))
     }
 
     /// As [`Channel::take_front`], where that needs no call: on some channels, and for very short messages.

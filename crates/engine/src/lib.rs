@@ -51,7 +51,7 @@ pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 use slab::Id;
 use std::time::Duration;
 use verbena_channel::memory::Buffer;
-use verbena_channel::{Channel, Fault, Glance, Peer, Wire};
+use verbena_channel::{Channel, Fault, Peer, Wire};
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
@@ -115,33 +115,27 @@ impl Engine {
     fn round(&mut self, all: bool) -> bool {
         let mut events = 0;
         for index in 0..self.channels.len() {
-            match self.channels[index].glance() {
-                Glance::Silent => {}
-                Glance::Something => events += self.poll(index),
-                Glance::Unknown => {
-                    if self.schedule.is_due(index, events) || all {
-                        events += self.poll_in_turn(index);
-                    }
-                }
+            if !self.channels[index].is_silent() {
+                events += self.poll(index, events, all);
             }
         }
         let moved = !self.core.work.is_empty() && self.work();
         events > 0 || moved
     }
 
-    /// Takes in what a channel has.
+    /// Takes in what a channel has. One that does not show by a glance whether it has anything must have its turn, unless all
+    /// are polled; `events` of others came before in this round.
     #[inline(never)]
-    fn poll(&mut self, index: usize) -> usize {
-        let mut sink = Arrivals { core: &mut self.core, channel: index };
-        self.channels[index].poll(&mut sink)
-    }
-
-    /// As [`Engine::poll`], for a channel that has its turn.
-    #[inline(never)]
-    fn poll_in_turn(&mut self, index: usize) -> usize {
+    fn poll(&mut self, index: usize, events: usize, all: bool) -> usize {
+        let shows = self.channels[index].shows();
+        if !shows && !self.schedule.is_due(index, events) && !all {
+            return 0;
+        }
         let mut sink = Arrivals { core: &mut self.core, channel: index };
         let events = self.channels[index].poll(&mut sink);
-        self.schedule.polled(index, events);
+        if !shows {
+            self.schedule.polled(index, events);
+        }
         events
     }
 

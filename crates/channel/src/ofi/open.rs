@@ -2,6 +2,7 @@
 //! needs it, opens libfabric and says how it is reached.
 
 use super::Ofi;
+use super::absent::Absent;
 use super::card::{Contact, Notice};
 use super::choose::{Candidate, Wish};
 use super::interfaces::{self, Interface};
@@ -99,16 +100,17 @@ impl Opening for Ready {
     }
 
     fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
-        let channel = match self.end {
+        let absent = match self.end {
             Some(Ok(End { net, contact, findings })) => {
                 let all = cards.iter().map(|card| Contact::parse(card.as_deref()?)).collect();
                 let ofi = Ofi::new(&self.place, net, &contact, all, Settings::current(), findings)?;
-                Box::new(ofi) as Box<dyn crate::Channel>
+                return Ok(Wire::Other(Box::new(ofi)));
             }
-            Some(Err(fault)) => Box::new(super::absent::Absent::because(&fault)),
-            None => Box::new(super::absent::Absent::unneeded()),
+            Some(Err(fault)) => Absent::because(&fault),
+            None => Absent::unneeded(),
         };
-        Ok(Wire::Other(channel))
+        // Nothing to poll.
+        Ok(Wire::Memory(Box::new(absent)))
     }
 }
 

@@ -47,7 +47,7 @@ fn judge(costs: &[(Point, Vec<f64>)], chosen: impl Fn(usize) -> usize) -> (f64, 
 /// The value for this knob; `None` if too little could be measured.
 pub fn choose(knob: &Knob, candidates: &[Candidate]) -> Option<Choice> {
     let costs = costs(knob, candidates);
-    if costs.len() < 2 {
+    if costs.len() < 2 || candidates.is_empty() {
         return None;
     }
     Some(match knob.sort {

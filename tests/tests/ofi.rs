@@ -120,6 +120,12 @@ impl Cable {
                ip -n vb{id}-${{end%:*}} addr add 10.77.0.${{end#*:}}/24 dev vb{id}
                ip -n vb{id}-${{end%:*}} addr add 172.17.0.1/16 dev lo
                ip -n vb{id}-${{end%:*}} link set lo up; ip -n vb{id}-${{end%:*}} link set vb{id} up
+             done
+             # The kernel may take a second to say that a link which came up is in use.
+             for end in a b; do
+               for turn in $(seq 100); do
+                 ip -n vb{id}-$end link show vb{id} | grep -q 'state UP' && break; sleep 0.1
+               done
              done"
         );
         let made = Command::new("sh").args(["-c", &script]).output().expect("sh");

@@ -195,6 +195,10 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
         self.inner.neighbors()
     }
 
+    fn absence(&self) -> Option<&Fault> {
+        self.inner.absence()
+    }
+
     fn findings(&self) -> Vec<String> {
         self.inner.findings()
     }

@@ -417,6 +417,11 @@ pub trait Channel: Send {
         None
     }
 
+    /// Why the channel reaches nobody at all, where it could not be opened although the job may need it.
+    fn absence(&self) -> Option<&Fault> {
+        None
+    }
+
     /// What the channel found out about this machine and its peers, in words, one finding a line: what was
     /// chosen and why. For `verbena info`.
     fn findings(&self) -> Vec<String> {

@@ -4,10 +4,11 @@ use crate::failover::Lost;
 use verbena_channel::packet::Header;
 use verbena_channel::{Fault, Peer, Wire};
 
-/// No channel takes packets to `peer`.
+/// No channel takes packets to `peer`. A channel that should be there and is not says why.
 pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {
-    let names: Vec<_> = channels.iter().map(|c| c.name()).collect();
-    Fault {
+    let (absent, open): (Vec<_>, Vec<_>) = channels.iter().partition(|channel| channel.absence().is_some());
+    let names: Vec<_> = open.iter().map(|channel| channel.name()).collect();
+    let fault = Fault {
         what: "no channel reaches the process".into(),
         on: format!("from process {me} to process {peer}; channels open here: {}", list(&names)),
         cause:
@@ -15,7 +16,13 @@ pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {
                 leaves out the one that joins them"
                 .into(),
         remedy: "run `verbena info` on both machines to see their channels; unset VERBENA_CHANNELS".into(),
-    }
+    };
+    let Some((name, why)) = absent.first().and_then(|channel| Some((channel.name(), channel.absence()?)))
+    else {
+        return fault;
+    };
+    let cause = format!("the channel {name} is not open here: {} ({}): {}", why.what, why.on, why.cause);
+    Fault { cause, remedy: why.remedy.clone(), ..fault }
 }
 
 /// The job has no process of that number.

@@ -43,6 +43,10 @@ impl Channel for Absent {
         0
     }
 
+    fn absence(&self) -> Option<&Fault> {
+        Some(&self.fault)
+    }
+
     fn findings(&self) -> Vec<String> {
         self.reason.clone()
     }

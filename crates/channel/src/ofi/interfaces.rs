@@ -64,7 +64,9 @@ pub fn own(names: &[String]) -> std::io::Result<Vec<Interface>> {
 }
 
 fn interface(entry: &libc::ifaddrs) -> Option<Interface> {
-    if entry.ifa_flags & libc::IFF_UP as u32 == 0 {
+    // Up by the administrator's word, and with something at the other end of the cable.
+    let works = (libc::IFF_UP | libc::IFF_RUNNING) as u32;
+    if entry.ifa_flags & works != works {
         return None;
     }
     let ip = ip(entry.ifa_addr)?;

@@ -9,8 +9,8 @@ use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::wait::Waiter;
 use crate::{
-    Channel, Choice, Direction, Division, End, Fault, Key, Payload, Peer, PollCost, Reach, Registrations,
-    SendError, Sink, Transfer,
+    Channel, Choice, Connection, Direction, Division, End, Fault, Key, Payload, Peer, PollCost, Reach,
+    Registrations, SendError, Sink, Transfer,
 };
 use std::ops::DerefMut;
 use std::os::fd::RawFd;
@@ -121,6 +121,22 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
 
     fn meet(&mut self, peer: Peer) {
         self.inner.meet(peer);
+    }
+
+    fn connection(&self, peer: Peer) -> Connection {
+        self.inner.connection(peer)
+    }
+
+    fn connections(&self) -> usize {
+        self.inner.connections()
+    }
+
+    fn limit_connections(&mut self, most: usize) {
+        self.inner.limit_connections(most);
+    }
+
+    fn leave(&mut self, peer: Peer) {
+        self.inner.leave(peer);
     }
 
     fn rail_of(&self) -> Option<&'static str> {

@@ -107,6 +107,19 @@ pub struct Choice {
     pub class: u8,
 }
 
+/// What a channel holds for a peer ([`Channel::connection`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// The channel needs none.
+    Needless,
+    /// None: a packet would make one.
+    None,
+    /// One to be.
+    Making,
+    /// One over which packets go.
+    Up,
+}
+
 /// What it takes to look for packets of a channel, and how soon they come: what the polling scheduler goes by (paper 3, 3.1
 /// and 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,6 +278,23 @@ pub trait Channel: Send {
     /// This channel will be needed for the peer, beside another or in the place of one that the peer was lost on: it may see to a
     /// connection now, and should not wait for it longer than for a peer that is known to live.
     fn meet(&mut self, _peer: Peer) {}
+
+    /// What this channel holds for the peer.
+    fn connection(&self, _peer: Peer) -> Connection {
+        Connection::Needless
+    }
+
+    /// Connections there are or are to be, with all peers.
+    fn connections(&self) -> usize {
+        0
+    }
+
+    /// Every peer has another way to this process: of connections that they ask for, no more than so many are made here.
+    fn limit_connections(&mut self, _most: usize) {}
+
+    /// Gives the connection with the peer back, if there is one. Both sides know that everything has been taken that went
+    /// over it either way, and that the other gives it back as well. Packets make a new one.
+    fn leave(&mut self, _peer: Peer) {}
 
     /// What this channel is one rail of: over the channels that give the same name here, long messages may be striped. They give
     /// keys of memory ([`expose`](Channel::expose)) only while they are connected. `None` if it is none.

@@ -46,6 +46,8 @@ pub enum Kind {
     Moved = 12,
     /// A part of a packet that is sent again over a channel whose packets are shorter.
     Again = 13,
+    /// The connection of a channel is to be given back.
+    Leave = 14,
 }
 
 impl Kind {
@@ -67,6 +69,7 @@ impl Kind {
             11 => CancelAnswer,
             12 => Moved,
             13 => Again,
+            14 => Leave,
             _ => return None,
         })
     }

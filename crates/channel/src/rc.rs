@@ -26,6 +26,7 @@
 //! | [`pool`], [`pinned`] | registered memory and its buffers |
 //! | [`id`] | what completions are told apart by |
 //! | [`kept`] | what is handed back when a connection breaks |
+//! | [`leave`] | giving connections back, and declining some |
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
 //! | [`keepalive`] | whether silent peers are still there |
 //! | [`memory`] | long messages, moved by RDMA |
@@ -47,6 +48,7 @@ mod id;
 mod keepalive;
 mod kept;
 mod learn;
+mod leave;
 mod memory;
 mod open;
 mod order;
@@ -114,6 +116,8 @@ pub struct Rc<A: Adapter> {
     broken: Vec<(Peer, Fault)>,
     /// Peers whose packets are kept, since another channel could take this one's place.
     wanted_back: BTreeSet<Peer>,
+    /// How many connections there may be, and what is left of those that were given back.
+    past: leave::Past,
     /// What was last heard of the port.
     port_trouble: Option<Fault>,
     /// What is due by time, and when to look.
@@ -163,6 +167,7 @@ impl<A: Adapter> Rc<A> {
             duties: Vec::new(),
             broken: Vec::new(),
             wanted_back: BTreeSet::new(),
+            past: leave::Past::new(),
             port_trouble: None,
             pace: Pace::new(),
             rounds: 0,
@@ -356,6 +361,27 @@ impl<A: Adapter> Channel for Rc<A> {
 
     fn meet(&mut self, peer: Peer) {
         self.begin_beside(peer);
+    }
+
+    fn connection(&self, peer: Peer) -> crate::Connection {
+        use crate::Connection;
+        match self.peers.look(peer).map(|connection| &connection.stage) {
+            Some(Stage::Up) => Connection::Up,
+            Some(Stage::Asking(_)) => Connection::Making,
+            Some(Stage::Broken(_)) | None => Connection::None,
+        }
+    }
+
+    fn connections(&self) -> usize {
+        self.peers.connected()
+    }
+
+    fn limit_connections(&mut self, most: usize) {
+        self.past.most = most;
+    }
+
+    fn leave(&mut self, peer: Peer) {
+        self.give_back_connection(peer);
     }
 
     fn rail_of(&self) -> Option<&'static str> {

@@ -1,6 +1,6 @@
 //! What comes in: packets in their order, and the ends of transfers.
 
-use crate::core::Core;
+use crate::core::{Affair, Core};
 use crate::failover::{Lost, has_number};
 use crate::fault;
 use crate::matching::MatchKey;
@@ -74,7 +74,7 @@ impl Sink for Arrivals<'_> {
     /// What to do needs the channels (`failover.rs`).
     #[cold]
     fn broken(&mut self, peer: Peer, fault: Fault) {
-        self.core.work.lost.push_back((peer, Lost { channel: self.channel, fault }));
+        self.core.work.affairs.push_back(Affair::Lost(peer, Lost { channel: self.channel, fault }));
     }
 }
 
@@ -143,6 +143,7 @@ impl Core {
             Kind::Throttle => self.throttle(peer, header),
             Kind::Cancel => self.cancel_asked(peer, header),
             Kind::CancelAnswer => self.cancel_answered(peer, header),
+            Kind::Leave => self.leave_told(peer, header)?,
             // They come beside the others, never in turn.
             Kind::Moved | Kind::Again => return None,
         }

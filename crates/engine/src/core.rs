@@ -6,6 +6,7 @@ use crate::arrival::Gap;
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
 use crate::failover::Lost;
+use crate::hybrid::Step;
 use crate::matching::MatchKey;
 use crate::peer::{Early, Peers, Waiting};
 use crate::pool::Pool;
@@ -51,8 +52,8 @@ pub(crate) struct Core {
 pub(crate) struct Work {
     /// Peers with a non-empty outbox.
     pub outboxes: VecDeque<Peer>,
-    /// Channels that have lost a peer.
-    pub lost: VecDeque<(Peer, Lost)>,
+    /// What happened to the ways to peers.
+    pub affairs: VecDeque<Affair>,
     /// Receives whose rendezvous is to begin.
     pub begin: VecDeque<Id>,
     /// Receives that can read a piece of the sender's memory.
@@ -67,6 +68,16 @@ pub(crate) struct Work {
     pub gaps: Vec<Gap>,
 }
 
+/// Something that concerns the way to a peer.
+pub(crate) enum Affair {
+    /// A channel has lost it.
+    Lost(Peer, Lost),
+    /// It says something about giving back its connection on this channel.
+    Leave(Peer, usize, Step),
+    /// It is time to see who has connections and who should.
+    Review,
+}
+
 /// What a channel must hear of a message that has ended.
 pub(crate) enum Ended {
     /// Its division is over; whether all parts are known to be taken.
@@ -79,7 +90,7 @@ impl Work {
     #[inline]
     pub fn is_empty(&self) -> bool {
         let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
-        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() | self.lost.len() == 0
+        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() | self.affairs.len() == 0
     }
 }
 

@@ -74,6 +74,10 @@ pub struct Counters {
     pub duplicates: u64,
     /// How often a channel that had lost a peer was replaced by another.
     pub failovers: u64,
+    /// How often a peer's packets moved to another channel without a fault.
+    pub moves: u64,
+    /// Connections given back.
+    pub left: u64,
     /// Packets handed back by such channels, which were sent again.
     pub sent_again: u64,
 }

@@ -23,7 +23,7 @@
 //! is the opposite of that of the numbers around.
 
 use crate::Engine;
-use crate::core::Core;
+use crate::core::{Affair, Core};
 use crate::event::{Event, EventKind};
 use crate::fault;
 use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
@@ -66,7 +66,7 @@ impl PeerState {
     }
 
     /// Counts what was sent so far for the channel that carried it.
-    fn count_for(&mut self, counters: &mut crate::ChannelCounters) {
+    pub(crate) fn count_for(&mut self, counters: &mut crate::ChannelCounters) {
         let trail = self.trail.get_or_insert_default();
         counters.packets_sent += self.next - trail.counted.0;
         counters.bytes_sent += self.bytes_sent - trail.counted.1;
@@ -75,7 +75,7 @@ impl PeerState {
 
     /// Takes the packets that a lost channel has handed back: they go before all that waits, in the order of their
     /// numbers, in parts where they are too long. Returns how many there were.
-    fn send_again(&mut self, packets: Vec<(Header, Vec<u8>)>, bytes_max: usize) -> usize {
+    pub(crate) fn send_again(&mut self, packets: Vec<(Header, Vec<u8>)>, bytes_max: usize) -> usize {
         let mut again: Vec<Early> = packets
             .into_iter()
             .filter(|(header, _)| header.kind != Kind::Moved)
@@ -158,7 +158,7 @@ impl Core {
         if !state.has_lost(channel) {
             state.trail.get_or_insert_default();
             let fault = fault::given_up(self.me, peer, self.tally[channel].name);
-            self.work.lost.push_back((peer, Lost { channel, fault }));
+            self.work.affairs.push_back(Affair::Lost(peer, Lost { channel, fault }));
         }
     }
 
@@ -169,13 +169,19 @@ impl Core {
 }
 
 impl Engine {
-    /// Replaces the channels that have lost a peer; returns whether there were any.
-    pub(crate) fn fail_over(&mut self) -> bool {
+    /// Sees to what happened to the ways to peers; returns whether anything did.
+    pub(crate) fn see_to_ways(&mut self) -> bool {
         let mut any = false;
-        while let Some((peer, lost)) = self.core.work.lost.pop_front() {
+        while let Some(affair) = self.core.work.affairs.pop_front() {
             any = true;
-            self.channels[lost.channel].abandon(peer, &lost.fault);
-            self.replace(peer, lost);
+            match affair {
+                Affair::Lost(peer, lost) => {
+                    self.channels[lost.channel].abandon(peer, &lost.fault);
+                    self.replace(peer, lost);
+                }
+                Affair::Leave(peer, channel, step) => self.leave_step(peer, channel, step),
+                Affair::Review => self.review_connections(),
+            }
         }
         any
     }
@@ -197,11 +203,20 @@ impl Engine {
         if state.broken.is_some() || state.has_lost(channel) {
             return;
         }
+        if state.is_leaving(channel) {
+            return self.lost_while_leaving(peer, channel);
+        }
+        let Some(state) = self.core.peers.open(peer) else { return };
         state.trail.get_or_insert_default().lost.push(lost);
         let old = state.route;
         let carried = old.is_none_or(|route| route.packets == channel);
-        let is_lost = |channel| state.has_lost(channel);
-        let route = choose_route(&mut self.channels, peer, self.core.settings.eager_bytes_max, is_lost);
+        let eager_bytes_max = self.core.settings.eager_bytes_max;
+        let mut choose = |is_hybrid| {
+            let is_out = |channel, wire: &_| state.is_out_of_question(channel, wire, peer, is_hybrid);
+            choose_route(&mut self.channels, peer, eager_bytes_max, &is_out)
+        };
+        // If there is no other way, one that needs a connection must do.
+        let route = choose(self.hybrid.is_some()).or_else(|| choose(false));
         let kept = !carried || old.is_none() || state.kept;
         let Some(route) = route.filter(|_| kept) else {
             let fault = fault::all_lost(&state.trail.as_ref().expect("noted just now").lost, &self.channels);
@@ -219,7 +234,11 @@ impl Engine {
     /// written by that channel must not come after the message that another rail has ended.
     fn keep_packets(&mut self, peer: Peer, lost: usize, old: Route, new: Route) {
         let name = name_hash(self.channels[lost].name());
+        let packets = self.channels[lost].undelivered(peer);
+        let bytes_max = self.shortest_packet(peer);
         let Some(state) = self.core.peers.get(peer) else { return };
+        // It may have carried packets before it left that to another one.
+        self.core.counts.sent_again += state.send_again(packets, bytes_max) as u64;
         let Route { memory, rails, get, put, in_background, memory_bytes_min, .. } = new;
         state.route = Some(Route { memory, rails, get, put, in_background, memory_bytes_min, ..old });
         state.announce([name].into_iter());
@@ -227,12 +246,16 @@ impl Engine {
         self.core.list_outbox(peer);
     }
 
+    /// So short is what goes again that no third channel has to cut the parts of a packet again.
+    pub(crate) fn shortest_packet(&mut self, peer: Peer) -> usize {
+        let longest = |wire: &mut Wire| Some(wire.reach(peer)?.packet_bytes_max).filter(|bytes| *bytes > 0);
+        self.channels.iter_mut().filter_map(longest).min().unwrap_or(CONTROL_BYTES_MAX)
+    }
+
     /// Lets the route take the place of the lost channel for packets.
     fn take_over(&mut self, peer: Peer, channel: usize, route: Route) {
         let packets = self.channels[channel].undelivered(peer);
-        // So short that no third channel has to cut the parts again.
-        let longest = |wire: &mut Wire| Some(wire.reach(peer)?.packet_bytes_max).filter(|bytes| *bytes > 0);
-        let bytes_max = self.channels.iter_mut().filter_map(longest).min().unwrap_or(CONTROL_BYTES_MAX);
+        let bytes_max = self.shortest_packet(peer);
         let names: Vec<u32> = self.channels.iter().map(|channel| name_hash(channel.name())).collect();
         let Some(state) = self.core.peers.get(peer) else { return };
         state.count_for(&mut self.core.tally[channel]);

@@ -19,6 +19,7 @@ mod event;
 mod failover;
 mod fault;
 mod front;
+mod hybrid;
 mod lookup;
 mod lost;
 mod matching;
@@ -38,9 +39,10 @@ mod unexpected;
 mod wire;
 
 use arrival::Arrivals;
-use core::{Core, Ended};
+use core::{Affair, Core, Ended};
 pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
+use hybrid::Hybrid;
 pub use lookup::{Plain, Taken};
 pub use lost::MaySend;
 pub use message::*;
@@ -61,6 +63,8 @@ pub struct Engine {
     channels: Vec<Wire>,
     core: Core,
     schedule: Scheduler,
+    /// Where every peer can be reached with a connection and without.
+    hybrid: Option<Hybrid>,
 }
 
 impl Engine {
@@ -73,7 +77,9 @@ impl Engine {
     pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
         let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         let schedule = Scheduler::new(channels.iter().map(|c| (c.poll_cost(), c.shows())), settings.polling);
-        Engine { channels, core, schedule }
+        let mut engine = Engine { channels, core, schedule, hybrid: None };
+        engine.limit_connections();
+        engine
     }
 
     /// Starts a send.
@@ -135,6 +141,11 @@ impl Engine {
         let events = self.channels[index].poll(&mut sink);
         if !shows {
             self.schedule.polled(index, events);
+            if let Some(hybrid) = &mut self.hybrid
+                && hybrid.is_due(events)
+            {
+                self.core.work.affairs.push_back(Affair::Review);
+            }
         }
         events
     }
@@ -213,7 +224,7 @@ impl Engine {
     pub fn is_quiet(&mut self) -> bool {
         let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| state.has_to_send());
         let idle = self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits);
-        idle && self.channels.iter_mut().all(|channel| channel.is_quiet())
+        idle && !self.is_leaving_any() && self.channels.iter_mut().all(|channel| channel.is_quiet())
     }
 
     /// This process leaves for good: every channel tells the others so. To be called, with progress between, until it
@@ -302,7 +313,7 @@ impl Engine {
     /// the peer can work meanwhile.
     fn work(&mut self) -> bool {
         self.check_gaps();
-        let mut moved = self.fail_over() | !self.core.work.begin.is_empty();
+        let mut moved = self.see_to_ways() | !self.core.work.begin.is_empty();
         while let Some(id) = self.core.work.begin.pop_front() {
             self.begin(id);
         }
@@ -350,7 +361,8 @@ impl Engine {
     fn check_gaps(&mut self) {
         while let Some(gap) = self.core.work.gaps.pop() {
             let channel = &mut self.channels[gap.channel];
-            let moved = self.core.peers.look(gap.peer).is_some_and(|state| state.trail.is_some());
+            let moved = self.hybrid.is_some()
+                || self.core.peers.look(gap.peer).is_some_and(|state| state.trail.is_some());
             // What came before may still be on its way over the channel that was used until then.
             if !moved && channel.reach(gap.peer).is_none_or(|reach| reach.ordered) {
                 let fault =

@@ -137,6 +137,10 @@ pub struct Settings {
     pub bulk: bool,
     /// From this length on, in bytes; `None` leaves it to the channel.
     pub bulk_bytes_min: Option<usize>,
+    /// Peers that a channel with connections is used for at most, where each can also be reached without.
+    pub connected_peers_max: usize,
+    /// Packets between two looks at who these peers should be.
+    pub connections_review_every: u32,
     /// The shortest message that is striped over several rails, in bytes.
     pub rails_bytes_min: usize,
     /// The shortest piece of such a message that a rail gets, in bytes.
@@ -158,6 +162,7 @@ impl Settings {
     pub(crate) fn sound(self) -> Settings {
         Settings {
             claim_bytes: self.claim_bytes.max(1),
+            connections_review_every: self.connections_review_every.max(1),
             rails_piece_bytes_min: self.rails_piece_bytes_min.max(1),
             chunk_bytes_max: self.chunk_bytes_max.max(1),
             ..self
@@ -172,6 +177,8 @@ impl Settings {
             large: Large::current(),
             bulk: verbena_settings::BULK.get(),
             bulk_bytes_min: verbena_settings::BULK_BYTES_MIN.get(),
+            connected_peers_max: verbena_settings::RC_PEERS_MAX.get(),
+            connections_review_every: verbena_settings::RC_PEERS_REVIEW_EVERY.get() as u32,
             rails_bytes_min: verbena_settings::RAILS_BYTES_MIN.get(),
             rails_piece_bytes_min: verbena_settings::RAILS_PIECE_BYTES_MIN.get(),
             chunk_bytes_max: verbena_settings::CHUNK_BYTES.get().unwrap_or(usize::MAX),
@@ -192,6 +199,8 @@ impl Default for Settings {
             large: Large::Auto,
             bulk: verbena_settings::BULK.default(),
             bulk_bytes_min: None,
+            connected_peers_max: verbena_settings::RC_PEERS_MAX.default(),
+            connections_review_every: verbena_settings::RC_PEERS_REVIEW_EVERY.default() as u32,
             rails_bytes_min: verbena_settings::RAILS_BYTES_MIN.default(),
             rails_piece_bytes_min: verbena_settings::RAILS_PIECE_BYTES_MIN.default(),
             chunk_bytes_max: usize::MAX,

@@ -73,16 +73,21 @@ impl Engine {
             return state.route.filter(|_| state.broken.is_none());
         }
         let eager_bytes_max = self.core.settings.eager_bytes_max;
-        let is_lost = |channel| state.has_lost(channel);
-        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, is_lost) else {
+        let is_hybrid = self.hybrid.is_some();
+        let is_out = |channel, wire: &_| state.is_out_of_question(channel, wire, peer, is_hybrid);
+        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else {
             let fault = fault::unreachable(self.core.me, peer, &self.channels);
             self.core.break_peer(peer, fault);
             return None;
         };
+        let route = Route { spare: route.spare || is_hybrid, ..route };
         state.route = Some(route);
         state.lane = self.channels[route.packets].lend(peer);
         state.kept = route.spare && state.lane.is_none() && self.channels[route.packets].keep_sent(peer);
         state.update_eager();
+        if is_hybrid {
+            self.met(peer);
+        }
         Some(route)
     }
 

@@ -1,6 +1,7 @@
 //! What is known of one peer. Made at the first message from or to it.
 
 use crate::failover::Trail;
+use crate::hybrid::Usage;
 use crate::rendezvous::Speeds;
 use crate::slab::Id;
 use crate::wire::Control;
@@ -122,6 +123,8 @@ pub(crate) struct PeerState {
     pub trail: Option<Box<Trail>>,
     /// How quick its rails are, once a message was striped.
     pub speeds: Option<Arc<Speeds>>,
+    /// What the choice between a connection and none rests on, where there is one.
+    pub usage: Option<Box<Usage>>,
 }
 
 impl PeerState {
@@ -147,6 +150,7 @@ impl PeerState {
             kept: false,
             trail: None,
             speeds: None,
+            usage: None,
         }
     }
 
@@ -258,18 +262,18 @@ impl Peers {
 }
 
 /// Chooses the channels for `peer` by what they can do: packets over the quickest that moves packets,
-/// memory over the quickest that moves memory. `None` if no channel takes packets to it. `is_lost` names channels that
+/// memory over the quickest that moves memory. `None` if no channel takes packets to it. `is_out` names channels that
 /// are out of the question.
 pub(crate) fn choose_route(
     channels: &mut [Wire],
     peer: Peer,
     eager_bytes_max: usize,
-    is_lost: impl Fn(usize) -> bool,
+    is_out: &dyn Fn(usize, &Wire) -> bool,
 ) -> Option<Route> {
     let reaches: Vec<(usize, Reach)> = channels
         .iter_mut()
         .enumerate()
-        .filter(|(channel, _)| !is_lost(*channel))
+        .filter(|(channel, wire)| !is_out(*channel, wire))
         .filter_map(|(channel, wire)| Some((channel, wire.reach(peer)?)))
         .collect();
     // `min_by_key` takes the first of equals, which keeps the order of preference.

@@ -157,7 +157,11 @@ settings! {
     /// a process that waits sleeps until the network wakes it, where the provider of ofi has a descriptor for that
     OFI_SLEEP: Flag(true), Channel, None, Process, Start, "";
 
-    /// jobs of more ranks than this open the channel ud by themselves; else only where VERBENA_CHANNELS names it. It takes device, port and address by the settings of rc
+    /// where ud is open too, the peers that a process uses rc for at most: those with which it exchanges most; all others go by ud, and a connection that is less used is given back for one that is more. 0: all by ud. Where ud is not open (UD_RANKS_MIN), all go by rc
+    RC_PEERS_MAX: Number(16, 0..=1 << 20), Channel, Ranks, Process, Start, "paper 4, 2.2 and 6";
+    /// packets exchanged over networks between two looks at who these peers should be
+    RC_PEERS_REVIEW_EVERY: Number(1024, 1..=1 << 30), Channel, Packets, Process, Start, "";
+    /// jobs of more ranks than this open the channel ud by themselves, beside rc (RC_PEERS_MAX); else only where VERBENA_CHANNELS names it. It takes device, port and address by the settings of rc
     UD_RANKS_MIN: Number(64, 0..=1 << 30), Channel, Ranks, Job, Start, "paper 4, 2.2";
     /// queue pairs through which ud sends in turn; one more receives
     UD_SENDERS: Number(4, 1..=64), Channel, None, Process, Start, "paper 4, 4 and figure 2";

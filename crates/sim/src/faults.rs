@@ -70,6 +70,10 @@ pub struct Faults {
     pub bulk: bool,
     /// See [`Settings::bulk_bytes_min`].
     pub bulk_bytes_min: Option<usize>,
+    /// See [`Settings::connected_peers_max`].
+    pub connected_peers_max: usize,
+    /// See [`Settings::connections_review_every`].
+    pub connections_review_every: u32,
     /// See [`Settings::rails_bytes_min`].
     pub rails_bytes_min: usize,
     /// See [`Settings::rails_piece_bytes_min`].
@@ -133,6 +137,8 @@ impl Faults {
             large: Large::Auto,
             bulk: true,
             bulk_bytes_min: None,
+            connected_peers_max: usize::MAX,
+            connections_review_every: 1024,
             rails_bytes_min: 10_000,
             rails_piece_bytes_min: 1000,
             chunk_bytes_max: usize::MAX,
@@ -163,6 +169,8 @@ impl Faults {
             // Settings of rails and of bulk transfer are drawn apart, where there are rails.
             bulk: true,
             bulk_bytes_min: None,
+            connected_peers_max: usize::MAX,
+            connections_review_every: 1024,
             rails_bytes_min: usize::MAX,
             rails_piece_bytes_min: 1,
             chunk_bytes_max: random.pick(&[usize::MAX, 100, 1024]),
@@ -183,6 +191,8 @@ impl Faults {
             large: self.large,
             bulk: self.bulk,
             bulk_bytes_min: self.bulk_bytes_min,
+            connected_peers_max: self.connected_peers_max,
+            connections_review_every: self.connections_review_every,
             rails_bytes_min: self.rails_bytes_min,
             rails_piece_bytes_min: self.rails_piece_bytes_min,
             chunk_bytes_max: self.chunk_bytes_max,

@@ -13,6 +13,7 @@ mod divisions;
 mod faults;
 pub mod figures;
 mod memory;
+pub mod over_hybrid;
 pub mod over_rails;
 pub mod over_rc;
 pub mod over_ud;

@@ -113,7 +113,7 @@ impl UdFaults {
     }
 
     /// The settings of a rank.
-    fn settings_of_rank(&self, random: &mut Random) -> Settings {
+    pub(crate) fn settings_of_rank(&self, random: &mut Random) -> Settings {
         if !self.unlike {
             return self.settings.clone();
         }
@@ -151,7 +151,22 @@ pub fn channels(
     settings: impl FnMut(Rank) -> Settings,
     ranks: Rank,
 ) -> Vec<Ud<SimDatagrams>> {
-    let adapters: Vec<SimDatagrams> = (0..ranks).map(|rank| subnet.datagrams(rank, limits)).collect();
+    channels_on(subnet, 0, limits, settings, ranks)
+}
+
+/// As [`channels`], over other devices than the first of each rank.
+///
+/// # Panics
+/// As [`channels`].
+pub fn channels_on(
+    subnet: &Subnet,
+    rail: Rank,
+    limits: Limits,
+    settings: impl FnMut(Rank) -> Settings,
+    ranks: Rank,
+) -> Vec<Ud<SimDatagrams>> {
+    let adapters: Vec<SimDatagrams> =
+        (0..ranks).map(|rank| subnet.rail_datagrams(rank, rail, limits)).collect();
     let settings: Vec<Settings> = (0..ranks).map(settings).collect();
     let cards: Vec<Option<Card>> =
         adapters.iter().zip(&settings).map(|(adapter, settings)| Some(Ud::card(adapter, settings))).collect();

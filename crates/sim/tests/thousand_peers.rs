@@ -69,8 +69,14 @@ fn counted<T>(what: impl FnOnce() -> T) -> T {
     result
 }
 
-fn engine(rank: Rank, channel: impl Channel + 'static) -> Engine {
-    let channels: Vec<Box<dyn Channel>> = vec![Box::new(channel)];
+/// The channels of one process.
+type Channels = Vec<Box<dyn Channel>>;
+
+fn alone(channels: Vec<impl Channel + 'static>) -> Vec<Channels> {
+    channels.into_iter().map(|channel| vec![Box::new(channel) as Box<dyn Channel>]).collect()
+}
+
+fn engine(rank: Rank, channels: Channels) -> Engine {
     Engine::new(rank, PROCESSES, channels, verbena_engine::Settings::default())
 }
 
@@ -177,7 +183,7 @@ fn all_speaking_with_a_polling_set_of_16_takes_at_most_20_mb() {
     let subnet = Subnet::new(1, PROCESSES, Costs::PLAIN, DeviceFaults::NONE);
     let settings = Settings { set_max: 16, ..Settings::current(PROCESSES) };
     let rcs = channels(&subnet, |_| settings.clone(), PROCESSES);
-    let (high, pairs) = all_speak(&subnet, rcs, BYTES);
+    let (high, pairs) = all_speak(&subnet, alone(rcs), BYTES);
     assert_eq!(pairs, PROCESSES as usize - 1);
     assert!(high <= 20_000_000, "{high} bytes");
 }
@@ -192,14 +198,33 @@ fn all_speaking_over_ud_takes_at_most_2_mib() {
         let limits = verbena_channel::ud::adapter::Limits { datagram_bytes_max, ..over_ud::LIMITS };
         let settings = verbena_channel::ud::Settings::current();
         let uds = over_ud::channels(&subnet, limits, |_| settings.clone(), PROCESSES);
-        let (high, _) = all_speak(&subnet, uds, bytes);
+        let (high, _) = all_speak(&subnet, alone(uds), bytes);
         assert!(high <= most, "{high} bytes for messages of {bytes} in datagrams of {datagram_bytes_max}");
     }
 }
 
+/// As many connections as by default; the rest goes by `ud`.
+#[test]
+fn all_speaking_over_both_takes_at_most_4_mib() {
+    let subnet = Subnet::of_rails(1, PROCESSES, 2, Costs::PLAIN, DeviceFaults::NONE);
+    let settings = Settings::current(PROCESSES);
+    let rcs = channels(&subnet, |_| settings.clone(), PROCESSES);
+    let uds = over_ud::channels_on(
+        &subnet,
+        1,
+        over_ud::LIMITS,
+        |_| verbena_channel::ud::Settings::current(),
+        PROCESSES,
+    );
+    let both = |(rc, ud)| vec![Box::new(rc) as Box<dyn Channel>, Box::new(ud)];
+    let (high, pairs) = all_speak(&subnet, rcs.into_iter().zip(uds).map(both).collect(), BYTES);
+    assert_eq!(pairs, verbena_engine::Settings::default().connected_peers_max);
+    assert!(high <= 4 << 20, "{high} bytes");
+}
+
 /// Everyone sends rank 0 messages of so many bytes over these channels, and gets such; the bytes that rank 0 held at most, and
 /// its queue pairs for connections.
-fn all_speak(subnet: &Subnet, channels: Vec<impl Channel + 'static>, bytes: usize) -> (isize, usize) {
+fn all_speak(subnet: &Subnet, channels: Vec<Channels>, bytes: usize) -> (isize, usize) {
     HELD.set(0);
     HIGH.set(0);
     let mut channels = channels.into_iter();

@@ -51,7 +51,7 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Lets go of all that a broken connection still holds.
-    fn let_go(&mut self, peer: Peer) {
+    pub(super) fn let_go(&mut self, peer: Peer) {
         self.set.remove(peer);
         let Some(connection) = self.peers.get(peer) else { return };
         connection.note_undelivered();

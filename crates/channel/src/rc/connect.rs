@@ -36,16 +36,17 @@ pub struct Asking {
 /// | --- | --- | --- |
 /// | 0 | 4 | "vRC1" |
 /// | 4 | 4 | the sender's rank |
-/// | 8 | 1 | bit 0: your end was seen; bit 1: an answer is wanted |
+/// | 8 | 1 | bit 0: your end was seen; bit 1: an answer is wanted; bit 2: the connection is declined |
 /// | 10 | 2 | receive buffers posted for the other |
 /// | 12 | 4 | their size in bytes |
 /// | 16 | 32 | the sender's address, as proof that it is of this job |
-/// | 48 | 32 | its end of the connection |
+/// | 48 | 32 | its end of the connection; if that is declined, the other's |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hello {
     from: Peer,
     seen: bool,
     wanted: bool,
+    declined: bool,
     credits: u16,
     buffer_bytes: u32,
     address: Address,
@@ -60,7 +61,7 @@ impl Hello {
         let mut out = [0; HELLO_BYTES];
         out[..4].copy_from_slice(&MAGIC);
         out[4..8].copy_from_slice(&self.from.to_le_bytes());
-        out[8] = u8::from(self.seen) | u8::from(self.wanted) << 1;
+        out[8] = u8::from(self.seen) | u8::from(self.wanted) << 1 | u8::from(self.declined) << 2;
         out[10..12].copy_from_slice(&self.credits.to_le_bytes());
         out[12..16].copy_from_slice(&self.buffer_bytes.to_le_bytes());
         out[16..48].copy_from_slice(&self.address.0);
@@ -75,6 +76,7 @@ impl Hello {
             from: word(4),
             seen: bytes[8] & 1 != 0,
             wanted: bytes[8] & 2 != 0,
+            declined: bytes[8] & 4 != 0,
             credits: u16::from_le_bytes([bytes[10], bytes[11]]),
             buffer_bytes: word(12),
             address: Address(bytes[16..48].try_into().expect("32 bytes")),
@@ -181,6 +183,7 @@ impl<A: Adapter> Rc<A> {
             from: self.me,
             seen: connection.theirs.is_some(),
             wanted: !connection.is_up(),
+            declined: false,
             credits: connection.posted,
             buffer_bytes: self.settings.buffer_bytes as u32,
             address: self.adapter.address(),
@@ -198,9 +201,14 @@ impl<A: Adapter> Rc<A> {
         if self.peers.address(peer) != Some(&hello.address) {
             return; // of another job, or torn
         }
-        if self.peers.look(peer).is_none()
-            && let Err(fault) = self.begin(peer)
-        {
+        if hello.declined {
+            return self.connection_declined(peer, &hello.endpoint);
+        }
+        let is_new = self.peers.look(peer).is_none();
+        if self.past.has(peer, &hello.endpoint) || (is_new && self.is_full()) {
+            return self.decline(hello);
+        }
+        if is_new && let Err(fault) = self.begin(peer) {
             self.refuse_connection(peer, fault);
             return;
         }
@@ -220,6 +228,18 @@ impl<A: Adapter> Rc<A> {
         if hello.wanted {
             self.greet(peer);
         }
+    }
+
+    /// The hello asks for a connection that is not to be.
+    #[cold]
+    fn decline(&mut self, hello: &Hello) {
+        let peer = hello.from;
+        self.past.add(peer, hello.endpoint);
+        let Some(to) = self.peers.address(peer).copied().filter(|_| hello.wanted) else { return };
+        let (from, address) = (self.me, self.adapter.address());
+        let answer = Hello { from, address, seen: false, wanted: false, declined: true, ..*hello };
+        // Lost, or not taken: the peer says hello again.
+        let _ = self.adapter.send_datagram(&to, &answer.emit());
     }
 
     /// Connects the queue pair, now that the other end is known. Returns whether that worked.
@@ -260,6 +280,7 @@ mod tests {
             from: 1023,
             seen: true,
             wanted: false,
+            declined: true,
             credits: 300,
             buffer_bytes: 2048,
             address: Address([3; 32]),

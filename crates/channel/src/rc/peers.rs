@@ -203,6 +203,16 @@ impl<D> Peers<D> {
         self.connections[peer as usize] = Some(Box::new(connection));
     }
 
+    /// Forgets the connection, and hands it out.
+    pub fn remove(&mut self, peer: Peer) -> Option<Box<Connection<D>>> {
+        self.connections.get_mut(peer as usize)?.take()
+    }
+
+    /// Connections that are not broken.
+    pub fn connected(&self) -> usize {
+        self.iter().filter(|(_, connection)| !matches!(connection.stage, Stage::Broken(_))).count()
+    }
+
     /// Does this to every connection.
     pub fn for_each(&mut self, mut f: impl FnMut(&mut Connection<D>)) {
         self.connections.iter_mut().flatten().for_each(|connection| f(connection));

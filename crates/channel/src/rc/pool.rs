@@ -81,8 +81,18 @@ impl Pool {
     /// Gives a buffer back.
     #[inline]
     pub fn give_back(&mut self, number: u32) {
-        self.buffers[number as usize].next = self.free;
+        let buffer = &mut self.buffers[number as usize];
+        (buffer.next, buffer.peer) = (self.free, NOBODY);
         self.free = number;
+    }
+
+    /// Gives back all that serve this peer, which nobody else will.
+    pub fn give_back_all_of(&mut self, peer: Peer) {
+        for number in 0..self.len() as u32 {
+            if self.get(number).peer == peer {
+                self.give_back(number);
+            }
+        }
     }
 
     /// A free buffer; the pool grows if it has none.
@@ -180,17 +190,12 @@ impl<D> SendPool<D> {
     /// Gives a buffer back.
     #[inline]
     pub fn give_back(&mut self, number: u32) {
-        self.pool.get_mut(number).peer = NOBODY;
         self.pool.give_back(number);
     }
 
     /// Gives back all that are held for this peer, of which nothing completes any more.
     pub fn give_back_all_of(&mut self, peer: Peer) {
-        for number in 0..self.pool.len() as u32 {
-            if self.holder(number) == Some(peer) {
-                self.give_back(number);
-            }
-        }
+        self.pool.give_back_all_of(peer);
     }
 
     /// Bytes of registered memory.

@@ -23,9 +23,15 @@ impl<A: Adapter> Rc<A> {
     /// If memory cannot be registered, or the device is broken.
     pub(super) fn post_receives(&mut self, pair: QueuePair, peer: Peer) -> Result<u16, Fault> {
         let credits = u32::from(self.settings.credits).min(self.limits.receives_max) as u16;
-        for _ in 0..credits {
+        let shared = self.settings.shared_receives;
+        // Those of connections that were given back are still there.
+        let there = if shared { self.past.posted.min(credits) } else { 0 };
+        self.past.posted -= there;
+        for _ in there..credits {
             let buffer = self.receives.take_or_grow(&mut self.adapter)?;
-            self.receives.get_mut(buffer).peer = peer;
+            if !shared {
+                self.receives.get_mut(buffer).peer = peer;
+            }
             match self.post_receive(pair, buffer) {
                 Ok(()) => {}
                 Err(Refused::Full) => {
@@ -98,6 +104,7 @@ impl<A: Adapter> Rc<A> {
             Ok(bytes) => bytes as usize,
             Err(failed) => {
                 self.receives.give_back(buffer);
+                self.past.posted = self.past.posted.saturating_sub(1);
                 return self.pair_failed(completion.pair, failed);
             }
         };

@@ -135,6 +135,8 @@ const ENGINE: &[OfEngine] = &[
     ("transfer_fallbacks", Class::Counter, Subject::Engine, "copies between processes that failed and were done another way", |c| c.fallbacks),
     ("throttles", Class::Counter, Subject::Engine, "how often a peer was asked to send by rendezvous only", |c| c.throttles),
     ("failovers", Class::Counter, Subject::Engine, "how often a channel took the place of one that had lost a process", |c| c.failovers),
+    ("channel_moves", Class::Counter, Subject::Engine, "how often the packets to a process moved to another channel without a fault", |c| c.moves),
+    ("connections_given_back", Class::Counter, Subject::Engine, "connections given back, by both ends, for processes that are spoken to more", |c| c.left),
     ("packets_sent_again", Class::Counter, Subject::Engine, "packets that such a channel handed back, and that another one sent again", |c| c.sent_again),
 ];
 

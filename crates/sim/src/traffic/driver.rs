@@ -373,6 +373,8 @@ impl Driver {
             throttles: 0,
             fronts: self.cluster.fronts(),
             failovers: 0,
+            moves: 0,
+            left: 0,
             sent_again: 0,
         };
         let sends = self.records.sends.iter().map(|sent| &sent.outcome);
@@ -390,6 +392,8 @@ impl Driver {
             report.duplicates += counters.duplicates;
             report.throttles += counters.throttles;
             report.failovers += counters.failovers;
+            report.moves += counters.moves;
+            report.left += counters.left;
             report.sent_again += counters.sent_again;
             report.memory_bytes += counters.channels.iter().map(|c| c.get_bytes + c.put_bytes).sum::<u64>();
         }

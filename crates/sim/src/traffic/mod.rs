@@ -9,6 +9,7 @@ mod driver;
 mod oracle;
 mod plan;
 
+use crate::over_hybrid::{self, HybridFaults};
 use crate::over_rails::{self, RailFaults};
 use crate::over_rc::{self, RcFaults};
 use crate::over_ud::{self, UdFaults};
@@ -48,6 +49,10 @@ pub struct Report {
     pub fronts: u64,
     /// How often a channel took the place of one that had lost a peer.
     pub failovers: u64,
+    /// How often a peer moved between channels without a fault.
+    pub moves: u64,
+    /// Connections that were given back.
+    pub left: u64,
     /// Packets that such channels handed back.
     pub sent_again: u64,
 }
@@ -128,6 +133,24 @@ pub fn run_over_rails(seed: u64) -> Result<(Report, Counts), String> {
     let (cluster, subnet) = over_rails::cluster(random.word(), plan.ranks(), &faults);
     let report = carry_out(cluster, plan, random)?;
     Ok((report, subnet.counts()))
+}
+
+/// Runs the traffic of this seed over `rc` and `ud` together, with few connections, under faults that the seed chooses as well.
+///
+/// # Errors
+/// What rule was broken, in words: also if a rank has more connections than it may have.
+pub fn run_over_hybrid(seed: u64) -> Result<(Report, Counts), String> {
+    let faults = HybridFaults::random(&mut Random::new(seed ^ 0xfa17));
+    let mut random = Random::new(seed);
+    let plan = plan::Plan::random(&mut random);
+    let ranks = plan.ranks();
+    let (cluster, subnet) = over_hybrid::cluster(random.word(), ranks, &faults);
+    let report = carry_out(cluster, plan, random)?;
+    let most = faults.rc.faults.connected_peers_max;
+    match (0..ranks).map(|rank| (subnet.pairs_most(rank), rank)).max() {
+        Some((pairs, rank)) if pairs > most => Err(format!("rank {rank} had {pairs} connections of {most}")),
+        _ => Ok((report, subnet.counts())),
+    }
 }
 
 fn carry_out(cluster: Cluster, plan: plan::Plan, random: Random) -> Result<Report, String> {

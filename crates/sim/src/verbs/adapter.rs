@@ -90,7 +90,9 @@ impl Adapter for SimAdapter {
             return Err(fault("the simulated device has no shared receive queue", self.rank));
         }
         let number = inner.number();
-        inner.device(self.rank).pairs.insert(number, Pair::new(shared));
+        let device = inner.device(self.rank);
+        device.pairs.insert(number, Pair::new(shared));
+        device.pairs_most = device.pairs_most.max(device.pairs.len());
         Ok((QueuePair(number), endpoint(self.rank, number)))
     }
 

@@ -92,7 +92,7 @@ impl Datagrams for SimDatagrams {
     }
 
     fn now_ns(&self) -> u64 {
-        self.subnet.time_ns(self.rank)
+        self.subnet.time_at_ns(self.rank)
     }
 
     fn address(&self) -> Address {

@@ -58,6 +58,8 @@ pub(super) struct Device {
     pub registered_bytes: u64,
     pub registered_bytes_high: u64,
     pub pairs: BTreeMap<u32, Pair>,
+    /// The most that there were at a time.
+    pub pairs_most: usize,
     pub shared: VecDeque<Receive>,
     pub completions: VecDeque<Queued>,
     pub datagrams: VecDeque<Vec<u8>>,

@@ -302,6 +302,11 @@ impl Subnet {
         SimDatagrams::new(rank, self.clone(), limits)
     }
 
+    /// One of a rank's devices for the channel `ud`, in place of [`Subnet::rail`].
+    pub fn rail_datagrams(&self, rank: Rank, rail: Rank, limits: Limits) -> SimDatagrams {
+        SimDatagrams::new(rank + rail * self.ranks, self.clone(), limits)
+    }
+
     /// Virtual time in nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.lock().now_ns
@@ -424,8 +429,15 @@ impl Subnet {
     /// Bytes that the rank has registered, now and at most.
     pub fn registered_bytes(&self, rank: Rank) -> (u64, u64) {
         let inner = self.lock();
-        let device = &inner.devices[rank as usize];
-        (device.registered_bytes, device.registered_bytes_high)
+        let sum = |bytes: fn(&Device) -> u64| {
+            self.devices_of(rank).map(|at| bytes(&inner.devices[at as usize])).sum()
+        };
+        (sum(|device| device.registered_bytes), sum(|device| device.registered_bytes_high))
+    }
+
+    /// The most queue pairs that the rank's first device had at a time.
+    pub fn pairs_most(&self, rank: Rank) -> usize {
+        self.lock().devices[rank as usize].pairs_most
     }
 
     /// The queue pairs that the rank has.

@@ -1,0 +1,375 @@
+//! Who has a connection, where every peer can be reached with one and without (paper 4, 2.2 and 6: connections cost memory and time,
+//! and few of them are used much).
+//!
+//! A channel that needs a connection for each peer is quicker, one that needs none is smaller. So every peer is spoken to
+//! without at first, and those with which most packets are exchanged get a connection, up to a number
+//! ([`Settings::connected_peers_max`](crate::Settings)). When these are used up, the least used connection is given back for a
+//! peer that is spoken to much more.
+//!
+//! A peer moves between the two channels without a fault: all packets between two processes have one row of numbers, whatever
+//! they go by, so both channels may have some under way, and the receiver takes them in order. A connection is made
+//! beside the traffic ([`Channel::meet`](verbena_channel::Channel::meet)); when it is up, packets go over it from then on.
+//!
+//! Giving one back takes four words, which go by the other channel, in order with all else:
+//!
+//! | word | from | it means |
+//! | --- | --- | --- |
+//! | `Ask` | who wants to | I send nothing more over it; so whoever takes this has taken all of mine |
+//! | `Agree` | the other | neither do I |
+//! | `Refuse` | the other | some long message needs it still |
+//! | `Done` | who asked | I have taken all of yours too, and give it back now |
+//!
+//! Who has a long message under way with the peer does not ask, and refuses. If the connection breaks meanwhile, because the other end is
+//! gone already or by a fault, what it hands back is sent again, and doubles are dropped by their numbers.
+
+use crate::Engine;
+use crate::core::{Affair, Core};
+use crate::peer::{PeerState, Rails, Route, choose_route};
+use crate::request::State;
+use crate::wire::{Control, name_hash};
+use verbena_channel::packet::{Header, Kind};
+use verbena_channel::{Connection, Peer, Reach, Wire};
+
+/// A peer must have exchanged so many packets to get a connection.
+const BUSY_MIN: u64 = 4;
+/// A peer must have exchanged so many times as many as another to take its place: changes cost packets and time.
+const REPLACE_FACTOR: u64 = 2;
+/// The way without a connection may be so many times slower, or it is none to be chosen.
+const SLOWER_MAX: u32 = 4;
+/// Packets until the first review; then twice as many each time, up to the setting: what is connected first is to be used soon.
+const EVERY_FIRST: u32 = 16;
+/// After a connection was asked for in vain, or could not be given back, that is not tried again for so many reviews.
+const PATIENCE: u32 = 16;
+/// So many polls that find nothing count as one packet, so that reviews go on while nothing comes.
+const EMPTY_POLLS: u32 = 64;
+
+/// A word about giving back a connection, by the flags of its packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Ask = 1,
+    Agree = 2,
+    Refuse = 3,
+    Done = 4,
+}
+
+impl Step {
+    fn of(flags: u8) -> Option<Step> {
+        [Step::Ask, Step::Agree, Step::Refuse, Step::Done].into_iter().find(|step| *step as u8 == flags)
+    }
+}
+
+/// What is known of all peers together.
+#[derive(Debug)]
+pub(crate) struct Hybrid {
+    /// The channel with connections that is used for packets.
+    channel: usize,
+    /// Packets since the last review, and empty polls.
+    packets: u32,
+    polls: u32,
+    /// So many until the next review, and later.
+    due: u32,
+    every: u32,
+    /// The owner is about to leave: connections stay as they are.
+    is_closing: bool,
+}
+
+impl Hybrid {
+    /// Counts a poll; whether it is time for a review.
+    #[inline]
+    pub fn is_due(&mut self, events: usize) -> bool {
+        self.polls += 1;
+        self.packets += events as u32;
+        if self.polls.is_multiple_of(EMPTY_POLLS) {
+            self.packets += 1;
+        }
+        let due = self.packets >= self.due && !self.is_closing;
+        if due {
+            (self.packets, self.polls, self.due) = (0, 0, self.due.saturating_mul(2).min(self.every));
+        }
+        due
+    }
+}
+
+/// What one peer is spoken to.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    /// Packets exchanged until the last review.
+    seen: u64,
+    /// Packets exchanged of late: those of earlier reviews count half as much with each.
+    score: u64,
+    /// Its connection on this channel is being given back.
+    leaving: Option<usize>,
+    /// The peer has asked for that as well.
+    both: bool,
+    /// Reviews until it may be asked for something again.
+    patience: u32,
+}
+
+impl PeerState {
+    /// Whether a channel has lost the peer, or would need a connection that there is not.
+    pub fn is_out_of_question(&self, channel: usize, wire: &Wire, peer: Peer, is_hybrid: bool) -> bool {
+        let is_apart = || matches!(wire.connection(peer), Connection::None | Connection::Making);
+        self.has_lost(channel) || is_hybrid && (is_apart() || self.is_leaving(channel))
+    }
+
+    /// Whether the peer's connection on this channel is being given back.
+    pub fn is_leaving(&self, channel: usize) -> bool {
+        self.usage.as_ref().is_some_and(|usage| usage.leaving == Some(channel))
+    }
+
+    fn review(&mut self) {
+        let exchanged = self.next + self.heard;
+        let usage = self.usage.get_or_insert_default();
+        usage.score = usage.score / 2 + (exchanged - usage.seen);
+        (usage.seen, usage.patience) = (exchanged, usage.patience.saturating_sub(1));
+    }
+
+    fn score(&self) -> u64 {
+        self.usage.as_ref().map_or(0, |usage| usage.score)
+    }
+
+    /// Whether it may be asked for something.
+    fn is_ready(&self) -> bool {
+        self.broken.is_none()
+            && self.usage.as_ref().is_none_or(|usage| usage.patience == 0 && usage.leaving.is_none())
+    }
+}
+
+impl Core {
+    /// A word about giving back a connection; `None` if it makes no sense.
+    pub fn leave_told(&mut self, peer: Peer, header: &Header) -> Option<()> {
+        let channel = self.channel_named(header.context as u32)?;
+        self.work.affairs.push_back(Affair::Leave(peer, channel, Step::of(header.flags)?));
+        Some(())
+    }
+
+    /// Whether a long message is under way with this peer.
+    fn has_rendezvous(&self, peer: Peer) -> bool {
+        let is_long = |state: &State| matches!(state, State::Offered(_) | State::Incoming(_));
+        self.requests.iter().any(|(_, request)| request.peer == peer && is_long(&request.state))
+    }
+
+    fn say(&mut self, peer: Peer, channel: usize, step: Step) {
+        let name = name_hash(self.tally[channel].name);
+        self.post(peer, Control::new(Kind::Leave, name.into()).flags(step as u8));
+    }
+}
+
+impl Engine {
+    /// Finds out whether every peer that a channel with connections reaches can be reached without as well, and tells that
+    /// channel how many there may be.
+    pub(crate) fn limit_connections(&mut self) {
+        let others: Vec<Peer> = (0..self.core.size).filter(|peer| *peer != self.core.me).collect();
+        let Some(peer) = others.first().copied() else { return };
+        let needs = |wire: &Wire| wire.connection(peer) != Connection::Needless;
+        let Some(channel) = self.channels.iter().position(needs) else { return };
+        let with: Vec<Peer> =
+            others.into_iter().filter(|peer| self.channels[channel].reach(*peer).is_some()).collect();
+        let Some(reach) = with.first().and_then(|peer| self.channels[channel].reach(*peer)) else { return };
+        let latency_ns_max = reach.latency_ns.saturating_mul(SLOWER_MAX);
+        let takes = |reach: Reach| reach.packet_bytes_max > 0 && reach.latency_ns <= latency_ns_max;
+        // Only networks stand behind it; the first look at what stands before may try something for real.
+        let mut free = |peer: &Peer| {
+            let mut behind = self.channels[channel + 1..].iter_mut();
+            behind.any(|wire| {
+                wire.connection(*peer) == Connection::Needless && wire.reach(*peer).is_some_and(takes)
+            })
+        };
+        if !with.iter().all(&mut free) {
+            return;
+        }
+        let (most, every) =
+            (self.core.settings.connected_peers_max, self.core.settings.connections_review_every);
+        for wire in self.channels.iter_mut().filter(|wire| needs(wire)) {
+            wire.limit_connections(most);
+        }
+        let due = EVERY_FIRST.min(every);
+        self.hybrid = Some(Hybrid { channel, packets: 0, polls: 0, due, every, is_closing: false });
+    }
+
+    /// Whether some connection is being given back just now. Nothing of that sort begins any more: the owner is about to leave.
+    pub(crate) fn is_leaving_any(&mut self) -> bool {
+        let Some(hybrid) = &mut self.hybrid else { return false };
+        hybrid.is_closing = true;
+        let leaves = |state: &PeerState| {
+            state.broken.is_none() && state.usage.as_ref().is_some_and(|usage| usage.leaving.is_some())
+        };
+        self.core.peers.iter().any(leaves)
+    }
+
+    /// Moves packets to connections that are up by now, and sees that the busiest peers have one.
+    #[cold]
+    pub(crate) fn review_connections(&mut self) {
+        let Some(Hybrid { channel, .. }) = self.hybrid else { return };
+        let me = self.core.me;
+        let peers: Vec<Peer> =
+            self.core.peers.numbered().map(|(peer, _)| peer).filter(|peer| *peer != me).collect();
+        let mut outside: Vec<(u64, Peer)> = Vec::new();
+        let mut inside: Vec<(u64, Peer)> = Vec::new();
+        for peer in peers {
+            let Some(state) = self.core.peers.get(peer) else { continue };
+            state.review();
+            let entry = (state.score(), peer);
+            let may = state.is_ready() && !state.has_lost(channel);
+            let has_route = state.route.is_some();
+            match self.channels[channel].connection(peer) {
+                Connection::Up if has_route => {
+                    self.move_to_best(peer);
+                    inside.extend(Some(entry).filter(|_| may));
+                }
+                Connection::None if may && self.is_worth_connecting(peer) => outside.push(entry),
+                _ => {}
+            }
+        }
+        outside.sort_unstable_by_key(|(score, peer)| (std::cmp::Reverse(*score), *peer));
+        self.connect_busiest(channel, &outside, inside.into_iter().min());
+    }
+
+    /// The way to a new peer was chosen: while there is room for everyone, everyone gets a connection.
+    pub(crate) fn met(&mut self, peer: Peer) {
+        let Some(Hybrid { channel, is_closing: false, .. }) = self.hybrid else { return };
+        let has_room = self.channels[channel].connections() < self.core.settings.connected_peers_max;
+        if has_room && self.is_quicker_with_connection(peer) {
+            self.channels[channel].meet(peer);
+        }
+    }
+
+    /// Whether the peer is busy, and goes over a channel that is slower than the one with connections.
+    fn is_worth_connecting(&mut self, peer: Peer) -> bool {
+        let is_busy = self.core.peers.look(peer).is_some_and(|state| state.score() >= BUSY_MIN);
+        is_busy && self.is_quicker_with_connection(peer)
+    }
+
+    fn is_quicker_with_connection(&mut self, peer: Peer) -> bool {
+        let Some(Hybrid { channel, .. }) = self.hybrid else { return false };
+        let reach = self.channels[channel].reach(peer);
+        let route = self.core.peers.look(peer).and_then(|state| state.route);
+        reach.zip(route).is_some_and(|(reach, route)| reach.latency_ns < route.latency_ns)
+    }
+
+    fn connect_busiest(&mut self, channel: usize, outside: &[(u64, Peer)], least: Option<(u64, Peer)>) {
+        let most = self.core.settings.connected_peers_max;
+        for (score, peer) in outside {
+            if self.channels[channel].connections() < most {
+                self.channels[channel].meet(*peer);
+                self.be_patient(*peer);
+            } else {
+                if let Some((least, victim)) = least
+                    && *score > REPLACE_FACTOR * least
+                {
+                    self.ask_to_leave(victim, channel);
+                }
+                return;
+            }
+        }
+    }
+
+    fn be_patient(&mut self, peer: Peer) {
+        if let Some(state) = self.core.peers.get(peer) {
+            state.usage.get_or_insert_default().patience = PATIENCE;
+        }
+    }
+
+    /// Lets packets go from now on by the quickest channel of those that are there.
+    fn move_to_best(&mut self, peer: Peer) {
+        let Some(state) = self.core.peers.get(peer) else { return };
+        let Some(old) = state.route else { return };
+        let eager_bytes_max = self.core.settings.eager_bytes_max;
+        let is_out = |channel, wire: &_| state.is_out_of_question(channel, wire, peer, true);
+        let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else { return };
+        let route = Route { spare: true, ..route };
+        state.route = Some(route);
+        if route.packets != old.packets {
+            state.count_for(&mut self.core.tally[old.packets]);
+            let wire = &mut self.channels[route.packets];
+            state.lane = wire.lend(peer);
+            state.kept = route.spare && state.lane.is_none() && wire.keep_sent(peer);
+            self.core.counts.moves += 1;
+        }
+        state.update_eager();
+    }
+
+    fn ask_to_leave(&mut self, peer: Peer, channel: usize) {
+        self.be_patient(peer);
+        if self.core.has_rendezvous(peer) {
+            return;
+        }
+        self.stop_using(peer, channel);
+        self.core.say(peer, channel, Step::Ask);
+    }
+
+    /// Nothing goes over the peer's connection any more.
+    fn stop_using(&mut self, peer: Peer, channel: usize) {
+        if let Some(state) = self.core.peers.get(peer) {
+            state.usage.get_or_insert_default().leaving = Some(channel);
+        }
+        self.move_to_best(peer);
+    }
+
+    /// The peer said something about giving back its connection.
+    #[cold]
+    pub(crate) fn leave_step(&mut self, peer: Peer, channel: usize, step: Step) {
+        let Some(state) = self.core.peers.get(peer).filter(|state| state.broken.is_none()) else { return };
+        let is_leaving = state.is_leaving(channel);
+        let both = state.usage.as_ref().is_some_and(|usage| usage.both);
+        match step {
+            // Both have asked: each agrees, and no more needs to be said.
+            Step::Ask if is_leaving => {
+                state.usage.get_or_insert_default().both = true;
+                self.core.say(peer, channel, Step::Agree);
+            }
+            Step::Ask if self.hybrid.is_none() || self.core.has_rendezvous(peer) => {
+                self.core.say(peer, channel, Step::Refuse);
+            }
+            Step::Ask => {
+                self.stop_using(peer, channel);
+                self.core.say(peer, channel, Step::Agree);
+            }
+            Step::Agree if is_leaving => {
+                if !both {
+                    self.core.say(peer, channel, Step::Done);
+                }
+                self.leave(peer, channel);
+            }
+            Step::Done if is_leaving => self.leave(peer, channel),
+            Step::Refuse if is_leaving => {
+                self.stop_leaving(peer);
+                self.move_to_best(peer);
+            }
+            // Nobody of ours says that.
+            Step::Agree | Step::Done | Step::Refuse => {}
+        }
+    }
+
+    fn stop_leaving(&mut self, peer: Peer) {
+        if let Some(state) = self.core.peers.get(peer) {
+            let usage = state.usage.get_or_insert_default();
+            (usage.leaving, usage.both) = (None, false);
+        }
+        self.be_patient(peer);
+    }
+
+    /// Gives the connection back, with those of the rails beside it.
+    fn leave(&mut self, peer: Peer, channel: usize) {
+        let sort = self.channels[channel].rail_of();
+        let is_rail = |wire: &Wire| sort.is_some() && wire.rail_of() == sort;
+        let rails = Rails::of((0..self.channels.len()).filter(|other| is_rail(&self.channels[*other])));
+        self.channels[channel].leave(peer);
+        rails.iter().for_each(|rail| self.channels[rail].leave(peer));
+        self.stop_leaving(peer);
+        self.core.counts.left += 1;
+        self.move_to_best(peer);
+    }
+
+    /// The connection that is being given back has broken: the other end was quicker, or there is a fault. What may not have been
+    /// taken is sent again.
+    #[cold]
+    pub(crate) fn lost_while_leaving(&mut self, peer: Peer, channel: usize) {
+        let packets = self.channels[channel].undelivered(peer);
+        let bytes_max = self.shortest_packet(peer);
+        let Some(state) = self.core.peers.get(peer) else { return };
+        self.core.counts.sent_again += state.send_again(packets, bytes_max) as u64;
+        state.update_at_once();
+        self.core.list_outbox(peer);
+    }
+}

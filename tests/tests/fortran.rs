@@ -55,6 +55,20 @@ fn programs_with_the_module_mpi_f08() {
     passes(&fortran("modern.F90", "modern", &[]), "modern");
 }
 
+/// C code that Fortran hands its handles and statuses to: unmodified, with what the standard's C interface has beside the ABI, so
+/// the program runs on MPICH's library as well, which has no such functions.
+#[test]
+fn handles_and_statuses_pass_between_fortran_and_c() {
+    let object = build_dir().join(format!("integers.{}.o", std::process::id()));
+    let source = top().join("tests/programs/fortran/integers.c");
+    let strict = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "-o"];
+    shell(Command::new(staged("bin/mpicc")).args(strict).arg(&object).arg(source));
+    let program = fortran("integers.f90", "integers", &[object.to_str().expect("utf-8")]);
+    passes(&program, "integers");
+    let ended = run(MPICH.job(2).arg(&program));
+    assert!(ended.stdout.contains("integers: ok with 2 ranks"), "{ended:?}");
+}
+
 /// Explicit interfaces find what the include file lets through.
 #[test]
 fn the_modules_refuse_wrong_arguments() {

@@ -338,7 +338,10 @@ contains
     call MPI_Comm_create_errhandler(handle_error, handler)
     call MPI_Comm_set_errhandler(world, handler)
     call MPI_Send(value, 1, MPI_INTEGER, ranks, 0, world, code)
-    CHECK(handled == 1 .and. code /= MPI_SUCCESS)
+    CHECK(handled == 1)
+#ifndef CODE_LOST_BEHIND_HANDLER
+    CHECK(code /= MPI_SUCCESS)
+#endif
     call MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL)
     call MPI_Errhandler_free(handler)
     call MPI_Grequest_start(query, release, cancel, 6_MPI_ADDRESS_KIND, request)

@@ -129,7 +129,7 @@ impl Reader<'_> {
     /// All memory that follows; `None` if something else does, or more than there can be rails.
     pub fn all_memory(&mut self) -> Option<Vec<Memory>> {
         let bytes = self.0.len();
-        if bytes % MEMORY_BYTES != 0 || bytes / MEMORY_BYTES > RAILS_MAX {
+        if !bytes.is_multiple_of(MEMORY_BYTES) || bytes / MEMORY_BYTES > RAILS_MAX {
             return None;
         }
         Some(std::iter::from_fn(|| self.memory()).collect())

@@ -20,6 +20,7 @@ pub mod loopback;
 pub mod memory;
 pub mod neighbor;
 pub mod ofi;
+mod opening;
 pub mod packet;
 pub mod rc;
 pub mod registry;
@@ -31,6 +32,7 @@ pub mod ud;
 pub mod wait;
 mod wire;
 
+pub use opening::{Opening, Place};
 pub use shm::Lane;
 pub use wire::Wire;
 
@@ -472,37 +474,4 @@ fn unsupported(channel: &str, verb: &str, peer: Peer) -> Fault {
         cause: "the protocol chose a transfer that the channel does not offer: a defect of Verbena".into(),
         remedy: "please report it; VERBENA_CHANNELS chooses other channels meanwhile".into(),
     }
-}
-
-/// What a process knows of itself and its job when channels are opened.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// This process.
-    pub me: Peer,
-    /// Number of processes in the job.
-    pub size: u32,
-    /// The job's identity, the same on all its processes and unlike any other job's.
-    pub job: String,
-}
-
-/// A channel that is open on this side but has not seen the others yet.
-pub trait Opening {
-    /// What the others need to know to reach this process: it travels to all of them.
-    fn card(&self) -> Vec<u8>;
-    /// What they need to know besides, once the cards of all processes are there: only for channels that ask for a second
-    /// round ([`registry`]), which [`Opening::connect`] gets the cards of.
-    ///
-    /// # Errors
-    /// What the user asked for by name cannot be.
-    fn second_card(&mut self, _cards: &[Option<Vec<u8>>]) -> Result<Vec<u8>, Fault> {
-        Ok(Vec::new())
-    }
-    /// The same channel over other ports, each under a name of its own: they are opened, carried and connected like any other
-    /// channel. Asked once.
-    fn rails(&mut self) -> Vec<(&'static str, Box<dyn Opening>)> {
-        Vec::new()
-    }
-    /// All cards in rank order (`None` where that process did not open this channel). Every process of
-    /// the job is inside this call at about the same time, so a bounded handshake is allowed.
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault>;
 }

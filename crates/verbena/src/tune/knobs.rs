@@ -220,9 +220,7 @@ impl Knob {
     /// The experiment: one variant for each value, and at last one that reads this file, if there is one.
     pub fn experiment(&self, profile: Option<&str>) -> Experiment {
         let place = if self.network { Place::Nodes } else { Place::Node };
-        let variant = |name: &str, more: Set| {
-            Variant::ours(name, place, [&self.fixed[..], &[more]].concat())
-        };
+        let variant = |name: &str, more: Set| Variant::ours(name, place, [&self.fixed[..], &[more]].concat());
         let values = self.values().into_iter().map(|(value, name)| variant(&name, set(self.setting, value)));
         let profile = profile.map(|file| variant("profile", set("SETTINGS", file)));
         Experiment {

@@ -14,9 +14,11 @@
 //! | [`rc`] | the comparisons of papers 1 and 2 over the channel `rc` |
 //! | [`polling`] | the comparisons of paper 3: which channel is looked at how often |
 //! | [`threshold`] | what each channel is good for |
+//! | [`papers`] | every figure and table of the five papers in one report |
 //! | [`candidate`] | one way of doing things, and a bar that shows how far it is |
-//! | [`table`], [`chart`], [`plot`] | showing it |
+//! | [`table`], [`chart`], [`plot`], [`bars`] | showing it |
 
+mod bars;
 pub mod busy;
 mod campaign;
 pub mod candidate;
@@ -30,6 +32,7 @@ pub mod metric;
 mod mixed;
 mod overlap;
 mod pair;
+mod papers;
 pub mod plot;
 mod polling;
 mod rc;

@@ -2,11 +2,12 @@
 //!
 //! What runs is the code of an installation: only the device below it ([`crate::verbs`]) and the time that things take
 //! ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all figures; `cargo run -p verbena-sim --example papers`
-//! prints them.
+//! prints them. [`polling`] has those of paper 3, [`everyone`] those of paper 4 that need more processes than a machine has.
 
 mod bench;
 mod costed;
 mod design;
+pub mod everyone;
 pub mod polling;
 mod table;
 mod tables;

@@ -6,7 +6,7 @@ use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
 use super::report::Report;
 use super::timing::Effort;
-use super::{chart, papers, plot, polling, rc, table, threshold};
+use super::{bulk, chart, papers, plot, polling, rc, table, threshold, ud};
 use crate::place;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -48,6 +48,10 @@ enum Comparison {
     Threshold(Box<threshold::command::ThresholdArgs>),
     /// Every figure and table of the five papers, with what this machine shows of it, in one report
     Papers(Box<papers::command::PapersArgs>),
+    /// What paper 4 measured: datagrams, made reliable or not, against connections
+    Ud(Box<ud::command::UdArgs>),
+    /// What paper 5 measured: long messages by RDMA or copied, over one rail or two, beside a computation
+    Bulk(Box<bulk::command::BulkArgs>),
 }
 
 /// The options of `verbena bench`.
@@ -119,6 +123,8 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         Some(Comparison::Polling(args)) => return polling::command::run(args),
         Some(Comparison::Threshold(args)) => return threshold::command::run(args),
         Some(Comparison::Papers(args)) => return papers::command::run(args),
+        Some(Comparison::Ud(args)) => return ud::command::run(args),
+        Some(Comparison::Bulk(args)) => return bulk::command::run(args),
         None => {}
     }
     if let Some(path) = &args.plot {
@@ -204,10 +210,13 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
 
 fn asked(what: What, metric: Metric) -> bool {
     match what {
-        What::All => !matches!(metric.family(), Family::Kernel | Family::Mixed | Family::Overlap),
+        What::All => !matches!(
+            metric.family(),
+            Family::Kernel | Family::Mixed | Family::Overlap | Family::Pairs | Family::Everyone
+        ),
         What::Kernels => metric.family() == Family::Kernel,
         What::Latency => metric == Metric::Latency,
-        What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional),
+        What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong),
         What::Rate => metric == Metric::Rate,
         What::Collectives => metric.family() == Family::Collective,
         What::Threads => metric.family() == Family::Threads,
@@ -229,7 +238,7 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if metric.family() == Family::Floor => powers(12, 22, 2),
         _ if args.quick => vec![8, 1 << 10, 64 << 10, 1 << 20],
         Metric::Latency => powers(0, 20, 1),
-        Metric::Bandwidth | Metric::Bidirectional => powers(10, 22, 1),
+        Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong => powers(10, 22, 1),
         _ if metric.family() == Family::Kernel => vec![16 << 10],
         Metric::Alltoall | Metric::Allgather | Metric::Gather | Metric::Scatter => powers(3, 17, 2),
         _ => powers(3, 21, 2),

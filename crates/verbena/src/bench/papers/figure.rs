@@ -61,7 +61,7 @@ pub fn of_ours(show: &Show, results: &Results) -> Result<Figure> {
     let lines: Vec<Line> = series.iter().filter_map(|series| line(series, show)).collect();
     let drawn = if numeric && !lines.is_empty() {
         let unit = unit(&series, show);
-        plot::svg(axis(show), &Panel { title: title.clone(), unit, lines }, SIZE)?
+        plot::svg(&Panel { title: title.clone(), unit, axis: axis(show), lines }, SIZE)?
     } else {
         let picture = bars_of(show, &series, &title);
         bars::svg(&picture, SIZE.0)?

@@ -10,8 +10,8 @@
 //! | [`rows`] | claimed and seen |
 //! | [`figure`], [`page`], [`html`], [`markdown`] | showing it |
 //! | [`simulate`] | the simulator's figures |
-//! | [`node`], [`eager`], [`trace`] | what is measured within this machine |
-//! | [`between`] | what is measured between nodes, by the other comparisons |
+//! | [`plan`], [`measure`], [`record`] | what is measured, within this machine and between nodes, and its result file |
+//! | [`trace`] | where the time of a message goes |
 //! | [`npb`] | the NAS programs, where somebody has them |
 //! | [`command`] | the command line |
 
@@ -20,10 +20,16 @@ mod figure;
 mod html;
 mod inventory;
 mod markdown;
+mod measure;
+mod npb;
 mod page;
 mod pick;
+mod plan;
+mod record;
 mod results;
 mod rows;
+mod simulate;
+mod trace;
 
 /// What a kernel is called in the report.
 fn kernel_title(metric: &str) -> &'static str {

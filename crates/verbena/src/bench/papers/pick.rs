@@ -53,14 +53,21 @@ impl Pick {
     /// # Errors
     /// Why it was not, as far as that is known.
     pub fn find<'a>(&self, results: &'a Results) -> Result<Found<'a>, String> {
-        let mut reason = format!("{} was not run", self.experiment);
+        let skipped = results.skipped.iter().rfind(|(experiment, _)| experiment == self.experiment);
+        let not_run = format!("{} was not run", self.experiment);
+        let mut reason = skipped.map_or_else(|| not_run.clone(), |(_, reason)| reason.clone());
+        let before = reason.clone();
         let mut found: Option<Found<'a>> = None;
         for series in results.series.iter().filter(|series| series.experiment == self.experiment) {
             if series.name != self.series {
-                if reason.ends_with("was not run") {
+                if reason == before {
                     reason = format!("{} has no series \"{}\"", self.experiment, self.series);
                 }
                 continue;
+            }
+            if reason == before || reason.contains("has no series") {
+                reason =
+                    format!("{} has nothing at {} of \"{}\"", self.experiment, self.place(), self.series);
             }
             for measured in series.points.iter().filter(|measured| self.fits(measured)) {
                 match (measured.value, &measured.failure) {
@@ -86,6 +93,15 @@ impl Pick {
                 At::SizeRanks(bytes, ranks) => size(bytes) && measured.ranks == ranks,
                 At::Most | At::Least => true,
             }
+    }
+
+    /// Whether it can be a point of this size.
+    #[cfg(test)]
+    pub fn takes(&self, bytes: usize) -> bool {
+        match self.at {
+            At::Size(size) | At::SizeRanks(size, _) => size == bytes,
+            _ => true,
+        }
     }
 
     /// Of several values at one place the last one counts: it was given last.
@@ -139,7 +155,7 @@ mod tests {
         let points = vec![point(8.0, Some(2.0)), point(64.0, Some(3.0)), point(128.0, None)];
         let series =
             Series { experiment: "rc latency".into(), name: "a".into(), points, ..Series::default() };
-        Results { series: vec![series] }
+        Results { series: vec![series], ..Results::default() }
     }
 
     #[test]

@@ -14,6 +14,8 @@ use std::path::Path;
 pub struct Results {
     /// The series.
     pub series: Vec<Series>,
+    /// Experiments that were not run, and why.
+    pub skipped: Vec<(String, String)>,
 }
 
 /// What was measured of one way of doing things.
@@ -63,7 +65,7 @@ impl Results {
         let before = self.series.len();
         self.add(&value);
         anyhow::ensure!(
-            self.series.len() > before,
+            self.series.len() > before || !self.skipped.is_empty(),
             "nothing to report in {}\n  likely cause: it was not written by `verbena bench ... --json`\n  what to do: \
              give --add such a file",
             path.display()
@@ -78,6 +80,10 @@ impl Results {
         let machine = document["machine"].as_str().unwrap_or("").to_string();
         let scope = Scope { experiment: word.clone(), prefix: word, name: String::new(), command, machine };
         walk(document, &scope, &mut self.series);
+        for skipped in document["skipped"].as_array().into_iter().flatten() {
+            let text = |key: &str| skipped[key].as_str().unwrap_or("").to_string();
+            self.skipped.push((text("skipped"), text("reason")));
+        }
     }
 
     /// The series of an experiment that have a metric; of several with one name the last, since it was given last.

@@ -178,11 +178,15 @@ pub fn plain(value: f64) -> String {
 pub fn command(experiment: &str) -> String {
     let (word, rest) = experiment.split_once(' ').unwrap_or((experiment, ""));
     match (word, rest) {
-        ("sim" | "node" | "npb", _) => format!("verbena bench papers --only {word}"),
+        ("node", "trace") => "verbena bench papers --only trace".into(),
         ("rc", "trace") => "verbena bench papers --only trace --hosts node0,node1".into(),
-        ("rc" | "ud" | "bulk", name) => format!("verbena bench {word} {name}").trim_end().to_string(),
+        ("rc", "collectives" | "kernels" | "notify") => {
+            "verbena bench papers --only rc --hosts node0,node1".into()
+        }
+        ("sim" | "node", _) => format!("verbena bench papers --only {word}"),
+        ("npb", _) => "verbena bench papers --only npb --npb DIR".into(),
         ("threshold", _) => "verbena bench threshold --hosts node0,node1".into(),
-        (word, _) => format!("verbena bench {word}"),
+        (word, name) => format!("verbena bench {word} {name}").trim_end().to_string(),
     }
 }
 
@@ -223,7 +227,8 @@ mod tests {
             }],
             ..Series::default()
         };
-        let results = Results { series: vec![series("RDMA eager", 30.0), series("send/receive", 40.0)] };
+        let series = vec![series("RDMA eager", 30.0), series("send/receive", 40.0)];
+        let results = Results { series, ..Results::default() };
         let items = inventory::all();
         let twelve =
             items.iter().find(|item| item.paper == 1 && item.place == "figure 12").expect("figure 12");

@@ -25,7 +25,10 @@ fn names(testers: &Path) -> Vec<String> {
     let within = |folder: &str| {
         let entries = std::fs::read_dir(testers.join(folder)).expect("the package has this folder");
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.filter(|name| !name.contains('.')).map(move |name| Path::new(folder).join(name)).collect::<Vec<_>>()
+        names
+            .filter(|name| !name.contains('.'))
+            .map(move |name| Path::new(folder).join(name))
+            .collect::<Vec<_>>()
     };
     let mut names = within("");
     names.retain(|name| name.to_string_lossy().starts_with('x'));

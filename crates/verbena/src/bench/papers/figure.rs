@@ -22,7 +22,9 @@ const SIZE: (u32, u32) = (640, 400);
 /// Points that make a line.
 const LINE_POINTS: usize = 3;
 /// Bars that one picture can have.
-const BARS_MAX: usize = 40;
+const BARS_MAX: usize = 60;
+/// Of kernels with several sizes this one is shown.
+const KERNEL_BYTES: f64 = 65536.0;
 
 /// The paper's pictures of an item: a group of bars for each unit.
 ///
@@ -77,8 +79,16 @@ fn title(show: &Show, series: &[&Series]) -> String {
         _ => "between nodes",
     };
     let emulated = series.iter().any(|series| series.machine.contains("QEMU"));
-    let metric = if show.metric.is_empty() { "" } else { &format!(", {}", show.metric.replace('_', " ")) };
-    format!("Ours, {from}{}: {}{metric}", if emulated { " (emulated)" } else { "" }, show.experiment)
+    let name = match from {
+        "between nodes" => show.experiment,
+        _ => show.experiment.split_once(' ').map_or(show.experiment, |(_, rest)| rest),
+    };
+    let metric = show.metric.replace('_', " ");
+    let emulated = if emulated { " (emulated)" } else { "" };
+    match name.ends_with(&metric) {
+        true => format!("Ours, {from}{emulated}: {name}"),
+        false => format!("Ours, {from}{emulated}: {name}, {metric}"),
+    }
 }
 
 fn unit(series: &[&Series], show: &Show) -> String {
@@ -130,8 +140,9 @@ fn line(series: &Series, show: &Show) -> Option<Line> {
 /// parts of the first series' time.
 fn bars_of(show: &Show, series: &[&Series], title: &str) -> Bars {
     let relative = show.axis == "kernel" && series.len() > 1;
+    let shown = shown(show, series[0]);
     let mut bars = Vec::new();
-    for (group, first) in series[0].points.iter().filter(|point| fits(point, show)).enumerate() {
+    for (group, first) in shown.into_iter().enumerate() {
         for each in series {
             let same = |point: &&Measured| {
                 point.metric == first.metric && point.label == first.label && point.ranks == first.ranks
@@ -161,9 +172,27 @@ fn bars_of(show: &Show, series: &[&Series], title: &str) -> Bars {
     Bars { title: title.into(), unit, bars }
 }
 
+/// The points of the first series that have bars; of kernels those of one size, with the most ranks that a kernel has.
+fn shown<'a>(show: &Show, series: &'a Series) -> Vec<&'a Measured> {
+    let fitting: Vec<&Measured> = series.points.iter().filter(|point| fits(point, show)).collect();
+    if show.axis != "kernel" {
+        return fitting;
+    }
+    let one_size = fitting.iter().any(|point| point.x == Some(KERNEL_BYTES));
+    let most = |metric: &str| {
+        fitting.iter().filter(|point| point.metric == metric).map(|point| point.ranks).max().unwrap_or(0)
+    };
+    let wanted = |point: &&Measured| {
+        (!one_size || point.x == Some(KERNEL_BYTES)) && point.ranks == most(&point.metric)
+    };
+    fitting.iter().copied().filter(wanted).collect()
+}
+
 fn bar_label(show: &Show, series: &Series, point: &Measured, series_count: usize) -> String {
     let what = match (show.metric.is_empty(), point.metric.is_empty()) {
-        (true, false) => format!("{} ", point.metric.trim_start_matches("kernel_").to_uppercase()),
+        (true, false) if show.axis == "kernel" => {
+            format!("{} ", point.metric.trim_start_matches("kernel_").to_uppercase())
+        }
         _ => String::new(),
     };
     let ranks = if point.ranks > 2 && show.axis == "kernel" {

@@ -79,7 +79,7 @@ impl Part {
     /// What the paper's text states.
     pub fn numbers(&self) -> String {
         let number = |number: &inventory::Number| {
-            format!("{} {} {}", number.what, super::rows::plain(number.value), number.unit)
+            format!("{}: {} {}", number.what, super::rows::plain(number.value), number.unit)
         };
         self.item.numbers.iter().map(number).collect::<Vec<_>>().join("; ")
     }

@@ -60,12 +60,12 @@ impl Pick {
         let mut found: Option<Found<'a>> = None;
         for series in results.series.iter().filter(|series| series.experiment == self.experiment) {
             if series.name != self.series {
-                if reason == before {
+                if skipped.is_none() && reason == before {
                     reason = format!("{} has no series \"{}\"", self.experiment, self.series);
                 }
                 continue;
             }
-            if reason == before || reason.contains("has no series") {
+            if skipped.is_none() && (reason == before || reason.contains("has no series")) {
                 reason =
                     format!("{} has nothing at {} of \"{}\"", self.experiment, self.place(), self.series);
             }
@@ -130,6 +130,7 @@ impl Pick {
     /// Where it is measured, for people.
     pub fn source(&self) -> &'static str {
         match self.experiment.split(' ').next().unwrap_or("") {
+            _ if self.experiment == "sim sources" => "counted",
             "sim" => "simulator",
             "npb" => "NAS programs",
             "node" | "threshold" => "shared memory",

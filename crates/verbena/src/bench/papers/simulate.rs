@@ -8,7 +8,7 @@ use verbena_sim::Rank;
 use verbena_sim::figures::everyone::{self, By};
 use verbena_sim::figures::{Design, Table, polling};
 use verbena_sim::figures::{
-    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, small_bandwidth,
+    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, rails, small_bandwidth,
 };
 use verbena_sim::verbs::Costs;
 
@@ -56,6 +56,7 @@ pub fn run(record: &mut Record, quick: bool) -> Result<()> {
         design.bandwidth_mb_s(bytes, WINDOW, Costs::PAPER_1)
     });
     record.table("sim long", "bandwidth", "MB/s", &made(bandwidth)?)?;
+    record.table("sim rails", "bandwidth", "MB/s", &kept(&made(rails())?, &["one", "two"]))?;
     schemes(record)?;
     record.table("sim sources", "sources", "peers", &sources())?;
     scale(record, quick)

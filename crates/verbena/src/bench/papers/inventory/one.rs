@@ -2,7 +2,7 @@
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, against, ratio, value};
-use crate::bench::papers::pick::At::{Least, Most, Row, Size};
+use crate::bench::papers::pick::At::{Most, Row, Size};
 use crate::bench::papers::pick::{Pick, pick};
 
 const DRAWING: &str = "a drawing of the design, without numbers";
@@ -22,7 +22,7 @@ const fn sim(experiment: &'static str, series: &'static str, bytes: usize) -> Pi
 
 /// The items.
 pub fn items() -> Vec<Item> {
-    [operations(), design(), base(), pairs()].concat()
+    [operations(), design(), base(), compared(), pairs()].concat()
 }
 
 fn operations() -> Vec<Item> {
@@ -105,6 +105,11 @@ fn base() -> Vec<Item> {
             .show("node pair", "bandwidth")
             .show("rc ladder", "bandwidth")
             .show("sim ladder", "bandwidth"),
+    ]
+}
+
+fn compared() -> Vec<Item> {
+    vec![
         Item::new(1, "table 2", "6.2", "Least latency and peak bandwidth beside two other networks")
             .number("this design, latency", 6.8, "us")
             .number("Quadrics Elan3, latency", 4.7, "us")
@@ -204,7 +209,10 @@ fn pairs() -> Vec<Item> {
             .show_over("part", "node trace", "").show_over("part", "rc trace", ""),
         Item::new(1, "text", "6.2", "Peak bandwidth in binary megabytes")
             .number("peak", 831.0, "MiB/s")
-            .ours("least latency of the simulator over all sizes", [value(pick("sim latency", "RDMA eager", "", Least))])
+            .ours(
+                "peak by the cost model of the paper's adapter (831 MiB/s are 871 MB/s)",
+                [value(pick("sim ladder", "zero-copy write", "", Most))],
+            )
             .lacks("the same measurement as figure 10 in another unit"),
     ]
 }

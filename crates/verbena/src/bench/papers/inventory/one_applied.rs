@@ -21,7 +21,7 @@ const fn kernel(metric: &'static str, series: &'static str) -> Pick {
 
 /// The items.
 pub fn items() -> Vec<Item> {
-    [collectives(), programs(), scale()].concat()
+    [collectives(), sized_collectives(), programs(), scale()].concat()
 }
 
 fn collectives() -> Vec<Item> {
@@ -46,6 +46,12 @@ fn collectives() -> Vec<Item> {
         .show_over("ranks", "rc collectives", "barrier")
         .show_over("ranks", "node collectives", "barrier")
         .lacks(EIGHT),
+    ]
+}
+
+fn sized_collectives() -> Vec<Item> {
+    let node = |metric, series, at| pick("node collectives", series, metric, at);
+    vec![
         Item::new(
             1,
             "figure 18",

@@ -26,7 +26,7 @@ const fn sim_direction(series: &'static str, kib: usize) -> Pick {
 
 /// The items.
 pub fn items() -> Vec<Item> {
-    [zero_copy(), interfaces(), programs()].concat()
+    [zero_copy(), interfaces(), directions(), programs()].concat()
 }
 
 fn zero_copy() -> Vec<Item> {
@@ -95,6 +95,11 @@ fn interfaces() -> Vec<Item> {
             )
             .show("rc ladder", "latency")
             .show_over("design", "sim ladder latency", ""),
+    ]
+}
+
+fn directions() -> Vec<Item> {
+    vec![
         Item::new(
             2,
             "figure 14",

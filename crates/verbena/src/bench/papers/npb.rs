@@ -66,8 +66,17 @@ fn one(folder: &Path, program: &str, between: &Between) -> Result<Said> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    command.env("LD_LIBRARY_PATH", libraries(&launch.library)?);
     let child = command.spawn().with_context(|| format!("cannot start {}", launch.mpiexec.display()))?;
     understood(&finished(child, LIMIT)?)
+}
+
+/// Where the dynamic linker looks: first beside our library, since programs in Fortran need its companion.
+fn libraries(library: &Path) -> Result<std::ffi::OsString> {
+    let own = library.parent().map(Path::to_path_buf);
+    let others = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let others = std::env::split_paths(&others).filter(|path| !path.as_os_str().is_empty());
+    std::env::join_paths(own.into_iter().chain(others)).context("a folder's name has a colon")
 }
 
 /// The standard output of a process that ends in time and with success.
@@ -92,9 +101,10 @@ fn finished(mut child: std::process::Child, limit: Duration) -> Result<String> {
 
 /// Reads the summary that all of them print.
 fn understood(text: &str) -> Result<Said> {
+    // Some of them also announce the verification, in a line without a sign of equality.
     let after = |name: &str| {
-        let line = text.lines().find(|line| line.trim_start().starts_with(name))?;
-        Some(line.split_once('=')?.1.trim())
+        let of_name = |line: &&str| line.trim_start().starts_with(name);
+        text.lines().filter(of_name).find_map(|line| Some(line.split_once('=')?.1.trim()))
     };
     let verdict = after("Verification").context("it printed no line \"Verification\"")?;
     anyhow::ensure!(verdict == "SUCCESSFUL", "its verification says {verdict}");
@@ -109,7 +119,7 @@ fn understood(text: &str) -> Result<Said> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "\n IS Benchmark Completed\n Class           =                        W\n Time in seconds =                     0.02\n \
+    const TEXT: &str = "\n Verification being performed for class W\n IS Benchmark Completed\n Class           =                        W\n Time in seconds =                     0.02\n \
                         Mop/s total     =                    51.43\n Mop/s/process   =                    12.86\n Verification    =               SUCCESSFUL\n";
 
     #[test]

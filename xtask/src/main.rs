@@ -3,6 +3,7 @@
 mod apps;
 mod generate;
 mod instructions;
+mod papers;
 mod peers;
 mod softroce;
 mod tidy;
@@ -29,6 +30,8 @@ enum Task {
     },
     /// Count the instructions of calls with small messages, and compare with those agreed on.
     Instructions(instructions::Args),
+    /// Measure every figure and table of the five papers, here and between virtual nodes, and write one report.
+    Papers(papers::Args),
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
     /// Run a command on virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU).
@@ -42,6 +45,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Apps(args) => return apps::run(&args),
         Task::Generate { check } => generate::run(check)?,
         Task::Instructions(args) => instructions::run(&args)?,
+        Task::Papers(args) => papers::run(&args)?,
         Task::Peers(args) => peers::run(&args)?,
         Task::Softroce(args) => return Ok(softroce::run(&args)),
         Task::Tidy => tidy::run()?,

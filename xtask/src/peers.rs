@@ -137,12 +137,15 @@ fn write(args: &Args, summary: &Summary) -> Result<()> {
 }
 
 /// The repository's top folder.
-fn top() -> PathBuf {
+pub fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
 /// Builds Verbena in release and puts it into `target/stage`, as `make stage` does.
-fn build_stage(top: &Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// It cannot be built or installed.
+pub fn build_stage(top: &Path) -> Result<PathBuf> {
     let stage = top.join("target/stage");
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args(["build", "--release", "--locked"]).current_dir(top);

@@ -6,7 +6,7 @@
 //! handle is a small fixed number in the standard ABI (MPI-5.0 appendix A) and the address of a symbol in
 //! Open MPI. Both pass handles as pointers, and in both a null pointer ignores a status.
 //!
-//! This file is the crate's only room for foreign calls. No request leaves it: a nonblocking transfer is
+//! This module is the crate's only room for foreign calls. No request leaves it: a nonblocking transfer is
 //! started and completed within one method, so safe code cannot free a buffer under a pending transfer.
 
 use crate::buffer::Buffer;
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 
+mod items;
 mod window;
 pub use window::{Message, Window};
 
@@ -69,6 +70,7 @@ calls! {
     scatter = "MPI_Scatter"(Address, c_int, Handle, Address, c_int, Handle, c_int, Handle);
     allgather = "MPI_Allgather"(Address, c_int, Handle, Address, c_int, Handle, Handle);
     alltoall = "MPI_Alltoall"(Address, c_int, Handle, Address, c_int, Handle, Handle);
+    alltoallv = "MPI_Alltoallv"(Address, *const c_int, *const c_int, Handle, Address, *const c_int, *const c_int, Handle, Handle);
 }
 
 /// Which binary interface a library speaks.

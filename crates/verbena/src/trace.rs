@@ -12,9 +12,11 @@
 mod join;
 mod page;
 
+pub use join::{COMPONENTS, Row};
+
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use verbena_channel::trace::{Log, read};
 
 /// The options of `verbena trace`.
@@ -36,11 +38,7 @@ pub struct TraceArgs {
 /// # Errors
 /// If a file cannot be read, or no message is in two of them.
 pub fn run(args: &TraceArgs) -> Result<()> {
-    let logs: Vec<Log> = args
-        .files
-        .iter()
-        .map(|file| read(file).with_context(|| format!("{} is no trace that can be read", file.display())))
-        .collect::<Result<_>>()?;
+    let logs = args.files.iter().map(|file| log(file)).collect::<Result<Vec<Log>>>()?;
     let rows = join::rows(&logs, args.skip);
     ensure!(
         !rows.is_empty(),
@@ -53,4 +51,17 @@ pub fn run(args: &TraceArgs) -> Result<()> {
         false => print!("{}", page::render(&rows, &logs)),
     }
     Ok(())
+}
+
+fn log(file: &Path) -> Result<Log> {
+    read(file).with_context(|| format!("{} is no trace that can be read", file.display()))
+}
+
+/// The components of the messages of one job, without the first so many of each length.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn components(files: &[PathBuf], skip: usize) -> Result<Vec<Row>> {
+    let logs = files.iter().map(|file| log(file)).collect::<Result<Vec<Log>>>()?;
+    Ok(join::rows(&logs, skip))
 }

@@ -6,7 +6,7 @@ use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
 use super::report::Report;
 use super::timing::Effort;
-use super::{bulk, chart, plot, polling, rc, table, threshold, ud};
+use super::{bulk, chart, papers, plot, polling, rc, table, threshold, ud};
 use crate::place;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -46,6 +46,8 @@ enum Comparison {
     Polling(Box<polling::command::PollingArgs>),
     /// What each channel is good for: latency, bandwidth, processor use, overlap (paper 3, section 4)
     Threshold(Box<threshold::command::ThresholdArgs>),
+    /// Every figure and table of the five papers, with what this machine shows of it, in one report
+    Papers(Box<papers::command::PapersArgs>),
     /// What paper 4 measured: datagrams, made reliable or not, against connections
     Ud(Box<ud::command::UdArgs>),
     /// What paper 5 measured: long messages by RDMA or copied, over one rail or two, beside a computation
@@ -120,6 +122,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         Some(Comparison::Rc(args)) => return rc::command::run(args),
         Some(Comparison::Polling(args)) => return polling::command::run(args),
         Some(Comparison::Threshold(args)) => return threshold::command::run(args),
+        Some(Comparison::Papers(args)) => return papers::command::run(args),
         Some(Comparison::Ud(args)) => return ud::command::run(args),
         Some(Comparison::Bulk(args)) => return bulk::command::run(args),
         None => {}

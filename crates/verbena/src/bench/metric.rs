@@ -52,13 +52,21 @@ pub enum Metric {
     Alltoall,
     /// A byte from rank 0 to each other rank and back.
     FanOut,
-    /// The communication of a round of the NAS kernel IS (sorting integers).
+    /// A round of a computation in the manner of the NAS kernel IS (sorting integers).
     KernelIs,
     /// Of CG (conjugate gradients).
     KernelCg,
-    /// Of MG (a multigrid cycle).
+    /// Of MG (multigrid cycles).
     KernelMg,
-    /// Of a cycle of a semicoarsening multigrid: many small messages to many ranks.
+    /// Of LU (a wavefront there and back).
+    KernelLu,
+    /// Of FT (a Fourier transform in three dimensions).
+    KernelFt,
+    /// Of SP (scalar systems along lines).
+    KernelSp,
+    /// Of BT (systems of blocks along lines).
+    KernelBt,
+    /// Of SMG2000 (cycles of a semicoarsening multigrid): many small messages to many ranks.
     KernelSmg,
     /// Everyone speaks to everyone for the first time.
     Connect,
@@ -80,6 +88,8 @@ pub enum Metric {
     ReadBoth,
     /// One way of a byte through a pipe to another process, without MPI.
     Pipe,
+    /// A look at so many rings of the channel `rc` in which nothing has come, without MPI.
+    PollingSet,
     /// Half the round trip between two ranks of a node, while one of them is connected with another node.
     NodeLatency,
     /// Half the round trip between two nodes, while one of the ranks has a partner on its node.
@@ -125,7 +135,7 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 41] = [
+    pub const ALL: [Metric; 46] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
@@ -149,6 +159,10 @@ impl Metric {
         Metric::KernelIs,
         Metric::KernelCg,
         Metric::KernelMg,
+        Metric::KernelLu,
+        Metric::KernelFt,
+        Metric::KernelSp,
+        Metric::KernelBt,
         Metric::KernelSmg,
         Metric::Connect,
         Metric::ConnectMemory,
@@ -160,6 +174,7 @@ impl Metric {
         Metric::Read,
         Metric::ReadBoth,
         Metric::Pipe,
+        Metric::PollingSet,
         Metric::NodeLatency,
         Metric::NetworkLatency,
         Metric::Discovery100,
@@ -195,6 +210,10 @@ impl Metric {
             Metric::KernelIs => "kernel_is",
             Metric::KernelCg => "kernel_cg",
             Metric::KernelMg => "kernel_mg",
+            Metric::KernelLu => "kernel_lu",
+            Metric::KernelFt => "kernel_ft",
+            Metric::KernelSp => "kernel_sp",
+            Metric::KernelBt => "kernel_bt",
             Metric::KernelSmg => "kernel_smg",
             Metric::Connect => "connect",
             Metric::ConnectMemory => "connect_memory",
@@ -206,6 +225,7 @@ impl Metric {
             Metric::Read => "read",
             Metric::ReadBoth => "read_both",
             Metric::Pipe => "pipe",
+            Metric::PollingSet => "polling_set",
             Metric::NodeLatency => "node_latency",
             Metric::NetworkLatency => "network_latency",
             Metric::Discovery100 => "discovery_100",
@@ -236,13 +256,14 @@ impl Metric {
             Metric::PingPong | Metric::Rate => Family::Pair,
             Metric::MultiPingPong => Family::Pairs,
             _ if self.threads().is_some() => Family::Threads,
-            Metric::KernelIs | Metric::KernelCg | Metric::KernelMg | Metric::KernelSmg => Family::Kernel,
+            Metric::KernelIs | Metric::KernelCg | Metric::KernelMg | Metric::KernelLu => Family::Kernel,
+            Metric::KernelFt | Metric::KernelSp | Metric::KernelBt | Metric::KernelSmg => Family::Kernel,
             Metric::Connect | Metric::ConnectMemory => Family::Everyone,
             Metric::Startup => Family::Startup,
             Metric::NodeLatency | Metric::NetworkLatency => Family::Mixed,
             Metric::Discovery100 | Metric::Discovery200 => Family::Mixed,
             Metric::OverlapLoss | Metric::Processor | Metric::OverlapTime => Family::Overlap,
-            Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut => Family::Floor,
+            Metric::CacheLine | Metric::Pipe | Metric::PipeFanOut | Metric::PollingSet => Family::Floor,
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => Family::Floor,
             _ => Family::Collective,
         }

@@ -3,7 +3,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`metric`] | what can be measured, units, points |
-//! | [`pair`], [`pairs`], [`threads`], [`collective`], [`kernel`], [`mixed`], [`overlap`], [`everyone`], [`floor`] | the loops and the methods |
+//! | [`pair`], [`pairs`], [`threads`], [`collective`], [`kernels`], [`mixed`], [`overlap`], [`everyone`], [`floor`] | the loops and the methods |
 //! | [`timing`] | warm-up, calibration, repetition, median |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`job`] | one job of workers under a time limit |
@@ -17,8 +17,10 @@
 //! | [`threshold`] | what each channel is good for (paper 3) |
 //! | [`ud`] | the comparisons of paper 4: datagrams against connections |
 //! | [`bulk`] | those of paper 5: long messages by RDMA, rails, overlap |
-//! | [`table`], [`chart`], [`plot`] | showing it |
+//! | [`papers`] | every figure and table of the five papers in one report |
+//! | [`table`], [`chart`], [`plot`], [`bars`] | showing it |
 
+mod bars;
 mod bulk;
 pub mod busy;
 mod campaign;
@@ -29,12 +31,13 @@ mod everyone;
 pub mod experiment;
 pub mod floor;
 pub mod job;
-mod kernel;
+pub mod kernels;
 pub mod metric;
 mod mixed;
 mod overlap;
 mod pair;
 mod pairs;
+mod papers;
 pub mod plot;
 mod polling;
 mod rc;

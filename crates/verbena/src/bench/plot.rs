@@ -105,8 +105,19 @@ pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
     drawn.with_context(|| format!("cannot draw the plot into {}", path.display()))
 }
 
+/// One panel as the text of an SVG picture of that width and height.
+///
+/// # Errors
+/// It cannot be drawn.
+pub fn svg(panel: &Panel, size: (u32, u32)) -> Result<String> {
+    register_font()?;
+    let mut text = String::new();
+    panels(SVGBackend::with_string(&mut text, size).into_drawing_area(), std::slice::from_ref(panel))?;
+    Ok(text)
+}
+
 /// The texts need a font; a machine without any must do, so it is built in.
-fn register_font() -> Result<()> {
+pub(super) fn register_font() -> Result<()> {
     plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
         .map_err(|_| anyhow!("the built-in font cannot be read"))
 }
@@ -155,6 +166,7 @@ where
     }
     chart
         .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
         .label_font(("sans-serif", 15))
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))

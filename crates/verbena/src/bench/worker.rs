@@ -5,7 +5,7 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, everyone, kernel, mixed, overlap, pair, pairs, threads};
+use super::{collective, everyone, kernels, mixed, overlap, pair, pairs, threads};
 use crate::mpi::{Identity, World};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -97,7 +97,10 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
         Family::Everyone => everyone::run(world, point),
         Family::Threads => threads::run(world, point, effort),
         Family::Collective => collective::run(world, point, effort),
-        Family::Kernel => kernel::run(world, point, effort),
+        Family::Kernel => match kernels::refusal(point, world.size() as usize) {
+            Some(reason) => return Ok(Line::Failed { point, reason }),
+            None => kernels::run(world, point, effort),
+        },
         Family::Mixed => mixed::run(world, point, effort),
         Family::Overlap => overlap::run(world, point, effort),
         Family::Startup | Family::Floor => bail!("{point} is not measured by a rank"),

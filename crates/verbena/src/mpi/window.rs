@@ -77,22 +77,6 @@ impl<'w> Window<'w> {
         self.wait_all()
     }
 
-    /// Each message in both directions at once, then one `MPI_Waitall`. `opposite` gives the tag under which the other side sends what
-    /// is received here.
-    pub fn exchange_with_all(
-        &mut self,
-        from: &Buffer,
-        to: &Buffer,
-        messages: &[Message],
-        opposite: fn(i32) -> i32,
-    ) -> Result<()> {
-        for message in messages {
-            self.start_recv(to, Message { tag: opposite(message.tag), ..*message })?;
-        }
-        messages.iter().try_for_each(|message| self.start_send(from, *message))?;
-        self.wait_all()
-    }
-
     fn start_sends(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
         let message = Message { peer, bytes, tag: self.tag };
         (0..messages).try_for_each(|_| self.start_send(buffer, message))

@@ -6,6 +6,7 @@
 //! - *Read*: one process reads another's memory with `process_vm_readv`, or reads one half while the other
 //!   writes the other half with `process_vm_writev`.
 //! - *Pipe*: a byte from one process to another through a pipe; half the mean round trip. Each way wakes a process.
+//! - *Polling set*: a look at so many rings of the channel `rc` in which nothing has come ([`rings`]).
 //! - *Pipe fan-out*: a byte to each of many processes and back ([`fan_out`]).
 
 mod across;
@@ -14,6 +15,7 @@ mod copy;
 mod fan_out;
 pub mod partner;
 mod pipe;
+mod rings;
 
 use super::metric::{Metric, Point};
 use super::timing::Effort;
@@ -32,6 +34,7 @@ pub fn run(point: Point, processes: usize, effort: Effort) -> Result<(Vec<f64>, 
         Metric::CopyBoth => copy::by_both(point.bytes, share, repetitions),
         Metric::Read => across::read(point.bytes, false, share, repetitions),
         Metric::ReadBoth => across::read(point.bytes, true, share, repetitions),
+        Metric::PollingSet => Ok(rings::poll(point.bytes, share, repetitions)),
         Metric::Pipe => pipe::pipe(share, repetitions),
         Metric::PipeFanOut => fan_out::fan_out(processes, share, repetitions),
         _ => Ok(copy::by_one(point.bytes, share, repetitions)),

@@ -11,4 +11,4 @@
 //! | [`command`] | the command line |
 
 pub mod command;
-mod experiments;
+pub mod experiments;

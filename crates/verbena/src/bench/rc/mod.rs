@@ -10,5 +10,5 @@
 //! | [`command`] | the command line |
 
 pub mod command;
-mod experiments;
+pub mod experiments;
 mod goals;

@@ -10,4 +10,4 @@
 //! | [`command`] | the command line |
 
 pub mod command;
-mod experiments;
+pub mod experiments;

@@ -1,0 +1,46 @@
+//! What it costs to look at a set of rings in which nothing has come (paper 1, 6.5 and figure 23): the very code of the channel `rc`, over
+//! memory in the layout of the default settings, so that caches and address translation count.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use verbena_channel::rc::polling::PollingSet;
+use verbena_channel::rc::settings::Order;
+
+/// Words of a ring: 32 slots of 2 KiB, and room behind them for the longest packet.
+const RING_WORDS: usize = (32 + 8) * 2048 / 8;
+/// Looks between two looks at the clock.
+const BATCH: u64 = 256;
+
+/// Microseconds for a look at all rings, one for each repetition; and the looks of the last one.
+pub fn poll(rings: usize, share: Duration, repetitions: usize) -> (Vec<f64>, u64) {
+    let memory: Vec<Vec<u64>> = (0..rings).map(|_| vec![0; RING_WORDS]).collect();
+    let mut set = PollingSet::new(Order::Sequential);
+    for (peer, ring) in (0..).zip(&memory) {
+        set.add(peer, (ring.as_ptr() as u64, 0));
+    }
+    let mut looks = 0;
+    let mut once = || {
+        let start = Instant::now();
+        looks = 0;
+        while start.elapsed() < share || looks == 0 {
+            for _ in 0..BATCH {
+                assert!(black_box(&set).find(black_box(0)).is_none(), "nothing was written");
+            }
+            looks += BATCH;
+        }
+        start.elapsed().as_secs_f64() * 1e6 / looks as f64
+    };
+    once();
+    ((0..repetitions).map(|_| once()).collect(), looks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_rings_take_longer() {
+        let of = |rings| poll(rings, Duration::from_millis(2), 3).0.into_iter().fold(f64::INFINITY, f64::min);
+        assert!(of(256) > of(1));
+    }
+}

@@ -1,0 +1,213 @@
+//! What the kernels need of MPI, so that their arithmetic can be tested without it.
+
+use crate::mpi::World;
+use anyhow::Result;
+
+/// The ranks, and what they say to each other. Messages between two ranks match in the order in which they are started.
+pub trait Comm {
+    /// This rank.
+    fn rank(&self) -> usize;
+    /// The number of ranks.
+    fn size(&self) -> usize;
+    /// Sends, and returns when the values may be reused.
+    fn send(&self, values: &[f64], to: usize) -> Result<()>;
+    /// Receives as many values as there is room for.
+    fn recv(&self, values: &mut [f64], from: usize) -> Result<()>;
+    /// Sends and receives all of these at once.
+    fn exchange(&self, sends: &[(usize, &[f64])], receives: &mut [(usize, &mut [f64])]) -> Result<()>;
+    /// A block of values for each rank and from each.
+    fn alltoall(&self, own: &[f64], to: &mut [f64]) -> Result<()>;
+    /// One count for each rank and from each.
+    fn counts(&self, own: &[u64], to: &mut [u64]) -> Result<()>;
+    /// Blocks of keys of those lengths for each rank and from each.
+    fn keys(&self, own: &[u32], own_counts: &[usize], to: &mut [u32], to_counts: &[usize]) -> Result<()>;
+    /// Adds up each value over all ranks.
+    fn sum(&self, values: &mut [f64]) -> Result<()>;
+}
+
+impl Comm for World {
+    fn rank(&self) -> usize {
+        World::rank(self) as usize
+    }
+
+    fn size(&self) -> usize {
+        World::size(self) as usize
+    }
+
+    fn send(&self, values: &[f64], to: usize) -> Result<()> {
+        self.send_items(values, to)
+    }
+
+    fn recv(&self, values: &mut [f64], from: usize) -> Result<()> {
+        self.recv_items(values, from)
+    }
+
+    fn exchange(&self, sends: &[(usize, &[f64])], receives: &mut [(usize, &mut [f64])]) -> Result<()> {
+        self.exchange_items(sends, receives)
+    }
+
+    fn alltoall(&self, own: &[f64], to: &mut [f64]) -> Result<()> {
+        self.alltoall_items(own, to)
+    }
+
+    fn counts(&self, own: &[u64], to: &mut [u64]) -> Result<()> {
+        self.alltoall_items(own, to)
+    }
+
+    fn keys(&self, own: &[u32], own_counts: &[usize], to: &mut [u32], to_counts: &[usize]) -> Result<()> {
+        self.alltoallv_items(own, own_counts, to, to_counts)
+    }
+
+    fn sum(&self, values: &mut [f64]) -> Result<()> {
+        self.sum_items(values)
+    }
+}
+
+/// Ranks that are threads of the test.
+#[cfg(test)]
+pub mod threads {
+    use super::Comm;
+    use anyhow::Result;
+    use std::collections::{HashMap, VecDeque};
+    use std::sync::{Condvar, Mutex};
+
+    /// Letters that wait, by sender and receiver.
+    type Letters = HashMap<(usize, usize), VecDeque<Vec<u64>>>;
+
+    #[derive(Default)]
+    struct Post {
+        letters: Mutex<Letters>,
+        came: Condvar,
+    }
+
+    struct Threads<'a> {
+        rank: usize,
+        size: usize,
+        garbles: bool,
+        post: &'a Post,
+    }
+
+    /// Runs a function on each of so many ranks.
+    pub fn run<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
+        start(ranks, false, what)
+    }
+
+    /// The same; rank 1 changes the values of each message between two ranks, and of each block, that it sends.
+    pub fn run_garbled<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
+        start(ranks, true, what)
+    }
+
+    fn start<T: Send>(ranks: usize, garbles: bool, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
+        let (post, what) = (Post::default(), &what);
+        std::thread::scope(|scope| {
+            let of = |rank| {
+                let comm = Threads { rank, size: ranks, garbles: garbles && rank == 1, post: &post };
+                scope.spawn(move || what(&comm))
+            };
+            let all: Vec<_> = (0..ranks).map(of).collect();
+            all.into_iter().map(|thread| thread.join().expect("a rank")).collect()
+        })
+    }
+
+    impl Threads<'_> {
+        fn put(&self, to: usize, mut words: Vec<u64>) {
+            if self.garbles {
+                words.iter_mut().for_each(|word| *word ^= 1 << 61);
+            }
+            self.post.letters.lock().expect("post").entry((self.rank, to)).or_default().push_back(words);
+            self.post.came.notify_all();
+        }
+
+        fn get(&self, from: usize) -> Vec<u64> {
+            let mut letters = self.post.letters.lock().expect("post");
+            loop {
+                if let Some(words) = letters.entry((from, self.rank)).or_default().pop_front() {
+                    return words;
+                }
+                letters = self.post.came.wait(letters).expect("post");
+            }
+        }
+    }
+
+    fn words(values: &[f64]) -> Vec<u64> {
+        values.iter().map(|value| value.to_bits()).collect()
+    }
+
+    fn fill(values: &mut [f64], words: &[u64]) {
+        assert_eq!(values.len(), words.len(), "a message of another length");
+        values.iter_mut().zip(words).for_each(|(value, word)| *value = f64::from_bits(*word));
+    }
+
+    impl Comm for Threads<'_> {
+        fn rank(&self) -> usize {
+            self.rank
+        }
+
+        fn size(&self) -> usize {
+            self.size
+        }
+
+        fn send(&self, values: &[f64], to: usize) -> Result<()> {
+            self.put(to, words(values));
+            Ok(())
+        }
+
+        fn recv(&self, values: &mut [f64], from: usize) -> Result<()> {
+            fill(values, &self.get(from));
+            Ok(())
+        }
+
+        fn exchange(&self, sends: &[(usize, &[f64])], receives: &mut [(usize, &mut [f64])]) -> Result<()> {
+            sends.iter().for_each(|(to, values)| self.put(*to, words(values)));
+            receives.iter_mut().for_each(|(from, values)| fill(values, &self.get(*from)));
+            Ok(())
+        }
+
+        fn alltoall(&self, own: &[f64], to: &mut [f64]) -> Result<()> {
+            let each = own.len() / self.size;
+            own.chunks(each).enumerate().for_each(|(rank, block)| self.put(rank, words(block)));
+            to.chunks_mut(each).enumerate().for_each(|(rank, block)| fill(block, &self.get(rank)));
+            Ok(())
+        }
+
+        fn counts(&self, own: &[u64], to: &mut [u64]) -> Result<()> {
+            // Counts arrive as they are: a wrong one would only make the sender wait for ever.
+            let honest = Threads { garbles: false, ..*self };
+            own.iter().enumerate().for_each(|(rank, count)| honest.put(rank, vec![*count]));
+            to.iter_mut().enumerate().for_each(|(rank, count)| *count = self.get(rank)[0]);
+            Ok(())
+        }
+
+        fn keys(&self, own: &[u32], own_counts: &[usize], to: &mut [u32], to_counts: &[usize]) -> Result<()> {
+            let mut at = 0;
+            for (rank, count) in own_counts.iter().enumerate() {
+                let mut words: Vec<u64> = own[at..at + count].iter().map(|key| u64::from(*key)).collect();
+                if self.garbles
+                    && let Some(word) = words.first_mut()
+                {
+                    *word ^= 1;
+                }
+                Threads { garbles: false, ..*self }.put(rank, words);
+                at += count;
+            }
+            let mut at = 0;
+            for (rank, count) in to_counts.iter().enumerate() {
+                let words = self.get(rank);
+                assert_eq!(words.len(), *count);
+                to[at..at + count].iter_mut().zip(&words).for_each(|(key, word)| *key = *word as u32);
+                at += count;
+            }
+            Ok(())
+        }
+
+        fn sum(&self, values: &mut [f64]) -> Result<()> {
+            let honest = Threads { garbles: false, ..*self };
+            (0..self.size).for_each(|rank| honest.put(rank, words(values)));
+            let all: Vec<Vec<u64>> = (0..self.size).map(|rank| self.get(rank)).collect();
+            for (at, value) in values.iter_mut().enumerate() {
+                *value = all.iter().map(|words| f64::from_bits(words[at])).sum();
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The command line of `verbena bench papers`.
+
+use super::measure::{self, Budget};
+use super::page::Page;
+use super::plan::Section;
+use super::record::{self, Record};
+use super::results::Results;
+use super::{html, markdown, npb, simulate, trace};
+use crate::bench::experiment::between::Between;
+use crate::bench::experiment::command::{Nodes, Timing};
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The options of `verbena bench papers`.
+#[derive(Args, Debug)]
+pub struct PapersArgs {
+    /// Only these parts [default: all that can be measured here]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS")]
+    only: Vec<Section>,
+    /// Measure nothing: only the report, of the files of --add
+    #[arg(long)]
+    report: bool,
+    /// Result files measured elsewhere, as --json of `verbena bench` and its comparisons writes them
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    add: Vec<PathBuf>,
+    /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it
+    #[arg(long, value_name = "DIR")]
+    npb: Option<PathBuf>,
+    /// The folder of the report: report.html, report.md, pictures, and the result file measured.json
+    #[arg(long, value_name = "DIR", default_value = "papers")]
+    out: PathBuf,
+    /// After so many minutes nothing new begins [default: 6 with --quick, else 40]
+    #[arg(long)]
+    minutes: Option<f64>,
+    #[command(flatten)]
+    nodes: Nodes,
+    #[command(flatten)]
+    timing: Timing,
+}
+
+/// Minutes after which nothing new begins, with `--quick` and without.
+const MINUTES: [f64; 2] = [6.0, 40.0];
+
+/// Runs `verbena bench papers`.
+///
+/// # Errors
+/// Something needed is missing, or a file cannot be read or written. What cannot be measured is a row with its reason.
+pub fn run(args: &PapersArgs) -> Result<()> {
+    let out = record::folder(&args.out)?;
+    let mut results = Results::default();
+    if !args.report {
+        results.add(&measured(args, &out)?);
+    }
+    args.add.iter().try_for_each(|path| results.add_file(path))?;
+    let page = Page::new(&results)?;
+    write(&page, &out)?;
+    println!("{}", out.join("report.html").display());
+    Ok(())
+}
+
+fn measured(args: &PapersArgs, out: &Path) -> Result<serde_json::Value> {
+    let between = args.nodes.between(&args.timing, &[])?;
+    let minutes = args.minutes.unwrap_or(if args.timing.quick { MINUTES[0] } else { MINUTES[1] });
+    let time = Duration::try_from_secs_f64(minutes * 60.0).context("--minutes must be positive")?;
+    let until = Instant::now() + time;
+    let mut record = Record::new(out.join("measured.json"));
+    let asked = |section: &&Section| args.only.is_empty() || args.only.contains(section);
+    let mut left = Section::value_variants().iter().filter(asked).count() as u32;
+    for section in Section::value_variants().iter().filter(asked) {
+        // Each part has its share of the time that is left, so that no part takes that of the last ones.
+        let share = until.saturating_duration_since(Instant::now()) / left.max(1);
+        let (rounds, quick) = (args.timing.rounds(), args.timing.quick);
+        let budget = Budget { until: Instant::now() + share, rounds, quick };
+        one(*section, args, &between, &budget, out, &mut record)?;
+        left -= 1;
+    }
+    Ok(record.document())
+}
+
+fn one(
+    section: Section,
+    args: &PapersArgs,
+    between: &Between,
+    budget: &Budget,
+    out: &Path,
+    record: &mut Record,
+) -> Result<()> {
+    match (section, &args.npb) {
+        (Section::Sim, _) => simulate::run(record, budget.quick),
+        (Section::Trace, _) => trace::run(between, budget, out, record),
+        (Section::Npb, Some(folder)) => npb::run(folder, between, budget, record),
+        (Section::Npb, None) => record.skip("npb", "nobody said where the NAS programs are (--npb DIR)"),
+        (Section::Node, _) => {
+            measure::floor(between, record)?;
+            measure::section(section, between, budget, record)
+        }
+        _ => measure::section(section, between, budget, record),
+    }
+}
+
+/// The folder of the pictures beside the Markdown.
+const PICTURES: &str = "pictures";
+
+fn write(page: &Page, out: &Path) -> Result<()> {
+    let folder = out.join(PICTURES);
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let (text, pictures) = markdown::render(page, PICTURES);
+    file(&out.join("report.html"), &html::render(page))?;
+    file(&out.join("report.md"), &text)?;
+    pictures.iter().try_for_each(|(name, svg)| file(&folder.join(name), svg))
+}
+
+fn file(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}

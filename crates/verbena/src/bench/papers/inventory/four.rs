@@ -1,0 +1,54 @@
+//! Paper 4 up to section 5.2.1: datagrams, several sending queue pairs, latency and bandwidth.
+
+use super::Claimed::{About, AtLeast, AtMost};
+use super::{Item, ratio, value};
+use crate::bench::papers::pick::At::{Most, Size};
+use crate::bench::papers::pick::{Pick, pick};
+
+const fn latency(series: &'static str, bytes: usize) -> Pick {
+    pick("ud latency", series, "latency", Size(bytes))
+}
+
+const fn bandwidth(series: &'static str, bytes: usize) -> Pick {
+    pick("ud bandwidth", series, "bandwidth", Size(bytes))
+}
+
+const SOFT: &str =
+    "Soft-RoCE: a send costs a system call, and a datagram as much as a packet of a connection";
+
+/// The items.
+pub fn items() -> Vec<Item> {
+    let peak = |series| pick("ud senders", series, "bandwidth", Most);
+    vec![
+        Item::new(4, "figure 1", "3.1", "The layers of Open MPI between MPI and the network")
+            .lacks("a drawing of another library's layers, without numbers"),
+        Item::new(4, "figure 2", "4", "Peak bandwidth by the number of queue pairs through which datagrams are sent in turn")
+            .number("chosen", 4.0, "queue pairs")
+            .claim("4 queue pairs to 1", AtLeast(1.0), [ratio(peak("4 pairs"), peak("1 pairs")).but(SOFT)])
+            .claim("8 queue pairs to 4: nothing more", About(1.0), [ratio(peak("8 pairs"), peak("4 pairs"))])
+            .show("ud senders", "bandwidth"),
+        Item::new(4, "figure 3", "5.2.1", "Latency by size: datagrams with and without reliability, connections with and without shared receive queue")
+            .claim("8 B: unreliable datagrams to connections", About(1.0), [
+                ratio(latency("ud unreliable", 8), latency("rc SRQ", 8)).but(SOFT),
+            ])
+            .claim("1 KiB: unreliable datagrams to connections", About(1.0), [
+                ratio(latency("ud unreliable", 1024), latency("rc SRQ", 1024)),
+            ])
+            .claim("8 B: what reliability adds, reliable to unreliable datagrams", AtLeast(1.0), [
+                ratio(latency("ud", 8), latency("ud unreliable", 8)).but("the less the better for us"),
+            ])
+            .claim("8 B: connections with shared receive queue to those without", About(1.0), [
+                ratio(latency("rc SRQ", 8), latency("rc no SRQ", 8)),
+            ])
+            .ours("bare datagrams by perftest, 8 B", [value(latency("ib_send UD", 8))])
+            .show("ud latency", "latency"),
+        Item::new(4, "figure 4", "5.2.1", "Bandwidth by size of the same: alike below 2 KiB, a drop of datagrams at 2 KiB, less for long messages")
+            .claim("1 KiB: unreliable datagrams to connections", About(1.0), [
+                ratio(bandwidth("ud unreliable", 1024), bandwidth("rc SRQ", 1024)).but(SOFT),
+            ])
+            .claim("1 MiB: reliable datagrams to connections", AtMost(1.0), [
+                ratio(bandwidth("ud", 1 << 20), bandwidth("rc SRQ", 1 << 20)),
+            ])
+            .show("ud bandwidth", "bandwidth"),
+    ]
+}

@@ -1,0 +1,68 @@
+//! Paper 4 from section 5.2.2 on: start-up and memory by the number of processes, and programs.
+
+use super::Claimed::AtMost;
+use super::{Item, against, ratio, value};
+use crate::bench::papers::pick::At::{Most, Ranks, Row, SizeRanks};
+use crate::bench::papers::pick::{Pick, pick};
+
+const fn sim(experiment: &'static str, series: &'static str, row: &'static str) -> Pick {
+    pick(experiment, series, "", Row(row))
+}
+
+/// The items.
+pub fn items() -> Vec<Item> {
+    [scale(), programs()].concat()
+}
+
+fn scale() -> Vec<Item> {
+    let real = |series, ranks| pick("ud everyone", series, "connect", Ranks(ranks));
+    vec![
+        Item::new(4, "figure 5", "5.2.2", "Time until every process has sent an empty message to every other one, by the number of processes")
+            .claim("16 processes: datagrams to connections", AtMost(1.0), [
+                ratio(real("ud", 16), real("rc SRQ", 16)).but("16 ranks on 2 nodes of one emulated machine"),
+            ])
+            .claim("4 processes: datagrams to connections", AtMost(1.0), [ratio(real("ud", 4), real("rc SRQ", 4))])
+            .claim("1024 processes, simulated: datagrams to connections", AtMost(1.0), [
+                ratio(sim("sim connect", "ud", "1024"), sim("sim connect", "rc SRQ", "1024")),
+            ])
+            .ours("start-up of 8 ranks of a node, mpiexec to its end", [
+                value(pick("node startup", "Verbena", "startup", Ranks(8))).but("another quantity: the whole job, without a network"),
+            ])
+            .show_over("ranks", "ud everyone", "connect").show_over("processes", "sim connect", "")
+            .show_over("ranks", "node startup", "startup"),
+        Item::new(4, "figure 6", "5.2.2", "Memory of a process after that benchmark, by the number of processes")
+            .number("datagrams, 1024 processes", 8.8, "MiB").number("connections with shared receive queue, 1024", 14.75, "MiB")
+            .number("connections without, 1024", 25.0, "MiB")
+            .claim("1024 processes: datagrams to connections with shared receive queue", AtMost(0.597), [
+                ratio(sim("sim memory", "ud", "1024"), sim("sim memory", "rc SRQ", "1024")).but("registered memory alone, by the simulator; the paper counts the whole process"),
+            ])
+            .claim("1024 processes: datagrams to connections without shared receive queue", AtMost(0.352), [
+                ratio(sim("sim memory", "ud", "1024"), sim("sim memory", "rc no SRQ", "1024")),
+            ])
+            .claim("1024 processes: our datagrams to the paper's 8.8 MiB", AtMost(1.0), [
+                against(sim("sim memory", "ud", "1024"), 8.8),
+            ])
+            .ours("8 processes between nodes: a process's own memory, datagrams to connections", [
+                ratio(pick("ud everyone", "ud", "connect_memory", Ranks(8)), pick("ud everyone", "rc SRQ", "connect_memory", Ranks(8))),
+            ])
+            .show_over("processes", "sim memory", "").show_over("ranks", "ud everyone", "connect_memory"),
+        Item::new(4, "text", "5.1", "The machine: 1152 nodes with eight cores each")
+            .number("nodes", 1152.0, "nodes").number("largest run", 1024.0, "processes")
+            .lacks("one machine with 2 cores is here: what needs more nodes is simulated"),
+    ]
+}
+
+fn programs() -> Vec<Item> {
+    let smg = |series| pick("ud multigrid", series, "kernel_smg", Most);
+    vec![
+        Item::new(4, "figure 7", "5.3.1", "Time of ABINIT, a program of electronic structure: alike over datagrams and connections")
+            .lacks("ABINIT and its input are not here; the paper itself had one run of each"),
+        Item::new(4, "figure 8", "5.3.2", "Time of the solver of SMG2000 by the number of processes: datagrams are ahead")
+            .claim("our kernel SMG, 4 ranks: datagrams to connections", AtMost(1.0), [
+                ratio(smg("ud"), smg("rc SRQ")).but("our kernel with the communication of SMG2000; connections are made before the clock starts"),
+                ratio(pick("rc kernels", "ud", "kernel_smg", SizeRanks(64 << 10, 4)), pick("rc kernels", "RDMA eager", "kernel_smg", SizeRanks(64 << 10, 4))),
+            ])
+            .show_over("kernel", "ud multigrid", "kernel_smg").show_over("kernel", "rc kernels", "kernel_smg")
+            .lacks("the paper has up to 1024 processes and counts the making of connections in"),
+    ]
+}

@@ -1,0 +1,235 @@
+//! What the five papers measured: every figure, every table and every number that their texts state, each with what it claims
+//! and with what answers it here, or why nothing here can.
+//!
+//! The papers lie before us as text, so a figure's curves are known only as far as the text tells them. Captions are in our own words.
+//!
+//! | module | paper |
+//! | --- | --- |
+//! | [`one`] | J. Liu, J. Wu, D. K. Panda: High Performance RDMA-Based MPI Implementation over InfiniBand (2003) |
+//! | [`two`] | J. Liu et al.: Design and Implementation of MPICH2 over InfiniBand with RDMA Support (2004) |
+//! | [`three`] | L. Chai et al.: Analysis of Design Considerations for Optimizing Multi-Channel MPI over InfiniBand (2004) |
+//! | [`four`] | A. Friedley et al.: Scalable High Performance Message Passing over InfiniBand for Open MPI (2007) |
+//! | [`five`] | A. Gray, J. Hein, S. Booth: Improved MPI with RDMA (2005) |
+
+mod five;
+mod four;
+mod four_at_scale;
+mod one;
+mod one_applied;
+mod three;
+mod two;
+mod two_zero_copy;
+
+use super::pick::Pick;
+
+/// A figure, a table, or a passage with numbers.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Which paper, 1 to 5.
+    pub paper: u8,
+    /// Such as `figure 12` or `table 1`; `text` for numbers that only the text has.
+    pub place: &'static str,
+    /// The section that speaks of it.
+    pub section: &'static str,
+    /// What it shows, in our words.
+    pub about: &'static str,
+    /// The numbers that the paper states.
+    pub numbers: Vec<Number>,
+    /// What it says of them, and what we see.
+    pub claims: Vec<Claim>,
+    /// What is drawn of ours.
+    pub shows: Vec<Show>,
+    /// Why there is nothing of ours, or less than in the paper.
+    pub lacks: Vec<&'static str>,
+}
+
+/// A number of the paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number {
+    /// What it is.
+    pub what: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+}
+
+/// A claim, and the places where we look whether it holds.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// What is compared with what, or what is measured.
+    pub what: &'static str,
+    /// The ratio that the paper claims; none where it only shows.
+    pub claimed: Option<Claimed>,
+    /// Ours.
+    pub seen: Vec<Seen>,
+}
+
+/// A ratio that is claimed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Claimed {
+    /// Near this.
+    About(f64),
+    /// This or more.
+    AtLeast(f64),
+    /// This or less.
+    AtMost(f64),
+}
+
+/// A value of ours, or the ratio of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// The value.
+    pub of: Pick,
+    /// What it is divided by.
+    pub to: Option<To>,
+    /// What to know about it.
+    pub remark: &'static str,
+}
+
+/// What a value is divided by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum To {
+    /// Another value of ours.
+    Ours(Pick),
+    /// A number of the paper, in the value's unit.
+    Paper(f64),
+}
+
+/// A plot of ours: a metric of an experiment, a line or a bar for each series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Show {
+    /// The experiment.
+    pub experiment: &'static str,
+    /// The metric.
+    pub metric: &'static str,
+    /// What the horizontal axis is.
+    pub axis: &'static str,
+}
+
+impl Item {
+    fn new(paper: u8, place: &'static str, section: &'static str, about: &'static str) -> Item {
+        let (numbers, claims, shows, lacks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Item { paper, place, section, about, numbers, claims, shows, lacks }
+    }
+
+    fn number(mut self, what: &'static str, value: f64, unit: &'static str) -> Item {
+        self.numbers.push(Number { what, value, unit });
+        self
+    }
+
+    fn claim(mut self, what: &'static str, claimed: Claimed, seen: impl Into<Vec<Seen>>) -> Item {
+        self.claims.push(Claim { what, claimed: Some(claimed), seen: seen.into() });
+        self
+    }
+
+    /// Values without a claimed ratio.
+    fn ours(mut self, what: &'static str, seen: impl Into<Vec<Seen>>) -> Item {
+        self.claims.push(Claim { what, claimed: None, seen: seen.into() });
+        self
+    }
+
+    fn show(mut self, experiment: &'static str, metric: &'static str) -> Item {
+        self.shows.push(Show { experiment, metric, axis: "message size" });
+        self
+    }
+
+    fn show_over(mut self, axis: &'static str, experiment: &'static str, metric: &'static str) -> Item {
+        self.shows.push(Show { experiment, metric, axis });
+        self
+    }
+
+    fn lacks(mut self, reason: &'static str) -> Item {
+        self.lacks.push(reason);
+        self
+    }
+}
+
+/// A value.
+const fn value(of: Pick) -> Seen {
+    Seen { of, to: None, remark: "" }
+}
+
+/// The ratio of two values.
+const fn ratio(of: Pick, to: Pick) -> Seen {
+    Seen { of, to: Some(To::Ours(to)), remark: "" }
+}
+
+/// The ratio of a value to a number of the paper, which has the same unit.
+const fn against(of: Pick, paper: f64) -> Seen {
+    Seen { of, to: Some(To::Paper(paper)), remark: "" }
+}
+
+impl Seen {
+    const fn but(self, remark: &'static str) -> Seen {
+        Seen { remark, ..self }
+    }
+}
+
+/// Everything, by paper and place.
+pub fn all() -> Vec<Item> {
+    [
+        one::items(),
+        one_applied::items(),
+        two::items(),
+        two_zero_copy::items(),
+        three::items(),
+        four::items(),
+        four_at_scale::items(),
+        five::items(),
+    ]
+    .concat()
+}
+
+/// The short title of a paper.
+pub fn title(paper: u8) -> &'static str {
+    match paper {
+        1 => "High Performance RDMA-Based MPI Implementation over InfiniBand",
+        2 => "MPICH2 over InfiniBand with RDMA Support",
+        3 => "Optimizing Multi-Channel MPI over InfiniBand",
+        4 => "Open MPI over Unreliable Datagrams",
+        _ => "Improved MPI with RDMA (HPCx)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_figure_and_no_table_is_left_out() {
+        let places: BTreeSet<(u8, &str)> = all().iter().map(|item| (item.paper, item.place)).collect();
+        for (paper, figures, tables) in [(1, 23, 2), (2, 17, 0), (3, 5, 0), (4, 8, 0), (5, 2, 0)] {
+            for number in 1..=figures {
+                let place = format!("figure {number}");
+                assert!(places.contains(&(paper, place.as_str())), "paper {paper}, {place}");
+            }
+            for number in 1..=tables {
+                let place = format!("table {number}");
+                assert!(places.contains(&(paper, place.as_str())), "paper {paper}, {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_item_has_something_of_ours_or_a_reason() {
+        for item in all() {
+            let measured = item.claims.iter().any(|claim| !claim.seen.is_empty());
+            assert!(measured || !item.lacks.is_empty(), "paper {}, {}", item.paper, item.place);
+            let unanswered = item.claims.iter().any(|claim| claim.seen.is_empty());
+            assert!(!unanswered || !item.lacks.is_empty(), "paper {}, {}", item.paper, item.place);
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_is_what_is_compared() {
+        for item in all() {
+            let compared: BTreeSet<&str> =
+                item.claims.iter().flat_map(|claim| &claim.seen).map(|seen| seen.of.experiment).collect();
+            for show in &item.shows {
+                assert!(compared.contains(show.experiment), "paper {}, {}: {show:?}", item.paper, item.place);
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Paper 1 up to section 6.3.2: operations of the device, the design, messages between two processes.
+
+use super::Claimed::{About, AtLeast, AtMost};
+use super::{Item, against, ratio, value};
+use crate::bench::papers::pick::At::{Most, Row, Size};
+use crate::bench::papers::pick::{Pick, pick};
+
+const DRAWING: &str = "a drawing of the design, without numbers";
+const EMULATED: &str = "Soft-RoCE: every post is a system call, so that eager and send/receive differ less than on the paper's adapter";
+
+const fn rc_latency(series: &'static str, bytes: usize) -> Pick {
+    pick("rc latency", series, "latency", Size(bytes))
+}
+
+const fn rc_small(series: &'static str, bytes: usize) -> Pick {
+    pick("rc small", series, "bandwidth", Size(bytes))
+}
+
+const fn sim(experiment: &'static str, series: &'static str, bytes: usize) -> Pick {
+    pick(experiment, series, "", Size(bytes))
+}
+
+/// The items.
+pub fn items() -> Vec<Item> {
+    [operations(), design(), base(), compared(), pairs()].concat()
+}
+
+fn operations() -> Vec<Item> {
+    vec![
+        Item::new(1, "figure 1", "2.1", "Latency of the device's own operations by size: send/receive, RDMA write, and RDMA write with immediate data")
+            .claim("small messages: RDMA write to send/receive, bare device", AtMost(1.0), [
+                ratio(rc_latency("ib_write", 8), rc_latency("ib_send", 8)),
+                ratio(rc_latency("ib_write", 1024), rc_latency("ib_send", 1024)),
+            ])
+            .show("rc latency", "latency")
+            .lacks("RDMA write with immediate data is not measured: no channel of ours uses it, and the distribution's perftest has no test of it"),
+        Item::new(1, "figure 2", "3", "The messages of the eager and of the rendezvous protocol")
+            .lacks(DRAWING),
+        Item::new(1, "figure 3", "3.1", "Time of a look at the completion queue by the number of connections: constant")
+            .lacks("no benchmark of ours times the completion queue of a device by the number of connections; on Soft-RoCE it lies in user memory, and a look takes 118 instructions whatever the number of connections (BENCHMARKS.md)"),
+        Item::new(1, "figure 4", "3.2", "Latency by size with one RDMA write and with two in a row")
+            .claim("a message of a few bytes: two writes (a pointer by itself) to one (piggybacked)", AtLeast(1.0), [
+                ratio(pick("rc ladder", "basic", "latency", Size(8)), pick("rc ladder", "piggyback", "latency", Size(8)))
+                    .but("whole messages of MPI, not bare writes: the basic design of paper 2 writes data and pointer"),
+                ratio(pick("sim ladder latency", "here", "", Row("basic")), pick("sim ladder latency", "here", "", Row("piggyback"))),
+            ])
+            .show("rc ladder", "latency")
+            .lacks("perftest has no test of two writes in a row, so there is no bare device beside it"),
+    ]
+}
+
+fn design() -> Vec<Item> {
+    let sources = |place| pick("sim sources", "ours", "", Row(place));
+    vec![
+        Item::new(1, "table 1", "3.3", "Processes that a process hears from, by program, at 64 and 1024 processes")
+            .number("sPPM, 64", 5.5, "peers").number("sPPM, 1024", 6.0, "peers")
+            .number("Sphot, 64", 0.98, "peers").number("Sphot, 1024", 1.0, "peers")
+            .number("Sweep3D, 64", 3.5, "peers").number("Sweep3D, 1024", 4.0, "peers")
+            .number("Samrai4, 64", 4.94, "peers").number("Samrai4, 1024", 10.0, "peers")
+            .number("CG, 64", 6.36, "peers").number("CG, 1024", 11.0, "peers")
+            .ours("our kernel LU, a wavefront over a plane of processes as Sweep3D's, 64", [value(sources("LU, 64")).but("counted from the kernel's own list of partners")])
+            .ours("the same, 1024", [value(sources("LU, 1024"))])
+            .ours("our kernel CG, messages between pairs only, 64", [value(sources("CG, 64")).but("without the sources of a library's collectives, which the paper counts in")])
+            .ours("the same, 1024", [value(sources("CG, 1024"))])
+            .ours("our kernel SMG, 64", [value(sources("SMG, 64")).but("not in the paper's table: the program of paper 4 with many peers")])
+            .show_over("kernel and processes", "sim sources", "")
+            .lacks("sPPM, Sphot, Sweep3D and Samrai are programs that are not here"),
+        Item::new(1, "figure 5", "3.3", "The polling set: who has a ring, and who is heard by the completion queue").lacks(DRAWING),
+        Item::new(1, "figure 6", "4.1", "A ring of buffers at either end, each joined to one of the other end").lacks(DRAWING),
+        Item::new(1, "figure 7", "4.2", "Latency by size of one RDMA write that gathers two pieces, beside a contiguous one: gathering costs time")
+            .lacks("the design of the paper, and ours, never gathers: it writes head, data and tail as one piece; perftest has no test that gathers"),
+        Item::new(1, "figure 8", "4.2", "Head flag, size, data and tail flag of a buffer").lacks(DRAWING),
+    ]
+}
+
+fn base() -> Vec<Item> {
+    vec![
+        Item::new(1, "figure 9", "6.2", "Latency of MPI by size")
+            .number("small messages", 6.8, "us")
+            .ours(
+                "smallest message",
+                [
+                    value(pick("node pair", "Verbena", "latency", Size(8)))
+                        .but("shared memory, not a network"),
+                    value(rc_latency("RDMA eager", 8)).but("Soft-RoCE in an emulated machine"),
+                    value(sim("sim latency", "RDMA eager", 4)).but("cost model of the paper's adapter"),
+                ],
+            )
+            .show("node pair", "latency")
+            .show("rc latency", "latency")
+            .show("sim latency", "latency"),
+        Item::new(1, "figure 10", "6.2", "Bandwidth of MPI by size")
+            .number("peak", 871.0, "MB/s")
+            .ours(
+                "peak",
+                [
+                    value(pick("node pair", "Verbena", "bandwidth", Most))
+                        .but("shared memory, not a network"),
+                    value(pick("rc ladder", "zero-copy write", "bandwidth", Most))
+                        .but("Soft-RoCE in an emulated machine"),
+                    value(pick("sim ladder", "zero-copy write", "", Most))
+                        .but("cost model of the paper's adapter"),
+                ],
+            )
+            .show("node pair", "bandwidth")
+            .show("rc ladder", "bandwidth")
+            .show("sim ladder", "bandwidth"),
+    ]
+}
+
+fn compared() -> Vec<Item> {
+    vec![
+        Item::new(1, "table 2", "6.2", "Least latency and peak bandwidth beside two other networks")
+            .number("this design, latency", 6.8, "us")
+            .number("Quadrics Elan3, latency", 4.7, "us")
+            .number("Myrinet with GM, latency", 7.3, "us")
+            .number("this design, bandwidth", 871.0, "MB/s")
+            .number("Quadrics Elan3, bandwidth", 323.0, "MB/s")
+            .number("Myrinet with GM, bandwidth", 242.0, "MB/s")
+            .claim(
+                "latency by the cost model of the paper's adapter, to the paper's",
+                About(1.0),
+                [against(sim("sim latency", "RDMA eager", 4), 6.8)],
+            )
+            .claim(
+                "bandwidth by that model, to the paper's",
+                About(1.0),
+                [against(pick("sim ladder", "zero-copy write", "", Most), 871.0)],
+            )
+            .lacks("Quadrics and Myrinet cards are not here, and nobody sells them any more"),
+        Item::new(
+            1,
+            "figure 11",
+            "6.2.1",
+            "Latency by size with several thresholds between eager and rendezvous",
+        )
+        .number("default threshold", 2.0, "KiB")
+        .number("threshold with a smooth transition", 13.0, "KiB")
+        .claim(
+            "4 KiB, just above the smaller threshold: threshold 13 KiB to 2 KiB",
+            AtMost(1.0),
+            [ratio(
+                pick("node eager", "13 KiB", "latency", Size(4 << 10)),
+                pick("node eager", "2 KiB", "latency", Size(4 << 10)),
+            )
+            .but("between ranks of a node: the thresholds are VERBENA_EAGER_BYTES_MAX")],
+        )
+        .claim(
+            "16 KiB, where all but one go by rendezvous: threshold 32 KiB to 13 KiB",
+            About(1.0),
+            [ratio(
+                pick("node eager", "32 KiB", "latency", Size(16 << 10)),
+                pick("node eager", "13 KiB", "latency", Size(16 << 10)),
+            )],
+        )
+        .show("node eager", "latency"),
+    ]
+}
+
+fn pairs() -> Vec<Item> {
+    let long = |series| pick("sim control", series, "", Size(64 << 10));
+    vec![
+        Item::new(1, "figure 12", "6.3.1", "Latency by size, RDMA design beside send/receive")
+            .number("gain for small messages, more than", 2.0, "us").number("gain for long messages, more than", 6.0, "us")
+            .claim("small messages: RDMA eager to send/receive (24% less)", AtMost(0.76), [
+                ratio(rc_latency("RDMA eager", 8), rc_latency("send/receive", 8)).but(EMULATED),
+                ratio(rc_latency("RDMA eager", 64), rc_latency("send/receive", 64)).but(EMULATED),
+                ratio(sim("sim latency", "RDMA eager", 4), sim("sim latency", "send/receive", 4)),
+            ])
+            .claim("64 KiB by rendezvous: the control messages gain too", AtMost(1.0), [
+                ratio(long("RDMA eager"), long("send/receive")),
+            ])
+            .show("rc latency", "latency").show("sim latency", "latency").show("sim control", "latency"),
+        Item::new(1, "figure 13", "6.3.1", "Bandwidth of small messages in windows of 100, RDMA design beside send/receive")
+            .number("gain for small messages, more than", 104.0, "%")
+            .claim("RDMA eager to send/receive", AtLeast(2.04), [
+                ratio(rc_small("RDMA eager", 8), rc_small("send/receive", 8)).but(EMULATED),
+                ratio(rc_small("RDMA eager", 256), rc_small("send/receive", 256)).but(EMULATED),
+                ratio(sim("sim small", "RDMA eager", 4), sim("sim small", "send/receive", 4)),
+                ratio(sim("sim small", "RDMA eager", 256), sim("sim small", "send/receive", 256)),
+            ])
+            .show("rc small", "bandwidth").show("sim small", "bandwidth"),
+        Item::new(1, "figure 14", "6.3.1", "Bandwidth by size up to long messages, RDMA design beside send/receive: better everywhere")
+            .claim("1 KiB: RDMA eager to send/receive", AtLeast(1.0), [
+                ratio(rc_small("RDMA eager", 1024), rc_small("send/receive", 1024)).but(EMULATED),
+                ratio(sim("sim small", "RDMA eager", 1024), sim("sim small", "send/receive", 1024)),
+            ])
+            .claim("64 KiB: RDMA eager to send/receive", AtLeast(1.0), [
+                ratio(pick("sim long", "RDMA eager", "", Size(64 << 10)), pick("sim long", "send/receive", "", Size(64 << 10))),
+            ])
+            .show("sim long", "bandwidth").show("sim small", "bandwidth"),
+        Item::new(1, "figure 15", "6.3.1", "Time of the processor for a message of the latency test, RDMA design beside send/receive")
+            .number("less for small messages, up to", 22.0, "%")
+            .claim("4 bytes: work requests and completions that the processor handles, RDMA eager to send/receive", AtMost(0.78), [
+                ratio(pick("sim work", "handled", "", Row("RDMA eager")), pick("sim work", "handled", "", Row("send/receive")))
+                    .but("counted, not timed: posts and completions for a message, by the device model"),
+            ])
+            .show_over("design", "sim work", "")
+            .lacks("time of the processor is not told apart from the emulator's on Soft-RoCE; instructions counted there differ by 2% and less (BENCHMARKS.md)"),
+        Item::new(1, "figure 16", "6.3.2", "Latency divided into seven parts from call to return, RDMA design beside send/receive, several sizes")
+            .ours("sum of the seven parts, 8 B", [
+                value(pick("node trace", "shared memory, 8 B", "", Row("total"))).but("traced by VERBENA_TRACE, which slows small messages down"),
+                value(pick("rc trace", "RDMA eager, 8 B", "", Row("total"))),
+                value(pick("rc trace", "send/receive, 8 B", "", Row("total"))),
+            ])
+            .claim("the receiver's protocol and completion: RDMA eager to send/receive", AtMost(1.0), [
+                ratio(pick("rc trace", "RDMA eager, 8 B", "", Row("receiver")), pick("rc trace", "send/receive, 8 B", "", Row("receiver"))).but(EMULATED),
+            ])
+            .show_over("part", "node trace", "").show_over("part", "rc trace", ""),
+        Item::new(1, "text", "6.2", "Peak bandwidth in binary megabytes")
+            .number("peak", 831.0, "MiB/s")
+            .ours(
+                "peak by the cost model of the paper's adapter (831 MiB/s are 871 MB/s)",
+                [value(pick("sim ladder", "zero-copy write", "", Most))],
+            )
+            .lacks("the same measurement as figure 10 in another unit"),
+    ]
+}

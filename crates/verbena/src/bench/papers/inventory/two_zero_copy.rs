@@ -1,0 +1,196 @@
+//! Paper 2 from section 5 on: zero-copy, read against write, programs.
+
+use super::Claimed::{About, AtLeast, AtMost};
+use super::{Item, against, ratio, value};
+use crate::bench::papers::pick::At::{self, Most, Row, Size};
+use crate::bench::papers::pick::{Pick, pick};
+
+const DRAWING: &str = "a drawing of the messages, without numbers";
+const SHARE: usize = 64 << 10;
+
+const fn peak(series: &'static str) -> Pick {
+    pick("rc ladder", series, "bandwidth", Most)
+}
+
+const fn sim_peak(series: &'static str) -> Pick {
+    pick("sim ladder", series, "", Most)
+}
+
+const fn direction(series: &'static str, kib: usize) -> Pick {
+    pick("rc direction", series, "bandwidth", Size(kib << 10))
+}
+
+const fn sim_direction(series: &'static str, kib: usize) -> Pick {
+    pick("sim direction", series, "", Size(kib << 10))
+}
+
+/// The items.
+pub fn items() -> Vec<Item> {
+    [zero_copy(), interfaces(), directions(), programs()].concat()
+}
+
+fn zero_copy() -> Vec<Item> {
+    let latency = |series| pick("rc ladder", series, "latency", Size(8));
+    let sim_latency = |series| pick("sim ladder latency", "here", "", Row(series));
+    vec![
+        Item::new(2, "figure 10", "5", "A control packet, an RDMA read, and a control packet back")
+            .lacks(DRAWING),
+        Item::new(
+            2,
+            "figure 11",
+            "5",
+            "Bandwidth by size: long messages read by the receiver where they lie, beside the pipeline",
+        )
+        .number("peak, zero-copy", 857.0, "MB/s")
+        .number("peak, pipeline, more than", 500.0, "MB/s")
+        .number("the device", 870.0, "MB/s")
+        .number("small messages, zero-copy", 7.6, "us")
+        .claim(
+            "peak: zero-copy by read to pipeline",
+            AtLeast(1.71),
+            [
+                ratio(peak("zero-copy read"), peak("pipeline")),
+                ratio(sim_peak("zero-copy read"), sim_peak("pipeline 16 KiB")),
+            ],
+        )
+        .claim(
+            "peak: zero-copy by read to the bare device",
+            AtLeast(0.985),
+            [ratio(peak("zero-copy read"), peak("ib_write"))
+                .but("Soft-RoCE in an emulated machine; the device writes")],
+        )
+        .claim(
+            "small messages: zero-copy to piggybacked",
+            About(1.03),
+            [
+                ratio(latency("zero-copy read"), latency("piggyback")),
+                ratio(sim_latency("zero-copy read"), sim_latency("piggyback")),
+            ],
+        )
+        .claim(
+            "the cost model's peak to the paper's 857 MB/s",
+            About(1.0),
+            [against(sim_peak("zero-copy read"), 857.0)],
+        )
+        .show("rc ladder", "bandwidth")
+        .show("sim ladder", "bandwidth"),
+    ]
+}
+
+fn interfaces() -> Vec<Item> {
+    let latency = |series| pick("rc ladder", series, "latency", Size(8));
+    vec![
+        Item::new(2, "figure 12", "6", "A handshake, and the sender's RDMA write").lacks(DRAWING),
+        Item::new(2, "figure 13", "6", "Latency by size of zero-copy by read and by write: alike")
+            .claim(
+                "small messages: by write to by read",
+                About(1.0),
+                [
+                    ratio(latency("zero-copy write"), latency("zero-copy read")),
+                    ratio(
+                        pick("sim ladder latency", "here", "", Row("zero-copy write")),
+                        pick("sim ladder latency", "here", "", Row("zero-copy read")),
+                    ),
+                ],
+            )
+            .show("rc ladder", "latency")
+            .show_over("design", "sim ladder latency", ""),
+    ]
+}
+
+fn directions() -> Vec<Item> {
+    vec![
+        Item::new(
+            2,
+            "figure 14",
+            "6",
+            "Bandwidth by size of zero-copy by read and by write: write is ahead from 32 to 256 KiB",
+        )
+        .claim(
+            "64 KiB: by write to by read",
+            AtLeast(1.0),
+            [
+                ratio(direction("write", 64), direction("read", 64))
+                    .but("on Soft-RoCE a read of middle size is the quicker one; the library learns which"),
+                ratio(sim_direction("zero-copy write", 64), sim_direction("zero-copy read", 64)),
+            ],
+        )
+        .claim(
+            "1 MiB: by write to by read",
+            About(1.0),
+            [
+                ratio(
+                    pick("rc ladder", "zero-copy write", "bandwidth", Size(1 << 20)),
+                    pick("rc ladder", "zero-copy read", "bandwidth", Size(1 << 20)),
+                ),
+                ratio(
+                    pick("sim ladder", "zero-copy write", "", Size(1 << 20)),
+                    pick("sim ladder", "zero-copy read", "", Size(1 << 20)),
+                ),
+            ],
+        )
+        .ours(
+            "64 KiB: the library's own choice to the write",
+            [
+                ratio(direction("automatic", 64), direction("write", 64)),
+                ratio(sim_direction("automatic", 64), sim_direction("zero-copy write", 64)),
+            ],
+        )
+        .show("rc direction", "bandwidth")
+        .show("sim direction", "bandwidth"),
+        Item::new(
+            2,
+            "figure 15",
+            "6",
+            "Bandwidth by size of the bare RDMA read and RDMA write: write is ahead at middle sizes",
+        )
+        .claim(
+            "128 KiB: write to read, under our channel",
+            AtLeast(1.0),
+            [
+                ratio(direction("write", 128), direction("read", 128)),
+                ratio(sim_direction("zero-copy write", 128), sim_direction("zero-copy read", 128)),
+            ],
+        )
+        .show("rc direction", "bandwidth")
+        .show("sim direction", "bandwidth")
+        .lacks("the bare read is measured as the channel uses it, not by perftest"),
+    ]
+}
+
+/// A kernel's time with zero-copy to that by the pipeline.
+fn compared(item: Item, metrics: &[&'static str]) -> Item {
+    metrics.iter().fold(item, |item, &metric| {
+        let of = |series| pick("rc kernels", series, metric, Size(SHARE));
+        let seen = [
+            ratio(of("zero-copy read"), of("pipeline"))
+                .but("our kernels with the communication of the originals"),
+            ratio(of("zero-copy write"), of("pipeline")).but("the paper's CH3 design writes"),
+        ];
+        item.claim(crate::bench::papers::kernel_title(metric), AtMost(1.0), seen)
+    })
+}
+
+fn programs() -> Vec<Item> {
+    let four = Item::new(2, "figure 16", "7", "NAS programs, class A on 4 nodes: pipeline, zero-copy by read, zero-copy by write; the pipeline is last everywhere")
+        .number("by write better than by read, on average less than", 1.0, "%");
+    let four = compared(four, &["kernel_is", "kernel_mg", "kernel_lu", "kernel_cg", "kernel_ft", "kernel_sp", "kernel_bt"])
+        .ours("the original IS on 4 ranks of a node, Mop/s", [value(pick("npb", "Verbena", "mop_s", Row("is, 4")))])
+        .show_over("kernel", "rc kernels", "")
+        .lacks("class A needs minutes a program here, and an emulated machine hours: smaller classes and our kernels stand in");
+    let node = |metric| {
+        let of = |series| pick("node kernels", series, metric, At::Ranks(8));
+        [ratio(of("one copy"), of("two copies"))
+            .but("shared memory: one copy of a long message in place of two")]
+    };
+    let eight = Item::new(2, "figure 17", "7", "NAS programs IS, MG, LU, CG and FT, class B on 8 nodes, with the same three designs")
+        .number("by write better than by read, on average less than", 1.0, "%")
+        .ours("IS, 8 ranks of a node", node("kernel_is"))
+        .ours("MG, 8 ranks of a node", node("kernel_mg"))
+        .ours("LU, 8 ranks of a node", node("kernel_lu"))
+        .ours("CG, 8 ranks of a node", node("kernel_cg"))
+        .ours("FT, 8 ranks of a node", node("kernel_ft"))
+        .show_over("kernel", "node kernels", "")
+        .lacks("8 nodes of an emulated machine on 2 cores would show the scheduler: 8 ranks of a node stand in, with one copy of a long message against two");
+    vec![four, eight]
+}

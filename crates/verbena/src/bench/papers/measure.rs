@@ -1,0 +1,90 @@
+//! Running the plan: experiment after experiment, round by round, until time is up. What was not reached is noted with that reason.
+
+use super::plan::{Section, experiments};
+use super::record::Record;
+use crate::bench::campaign::Campaign;
+use crate::bench::experiment::between::Between;
+use crate::bench::experiment::{Measured, Wanted};
+use crate::bench::metric::{Metric, Point};
+use crate::bench::report::Report;
+use anyhow::Result;
+use std::time::Instant;
+
+/// How much time there is.
+pub struct Budget {
+    /// After this nothing new begins.
+    pub until: Instant,
+    /// Rounds of each experiment.
+    pub rounds: usize,
+    /// Few sizes and variants.
+    pub quick: bool,
+}
+
+impl Budget {
+    /// Whether time is up.
+    pub fn is_up(&self) -> bool {
+        Instant::now() >= self.until
+    }
+}
+
+/// Measures the experiments of a section.
+///
+/// # Errors
+/// Our launcher cannot be started, or the file cannot be written. A point that fails is noted in its entry.
+pub fn section(section: Section, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+    for experiment in experiments(section, budget.quick) {
+        let name = experiment.name;
+        if budget.is_up() {
+            record.skip(name, "the time for this run was up before its turn")?;
+            continue;
+        }
+        let measured = Measured::new(experiment, &Wanted::default(), between)?;
+        if measured.series.is_empty() {
+            record.skip(name, NO_NODES)?;
+            continue;
+        }
+        eprintln!("{name}");
+        run(measured, between, budget, record)?;
+    }
+    Ok(())
+}
+
+/// Why what goes between nodes is not measured.
+pub const NO_NODES: &str = "no nodes were named (--hosts), so nothing between nodes was measured";
+
+fn run(mut measured: Measured, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+    for _ in 0..budget.rounds {
+        for at in 0..measured.series.len() {
+            if budget.is_up() {
+                measured.series[at..].iter_mut().for_each(|series| {
+                    let untried = series.report.entries.iter_mut().filter(|entry| entry.samples.is_empty());
+                    untried.for_each(|entry| entry.fail("the time for this run was up"));
+                });
+                return record.measured(&measured);
+            }
+            measured.series[at].round(between)?;
+            record.measured(&measured)?;
+        }
+    }
+    Ok(())
+}
+
+/// What needs no MPI: copies, and looks at rings.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn floor(between: &Between, record: &mut Record) -> Result<()> {
+    let sizes =
+        |metric, sizes: &[usize]| sizes.iter().map(|&bytes| Point { metric, bytes }).collect::<Vec<_>>();
+    let floors = [
+        ("node floor", "memcpy", sizes(Metric::Copy, &[4 << 10, 64 << 10, 1 << 20, 4 << 20])),
+        ("node polling set", "rings", sizes(Metric::PollingSet, &[1, 2, 4, 8, 16, 32, 64, 128])),
+    ];
+    for (experiment, name, points) in floors {
+        let campaign = Campaign { launch: None, points, ranks: vec![1], rounds: 1, effort: between.effort };
+        let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
+        campaign.run(&mut report, &mut |_| {})?;
+        record.reports(experiment, std::iter::once((name.to_string(), report)))?;
+    }
+    Ok(())
+}

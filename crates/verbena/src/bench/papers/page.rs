@@ -1,0 +1,125 @@
+//! The report in parts, the same for HTML and Markdown.
+
+use super::figure::{self, Figure};
+use super::inventory::{self, Item};
+use super::results::Results;
+use super::rows::{self, Outcome, Row};
+use crate::bench::report::Report;
+use anyhow::Result;
+
+/// The report.
+pub struct Page {
+    /// The command that made it.
+    pub command: String,
+    /// Seconds since 1970 when it was made.
+    pub made_unix_s: u64,
+    /// The machines that measured.
+    pub machines: Vec<String>,
+    /// Each item with its rows and pictures.
+    pub parts: Vec<Part>,
+}
+
+/// An item of the papers.
+pub struct Part {
+    /// What the paper has.
+    pub item: Item,
+    /// What is claimed and seen.
+    pub rows: Vec<Row>,
+    /// The paper's pictures.
+    pub theirs: Vec<Figure>,
+    /// Ours.
+    pub ours: Vec<Figure>,
+}
+
+impl Page {
+    /// All items, with what the results have of them.
+    ///
+    /// # Errors
+    /// A picture cannot be drawn.
+    pub fn new(results: &Results) -> Result<Page> {
+        let part = |item: Item| -> Result<Part> {
+            let ours = item.shows.iter().map(|show| figure::of_ours(show, results)).collect::<Result<_>>()?;
+            Ok(Part { rows: rows::rows(&item, results), theirs: figure::of_paper(&item)?, ours, item })
+        };
+        let Report { command, started_unix_s, .. } = Report::of_this_command();
+        let mut machines: Vec<String> = results.series.iter().map(|series| series.machine.clone()).collect();
+        machines.retain(|machine| !machine.is_empty());
+        machines.sort();
+        machines.dedup();
+        let parts = inventory::all().into_iter().map(part).collect::<Result<_>>()?;
+        Ok(Page { command, made_unix_s: started_unix_s, machines, parts })
+    }
+
+    /// The number of rows that ended so.
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.parts.iter().flat_map(|part| &part.rows).filter(|row| row.outcome == outcome).count()
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.parts.iter().map(|part| part.rows.len()).sum()
+    }
+
+    /// The day and the hour, UTC.
+    pub fn made(&self) -> String {
+        let days = self.made_unix_s / 86400;
+        let (year, month, day) = date(days as i64);
+        let seconds = self.made_unix_s % 86400;
+        format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60)
+    }
+}
+
+impl Part {
+    /// Its name, as in `Figure 12`.
+    pub fn name(&self) -> String {
+        let mut letters = self.item.place.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    }
+
+    /// What the paper's text states.
+    pub fn numbers(&self) -> String {
+        let number = |number: &inventory::Number| {
+            format!("{}: {} {}", number.what, super::rows::plain(number.value), number.unit)
+        };
+        self.item.numbers.iter().map(number).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The command lines behind the rows, each once.
+    pub fn details(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = self.rows.iter().flat_map(|row| &row.details).map(String::as_str).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// The date of a day after 1970-01-01 in the Gregorian calendar: years begin in March, so that a leap day is the last one.
+fn date(days: i64) -> (i64, i64, i64) {
+    const ERA_DAYS: i64 = 146_097;
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_dates() {
+        assert_eq!(date(0), (1970, 1, 1));
+        assert_eq!(date(11_016), (2000, 2, 29));
+        assert_eq!(date(20_779), (2026, 11, 22));
+    }
+
+    #[test]
+    fn a_report_without_results_has_a_row_for_everything() {
+        let page = Page::new(&Results::default()).expect("page");
+        assert!(page.parts.iter().all(|part| !part.rows.is_empty()));
+        assert_eq!(page.count(Outcome::Unmeasured) + page.count(Outcome::Nothing), page.rows());
+    }
+}

@@ -1,0 +1,181 @@
+//! Which value of which experiment is meant.
+
+use super::results::{Measured, Results, Series};
+use crate::bench::metric::format_size;
+
+/// One value of the results.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pick {
+    /// The experiment, as in `rc latency`; what begins with `sim` is the simulator's, with `node` of this machine's shared memory.
+    pub experiment: &'static str,
+    /// The series: a variant, a candidate, a column.
+    pub series: &'static str,
+    /// The metric; empty where a series has only one.
+    pub metric: &'static str,
+    /// Where in the series.
+    pub at: At,
+}
+
+/// A place in a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum At {
+    /// At this message size (or number on the axis).
+    Size(usize),
+    /// At the row of this name.
+    Row(&'static str),
+    /// With so many ranks.
+    Ranks(usize),
+    /// At this size, with so many ranks.
+    SizeRanks(usize, usize),
+    /// The largest value.
+    Most,
+    /// The least one.
+    Least,
+}
+
+/// A pick, in short.
+pub const fn pick(experiment: &'static str, series: &'static str, metric: &'static str, at: At) -> Pick {
+    Pick { experiment, series, metric, at }
+}
+
+/// What was found of a pick.
+#[derive(Clone, Debug)]
+pub struct Found<'a> {
+    /// Where.
+    pub series: &'a Series,
+    /// What.
+    pub measured: &'a Measured,
+}
+
+impl Pick {
+    /// The value, if it was measured.
+    ///
+    /// # Errors
+    /// Why it was not, as far as that is known.
+    pub fn find<'a>(&self, results: &'a Results) -> Result<Found<'a>, String> {
+        let skipped = results.skipped.iter().rfind(|(experiment, _)| experiment == self.experiment);
+        let not_run = format!("{} was not run", self.experiment);
+        let mut reason = skipped.map_or_else(|| not_run.clone(), |(_, reason)| reason.clone());
+        let before = reason.clone();
+        let mut found: Option<Found<'a>> = None;
+        for series in results.series.iter().filter(|series| series.experiment == self.experiment) {
+            if series.name != self.series {
+                if skipped.is_none() && reason == before {
+                    reason = format!("{} has no series \"{}\"", self.experiment, self.series);
+                }
+                continue;
+            }
+            if skipped.is_none() && (reason == before || reason.contains("has no series")) {
+                reason =
+                    format!("{} has nothing at {} of \"{}\"", self.experiment, self.place(), self.series);
+            }
+            for measured in series.points.iter().filter(|measured| self.fits(measured)) {
+                match (measured.value, &measured.failure) {
+                    (Some(value), _) if found.as_ref().is_none_or(|best| self.prefers(value, best)) => {
+                        found = Some(Found { series, measured });
+                    }
+                    (None, Some(failure)) => reason = failure.clone(),
+                    _ => {}
+                }
+            }
+        }
+        found.ok_or(reason)
+    }
+
+    fn fits(&self, measured: &Measured) -> bool {
+        let metric = self.metric.is_empty() || measured.metric == self.metric;
+        let size = |bytes: usize| measured.x == Some(bytes as f64);
+        metric
+            && match self.at {
+                At::Size(bytes) => size(bytes),
+                At::Row(name) => measured.label == name,
+                At::Ranks(ranks) => measured.ranks == ranks,
+                At::SizeRanks(bytes, ranks) => size(bytes) && measured.ranks == ranks,
+                At::Most | At::Least => true,
+            }
+    }
+
+    /// Whether it can be a point of this size.
+    #[cfg(test)]
+    pub fn takes(&self, bytes: usize) -> bool {
+        match self.at {
+            At::Size(size) | At::SizeRanks(size, _) => size == bytes,
+            _ => true,
+        }
+    }
+
+    /// Of several values at one place the last one counts: it was given last.
+    fn prefers(&self, value: f64, best: &Found<'_>) -> bool {
+        let best = best.measured.value.unwrap_or(f64::NAN);
+        match self.at {
+            At::Most => value > best,
+            At::Least => value < best,
+            _ => true,
+        }
+    }
+
+    /// The place, for people.
+    pub fn place(&self) -> String {
+        match self.at {
+            At::Size(bytes) if self.metric == "polling_set" => format!("{bytes} rings"),
+            At::Size(bytes) => format_size(bytes),
+            At::Row(name) => name.into(),
+            At::Ranks(ranks) => format!("{ranks} ranks"),
+            At::SizeRanks(bytes, ranks) => format!("{}, {ranks} ranks", format_size(bytes)),
+            At::Most => "most".into(),
+            At::Least => "least".into(),
+        }
+    }
+
+    /// Where it is measured, for people.
+    pub fn source(&self) -> &'static str {
+        match self.experiment.split(' ').next().unwrap_or("") {
+            _ if self.experiment == "sim sources" => "counted",
+            "sim" => "simulator",
+            "npb" => "NAS programs",
+            "node" | "threshold" => "shared memory",
+            _ => "between nodes",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> Results {
+        let point = |x: f64, value| Measured {
+            metric: "latency".into(),
+            unit: "us".into(),
+            label: format_size(x as usize),
+            x: Some(x),
+            ranks: 2,
+            value,
+            failure: value.is_none().then(|| "timed out".into()),
+        };
+        let points = vec![point(8.0, Some(2.0)), point(64.0, Some(3.0)), point(128.0, None)];
+        let series =
+            Series { experiment: "rc latency".into(), name: "a".into(), points, ..Series::default() };
+        Results { series: vec![series], ..Results::default() }
+    }
+
+    #[test]
+    fn values_are_found_by_size_row_and_rank() {
+        let of = |at| pick("rc latency", "a", "latency", at).find(&results()).map(|f| f.measured.value);
+        assert_eq!(of(At::Size(64)), Ok(Some(3.0)));
+        assert_eq!(of(At::Row("8 B")), Ok(Some(2.0)));
+        assert_eq!(of(At::Most), Ok(Some(3.0)));
+        assert_eq!(of(At::Least), Ok(Some(2.0)));
+        assert_eq!(of(At::SizeRanks(8, 2)), Ok(Some(2.0)));
+    }
+
+    #[test]
+    fn what_is_missing_says_why() {
+        let of = |experiment, series, at| {
+            pick(experiment, series, "", at).find(&results()).map(|_| ()).expect_err("nothing")
+        };
+        assert_eq!(of("rc latency", "a", At::Size(128)), "timed out");
+        assert!(of("rc latency", "b", At::Size(8)).contains("no series"));
+        assert!(of("ud latency", "a", At::Size(8)).contains("was not run"));
+    }
+}

@@ -1,0 +1,96 @@
+//! The result file of this report's own measurements: as every comparison writes it, and written again after each experiment.
+
+use crate::bench::experiment::Measured;
+use crate::bench::experiment::series::Series;
+use crate::bench::report::Report;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use verbena_sim::figures::Table;
+
+/// What was measured so far, and the file.
+pub struct Record {
+    path: PathBuf,
+    experiments: Vec<Value>,
+    skipped: Vec<Value>,
+}
+
+impl Record {
+    /// An empty one.
+    pub fn new(path: PathBuf) -> Record {
+        Record { path, experiments: Vec::new(), skipped: Vec::new() }
+    }
+
+    /// Adds a table, whose columns are series.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn table(&mut self, experiment: &str, metric: &str, unit: &str, table: &Table) -> Result<()> {
+        let rows = table.rows.iter().map(|row| json!({"name": row.name, "values": row.values}));
+        self.put(
+            experiment,
+            json!({"experiment": experiment, "title": table.title, "metric": metric, "unit": unit, "columns": table.columns,
+                   "rows": rows.collect::<Vec<_>>(), "machine": ""}),
+        )
+    }
+
+    /// Adds an experiment as far as it is measured; it takes the place of what was there of it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn measured(&mut self, measured: &Measured) -> Result<()> {
+        let of = |series: &Series| (series.variant.name.clone(), series.report.clone());
+        self.reports(measured.experiment.name, measured.series.iter().map(of))
+    }
+
+    /// The same from reports by name.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn reports(&mut self, experiment: &str, all: impl Iterator<Item = (String, Report)>) -> Result<()> {
+        let series: Vec<Value> =
+            all.map(|(name, report)| json!({"variant": name, "report": report})).collect();
+        self.put(experiment, json!({"experiment": experiment, "series": series}))
+    }
+
+    /// Notes why an experiment was not measured.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn skip(&mut self, experiment: &str, reason: &str) -> Result<()> {
+        self.skipped.push(json!({"skipped": experiment, "reason": reason}));
+        self.write()
+    }
+
+    fn put(&mut self, experiment: &str, value: Value) -> Result<()> {
+        match self.experiments.iter_mut().find(|other| other["experiment"] == experiment) {
+            Some(other) => *other = value,
+            None => self.experiments.push(value),
+        }
+        self.write()
+    }
+
+    /// All of it.
+    pub fn document(&self) -> Value {
+        let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
+        json!({"command": command, "written_unix_s": started_unix_s, "machine": machine,
+               "experiments": self.experiments, "skipped": self.skipped})
+    }
+
+    fn write(&self) -> Result<()> {
+        let beside = self.path.with_extension("part");
+        let text = serde_json::to_string_pretty(&self.document())?;
+        std::fs::write(&beside, text)
+            .and_then(|()| std::fs::rename(&beside, &self.path))
+            .with_context(|| format!("cannot write the result to {}", self.path.display()))
+    }
+}
+
+/// A path as a record's: whole, since ranks may start in another folder.
+///
+/// # Errors
+/// The folder cannot be made.
+pub fn folder(out: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    Ok(out.canonicalize()?)
+}

@@ -1,0 +1,258 @@
+//! Result files: what `verbena bench` and its comparisons write with `--json`, read into one list of series.
+//!
+//! All of them hold reports (`entries`), each beside the name of what was measured (`variant` or `name`), some below the name of
+//! an `experiment`; the simulator's figures are tables (`columns` and `rows`). That is all that is relied on, so that a result of
+//! a comparison that is written later is read too. The experiment's name begins with the word of the command, as in `rc latency`.
+
+use crate::bench::metric::parse_size;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::path::Path;
+
+/// All series of all files, in the order in which they were read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// The series.
+    pub series: Vec<Series>,
+    /// Experiments that were not run, and why.
+    pub skipped: Vec<(String, String)>,
+}
+
+/// What was measured of one way of doing things.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// The experiment.
+    pub experiment: String,
+    /// Its name there.
+    pub name: String,
+    /// The command that measured it.
+    pub command: String,
+    /// The machine; empty for the simulator.
+    pub machine: String,
+    /// The values.
+    pub points: Vec<Measured>,
+}
+
+/// A value, or why there is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The metric.
+    pub metric: String,
+    /// The unit.
+    pub unit: String,
+    /// The place on the axis, for people.
+    pub label: String,
+    /// The same as a number, if it is one.
+    pub x: Option<f64>,
+    /// Ranks; 0 where there are none.
+    pub ranks: usize,
+    /// The value: the median of the samples.
+    pub value: Option<f64>,
+    /// Why there is none.
+    pub failure: Option<String>,
+}
+
+impl Results {
+    /// Adds what a file holds.
+    ///
+    /// # Errors
+    /// It cannot be read, is no JSON, or holds neither a report nor a table.
+    pub fn add_file(&mut self, path: &Path) -> Result<()> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let value: Value =
+            serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))?;
+        let before = self.series.len();
+        self.add(&value);
+        anyhow::ensure!(
+            self.series.len() > before || !self.skipped.is_empty(),
+            "nothing to report in {}\n  likely cause: it was not written by `verbena bench ... --json`\n  what to do: \
+             give --add such a file",
+            path.display()
+        );
+        Ok(())
+    }
+
+    /// Adds what a document holds.
+    pub fn add(&mut self, document: &Value) {
+        let command = document["command"].as_str().unwrap_or("").to_string();
+        let word = comparison(&command).to_string();
+        let machine = document["machine"].as_str().unwrap_or("").to_string();
+        let scope = Scope { experiment: word.clone(), prefix: word, name: String::new(), command, machine };
+        walk(document, &scope, &mut self.series);
+        for skipped in document["skipped"].as_array().into_iter().flatten() {
+            let text = |key: &str| skipped[key].as_str().unwrap_or("").to_string();
+            self.skipped.push((text("skipped"), text("reason")));
+        }
+    }
+
+    /// The series of an experiment that have a metric; of several with one name the last, since it was given last.
+    pub fn of<'a>(&'a self, experiment: &str, metric: &str) -> Vec<&'a Series> {
+        let mut found: Vec<&Series> = Vec::new();
+        for series in self.series.iter().filter(|series| series.experiment == experiment) {
+            if !series.points.iter().any(|p| (metric.is_empty() || p.metric == metric) && p.value.is_some()) {
+                continue;
+            }
+            match found.iter_mut().find(|other| other.name == series.name) {
+                Some(other) => *other = series,
+                None => found.push(series),
+            }
+        }
+        found
+    }
+}
+
+/// The comparison that a command ran: the word after `bench`; none for this report's own measurements, which are named in full.
+fn comparison(command: &str) -> &str {
+    let mut words = command.split_whitespace().skip_while(|word| *word != "bench");
+    match words.nth(1) {
+        Some("papers") | None => "",
+        Some(word) if word.starts_with('-') => "bench",
+        Some(word) => word,
+    }
+}
+
+/// What is known above a value.
+#[derive(Clone)]
+struct Scope {
+    prefix: String,
+    experiment: String,
+    name: String,
+    command: String,
+    machine: String,
+}
+
+fn walk(value: &Value, scope: &Scope, out: &mut Vec<Series>) {
+    match value {
+        Value::Array(all) => all.iter().for_each(|each| walk(each, scope, out)),
+        Value::Object(fields) => {
+            let scope = narrowed(value, scope);
+            if value["entries"].is_array() {
+                out.push(report(value, &scope));
+            } else if value["columns"].is_array() && value["rows"].is_array() {
+                out.extend(table(value, &scope));
+            } else {
+                fields.values().for_each(|each| walk(each, &scope, out));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn narrowed(value: &Value, above: &Scope) -> Scope {
+    let text = |key: &str| value[key].as_str().map(str::to_string);
+    let experiment = text("experiment").map(|name| match above.prefix.as_str() {
+        "" => name,
+        prefix => format!("{prefix} {name}"),
+    });
+    Scope {
+        experiment: experiment.unwrap_or_else(|| above.experiment.clone()),
+        name: text("variant").or_else(|| text("name")).unwrap_or_else(|| above.name.clone()),
+        command: text("command")
+            .filter(|command| !command.is_empty())
+            .unwrap_or_else(|| above.command.clone()),
+        machine: text("machine").unwrap_or_else(|| above.machine.clone()),
+        prefix: above.prefix.clone(),
+    }
+}
+
+fn report(value: &Value, scope: &Scope) -> Series {
+    let entry = |entry: &Value| Measured {
+        metric: entry["metric"].as_str().unwrap_or("").into(),
+        unit: entry["unit"].as_str().unwrap_or("").into(),
+        label: entry["label"].as_str().map_or_else(|| size_label(entry), str::to_string),
+        x: entry["bytes"].as_f64(),
+        ranks: entry["ranks"].as_u64().unwrap_or(0) as usize,
+        value: entry["value"].as_f64(),
+        failure: entry["failure"].as_str().map(str::to_string),
+    };
+    let points = value["entries"].as_array().map_or_else(Vec::new, |all| all.iter().map(entry).collect());
+    Series {
+        experiment: scope.experiment.clone(),
+        name: scope.name.clone(),
+        command: scope.command.clone(),
+        machine: scope.machine.clone(),
+        points,
+    }
+}
+
+fn size_label(entry: &Value) -> String {
+    let bytes = entry["bytes"].as_u64().unwrap_or(0) as usize;
+    let ranks = entry["ranks"].as_u64().unwrap_or(0);
+    match bytes {
+        0 => format!("{ranks} ranks"),
+        bytes => crate::bench::metric::format_size(bytes),
+    }
+}
+
+/// A series for each column but the first, which names the rows.
+fn table(value: &Value, scope: &Scope) -> Vec<Series> {
+    let text = |value: &Value| value.as_str().unwrap_or("").to_string();
+    let columns: Vec<String> = value["columns"].as_array().into_iter().flatten().map(text).collect();
+    let rows: Vec<&Value> = value["rows"].as_array().into_iter().flatten().collect();
+    let (metric, unit) = (text(&value["metric"]), text(&value["unit"]));
+    let point = |row: &Value, column: usize| Measured {
+        metric: metric.clone(),
+        unit: unit.clone(),
+        label: text(&row["name"]),
+        x: number(row["name"].as_str().unwrap_or("")),
+        ranks: 0,
+        value: row["values"][column].as_f64(),
+        failure: None,
+    };
+    let series = |(column, name): (usize, &String)| Series {
+        experiment: scope.experiment.clone(),
+        name: name.clone(),
+        command: scope.command.clone(),
+        machine: scope.machine.clone(),
+        points: rows.iter().map(|row| point(row, column)).collect(),
+    };
+    columns.iter().skip(1).enumerate().map(series).collect()
+}
+
+/// A row's name as a number: `64 B`, `1 KiB`, `128`, `50:1`.
+fn number(name: &str) -> Option<f64> {
+    let plain = name.strip_suffix(":1").unwrap_or(name).replace(' ', "");
+    parse_size(&plain).ok().map(|size| size as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn entry(bytes: u64, value: f64) -> Value {
+        json!({"metric": "latency", "bytes": bytes, "ranks": 2, "unit": "us", "value": value, "samples": [value], "iterations": 1, "failure": null})
+    }
+
+    #[test]
+    fn files_of_the_comparisons_are_read() {
+        let mut results = Results::default();
+        results.add(&json!({"command": "bin/verbena bench rc latency --rounds 2", "machine": "QEMU",
+            "experiments": [{"experiment": "latency", "title": "t", "series": [
+                {"variant": "RDMA eager", "report": {"command": "mpiexec ...", "machine": "QEMU", "entries": [entry(8, 2.5)]}}]}],
+            "goals": [{"what": "w", "ratio": 1.0}]}));
+        results.add(&json!({"command": "verbena bench polling", "machine": "m",
+            "variants": [{"variant": "50:1", "report": {"entries": [entry(8, 1.0)]}}]}));
+        results.add(&json!({"command": "verbena bench threshold", "machine": "m",
+            "candidates": [{"name": "shm", "report": {"entries": [entry(8, 1.0)]}}]}));
+        let names: Vec<(&str, &str)> =
+            results.series.iter().map(|series| (series.experiment.as_str(), series.name.as_str())).collect();
+        assert_eq!(names, [("rc latency", "RDMA eager"), ("polling", "50:1"), ("threshold", "shm")]);
+        let first = &results.series[0];
+        assert_eq!((first.command.as_str(), first.points[0].value), ("mpiexec ...", Some(2.5)));
+        assert_eq!(first.points[0].label, "8 B");
+    }
+
+    #[test]
+    fn a_column_of_a_table_is_a_series() {
+        let mut results = Results::default();
+        results.add(&json!({"command": "verbena bench papers", "experiments": [{"experiment": "sim small", "metric": "m",
+            "columns": ["size", "a", "b"], "unit": "us",
+            "rows": [{"name": "4 B", "values": [1.0, 2.0]}, {"name": "1 KiB", "values": [3.0, 4.0]}]}]}));
+        assert_eq!(results.series.len(), 2);
+        assert_eq!(results.series[1].points[1].value, Some(4.0));
+        assert_eq!(results.series[1].points[1].x, Some(1024.0));
+        assert_eq!((number("50:1"), number("dynamic")), (Some(50.0), None));
+    }
+}

@@ -1,0 +1,122 @@
+//! The simulator's figures, and what is counted rather than measured.
+
+use super::record::Record;
+use crate::bench::kernels::partners::mean_sources;
+use crate::bench::metric::{Metric, format_size};
+use anyhow::{Result, anyhow};
+use verbena_sim::Rank;
+use verbena_sim::figures::everyone::{self, By};
+use verbena_sim::figures::{Design, Table, polling};
+use verbena_sim::figures::{
+    chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, rails, small_bandwidth,
+};
+use verbena_sim::verbs::Costs;
+
+/// Sizes of messages that go by rendezvous.
+const LONG: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+/// Windows of long messages.
+const WINDOW: usize = 16;
+/// Processes that speak to each other for the first time; only the first ones with `--quick`.
+const PROCESSES: [Rank; 6] = [2, 16, 64, 256, 1024, 4096];
+const PROCESSES_QUICK: usize = 5;
+
+fn made(table: Result<Table, String>) -> Result<Table> {
+    table.map_err(|reason| anyhow!("the simulator: {reason}"))
+}
+
+/// A table without the columns that only compare.
+fn kept(table: &Table, columns: &[&str]) -> Table {
+    let wanted: Vec<usize> =
+        columns.iter().filter_map(|name| table.columns.iter().position(|column| column == name)).collect();
+    let names =
+        std::iter::once(table.columns[0].clone()).chain(wanted.iter().map(|at| table.columns[*at].clone()));
+    let mut other = Table::new(&table.title, names);
+    for row in &table.rows {
+        other.add(row.name.clone(), wanted.iter().map(|at| row.values[at - 1]).collect());
+    }
+    other
+}
+
+/// All of them.
+///
+/// # Errors
+/// The simulator hung, or the file cannot be written.
+pub fn run(record: &mut Record, quick: bool) -> Result<()> {
+    let both = ["send/receive", "RDMA eager"];
+    record.table("sim latency", "latency", "us", &kept(&made(latency())?, &both))?;
+    record.table("sim small", "bandwidth", "MB/s", &kept(&made(small_bandwidth())?, &both))?;
+    record.table("sim work", "work", "for a message", &work(&made(device_work())?))?;
+    record.table("sim ladder latency", "latency", "us", &kept(&made(ladder_latency())?, &["here"]))?;
+    record.table("sim ladder", "bandwidth", "MB/s", &made(ladder_bandwidth())?)?;
+    record.table("sim chunks", "bandwidth", "MB/s", &made(chunks())?)?;
+    record.table("sim direction", "bandwidth", "MB/s", &made(directions())?)?;
+    let control = long("Latency of long messages", |design, bytes| design.latency_us(bytes, Costs::PAPER_1));
+    record.table("sim control", "latency", "us", &made(control)?)?;
+    let bandwidth = long("Bandwidth of long messages", |design, bytes| {
+        design.bandwidth_mb_s(bytes, WINDOW, Costs::PAPER_1)
+    });
+    record.table("sim long", "bandwidth", "MB/s", &made(bandwidth)?)?;
+    record.table("sim rails", "bandwidth", "MB/s", &kept(&made(rails())?, &["one", "two"]))?;
+    schemes(record)?;
+    record.table("sim sources", "sources", "peers", &sources())?;
+    scale(record, quick)
+}
+
+/// What processor and device handle for a message: posts, completions, and for a send the receive that waits for it and its completion.
+fn work(table: &Table) -> Table {
+    let mut other = Table::new(&table.title, ["design", "handled"]);
+    for row in &table.rows {
+        let of = |column: &str| table.value(&row.name, column);
+        other.add(row.name.clone(), vec![3.0 * of("sends") + of("writes") + of("asked for a completion")]);
+    }
+    other
+}
+
+fn long(title: &str, value: impl Fn(Design, usize) -> Result<f64, String>) -> Result<Table, String> {
+    let designs = [Design::SendReceive, Design::RdmaEager];
+    let mut table = Table::new(title, std::iter::once("size".to_string()).chain(designs.map(Design::name)));
+    for bytes in LONG {
+        let values = designs.map(|design| value(design, bytes)).into_iter().collect::<Result<_, _>>()?;
+        table.add(format_size(bytes), values);
+    }
+    Ok(table)
+}
+
+fn schemes(record: &mut Record) -> Result<()> {
+    let ratios = kept(&made(polling::ratios())?, &["within the node", "network"]);
+    record.table("sim ratios", "latency", "us", &ratios)?;
+    let first = ratios.rows[0].values[0];
+    let mut gain = Table::new("The same as parts of that at 1:1", ["ratio", "within the node"]);
+    ratios.rows.iter().for_each(|row| gain.add(row.name.clone(), vec![row.values[0] / first]));
+    record.table("sim ratios gain", "latency", "", &gain)?;
+    record.table("sim discovery", "discovery", "ns", &made(polling::discovery())?)
+}
+
+fn sources() -> Table {
+    let mut table = Table::new("Ranks from which a rank hears, counted", ["kernel", "ours"]);
+    for (name, metric) in [("LU", Metric::KernelLu), ("CG", Metric::KernelCg), ("SMG", Metric::KernelSmg)] {
+        for ranks in [64, 1024] {
+            if let Some(mean) = mean_sources(metric, ranks) {
+                table.add(format!("{name}, {ranks}"), vec![mean]);
+            }
+        }
+    }
+    table
+}
+
+fn scale(record: &mut Record, quick: bool) -> Result<()> {
+    let names = ["processes", "ud", "rc SRQ", "rc no SRQ"];
+    let mut times = Table::new("Everyone speaks to everyone for the first time", names);
+    let mut memory = Table::new("Registered memory after that", names);
+    let processes = if quick { &PROCESSES[..PROCESSES_QUICK] } else { &PROCESSES[..] };
+    for &ranks in processes {
+        let all = [By::Datagrams, By::SharedQueue, By::OwnQueues];
+        let took = all.map(|by| everyone::connect(by, ranks, Costs::PAPER_1));
+        let took = took.into_iter().collect::<Result<Vec<_>, String>>().map_err(|reason| anyhow!(reason))?;
+        times.add(ranks.to_string(), took.iter().map(|took| took.time_ns as f64 / 1e6).collect());
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        memory.add(ranks.to_string(), took.iter().map(|took| mib(took.registered_bytes)).collect());
+    }
+    record.table("sim connect", "time", "ms", &times)?;
+    record.table("sim memory", "memory", "MiB", &memory)
+}

@@ -1,0 +1,113 @@
+//! `cargo xtask papers`: every figure and table of the five papers in one report, from all that this machine has: shared memory, the
+//! simulator, and virtual nodes with Soft-RoCE (`cargo xtask softroce`).
+//!
+//! The staged `verbena bench papers` measures here first, then in a guest between two nodes, and at last makes the report of both result files. A guest
+//! whose time is up leaves what it has.
+
+use crate::peers::{build_stage, top};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The options of `cargo xtask papers`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Few sizes, one round, 10 ms a point; ends within 20 minutes
+    #[arg(long)]
+    quick: bool,
+    /// Only what can be measured without a guest
+    #[arg(long)]
+    no_nodes: bool,
+    /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it
+    #[arg(long, value_name = "DIR")]
+    npb: Option<PathBuf>,
+    /// An installation of Verbena to measure [default: build this tree in release and stage it]
+    #[arg(long, value_name = "DIR")]
+    stage: Option<PathBuf>,
+    /// Result files measured elsewhere
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    add: Vec<PathBuf>,
+    /// The folder of the report
+    #[arg(long, value_name = "DIR", default_value = "target/papers")]
+    out: PathBuf,
+}
+
+/// Minutes for the measurements, here and in the guest.
+struct Time {
+    here: u32,
+    nodes: u32,
+}
+
+/// What a guest may take beyond its measurements: to boot, and for an experiment that has begun. In seconds.
+const GUEST_SPARE_S: u32 = 90;
+/// Memory of the guest in MiB: the sixteen ranks of a start-up benchmark.
+const GUEST_MIB: u32 = 2048;
+/// What is measured here, and what between nodes.
+const HERE: &str = "sim,node,trace,npb";
+const NODES: &str = "trace,rc,polling,threshold,ud,bulk";
+
+/// Runs the task.
+///
+/// # Errors
+/// Verbena cannot be built, or the report cannot be made. What cannot be measured is a row with its reason.
+pub fn run(args: &Args) -> Result<()> {
+    let stage = args.stage.clone().map_or_else(|| build_stage(&top()), Ok)?;
+    let verbena = stage.join("bin/verbena");
+    let time = if args.quick { Time { here: 5, nodes: 9 } } else { Time { here: 20, nodes: 75 } };
+    let (here, nodes) = (args.out.join("here"), args.out.join("nodes"));
+    [&here, &nodes].into_iter().try_for_each(|folder| cleared(folder))?;
+    measure_here(args, &verbena, &here, time.here)?;
+    if !args.no_nodes {
+        measure_nodes(args, &stage, &nodes, time.nodes)?;
+    }
+    let files = [here, nodes].map(|folder| folder.join("measured.json"));
+    let mut report = Command::new(&verbena);
+    report.args(["bench", "papers", "--report", "--out"]).arg(&args.out).arg("--add");
+    report.args(files.iter().filter(|file| file.exists())).args(&args.add);
+    succeed(&mut report)
+}
+
+/// A folder without what an earlier run left there.
+fn cleared(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let left = folder.join("measured.json");
+    if left.exists() {
+        std::fs::remove_file(&left).with_context(|| format!("cannot remove {}", left.display()))?;
+    }
+    Ok(())
+}
+
+fn measure_here(args: &Args, verbena: &Path, out: &Path, minutes: u32) -> Result<()> {
+    let mut command = Command::new(verbena);
+    command.args(["bench", "papers", "--only", HERE, "--out"]).arg(out).args(effort(args, minutes));
+    if let Some(folder) = &args.npb {
+        command.arg("--npb").arg(folder.canonicalize().with_context(|| format!("{}", folder.display()))?);
+    }
+    succeed(&mut command)
+}
+
+fn measure_nodes(args: &Args, stage: &Path, out: &Path, minutes: u32) -> Result<()> {
+    let mut command = Command::new(std::env::current_exe().context("this program's own path")?);
+    command.args(["softroce", "--nodes", "2", "--memory", &GUEST_MIB.to_string(), "--stage"]).arg(stage);
+    command.args(["--limit", &(60 * minutes + GUEST_SPARE_S).to_string(), "--out"]).arg(out).arg("--");
+    command.args(["verbena", "bench", "papers", "--hosts", "node0,node1", "--only", NODES, "--out", "/out"]);
+    command.args(effort(args, minutes)).args(["--limit-s", "20"]);
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    if !status.success() {
+        eprintln!("papers: the guest ended with {status}; its rows say what it did not measure");
+    }
+    Ok(())
+}
+
+fn effort(args: &Args, minutes: u32) -> Vec<String> {
+    let mut words = vec!["--minutes".to_string(), minutes.to_string()];
+    if args.quick {
+        words.push("--quick".into());
+    }
+    words
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    if status.success() { Ok(()) } else { bail!("{command:?} failed: {status}") }
+}

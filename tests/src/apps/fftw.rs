@@ -12,7 +12,13 @@ use std::process::Command;
 fn home(tools: &Tools) -> PathBuf {
     built(tools, "fftw3", "1", |home| {
         let mut configure = Command::new("./configure");
-        configure.args(["--enable-mpi", "--disable-fortran", "--disable-doc", "--enable-sse2", "CFLAGS=-O2 -w"]);
+        configure.args([
+            "--enable-mpi",
+            "--disable-fortran",
+            "--disable-doc",
+            "--enable-sse2",
+            "CFLAGS=-O2 -w",
+        ]);
         shell(configure.arg(tools.cc("MPICC")).current_dir(home));
         shell(&mut make(home));
     })

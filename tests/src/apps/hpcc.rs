@@ -67,8 +67,9 @@ impl Problem {
     }
 
     fn input(&self) -> String {
-        let line =
-            |of: fn(&(u32, u32)) -> u32| self.grids.iter().map(|g| of(g).to_string()).collect::<Vec<_>>().join(" ");
+        let line = |of: fn(&(u32, u32)) -> u32| {
+            self.grids.iter().map(|g| of(g).to_string()).collect::<Vec<_>>().join(" ")
+        };
         let values = [
             ("@N@", self.order.to_string()),
             ("@PFACTS@", self.factorizations.to_string()),

@@ -118,6 +118,8 @@ pub fn all(npb: Option<PathBuf>) -> Vec<App> {
         app("fftw", fftw::runs),
         app("scalapack", scalapack::runs),
     ];
-    all.extend(npb.map(|home| App { name: "npb", runs: Box::new(move |_, purpose| npb::runs(&home, purpose)) }));
+    all.extend(
+        npb.map(|home| App { name: "npb", runs: Box::new(move |_, purpose| npb::runs(&home, purpose)) }),
+    );
     all
 }

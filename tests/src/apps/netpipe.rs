@@ -1,8 +1,8 @@
 //! NetPIPE, as Debian ships its source.
 
 use super::{Figure, Purpose, Run};
-use crate::sources::{Tools, built, make};
 use crate::shell;
+use crate::sources::{Tools, built, make};
 use crate::world::World;
 use std::path::PathBuf;
 
@@ -61,12 +61,12 @@ fn rows(text: &str) -> Vec<[f64; 3]> {
 /// One way, at a few lengths.
 fn figures(rows: &[[f64; 3]]) -> Vec<Figure> {
     let at = |bytes: f64| rows.iter().find(|row| row[0] == bytes);
-    let short = [8.0, 1024.0].into_iter().filter_map(|bytes| {
-        Some(Figure::new(format!("{bytes} B"), "us", at(bytes)?[2] * 1e6))
-    });
-    let long = [65536.0, 1_048_576.0].into_iter().filter_map(|bytes| {
-        Some(Figure::new(format!("{} KiB", bytes / 1024.0), "Mbit/s", at(bytes)?[1]))
-    });
+    let short = [8.0, 1024.0]
+        .into_iter()
+        .filter_map(|bytes| Some(Figure::new(format!("{bytes} B"), "us", at(bytes)?[2] * 1e6)));
+    let long = [65536.0, 1_048_576.0]
+        .into_iter()
+        .filter_map(|bytes| Some(Figure::new(format!("{} KiB", bytes / 1024.0), "Mbit/s", at(bytes)?[1])));
     short.chain(long).collect()
 }
 

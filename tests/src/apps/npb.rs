@@ -50,7 +50,8 @@ fn run(home: &Path, name: &str, class: &str, ranks: u32) -> Option<Run> {
         judge: Box::new(move |ended| {
             let said = &ended.stdout;
             let of = |words: &str| {
-                let line = said.lines().find_map(|line| line.trim().strip_prefix(words)?.trim().strip_prefix('='));
+                let line =
+                    said.lines().find_map(|line| line.trim().strip_prefix(words)?.trim().strip_prefix('='));
                 line.unwrap_or_else(|| panic!("no {words} in\n{said}")).trim()
             };
             assert_eq!(of("Verification"), "SUCCESSFUL", "{said}");

@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 
 mod window;
-pub use window::Window;
+pub use window::{Message, Window};
 
 /// A handle of either ABI: both pass it as a pointer.
 type Handle = usize;

@@ -89,6 +89,8 @@ impl Adapter for SimAdapter {
         if shared && !inner.faults.limits.shared_receives {
             return Err(fault("the simulated device has no shared receive queue", self.rank));
         }
+        let cost_ns = inner.costs.open_pair_ns;
+        inner.charge(self.rank, cost_ns);
         let number = inner.number();
         inner.device(self.rank).pairs.insert(number, Pair::new(shared));
         Ok((QueuePair(number), endpoint(self.rank, number)))
@@ -97,6 +99,8 @@ impl Adapter for SimAdapter {
     fn connect_pair(&mut self, pair: QueuePair, remote: &Endpoint) -> Result<(), Fault> {
         let mut inner = self.subnet.lock();
         inner.check_up(self.rank)?;
+        let cost_ns = inner.costs.connect_pair_ns;
+        inner.charge(self.rank, cost_ns);
         let (rank, number) = parse_endpoint(remote);
         match inner.device(self.rank).pairs.get_mut(&pair.0) {
             Some(pair) if pair.state == State::Fresh => pair.state = State::Ready(rank, number),

@@ -31,6 +31,10 @@ pub struct Costs {
     pub register_page_ns: u64,
     /// Ending a registration.
     pub deregister_ns: u64,
+    /// Opening a queue pair.
+    pub open_pair_ns: u64,
+    /// Making an open one ready to send and to receive.
+    pub connect_pair_ns: u64,
     /// RDMA writes.
     pub write: Stage,
     /// Sends.
@@ -60,6 +64,8 @@ impl Costs {
         register_ns: 0,
         register_page_ns: 0,
         deregister_ns: 0,
+        open_pair_ns: 0,
+        connect_pair_ns: 0,
         write: Stage { latency_ns: 100, issue_ns: 0, receive_ns: 0 },
         send: Stage { latency_ns: 100, issue_ns: 0, receive_ns: 0 },
         read: Stage { latency_ns: 200, issue_ns: 0, receive_ns: 0 },
@@ -83,7 +89,7 @@ impl Costs {
     /// What the papers do not say is fitted to one of their results each, so that result is no finding of the model: the
     /// time between two writes (basic design, 18.6 us, paper 2, 4.2.1), the receiver's time for a send (+104%, paper 1,
     /// 6.3.1), the copy beside the device (pipeline, over 500 MB/s, paper 2, 4.4). A read's costs are estimates that
-    /// give what paper 2, figure 15, shows; so are those of registration.
+    /// give what paper 2, figure 15, shows; so are those of registration, and of queue pairs, of which no paper says what they take.
     pub const PAPER_1: Costs = Costs {
         post_ns: 500,
         post_receive_ns: 250,
@@ -93,6 +99,8 @@ impl Costs {
         register_ns: 25_000,
         register_page_ns: 700,
         deregister_ns: 15_000,
+        open_pair_ns: 60_000,
+        connect_pair_ns: 90_000,
         write: Stage { latency_ns: 5_400, issue_ns: 6_000, receive_ns: 0 },
         send: Stage { latency_ns: 7_000, issue_ns: 6_000, receive_ns: 12_340 },
         read: Stage { latency_ns: 10_000, issue_ns: 6_000, receive_ns: 12_000 },

@@ -85,16 +85,31 @@ impl Campaign {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Job {
     ranks: usize,
+    sort: Sort,
+}
+
+/// Why some points have a job of their own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sort {
+    /// Most points can follow each other in one job.
+    Plain,
     /// Under `MPI_THREAD_MULTIPLE`, which costs the other points time.
-    threads: bool,
+    Threads,
+    /// Nobody may have spoken to anybody yet.
+    Fresh,
 }
 
 impl Job {
     /// The job for an entry, if workers measure it.
     fn of(entry: &Entry) -> Option<Job> {
         let family = entry.metric.family();
-        let measured = !matches!(family, Family::Startup | Family::Floor);
-        measured.then_some(Job { ranks: entry.ranks, threads: family == Family::Threads })
+        let sort = match family {
+            Family::Startup | Family::Floor => return None,
+            Family::Threads => Sort::Threads,
+            Family::Everyone => Sort::Fresh,
+            _ => Sort::Plain,
+        };
+        Some(Job { ranks: entry.ranks, sort })
     }
 }
 

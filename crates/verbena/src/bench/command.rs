@@ -6,7 +6,7 @@ use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
 use super::report::Report;
 use super::timing::Effort;
-use super::{chart, plot, polling, rc, table, threshold};
+use super::{bulk, chart, plot, polling, rc, table, threshold, ud};
 use crate::place;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -46,6 +46,10 @@ enum Comparison {
     Polling(Box<polling::command::PollingArgs>),
     /// What each channel is good for: latency, bandwidth, processor use, overlap (paper 3, section 4)
     Threshold(Box<threshold::command::ThresholdArgs>),
+    /// What paper 4 measured: datagrams, made reliable or not, against connections
+    Ud(Box<ud::command::UdArgs>),
+    /// What paper 5 measured: long messages by RDMA or copied, over one rail or two, beside a computation
+    Bulk(Box<bulk::command::BulkArgs>),
 }
 
 /// The options of `verbena bench`.
@@ -116,6 +120,8 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         Some(Comparison::Rc(args)) => return rc::command::run(args),
         Some(Comparison::Polling(args)) => return polling::command::run(args),
         Some(Comparison::Threshold(args)) => return threshold::command::run(args),
+        Some(Comparison::Ud(args)) => return ud::command::run(args),
+        Some(Comparison::Bulk(args)) => return bulk::command::run(args),
         None => {}
     }
     if let Some(path) = &args.plot {
@@ -201,10 +207,13 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
 
 fn asked(what: What, metric: Metric) -> bool {
     match what {
-        What::All => !matches!(metric.family(), Family::Kernel | Family::Mixed | Family::Overlap),
+        What::All => !matches!(
+            metric.family(),
+            Family::Kernel | Family::Mixed | Family::Overlap | Family::Pairs | Family::Everyone
+        ),
         What::Kernels => metric.family() == Family::Kernel,
         What::Latency => metric == Metric::Latency,
-        What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional),
+        What::Bandwidth => matches!(metric, Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong),
         What::Rate => metric == Metric::Rate,
         What::Collectives => metric.family() == Family::Collective,
         What::Threads => metric.family() == Family::Threads,
@@ -226,7 +235,7 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         _ if metric.family() == Family::Floor => powers(12, 22, 2),
         _ if args.quick => vec![8, 1 << 10, 64 << 10, 1 << 20],
         Metric::Latency => powers(0, 20, 1),
-        Metric::Bandwidth | Metric::Bidirectional => powers(10, 22, 1),
+        Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong => powers(10, 22, 1),
         _ if metric.family() == Family::Kernel => vec![16 << 10],
         Metric::Alltoall | Metric::Allgather | Metric::Gather | Metric::Scatter => powers(3, 17, 2),
         _ => powers(3, 21, 2),

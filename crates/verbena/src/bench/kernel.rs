@@ -1,5 +1,5 @@
-//! The communication of three kernels of the NAS parallel benchmarks, without their arithmetic: what paper 1 asks of few
-//! slots (section 6.4) depends on who sends what to whom, and how much at once.
+//! The communication of three kernels of the NAS parallel benchmarks, and of a semicoarsening multigrid, without their arithmetic: what paper 1
+//! asks of few slots (section 6.4), and paper 4 of datagrams (5.3.2), depends on who sends what to whom, and how much at once.
 //!
 //! - *IS* sorts integers: each round adds up a histogram (an allreduce), tells each rank what will come (a small alltoall) and
 //!   moves the keys (a large alltoall; the size is that of the block of each pair).
@@ -7,8 +7,11 @@
 //!   that of the vector.
 //! - *MG* exchanges the faces of a grid with both neighbours in each dimension, on ever coarser grids and back again; the size
 //!   is that of the largest face, and each coarser one has a quarter of it, down to 8 bytes.
+//! - *SMG* is a cycle in the manner of SMG2000, in [`semicoarsening`]; the size is that of the largest face.
 //!
 //! The value is the mean time of a round on the slowest rank.
+
+mod semicoarsening;
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, measure};
@@ -36,6 +39,7 @@ pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64
     let round = match point.metric {
         Metric::KernelIs => sort,
         Metric::KernelCg => gradient,
+        Metric::KernelSmg => semicoarsening::round,
         _ => multigrid,
     };
     let mut window = Window::new(world, TAG);

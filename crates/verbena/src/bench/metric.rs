@@ -15,6 +15,10 @@ pub enum Metric {
     Bandwidth,
     /// Two-way stream of windows; the sum of both directions.
     Bidirectional,
+    /// Payload over half the round trip of a ping-pong.
+    PingPong,
+    /// The same by several pairs of ranks at once, all together.
+    MultiPingPong,
     /// Messages per second of a one-way stream of windows.
     Rate,
     /// As the rate, by one thread of each rank under `MPI_THREAD_MULTIPLE`.
@@ -54,6 +58,12 @@ pub enum Metric {
     KernelCg,
     /// Of MG (a multigrid cycle).
     KernelMg,
+    /// Of a cycle of a semicoarsening multigrid: many small messages to many ranks.
+    KernelSmg,
+    /// Everyone speaks to everyone for the first time.
+    Connect,
+    /// A process's own memory after that.
+    ConnectMemory,
     /// `mpiexec` of a program that initialises MPI, meets in a barrier and ends.
     Startup,
     /// One way of a cache line between two pinned threads, without MPI: no message can be faster.
@@ -97,8 +107,12 @@ pub enum Family {
     Threads,
     /// By all ranks of `MPI_COMM_WORLD`.
     Collective,
+    /// Between several pairs of ranks at once.
+    Pairs,
     /// By all ranks: many operations of several sizes.
     Kernel,
+    /// By all ranks of a job that has just started.
+    Everyone,
     /// Between three of four ranks on two nodes.
     Mixed,
     /// Between two ranks, of which one computes.
@@ -111,10 +125,12 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 36] = [
+    pub const ALL: [Metric; 41] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
+        Metric::PingPong,
+        Metric::MultiPingPong,
         Metric::Rate,
         Metric::Rate1Thread,
         Metric::Rate2Threads,
@@ -133,6 +149,9 @@ impl Metric {
         Metric::KernelIs,
         Metric::KernelCg,
         Metric::KernelMg,
+        Metric::KernelSmg,
+        Metric::Connect,
+        Metric::ConnectMemory,
         Metric::Startup,
         Metric::CacheLine,
         Metric::Copy,
@@ -156,6 +175,8 @@ impl Metric {
             Metric::Latency => "latency",
             Metric::Bandwidth => "bandwidth",
             Metric::Bidirectional => "bidirectional",
+            Metric::PingPong => "ping_pong",
+            Metric::MultiPingPong => "multi_ping_pong",
             Metric::Rate => "rate",
             Metric::Rate1Thread => "rate_1_thread",
             Metric::Rate2Threads => "rate_2_threads",
@@ -174,6 +195,9 @@ impl Metric {
             Metric::KernelIs => "kernel_is",
             Metric::KernelCg => "kernel_cg",
             Metric::KernelMg => "kernel_mg",
+            Metric::KernelSmg => "kernel_smg",
+            Metric::Connect => "connect",
+            Metric::ConnectMemory => "connect_memory",
             Metric::Startup => "startup",
             Metric::CacheLine => "cache_line",
             Metric::Copy => "copy",
@@ -196,9 +220,10 @@ impl Metric {
     pub fn unit(self) -> &'static str {
         match self {
             Metric::Rate | Metric::Rate1Thread | Metric::Rate2Threads | Metric::Rate4Threads => "Mmsg/s",
-            Metric::Bandwidth | Metric::Bidirectional => "GB/s",
+            Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong | Metric::MultiPingPong => "GB/s",
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
-            Metric::Startup => "ms",
+            Metric::Startup | Metric::Connect => "ms",
+            Metric::ConnectMemory => "MiB",
             Metric::OverlapLoss | Metric::Processor => "%",
             _ => "us",
         }
@@ -207,9 +232,12 @@ impl Metric {
     /// How it is measured.
     pub fn family(self) -> Family {
         match self {
-            Metric::Latency | Metric::Bandwidth | Metric::Bidirectional | Metric::Rate => Family::Pair,
+            Metric::Latency | Metric::Bandwidth | Metric::Bidirectional => Family::Pair,
+            Metric::PingPong | Metric::Rate => Family::Pair,
+            Metric::MultiPingPong => Family::Pairs,
             _ if self.threads().is_some() => Family::Threads,
-            Metric::KernelIs | Metric::KernelCg | Metric::KernelMg => Family::Kernel,
+            Metric::KernelIs | Metric::KernelCg | Metric::KernelMg | Metric::KernelSmg => Family::Kernel,
+            Metric::Connect | Metric::ConnectMemory => Family::Everyone,
             Metric::Startup => Family::Startup,
             Metric::NodeLatency | Metric::NetworkLatency => Family::Mixed,
             Metric::Discovery100 | Metric::Discovery200 => Family::Mixed,
@@ -225,7 +253,16 @@ impl Metric {
         use Metric::*;
         !matches!(
             self,
-            Barrier | FanOut | Startup | CacheLine | Pipe | PipeFanOut | Discovery100 | Discovery200
+            Barrier
+                | FanOut
+                | Startup
+                | CacheLine
+                | Pipe
+                | PipeFanOut
+                | Discovery100
+                | Discovery200
+                | Connect
+                | ConnectMemory
         )
     }
 
@@ -241,8 +278,9 @@ impl Metric {
 
     /// Whether it depends on the number of ranks (or processes, for a floor).
     pub fn has_ranks(self) -> bool {
-        matches!(self.family(), Family::Collective | Family::Kernel | Family::Mixed | Family::Startup)
-            || self == Metric::PipeFanOut
+        let by_all = matches!(self.family(), Family::Collective | Family::Kernel | Family::Mixed);
+        let by_job = matches!(self.family(), Family::Startup | Family::Everyone | Family::Pairs);
+        by_all || by_job || self == Metric::PipeFanOut
     }
 
     /// Whether it adds doubles, so that its size must be a multiple of eight bytes.

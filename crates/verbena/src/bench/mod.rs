@@ -3,7 +3,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`metric`] | what can be measured, units, points |
-//! | [`pair`], [`threads`], [`collective`], [`kernel`], [`mixed`], [`overlap`], [`floor`] | the loops and the methods |
+//! | [`pair`], [`pairs`], [`threads`], [`collective`], [`kernel`], [`mixed`], [`overlap`], [`everyone`], [`floor`] | the loops and the methods |
 //! | [`timing`] | warm-up, calibration, repetition, median |
 //! | [`worker`] | one rank, started by an `mpiexec` |
 //! | [`job`] | one job of workers under a time limit |
@@ -11,18 +11,22 @@
 //! | [`campaign`] | all points, all numbers of ranks, all rounds |
 //! | [`report`] | the result, as JSON |
 //! | [`command`] | the command line |
+//! | [`experiment`] | what comparisons are made of, and their result file |
 //! | [`rc`] | the comparisons of papers 1 and 2 over the channel `rc` |
-//! | [`polling`] | the comparisons of paper 3: which channel is looked at how often |
-//! | [`threshold`] | what each channel is good for |
-//! | [`candidate`] | one way of doing things, and a bar that shows how far it is |
+//! | [`polling`] | those of paper 3: which channel is looked at how often |
+//! | [`threshold`] | what each channel is good for (paper 3) |
+//! | [`ud`] | the comparisons of paper 4: datagrams against connections |
+//! | [`bulk`] | those of paper 5: long messages by RDMA, rails, overlap |
 //! | [`table`], [`chart`], [`plot`] | showing it |
 
+mod bulk;
 pub mod busy;
 mod campaign;
-pub mod candidate;
 mod chart;
 mod collective;
 pub mod command;
+mod everyone;
+pub mod experiment;
 pub mod floor;
 pub mod job;
 mod kernel;
@@ -30,12 +34,14 @@ pub mod metric;
 mod mixed;
 mod overlap;
 mod pair;
+mod pairs;
 pub mod plot;
 mod polling;
 mod rc;
 pub mod report;
 pub mod table;
 mod threads;
-pub mod threshold;
+mod threshold;
 mod timing;
+mod ud;
 pub mod worker;

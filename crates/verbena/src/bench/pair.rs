@@ -1,6 +1,7 @@
 //! The loops between ranks 0 and 1.
 //!
 //! - *Latency*: `MPI_Send` there, `MPI_Recv` back; half of the mean round trip.
+//! - *Ping-pong bandwidth*: the same; payload bytes of one message over half the round trip.
 //! - *Bandwidth*: rank 0 starts a window of [`Effort::window`] `MPI_Isend`s and waits for all; rank 1 does the same
 //!   with `MPI_Irecv`s and then acknowledges with an empty message. Payload bytes over rank 0's time.
 //! - *Bidirectional bandwidth*: both ranks start a window of receives and one of sends, then wait for all and
@@ -31,7 +32,7 @@ pub fn run(world: &World, point: Point, effort: Effort) -> Result<(Vec<f64>, u64
     let samples = measure(world, effort, Clock::Root, |world, iterations| {
         for _ in 0..iterations {
             match point.metric {
-                Metric::Latency => ping_pong(world, &from, &to, bytes)?,
+                Metric::Latency | Metric::PingPong => ping_pong(world, &from, &to, bytes)?,
                 Metric::Bidirectional => exchange(world, &mut window, &from, &to, bytes, effort.window)?,
                 _ => stream(world.rank(), &mut window, &from, &to, bytes, effort.window)?,
             }
@@ -99,6 +100,7 @@ fn in_unit(point: Point, window: usize, samples: &Samples) -> Vec<f64> {
     let messages = window as f64;
     let convert = |seconds: &f64| match point.metric {
         Metric::Latency => seconds / 2.0 * 1e6,
+        Metric::PingPong => 2.0 * point.bytes as f64 / seconds / 1e9,
         Metric::Rate => messages / seconds / 1e6,
         Metric::Bidirectional => 2.0 * messages * point.bytes as f64 / seconds / 1e9,
         _ => messages * point.bytes as f64 / seconds / 1e9,
@@ -115,6 +117,7 @@ mod tests {
         let samples = Samples { seconds: vec![64e-6], iterations: 1 };
         let value = |metric, bytes| in_unit(Point { metric, bytes }, 64, &samples)[0];
         assert!((value(Metric::Latency, 8) - 32.0).abs() < 1e-9);
+        assert!((value(Metric::PingPong, 1000) - 2000.0 / 64e-6 / 1e9).abs() < 1e-9);
         assert!((value(Metric::Rate, 8) - 1.0).abs() < 1e-9);
         assert!((value(Metric::Bandwidth, 1000) - 1.0).abs() < 1e-9);
         assert!((value(Metric::Bidirectional, 1000) - 2.0).abs() < 1e-9);

@@ -45,6 +45,8 @@ pub struct Panel {
     pub title: String,
     /// What the values are.
     pub unit: String,
+    /// What they lie over.
+    pub axis: Axis,
     /// The lines; one at least.
     pub lines: Vec<Line>,
 }
@@ -66,13 +68,14 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
     let panel = |unit: &&str| Panel {
         title: title.to_string(),
         unit: unit.to_string(),
+        axis: SIZES,
         lines: curves.iter().filter(|(entry, _)| entry.unit == *unit).map(line).collect(),
     };
     draw_panels(&units.iter().map(panel).collect::<Vec<_>>(), path)
 }
 
 /// What the horizontal axis shows.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Axis {
     /// Its name.
     pub name: &'static str,
@@ -81,29 +84,21 @@ pub struct Axis {
 }
 
 /// The axis of most plots.
-const SIZES: Axis = Axis { name: "message size", label: format_size };
+pub const SIZES: Axis = Axis { name: "message size", label: format_size };
 
-/// Draws panels over message sizes, one below the other, into the file.
+/// Draws panels, one below the other, into the file.
 ///
 /// # Errors
 /// There is none, or the file cannot be written.
 pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
-    draw_panels_over(SIZES, all, path)
-}
-
-/// As [`draw_panels`], over something else.
-///
-/// # Errors
-/// There is no panel, or the file cannot be written.
-pub fn draw_panels_over(axis: Axis, all: &[Panel], path: &Path) -> Result<()> {
     if all.is_empty() {
-        bail!("there is nothing to plot: no metric was measured at three sizes or more");
+        bail!("there is nothing to plot: no metric was measured at three sizes or more, nor by three variants of an axis");
     }
     register_font()?;
     let size = (PANEL.0, PANEL.1 * all.len() as u32);
     let drawn = match ending(path) {
-        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), axis, all),
-        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), axis, all),
+        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), all),
+        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), all),
     };
     drawn.with_context(|| format!("cannot draw the plot into {}", path.display()))
 }
@@ -114,22 +109,23 @@ fn register_font() -> Result<()> {
         .map_err(|_| anyhow!("the built-in font cannot be read"))
 }
 
-fn panels<B: DrawingBackend>(area: DrawingArea<B, Shift>, axis: Axis, all: &[Panel]) -> Result<()>
+fn panels<B: DrawingBackend>(area: DrawingArea<B, Shift>, all: &[Panel]) -> Result<()>
 where
     B::ErrorType: 'static,
 {
     area.fill(&WHITE)?;
     for (room, panel) in area.split_evenly((all.len(), 1)).iter().zip(all) {
-        draw_panel(room, axis, panel)?;
+        draw_panel(room, panel)?;
     }
     area.present()?;
     Ok(())
 }
 
-fn draw_panel<B: DrawingBackend>(room: &DrawingArea<B, Shift>, axis: Axis, panel: &Panel) -> Result<()>
+fn draw_panel<B: DrawingBackend>(room: &DrawingArea<B, Shift>, panel: &Panel) -> Result<()>
 where
     B::ErrorType: 'static,
 {
+    let axis = panel.axis;
     let ((x_min, x_max), (y_min, y_max)) = ranges(&panel.lines);
     let mut chart = ChartBuilder::on(room)
         .caption(&panel.title, ("sans-serif", 18))

@@ -15,11 +15,13 @@ pub fn render(report: &Report) -> String {
     for family in [
         Family::Floor,
         Family::Pair,
+        Family::Pairs,
         Family::Threads,
         Family::Collective,
         Family::Kernel,
         Family::Mixed,
         Family::Overlap,
+        Family::Everyone,
         Family::Startup,
     ] {
         let of_family: Vec<&Entry> =

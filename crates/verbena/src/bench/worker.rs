@@ -5,7 +5,7 @@
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
-use super::{collective, kernel, mixed, overlap, pair, threads};
+use super::{collective, everyone, kernel, mixed, overlap, pair, pairs, threads};
 use crate::mpi::{Identity, World};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -93,6 +93,8 @@ fn measure(world: &World, point: Point, effort: Effort) -> Result<Line> {
             return Ok(Line::Failed { point, reason });
         }
         Family::Pair => pair::run(world, point, effort),
+        Family::Pairs => pairs::run(world, point, effort),
+        Family::Everyone => everyone::run(world, point),
         Family::Threads => threads::run(world, point, effort),
         Family::Collective => collective::run(world, point, effort),
         Family::Kernel => kernel::run(world, point, effort),

@@ -5,6 +5,17 @@ use crate::buffer::Buffer;
 use anyhow::Result;
 use std::ffi::c_int;
 
+/// A message of a window whose messages differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The other rank.
+    pub peer: i32,
+    /// Its length.
+    pub bytes: usize,
+    /// What it is matched by.
+    pub tag: i32,
+}
+
 /// Where one thread starts its windows of messages: the world, a tag of its own, and room for requests.
 pub struct Window<'w> {
     world: &'w World,
@@ -59,31 +70,62 @@ impl<'w> Window<'w> {
         self.wait_all()
     }
 
-    fn start_sends(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
-        let count = buffer.count(bytes, 1);
-        let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
-        for _ in 0..messages {
-            let mut request = 0;
-            // SAFETY: every caller waits for the request before it returns, and borrows the buffer until then.
-            let code =
-                unsafe { (calls.isend)(buffer.address(), count, byte, peer, self.tag, world, &mut request) };
-            check(code, "MPI_Isend")?;
-            self.requests.push(request);
+    /// One message there while another comes from elsewhere, then `MPI_Waitall`.
+    pub fn shift(&mut self, from: &Buffer, to: &Buffer, there: Message, here: Message) -> Result<()> {
+        self.start_recv(to, here)?;
+        self.start_send(from, there)?;
+        self.wait_all()
+    }
+
+    /// Each message in both directions at once, then one `MPI_Waitall`. `opposite` gives the tag under which the other side sends what
+    /// is received here.
+    pub fn exchange_with_all(
+        &mut self,
+        from: &Buffer,
+        to: &Buffer,
+        messages: &[Message],
+        opposite: fn(i32) -> i32,
+    ) -> Result<()> {
+        for message in messages {
+            self.start_recv(to, Message { tag: opposite(message.tag), ..*message })?;
         }
-        Ok(())
+        messages.iter().try_for_each(|message| self.start_send(from, *message))?;
+        self.wait_all()
+    }
+
+    fn start_sends(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
+        let message = Message { peer, bytes, tag: self.tag };
+        (0..messages).try_for_each(|_| self.start_send(buffer, message))
     }
 
     fn start_recvs(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
+        let message = Message { peer, bytes, tag: self.tag };
+        (0..messages).try_for_each(|_| self.start_recv(buffer, message))
+    }
+
+    #[inline]
+    fn start_send(&mut self, buffer: &Buffer, message: Message) -> Result<()> {
+        let Message { peer, bytes, tag } = message;
         let count = buffer.count(bytes, 1);
         let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
-        for _ in 0..messages {
-            let mut request = 0;
-            // SAFETY: as for the sends; Rust never looks at the bytes while a receive is pending.
-            let code =
-                unsafe { (calls.irecv)(buffer.address(), count, byte, peer, self.tag, world, &mut request) };
-            check(code, "MPI_Irecv")?;
-            self.requests.push(request);
-        }
+        let mut request = 0;
+        // SAFETY: every caller waits for the request before it returns, and borrows the buffer until then.
+        let code = unsafe { (calls.isend)(buffer.address(), count, byte, peer, tag, world, &mut request) };
+        check(code, "MPI_Isend")?;
+        self.requests.push(request);
+        Ok(())
+    }
+
+    #[inline]
+    fn start_recv(&mut self, buffer: &Buffer, message: Message) -> Result<()> {
+        let Message { peer, bytes, tag } = message;
+        let count = buffer.count(bytes, 1);
+        let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
+        let mut request = 0;
+        // SAFETY: as for the sends; Rust never looks at the bytes while a receive is pending.
+        let code = unsafe { (calls.irecv)(buffer.address(), count, byte, peer, tag, world, &mut request) };
+        check(code, "MPI_Irecv")?;
+        self.requests.push(request);
         Ok(())
     }
 

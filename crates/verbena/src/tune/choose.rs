@@ -1,7 +1,7 @@
 //! What follows from the measurements: the value of a setting, and why.
 
 use super::knobs::{Knob, NEVER, Sort};
-use crate::bench::candidate::Candidate;
+use crate::bench::experiment::series::Series;
 use crate::bench::metric::{Metric, Point, format_size};
 use crate::bench::table::format_value;
 
@@ -26,7 +26,7 @@ fn cost(metric: Metric, value: f64) -> f64 {
 }
 
 /// The costs of all candidates, by size; sizes that some candidate lacks are left out.
-fn costs(knob: &Knob, candidates: &[Candidate]) -> Vec<(Point, Vec<f64>)> {
+fn costs(knob: &Knob, candidates: &[Series]) -> Vec<(Point, Vec<f64>)> {
     let of = |point: Point| {
         let all = candidates.iter().map(|candidate| Some(cost(knob.metric, candidate.value(point)?)));
         Some((point, all.collect::<Option<Vec<f64>>>()?))
@@ -45,7 +45,7 @@ fn judge(costs: &[(Point, Vec<f64>)], chosen: impl Fn(usize) -> usize) -> (f64, 
 }
 
 /// The value for this knob; `None` if too little could be measured.
-pub fn choose(knob: &Knob, candidates: &[Candidate]) -> Option<Choice> {
+pub fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     let costs = costs(knob, candidates);
     if costs.len() < 2 || candidates.is_empty() {
         return None;
@@ -57,10 +57,10 @@ pub fn choose(knob: &Knob, candidates: &[Candidate]) -> Option<Choice> {
 }
 
 /// The cut between two ways that is off the better one by the least, over all sizes.
-fn threshold(knob: &Knob, candidates: &[Candidate], costs: &[(Point, Vec<f64>)], parts: usize) -> Choice {
+fn threshold(knob: &Knob, candidates: &[Series], costs: &[(Point, Vec<f64>)], parts: usize) -> Choice {
     let by = |cut: usize| judge(costs, |at| usize::from(at >= cut));
     let cut = (0..=costs.len()).min_by(|one, other| by(*one).0.total_cmp(&by(*other).0)).unwrap_or(0);
-    let [below, from] = [&candidates[0].name, &candidates[1].name];
+    let [below, from] = [&candidates[0].variant.name, &candidates[1].variant.name];
     let size = |at: usize| costs[at].0.bytes;
     let (value, first) = match cut {
         0 => (knob.values()[1].0.clone(), format!("{from} is better from {} on", format_size(size(0)))),
@@ -83,24 +83,24 @@ fn threshold(knob: &Knob, candidates: &[Candidate], costs: &[(Point, Vec<f64>)],
 }
 
 /// The value that is off the best one by the least, over all sizes.
-fn value(knob: &Knob, candidates: &[Candidate], costs: &[(Point, Vec<f64>)]) -> Choice {
+fn value(knob: &Knob, candidates: &[Series], costs: &[(Point, Vec<f64>)]) -> Choice {
     let by = |candidate: usize| judge(costs, |_| candidate);
     let chosen = (0..candidates.len()).min_by(|one, other| by(*one).0.total_cmp(&by(*other).0)).unwrap_or(0);
     let mean = by(chosen).0 / costs.len() as f64;
     let mut reason = vec![format!(
         "on average {:.0}% off the best of {}",
         mean.exp_m1() * 100.0,
-        candidates.iter().map(|candidate| candidate.name.as_str()).collect::<Vec<_>>().join(", ")
+        candidates.iter().map(|candidate| candidate.variant.name.as_str()).collect::<Vec<_>>().join(", ")
     )];
     reason.extend([0, costs.len() - 1].map(|at| line(costs[at].0, candidates)));
     Choice { value: knob.values()[chosen].0.clone(), reason, worst: by(chosen).1 }
 }
 
 /// All candidates at one point, in words.
-fn line(point: Point, candidates: &[Candidate]) -> String {
-    let value = |candidate: &Candidate| {
+fn line(point: Point, candidates: &[Series]) -> String {
+    let value = |candidate: &Series| {
         let value = candidate.value(point).map_or_else(|| "not measured".into(), format_value);
-        format!("{} {value}", candidate.name)
+        format!("{} {value}", candidate.variant.name)
     };
     let all: Vec<String> = candidates.iter().map(value).collect();
     format!(
@@ -122,7 +122,7 @@ pub struct Compared {
 }
 
 /// The last candidate, at every size, against the best of the others.
-pub fn compare(knob: &Knob, candidates: &[Candidate]) -> Vec<Compared> {
+pub fn compare(knob: &Knob, candidates: &[Series]) -> Vec<Compared> {
     let one = |(point, all): (Point, Vec<f64>)| {
         let (profile, others) = all.split_last()?;
         Some(Compared { point, ratio: profile / best(others) })

@@ -3,11 +3,13 @@
 use super::choose::{Choice, choose, compare};
 use super::knobs::{By, Knob, knobs};
 use super::profile;
-use crate::bench::candidate::{Bar, Candidate};
+use crate::bench::experiment::bar::Bar;
+use crate::bench::experiment::between::Between;
+use crate::bench::experiment::command::{Nodes, Timing};
+use crate::bench::experiment::{Measured, Wanted, record, show};
 use crate::bench::metric::format_size;
-use crate::bench::plot::{self, Panel};
+use crate::bench::plot;
 use crate::bench::table::format_value;
-use crate::bench::threshold::command::{Where, document, panel, table};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -21,8 +23,11 @@ pub struct TuneArgs {
     /// Only these settings, as in cma_bytes_min,claim_bytes
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Two nodes, as in node0,node1, for what joins nodes; without, only what joins ranks of this one
+    #[arg(long, value_delimiter = ',')]
+    hosts: Vec<String>,
     #[command(flatten)]
-    place: Where,
+    timing: Timing,
     /// Where to write the settings
     #[arg(short, long, value_name = "FILE", default_value = "verbena.toml")]
     output: PathBuf,
@@ -43,7 +48,7 @@ pub struct TuneArgs {
 /// A knob and its candidates.
 struct Trial {
     knob: Knob,
-    candidates: Vec<Candidate>,
+    measured: Measured,
 }
 
 /// Runs `verbena tune`.
@@ -54,37 +59,36 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     if let Some(path) = &args.plot {
         plot::check_name(path)?;
     }
-    let mut trials = trials(args)?;
-    measure(&mut trials, args.place.rounds)?;
-    for trial in &trials {
-        let candidates: Vec<&Candidate> = trial.candidates.iter().collect();
-        let (setting, what) = (trial.knob.setting, trial.knob.what);
-        println!("\n{setting}: {what}\n{}", table(&candidates, &trial.knob.points()));
-        candidates.iter().flat_map(|candidate| candidate.failures()).for_each(|reason| println!("{reason}"));
+    let between = Nodes::of(&args.hosts).between(&args.timing, &[])?;
+    let mut trials = trials(args, &between)?;
+    measure(&mut trials, &between, args.timing.rounds())?;
+    for Trial { knob, measured } in &trials {
+        println!("\n{}: {}\n{}", knob.setting, knob.what, show::table(measured));
+        measured.series.iter().flat_map(|series| series.failures()).for_each(|reason| println!("{reason}"));
     }
-    save(args, &trials)?;
+    let (knobs, all): (Vec<Knob>, Vec<Measured>) =
+        trials.into_iter().map(|trial| (trial.knob, trial.measured)).unzip();
+    save(args, &all)?;
+    let trials: Vec<(&Knob, &Measured)> = knobs.iter().zip(&all).collect();
     match &args.check {
         Some(_) => check(args, &trials),
         None => write(args, &trials),
     }
 }
 
-fn trials(args: &TuneArgs) -> Result<Vec<Trial>> {
+fn trials(args: &TuneArgs, between: &Between) -> Result<Vec<Trial>> {
     let named = args.check.as_deref().map(profile::names).transpose()?;
+    let file = args.check.as_deref().map(absolute).transpose()?;
     let wanted = |knob: &Knob| {
         let only = |name: &String| name.eq_ignore_ascii_case(knob.setting);
         let in_file = named.as_ref().is_none_or(|names| names.iter().any(only));
         in_file && (args.only.is_empty() || args.only.iter().any(only))
     };
     let trial = |knob: Knob| {
-        let launch = args.place.launch(knob.network)?;
-        let mut candidates = knob.candidates(&launch)?;
-        if let Some(path) = &args.check {
-            candidates.push(knob.by_profile(&absolute(path)?, &launch)?);
-        }
-        Ok(Trial { knob, candidates })
+        let experiment = knob.experiment(file.as_deref());
+        Ok(Trial { knob, measured: Measured::new(experiment, &Wanted::default(), between)? })
     };
-    let all = knobs(args.by, args.place.hosts.len() >= 2);
+    let all = knobs(args.by, between.has_nodes());
     let trials: Vec<Trial> = all.into_iter().filter(wanted).map(trial).collect::<Result<_>>()?;
     if trials.is_empty() {
         bail!("there is nothing to tune: no setting that can be tuned here was named");
@@ -98,14 +102,14 @@ fn absolute(path: &Path) -> Result<String> {
     Ok(path.display().to_string())
 }
 
-fn measure(trials: &mut [Trial], rounds: usize) -> Result<()> {
-    let steps: usize = trials.iter().map(|trial| trial.candidates.len()).sum();
+fn measure(trials: &mut [Trial], between: &Between, rounds: usize) -> Result<()> {
+    let steps: usize = trials.iter().map(|trial| trial.measured.series.len()).sum();
     let mut bar = Bar::new(steps * rounds);
     for _ in 0..rounds {
-        for trial in trials.iter_mut() {
-            for candidate in &mut trial.candidates {
-                bar.step(&format!("{}: {}", trial.knob.setting, candidate.name));
-                candidate.round()?;
+        for Trial { knob, measured } in trials.iter_mut() {
+            for series in &mut measured.series {
+                bar.step(&format!("{}: {}", knob.setting, series.variant.name));
+                series.round(between)?;
             }
         }
     }
@@ -113,10 +117,10 @@ fn measure(trials: &mut [Trial], rounds: usize) -> Result<()> {
 }
 
 /// Writes the profile.
-fn write(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
+fn write(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
     let found: Vec<(&Knob, Choice)> = trials
         .iter()
-        .filter_map(|trial| Some((&trial.knob, choose(&trial.knob, &trial.candidates)?)))
+        .filter_map(|(knob, measured)| Some((*knob, choose(knob, &measured.series)?)))
         .collect();
     if found.is_empty() {
         bail!("nothing could be measured; the reasons are above");
@@ -129,16 +133,16 @@ fn write(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
 }
 
 /// Compares the profile with the best candidates.
-fn check(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
+fn check(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
     let most = 1.0 + args.within / 100.0;
     let (mut points, mut missed) = (0, 0);
-    for trial in trials {
-        for compared in compare(&trial.knob, &trial.candidates) {
+    for (knob, measured) in trials {
+        for compared in compare(knob, &measured.series) {
             points += 1;
             if compared.ratio > most {
                 missed += 1;
                 let (size, ratio) = (format_size(compared.point.bytes), format_value(compared.ratio));
-                println!("{}, {size}: {ratio} times the best candidate", trial.knob.setting);
+                println!("{}, {size}: {ratio} times the best candidate", knob.setting);
             }
         }
     }
@@ -146,18 +150,12 @@ fn check(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
     if missed > 0 || points == 0 { bail!("{missed} of {points} points are not") } else { Ok(()) }
 }
 
-fn save(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
+fn save(args: &TuneArgs, all: &[Measured]) -> Result<()> {
     if let Some(path) = &args.json {
-        let all: Vec<&Candidate> = trials.iter().flat_map(|trial| &trial.candidates).collect();
-        std::fs::write(path, serde_json::to_string_pretty(&document(&all))?)
-            .with_context(|| format!("cannot write the result to {}", path.display()))?;
+        record::write(path, all, None, None)?;
     }
-    if let Some(path) = &args.plot {
-        let panel = |trial: &Trial| {
-            let candidates: Vec<&Candidate> = trial.candidates.iter().collect();
-            Panel { title: trial.knob.setting.into(), ..panel(&candidates, trial.knob.metric) }
-        };
-        plot::draw_panels(&trials.iter().map(panel).collect::<Vec<_>>(), path)?;
+    match &args.plot {
+        Some(path) => plot::draw_panels(&show::panels(all), path),
+        None => Ok(()),
     }
-    Ok(())
 }

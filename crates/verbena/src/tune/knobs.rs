@@ -1,9 +1,8 @@
 //! What is tuned.
 
-use crate::bench::candidate::{Candidate, Set, set};
-use crate::bench::job::Launch;
+use crate::bench::experiment::variant::{Place, Set, Variant, set};
+use crate::bench::experiment::{Experiment, goal, points};
 use crate::bench::metric::{Metric, Point};
-use anyhow::Result;
 use clap::ValueEnum;
 
 /// By what the settings are judged.
@@ -48,6 +47,9 @@ pub struct Knob {
     /// What must be set besides, so that it decides at all.
     fixed: Vec<Set>,
 }
+
+/// Messages in flight in the window tests.
+const WINDOW: usize = 16;
 
 /// A threshold that no message reaches.
 pub const NEVER: u64 = 1 << 40;
@@ -189,7 +191,7 @@ fn progress_thread(network: bool) -> Knob {
 impl Knob {
     /// What is measured.
     pub fn points(&self) -> Vec<Point> {
-        self.sizes.iter().map(|&bytes| Point { metric: self.metric, bytes }).collect()
+        points(self.metric, &self.sizes)
     }
 
     /// The values of the candidates, and their names.
@@ -215,25 +217,24 @@ impl Knob {
         })
     }
 
-    /// One candidate for each value.
-    ///
-    /// # Errors
-    /// This program's own path cannot be found.
-    pub fn candidates(&self, launch: &Launch) -> Result<Vec<Candidate>> {
-        let candidate = |(value, name): (String, String)| {
-            let settings = [&self.fixed[..], &[set(self.setting, value)]].concat();
-            Candidate::new(&name, &settings, &self.points(), self.ranks, launch)
+    /// The experiment: one variant for each value, and at last one that reads this file, if there is one.
+    pub fn experiment(&self, profile: Option<&str>) -> Experiment {
+        let place = if self.network { Place::Nodes } else { Place::Node };
+        let variant = |name: &str, more: Set| {
+            Variant::ours(name, place, [&self.fixed[..], &[more]].concat())
         };
-        self.values().into_iter().map(candidate).collect()
-    }
-
-    /// The candidate that reads this file.
-    ///
-    /// # Errors
-    /// This program's own path cannot be found.
-    pub fn by_profile(&self, file: &str, launch: &Launch) -> Result<Candidate> {
-        let settings = [&self.fixed[..], &[set("SETTINGS", file)]].concat();
-        Candidate::new("profile", &settings, &self.points(), self.ranks, launch)
+        let values = self.values().into_iter().map(|(value, name)| variant(&name, set(self.setting, value)));
+        let profile = profile.map(|file| variant("profile", set("SETTINGS", file)));
+        Experiment {
+            name: self.setting,
+            title: self.what,
+            ranks: vec![self.ranks],
+            window: WINDOW,
+            points: self.points(),
+            variants: values.chain(profile).collect(),
+            axis: None,
+            goals: goal::none,
+        }
     }
 }
 

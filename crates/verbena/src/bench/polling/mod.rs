@@ -2,14 +2,13 @@
 //!
 //! It runs where verbs devices are (`cargo xtask softroce --nodes 2 -- verbena bench polling`): latency within the node and over the
 //! network by the ratio of polls (figure 2), and the discovery of bursts by the update rate of the dynamic scheme (figure 3).
-//! All variants take turns, round by round. `--model` adds the figures of a model of the paper's costs.
+//! `--model` adds the figures of a model of the paper's costs. What an experiment is, and how the result is written, is said in
+//! [`super::experiment`].
 //!
 //! | module | job |
 //! | --- | --- |
-//! | [`variants`] | what is compared, as data |
+//! | [`experiments`] | what is compared, as data, and what must be true |
 //! | [`command`] | the command line |
-//! | [`show`] | tables, plots and goals |
 
 pub mod command;
-mod show;
-mod variants;
+mod experiments;

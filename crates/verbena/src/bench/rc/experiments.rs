@@ -1,8 +1,11 @@
 //! The experiments: which figure of papers 1 and 2 compares what with what, at which points.
 
-use super::device::Verb;
-use super::variant::{How, Peer, Variant, device, ours};
+use super::goals;
+use crate::bench::experiment::device::Verb;
+use crate::bench::experiment::variant::{Place, Set, Transport, Variant, set};
+use crate::bench::experiment::{Experiment, goal, peers, points};
 use crate::bench::metric::{Metric, Point};
+use crate::bench::plot::Axis;
 use clap::ValueEnum;
 
 /// Which experiment.
@@ -24,79 +27,72 @@ pub enum Name {
     Peers,
 }
 
-/// A few points under several variants.
-#[derive(Clone, Debug)]
-pub struct Experiment {
-    /// Its name.
-    pub name: Name,
-    /// What it shows, and where that comes from.
-    pub title: &'static str,
-    /// Ranks, spread evenly over the nodes.
-    pub ranks: usize,
-    /// Messages in flight in the window tests.
-    pub window: usize,
-    /// What is measured.
-    pub points: Vec<Point>,
-    /// What it is measured with.
-    pub variants: Vec<Variant>,
-}
-
 /// The settings that turn the rings off: nobody comes into the polling set.
 const NO_RINGS: (&str, &str) = ("RC_POLL_POLICY", "none");
 /// Paper 2's ring: 128 KiB in slots that hold a chunk of 16 KiB each, and what goes with a chunk.
 const RING: [(&str, &str); 3] = [("RC_SLOTS", "8"), ("RC_SLOT_BYTES", "16640"), ("CHUNK_BYTES", "16384")];
 
-impl Experiment {
+const CHUNKS: Axis = Axis { name: "chunk, KiB", label: |kib| kib.to_string() };
+const SLOTS: Axis = Axis { name: "slots", label: |slots| slots.to_string() };
+
+impl Name {
     /// The experiment of that name.
-    pub fn of(name: Name) -> Experiment {
-        match name {
+    pub fn experiment(self) -> Experiment {
+        match self {
             Name::Latency => latency(),
             Name::Small => small(),
             Name::Ladder => ladder(),
             Name::Chunks => chunks(),
             Name::Direction => direction(),
             Name::Slots => slots(),
-            Name::Peers => peers(),
+            Name::Peers => of_peers(),
         }
     }
 }
 
-fn points(metric: Metric, sizes: &[usize]) -> Vec<Point> {
-    sizes.iter().map(|&bytes| Point { metric, bytes }).collect()
+/// Our library between nodes, over `rc` alone.
+fn ours(name: &str, settings: &[(&str, &str)]) -> Variant {
+    let settings = settings.iter().map(|(name, value)| set(name, value));
+    let all: Vec<Set> = std::iter::once(set("CHANNELS", "rc")).chain(settings).collect();
+    Variant::ours(name, Place::Nodes, all)
 }
 
 fn eager_variants() -> Vec<Variant> {
-    vec![ours("RDMA eager", &[]), ours("send/receive", &[NO_RINGS]), device(Verb::Write), device(Verb::Send)]
+    vec![ours("RDMA eager", &[]), ours("send/receive", &[NO_RINGS]), Variant::device(Verb::Write), Variant::device(Verb::Send)]
 }
 
 fn latency() -> Experiment {
     Experiment {
-        name: Name::Latency,
+        name: "latency",
         title: "Latency of small messages (paper 1, figure 12)",
-        ranks: 2,
+        ranks: vec![2],
         window: 1,
         points: points(Metric::Latency, &[8, 64, 256, 1024]),
         variants: eager_variants(),
+        axis: None,
+        goals: goals::latency,
     }
 }
 
 fn small() -> Experiment {
     Experiment {
-        name: Name::Small,
+        name: "small",
         title: "Bandwidth of small messages in windows of 100 (paper 1, figure 13)",
-        ranks: 2,
+        ranks: vec![2],
         window: 100,
         points: points(Metric::Bandwidth, &[8, 64, 256, 1024]),
         variants: eager_variants(),
+        axis: None,
+        goals: goals::small,
     }
 }
 
 fn ladder() -> Experiment {
-    let rung = |name: &str, more: &[(&'static str, &str)]| ours(name, &[&RING[..], more].concat());
+    let rung = |name: &str, more: &[(&str, &str)]| ours(name, &[&RING[..], more].concat());
     Experiment {
-        name: Name::Ladder,
+        name: "ladder",
         title: "The ladder of designs (paper 2, figures 4 to 14)",
-        ranks: 2,
+        ranks: vec![2],
         window: 8,
         points: [
             points(Metric::Latency, &[8]),
@@ -109,8 +105,10 @@ fn ladder() -> Experiment {
             rung("pipeline", &[("LARGE", "pipeline")]),
             rung("zero-copy read", &[("LARGE", "read")]),
             rung("zero-copy write", &[("LARGE", "write")]),
-            device(Verb::Write),
+            Variant::device(Verb::Write),
         ],
+        axis: None,
+        goals: goals::ladder,
     }
 }
 
@@ -120,23 +118,25 @@ fn chunks() -> Experiment {
         let (slot, chunk) = (((kib << 10) + 256).to_string(), (kib << 10).to_string());
         let settings =
             [("LARGE", "pipeline"), ("RC_SLOTS", &slots), ("RC_SLOT_BYTES", &slot), ("CHUNK_BYTES", &chunk)];
-        ours(&format!("{kib} KiB"), &settings)
+        ours(&format!("{kib} KiB"), &settings).at(kib)
     };
     Experiment {
-        name: Name::Chunks,
+        name: "chunks",
         title: "Bandwidth of the pipeline by its chunks (paper 2, figure 9)",
-        ranks: 2,
+        ranks: vec![2],
         window: 8,
         points: points(Metric::Bandwidth, &[64 << 10, 256 << 10, 1 << 20]),
         variants: [1, 2, 4, 8, 16, 32].map(variant).to_vec(),
+        axis: Some(CHUNKS),
+        goals: goal::none,
     }
 }
 
 fn direction() -> Experiment {
     Experiment {
-        name: Name::Direction,
+        name: "direction",
         title: "Zero-copy by RDMA read and by RDMA write (paper 2, figures 14 and 15)",
-        ranks: 2,
+        ranks: vec![2],
         window: 8,
         points: points(Metric::Bandwidth, &[32 << 10, 64 << 10, 128 << 10, 256 << 10]),
         variants: vec![
@@ -144,59 +144,45 @@ fn direction() -> Experiment {
             ours("write", &[("LARGE", "write")]),
             ours("automatic", &[("LARGE", "auto")]),
         ],
+        axis: None,
+        goals: goals::direction,
     }
 }
 
 fn slots() -> Experiment {
-    let variant = |slots: u32| ours(&format!("{slots} slots"), &[("RC_SLOTS", &slots.to_string())]);
+    let variant = |slots: usize| ours(&format!("{slots} slots"), &[("RC_SLOTS", &slots.to_string())]).at(slots);
     let point = |metric| Point { metric, bytes: 4 << 10 };
     Experiment {
-        name: Name::Slots,
+        name: "slots",
         title: "The communication of IS, CG and MG by the slots of a ring (paper 1, 6.4)",
-        ranks: 4,
+        ranks: vec![4],
         window: 1,
         points: [Metric::KernelIs, Metric::KernelCg, Metric::KernelMg].map(point).to_vec(),
         variants: [5, 10, 20, 50, 100].map(variant).to_vec(),
+        axis: Some(SLOTS),
+        goals: goals::slots,
     }
 }
 
-fn peers() -> Experiment {
-    let peer = |name: &str, peer| Variant { name: name.into(), how: How::Peer(peer) };
-    Experiment {
-        name: Name::Peers,
-        title: "Against MPICH and Open MPI over UCX, all ranks on one device",
-        ranks: 2,
-        window: 16,
-        points: [
-            points(Metric::Latency, &[8, 1 << 10, 64 << 10]),
-            points(Metric::Rate, &[8]),
-            points(Metric::Bandwidth, &[64 << 10, 1 << 20]),
-        ]
-        .concat(),
-        variants: vec![
-            Variant { name: "Verbena".into(), how: How::OursOnOneDevice },
-            peer("MPICH", Peer::Mpich),
-            peer("Open MPI", Peer::OpenMpi),
-        ],
-    }
+fn of_peers() -> Experiment {
+    let title = "Against MPICH and Open MPI over UCX, all ranks on one device";
+    peers::against(title, "rc", Transport::Rc)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::experiment::variant::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {
+        Name::value_variants().iter().for_each(|name| check_settings(&name.experiment()));
+    }
+
+    #[test]
+    fn experiments_are_named_as_on_the_command_line() {
         for name in Name::value_variants() {
-            for variant in Experiment::of(*name).variants {
-                let How::Ours(settings) = variant.how else { continue };
-                for (name, value) in settings {
-                    let setting = verbena_settings::all()
-                        .find(|setting| setting.about.name == format!("VERBENA_{name}"))
-                        .expect(name);
-                    setting.set_text(&value, verbena_settings::Origin::Environment).expect(name);
-                }
-            }
+            assert_eq!(name.to_possible_value().expect("a name").get_name(), name.experiment().name);
         }
     }
 }

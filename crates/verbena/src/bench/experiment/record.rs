@@ -1,49 +1,40 @@
 //! The result file: written again after each experiment of each round, so that a run that is cut off keeps what it has, and
 //! taken up by a later run that goes on with it.
 
-use super::command::Measured;
-use super::goals::{Goal, goals};
-use super::model;
+use super::measured::Measured;
+use super::model::Model;
+use super::series::Series;
 use crate::bench::report::Report;
 use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::path::Path;
-use verbena_sim::figures::Table;
 
 /// Writes all that is known to the file: whole or not at all, whenever this program is ended.
 ///
 /// # Errors
 /// The file, or the one beside it that takes its place, cannot be written.
-pub fn write(path: &Path, all: &[Measured], figures: &[Table]) -> Result<()> {
-    let text = serde_json::to_string_pretty(&document(all, &goals(all), figures))?;
+pub fn write(path: &Path, all: &[Measured], note: Option<&str>, model: Option<&Model>) -> Result<()> {
+    let text = serde_json::to_string_pretty(&document(all, note, model))?;
     let beside = path.with_extension("part");
     std::fs::write(&beside, text)
         .and_then(|()| std::fs::rename(&beside, path))
         .with_context(|| format!("cannot write the result to {}", path.display()))
 }
 
-fn document(all: &[Measured], goals: &[Goal], figures: &[Table]) -> Value {
-    let model: Vec<Value> = figures.iter().map(model::json).collect();
+fn document(all: &[Measured], note: Option<&str>, model: Option<&Model>) -> Value {
     let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
     let experiments: Vec<Value> = all.iter().map(of_experiment).collect();
-    json!({"command": command, "written_unix_s": started_unix_s, "machine": machine,
-           "experiments": experiments, "goals": goals,
-           "model": {"title": model::TITLE, "tables": model}})
+    let goals: Vec<_> = all.iter().flat_map(Measured::goals).collect();
+    json!({"command": command, "written_unix_s": started_unix_s, "machine": machine, "note": note,
+           "experiments": experiments, "goals": goals, "model": model.map(Model::json)})
 }
 
 fn of_experiment(measured: &Measured) -> Value {
-    let series =
-        measured.series.iter().map(|series| json!({"variant": series.variant.name, "report": series.report}));
-    json!({"experiment": name(measured), "title": measured.experiment.title, "series": series.collect::<Vec<_>>()})
-}
-
-fn name(measured: &Measured) -> String {
-    measured
-        .experiment
-        .name
-        .to_possible_value()
-        .map_or_else(String::new, |value| value.get_name().to_string())
+    let experiment = &measured.experiment;
+    let axis = experiment.axis.map(|axis| axis.name);
+    let series = |series: &Series| json!({"variant": series.variant.name, "at": series.variant.at, "report": series.report});
+    json!({"experiment": experiment.name, "title": experiment.title, "axis": axis,
+           "series": measured.series.iter().map(series).collect::<Vec<_>>()})
 }
 
 /// Takes up what an earlier run wrote to the file, if there is one: this run's rounds add to its samples. A point that failed
@@ -51,16 +42,22 @@ fn name(measured: &Measured) -> String {
 ///
 /// # Errors
 /// The file cannot be read, or holds something else measured under the same name.
-pub fn take_up(path: &Path, all: &mut [Measured]) -> Result<()> {
+pub fn take_up(path: &Path, all: &mut [Measured], note: Option<&str>) -> Result<()> {
     if !path.exists() {
         return Ok(());
     }
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let earlier: Value =
         serde_json::from_str(&text).with_context(|| format!("{} is no result", path.display()))?;
+    ensure!(
+        earlier["note"].as_str() == note,
+        "{} holds what was measured under other circumstances: its note is {}",
+        path.display(),
+        earlier["note"]
+    );
     for measured in all {
         let named = |value: &Value, key: &str, name: &str| value[key].as_str() == Some(name);
-        let of_name = |value: &&Value| named(value, "experiment", &name(measured));
+        let of_name = |value: &&Value| named(value, "experiment", measured.experiment.name);
         let Some(found) = earlier["experiments"].as_array().and_then(|all| all.iter().find(of_name)) else {
             continue;
         };

@@ -2,7 +2,7 @@
 //!
 //! Their latency is the mean of all round trips, as ours, and not the typical one that they show first.
 
-use super::series::Between;
+use super::between::Between;
 use crate::bench::metric::{Metric, Point};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -16,10 +16,14 @@ pub enum Verb {
     Write,
     /// Send, into a receive buffer that was posted before.
     Send,
+    /// The same by datagrams, which may be lost.
+    Datagram,
 }
 
 /// Bytes that one run of a bandwidth test moves about, so that each takes about as long.
 const BANDWIDTH_BYTES: usize = 16 << 20;
+/// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the size.
+const DATAGRAM_BYTES_MAX: usize = 4096;
 /// Between two tries to reach the server, which takes a moment to listen.
 const RETRY_TIME: Duration = Duration::from_millis(50);
 /// How often perftest may fail to find the speed of the clock.
@@ -33,6 +37,26 @@ impl Verb {
         match self {
             Verb::Write => "ib_write",
             Verb::Send => "ib_send",
+            Verb::Datagram => "ib_send UD",
+        }
+    }
+
+    /// Whether it loses messages where the wire does.
+    pub fn is_datagram(self) -> bool {
+        self == Verb::Datagram
+    }
+
+    /// Whether it can move so many bytes at once.
+    pub fn takes(self, bytes: usize) -> bool {
+        bytes > 0 && (!self.is_datagram() || bytes <= DATAGRAM_BYTES_MAX)
+    }
+
+    /// The beginning of the programs' names, and what they are told about the transport.
+    fn program(self) -> (&'static str, &'static str) {
+        match self {
+            Verb::Write => ("ib_write", ""),
+            Verb::Send => ("ib_send", ""),
+            Verb::Datagram => ("ib_send", " -c UD"),
         }
     }
 
@@ -43,11 +67,10 @@ impl Verb {
             _ => ("bw", "bandwidth", (BANDWIDTH_BYTES / point.bytes.max(1)).clamp(16, 5000)),
         };
         let depth = if test == "bw" { format!(" -t {window} -N --report_gbits") } else { String::new() };
+        let (program, transport) = self.program();
         format!(
-            "{}_{test} -F -x {} -s {} -n {iterations}{depth} --output={output}",
-            self.name(),
-            between.gid_index,
-            point.bytes
+            "{program}_{test} -F -x {} -s {} -n {iterations}{depth}{transport} --output={output}",
+            between.gid_index, point.bytes
         )
     }
 }

@@ -1,0 +1,210 @@
+//! Everyone speaks to everyone for the first time (paper 4, 5.2.2, figures 5 and 6), with up to 4,096 processes: what it takes one of
+//! them, by datagrams and by connection.
+//!
+//! The real engine and the real channels run over simulated devices, but only one process is followed: in step `s` it sends an
+//! empty message to the process `s` behind it and receives one from the process `s` before it, and the others speak to it alone. By
+//! symmetry that is what each of them does; that a partner may be busy with others just then is left out, so the times are the least. What
+//! a queue pair takes is an estimate (see [`Costs::PAPER_1`]), since the paper has only the sum, as a picture.
+
+use super::costed::Costed;
+use super::table::Table;
+use crate::over_rc;
+use crate::over_ud;
+use crate::verbs::{Costs, DeviceFaults, Subnet};
+use crate::{Memory, Rank, Shape};
+use std::collections::BTreeSet;
+use verbena_channel::Channel;
+use verbena_channel::around::Around;
+use verbena_channel::rc::Settings;
+use verbena_channel::rc::settings::Policy;
+use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
+
+/// Numbers of processes.
+pub const RANKS: [Rank; 7] = [2, 16, 64, 256, 1024, 2048, 4096];
+/// Time that passes when nothing is to come: somebody may wait to say something again.
+const DULL_NS: u64 = 300_000;
+/// So often in a row before the run counts as hanging.
+const DULL_MAX: u32 = 1000;
+
+/// By what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Datagrams, made reliable in software.
+    Datagrams,
+    /// Connections with one receive queue for all.
+    SharedQueue,
+    /// Connections with a receive queue each.
+    OwnQueues,
+}
+
+impl By {
+    const ALL: [By; 3] = [By::Datagrams, By::SharedQueue, By::OwnQueues];
+
+    fn name(self) -> &'static str {
+        match self {
+            By::Datagrams => "ud",
+            By::SharedQueue => "rc with SRQ",
+            By::OwnQueues => "rc without SRQ",
+        }
+    }
+
+    /// The channels of all processes, with the settings that users have; the paper's connections have no rings (5.2.1).
+    fn channels(self, subnet: &Subnet, ranks: Rank) -> Vec<Box<dyn Channel>> {
+        if self == By::Datagrams {
+            let settings = verbena_channel::ud::Settings::current();
+            let uds = over_ud::channels(subnet, over_ud::LIMITS, |_| settings.clone(), ranks);
+            return uds.into_iter().map(|ud| Box::new(ud) as Box<dyn Channel>).collect();
+        }
+        let shared_receives = self == By::SharedQueue;
+        let settings = Settings { policy: Policy::None, shared_receives, ..Settings::current(ranks) };
+        let rcs = over_rc::channels(subnet, |_| settings.clone(), ranks);
+        rcs.into_iter().map(|rc| Box::new(rc) as Box<dyn Channel>).collect()
+    }
+}
+
+/// What it took the process that is followed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Took {
+    /// From the first message to the last, in nanoseconds of virtual time.
+    pub time_ns: u64,
+    /// Bytes of registered memory at most.
+    pub registered_bytes: u64,
+    /// Queue pairs for connections.
+    pub pairs: usize,
+}
+
+/// Both tables.
+///
+/// # Errors
+/// What hung.
+pub fn tables() -> Result<Vec<Table>, String> {
+    let names = || By::ALL.map(By::name);
+    let columns = || std::iter::once("processes").chain(names());
+    let mut times = Table::new(
+        "Everyone speaks to everyone, ms for each process (paper 4, figure 5; queue pairs by an estimate)",
+        columns(),
+    );
+    let mut memory = Table::new(
+        "Registered memory of each process after that, MiB (paper 4, 2.2 and figure 6: 8.8 for ud with 1,024)",
+        columns(),
+    );
+    for ranks in RANKS {
+        let took = By::ALL.map(|by| connect(by, ranks, Costs::PAPER_1));
+        let took = took.into_iter().collect::<Result<Vec<Took>, String>>()?;
+        times.add(ranks.to_string(), took.iter().map(|took| took.time_ns as f64 / 1e6).collect());
+        let mib = |took: &Took| took.registered_bytes as f64 / f64::from(1 << 20);
+        memory.add(ranks.to_string(), took.iter().map(mib).collect());
+    }
+    Ok(vec![times, memory])
+}
+
+/// Lets one process speak to all others for the first time.
+///
+/// # Errors
+/// What hung.
+pub fn connect(by: By, ranks: Rank, costs: Costs) -> Result<Took, String> {
+    let subnet = Subnet::new(1, ranks, costs, DeviceFaults::NONE);
+    let mut channels = by.channels(&subnet, ranks).into_iter();
+    let mut process = |rank| {
+        let inner = channels.next().expect("one for each rank");
+        let wire = Around { inner, tap: Costed { rank, subnet: subnet.clone() } };
+        let settings = verbena_engine::Settings::default();
+        Process { engine: Engine::new(rank, ranks, vec![Box::new(wire)], settings), pending: Vec::new() }
+    };
+    let processes = (0..ranks).map(&mut process).collect();
+    let start_ns = subnet.time_ns(0);
+    let mut run = Run { subnet, processes, awake: BTreeSet::new(), memory: Memory::new(1, Shape::Contiguous) };
+    for step in 1..ranks {
+        run.step(step, ranks - step)?;
+    }
+    let Run { subnet, .. } = &run;
+    let (time_ns, registered) = (subnet.time_ns(0) - start_ns, subnet.registered_bytes(0).1);
+    Ok(Took { time_ns, registered_bytes: registered, pairs: subnet.pairs(0) })
+}
+
+struct Process {
+    engine: Engine,
+    pending: Vec<RequestId>,
+}
+
+struct Run {
+    // The engines go before the memory that they hold buffers of.
+    processes: Vec<Process>,
+    subnet: Subnet,
+    /// Those for which something may have come.
+    awake: BTreeSet<Rank>,
+    memory: Memory,
+}
+
+impl Run {
+    /// The first process sends to one and receives from another.
+    fn step(&mut self, to: Rank, from: Rank) -> Result<(), String> {
+        self.receive(0, from);
+        self.receive(to, 0);
+        self.send(0, to);
+        self.send(from, 0);
+        let mut dull = 0;
+        while [0, to, from].iter().any(|&rank| !self.processes[rank as usize].pending.is_empty()) {
+            dull = if self.advance() { 0 } else { dull + 1 };
+            if dull > DULL_MAX {
+                return Err(format!("nothing moves between process 0 and {to} or {from}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, me: Rank, peer: Rank) {
+        let (buffer, mode) = (self.memory.buffer().part(0, 0), Mode::Standard);
+        let send = Send { peer, context: 0, source: me as i32, tag: 0, buffer, mode };
+        let posted = self.processes[me as usize].engine.send(send);
+        self.note(me, posted);
+    }
+
+    fn receive(&mut self, me: Rank, peer: Rank) {
+        let buffer = self.memory.buffer().part(0, 0);
+        let receive = Receive { context: 0, source: peer as i32, tag: 0, buffer };
+        let posted = self.processes[me as usize].engine.receive(receive);
+        self.note(me, posted);
+    }
+
+    fn note(&mut self, me: Rank, posted: Posted) {
+        if let Posted::Pending(request) = posted {
+            self.processes[me as usize].pending.push(request);
+        }
+        self.awake.insert(me);
+    }
+
+    /// Lets a process run, or the devices, whoever is first; `false` if there was nobody.
+    fn advance(&mut self) -> bool {
+        let devices_ns = self.subnet.next_ns().unwrap_or(u64::MAX);
+        let first = self.awake.iter().map(|&rank| (self.subnet.time_ns(rank), rank)).min();
+        match first {
+            Some((at_ns, rank)) if at_ns <= devices_ns => {
+                self.subnet.run_until(at_ns);
+                let moved = self.processes[rank as usize].progress();
+                if !moved && !self.subnet.has_unseen(rank) {
+                    self.awake.remove(&rank);
+                }
+            }
+            _ if devices_ns < u64::MAX => self.subnet.run_until(devices_ns),
+            _ => {
+                self.subnet.run_until(self.subnet.now_ns() + DULL_NS);
+                self.awake.extend(0..self.processes.len() as Rank);
+                return false;
+            }
+        }
+        self.awake.extend(self.subnet.take_woken().into_iter().map(|(rank, _)| rank));
+        true
+    }
+}
+
+impl Process {
+    /// Whether anything happened.
+    fn progress(&mut self) -> bool {
+        let Process { engine, pending } = self;
+        let moved = engine.progress();
+        let before = pending.len();
+        pending.retain(|request| engine.take(*request).is_none());
+        moved || pending.len() < before
+    }
+}

@@ -1,0 +1,12 @@
+//! `verbena bench bulk`: what paper 5 measured of long messages, on the verbs devices of this machine.
+//!
+//! It runs where verbs devices are: `cargo xtask softroce -- verbena bench bulk`, for two rails with `--rails 2`. What goes on within
+//! one node (overlap over shared memory) is measured everywhere. What an experiment is, and how the result is written, is said in [`super::experiment`].
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`experiments`] | what is compared with what, as data, and what must be true |
+//! | [`command`] | the command line |
+
+pub mod command;
+mod experiments;

@@ -1,0 +1,77 @@
+//! Everyone speaks to everyone for the first time (paper 4, 5.2.2): each rank sends an empty message to every other one, while it
+//! receives one from another, in the manner of a ring: in step `s` to the rank `s` behind it, from the rank `s` before it.
+//!
+//! - *Connect*: the time from the end of `MPI_Init` to the end of the last step, the mean of all ranks. There is no barrier before
+//!   it, since that would make connections already; so what some ranks start later than others counts too, for every library alike.
+//! - *Connect memory*: the memory that a process has for itself after that (`/proc/self/smaps_rollup`, its private pages), the mean of all
+//!   ranks. What the kernel holds for it, such as queue pairs on Soft-RoCE, is not in it.
+//!
+//! A job can do that only once, so there is one sample a round.
+
+use super::metric::{Metric, Point};
+use crate::buffer::Buffer;
+use crate::mpi::{Message, Window, World};
+use anyhow::{Context, Result};
+use std::time::Instant;
+
+/// The tag of the messages.
+const TAG: i32 = 9;
+
+/// Measures one point: a sample in milliseconds or MiB, and one iteration.
+///
+/// # Errors
+/// MPI fails, or the kernel does not tell about memory.
+pub fn run(world: &World, point: Point) -> Result<(Vec<f64>, u64)> {
+    let start = Instant::now();
+    ring(world)?;
+    let took_ms = start.elapsed().as_secs_f64() * 1e3;
+    let own = if point.metric == Metric::Connect { took_ms } else { private_mib()? };
+    Ok((vec![mean(world, own)?], 1))
+}
+
+fn ring(world: &World) -> Result<()> {
+    let buffer = Buffer::new(1);
+    let mut window = Window::new(world, TAG);
+    let (rank, size) = (world.rank(), world.size());
+    for step in 1..size {
+        let message = |peer| Message { peer, bytes: 0, tag: TAG };
+        let (to, from) = (message((rank + step) % size), message((rank + size - step) % size));
+        window.shift(&buffer, &buffer, to, from)?;
+    }
+    Ok(())
+}
+
+/// The mean of the ranks' values.
+fn mean(world: &World, own: f64) -> Result<f64> {
+    let (from, to) = (Buffer::new(size_of::<f64>()), Buffer::new(size_of::<f64>()));
+    from.fill_doubles(own);
+    world.allreduce(&from, &to, size_of::<f64>())?;
+    Ok(to.double(0) / f64::from(world.size()))
+}
+
+/// This process's private pages.
+fn private_mib() -> Result<f64> {
+    let path = "/proc/self/smaps_rollup";
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    private_kib(&text).map(|kib| kib / 1024.0).with_context(|| format!("{path} tells no private pages"))
+}
+
+/// The sum of the lines `Private_Clean`, `Private_Dirty` and `Private_Hugetlb` (proc(5)).
+fn private_kib(text: &str) -> Option<f64> {
+    let of_line = |line: &str| line.split_whitespace().nth(1)?.parse::<f64>().ok();
+    let private = text.lines().filter(|line| line.starts_with("Private_"));
+    private.map(of_line).sum::<Option<f64>>().filter(|&kib| kib > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_pages_are_added_up() {
+        let text = "Rss: 900 kB\nShared_Clean: 500 kB\nPrivate_Clean:  100 kB\nPrivate_Dirty: 200 kB\n";
+        assert_eq!(private_kib(text), Some(300.0));
+        assert_eq!(private_kib("Rss: 900 kB\n"), None);
+        assert!(private_mib().expect("proc") > 0.0);
+    }
+}

@@ -1,0 +1,122 @@
+//! An experiment, as data, and what was measured of it.
+
+use super::between::Between;
+use super::goal::Goal;
+use super::quick::quick;
+use super::series::Series;
+use super::variant::Variant;
+use crate::bench::metric::{Metric, Point};
+use crate::bench::plot::Axis;
+use anyhow::Result;
+
+/// A few points under several variants.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Its name on command lines and in result files.
+    pub name: &'static str,
+    /// What it shows, and where that comes from.
+    pub title: &'static str,
+    /// Numbers of ranks; points between two ranks are measured at two.
+    pub ranks: Vec<usize>,
+    /// Messages in flight in the window tests.
+    pub window: usize,
+    /// What is measured.
+    pub points: Vec<Point>,
+    /// What it is measured with.
+    pub variants: Vec<Variant>,
+    /// What the variants that have a place differ in.
+    pub axis: Option<Axis>,
+    /// What must be true.
+    pub goals: fn(&Measured) -> Vec<Goal>,
+}
+
+/// Points of one metric.
+pub fn points(metric: Metric, sizes: &[usize]) -> Vec<Point> {
+    sizes.iter().map(|&bytes| Point { metric, bytes }).collect()
+}
+
+/// Which variants of an experiment are measured.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Only these; all if there is none.
+    pub only: Vec<String>,
+    /// None that hangs where the wire loses packets.
+    pub reliable: bool,
+}
+
+impl Wanted {
+    fn has(&self, variant: &Variant, between: &Between) -> bool {
+        (self.only.is_empty() || self.only.contains(&variant.name))
+            && (between.has_nodes() || variant.is_local())
+            && !(self.reliable && variant.is_unreliable)
+    }
+}
+
+/// An experiment and what was measured of its variants.
+pub struct Measured {
+    /// Which.
+    pub experiment: Experiment,
+    /// Its variants, in order.
+    pub series: Vec<Series>,
+}
+
+impl Measured {
+    /// An experiment of which nothing was measured yet, with the variants that can be measured here and are wanted.
+    ///
+    /// # Errors
+    /// Our own launcher or library cannot be found.
+    pub fn new(experiment: Experiment, wanted: &Wanted, between: &Between) -> Result<Measured> {
+        let variants = experiment.variants.iter().filter(|variant| wanted.has(variant, between));
+        let series = variants.map(|variant| Series::new(&experiment, variant.clone(), between));
+        Ok(Measured { series: series.collect::<Result<_>>()?, experiment })
+    }
+
+    /// The measurements of a variant.
+    pub fn of(&self, variant: &str) -> Option<&Series> {
+        self.series.iter().find(|series| series.variant.name == variant)
+    }
+
+    /// The value of a variant at a point; with the fewest ranks if with several.
+    pub fn value(&self, variant: &str, point: Point) -> Option<f64> {
+        self.of(variant)?.value(point)
+    }
+
+    /// The value of a variant at a point with so many ranks.
+    pub fn value_of(&self, variant: &str, point: Point, ranks: usize) -> Option<f64> {
+        self.of(variant)?.entry_of(point, ranks)?.value
+    }
+
+    /// Of two variants at one point: the first one's value over the second one's.
+    pub fn ratio(&self, point: Point, one: &str, other: &str) -> Option<f64> {
+        Some(self.value(one, point)? / self.value(other, point)?)
+    }
+
+    /// The median of a variant's quick samples at a point ([`quick`]).
+    pub fn quick(&self, variant: &str, point: Point) -> Option<f64> {
+        quick(&self.of(variant)?.entry(point)?.samples).map(|(value, _)| value)
+    }
+
+    /// The points of a metric.
+    pub fn points_of(&self, metric: Metric) -> impl Iterator<Item = Point> {
+        self.experiment.points.iter().copied().filter(move |point| point.metric == metric)
+    }
+
+    /// Every point at every number of ranks that some variant has, in the order of the experiment.
+    pub fn rows(&self) -> Vec<(Point, usize)> {
+        let mut rows = Vec::new();
+        for &point in &self.experiment.points {
+            let entries = self.series.iter().flat_map(|series| &series.report.entries);
+            let mut ranks: Vec<usize> =
+                entries.filter(|entry| entry.point() == point).map(|entry| entry.ranks).collect();
+            ranks.sort_unstable();
+            ranks.dedup();
+            rows.extend(ranks.into_iter().map(|ranks| (point, ranks)));
+        }
+        rows
+    }
+
+    /// What must be true of it.
+    pub fn goals(&self) -> Vec<Goal> {
+        (self.experiment.goals)(self)
+    }
+}

@@ -1,0 +1,65 @@
+//! What the comparisons of `verbena bench` are made of: an *experiment* is a few points under several *variants*: settings of
+//! our library, the bare device (perftest), or another MPI library. The variants of all experiments take turns, round by round, so that what disturbs the
+//! machine disturbs all alike; a value is the median of all rounds. Each variant carries the command that measured it.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`measured`], [`variant`] | what is compared with what, as data, and what was measured |
+//! | [`between`] | where, and how ranks are started there |
+//! | [`device`] | the bare device, by perftest |
+//! | [`series`] | the measurements of one variant |
+//! | [`goal`] | what must be true of them |
+//! | [`quick`] | which samples may be compared |
+//! | [`record`] | the result file |
+//! | [`peers`] | the comparison with other libraries |
+//! | [`model`] | the simulator's figures beside them |
+//! | [`command`], [`bar`] | the common command line, and how a comparison is run |
+//! | [`show`] | tables and plots |
+//!
+//! # The result file
+//!
+//! `--json FILE` has the same form for every comparison, and for `verbena tune`:
+//!
+//! ```json
+//! {
+//!   "command": "verbena bench rc latency", "written_unix_s": 1763800000, "machine": "a processor, 2 usable",
+//!   "note": null,
+//!   "experiments": [{
+//!     "experiment": "latency", "title": "Latency of small messages (paper 1, figure 12)", "axis": null,
+//!     "series": [{
+//!       "variant": "RDMA eager", "at": null,
+//!       "report": {
+//!         "command": "VERBENA_CHANNELS=rc mpiexec ...", "started_unix_s": 1763800000, "machine": "a processor, 2 usable",
+//!         "library": {"name": "Verbena 0.1.0", "standard": [5, 0], "abi": "standard"},
+//!         "entries": [{
+//!           "metric": "latency", "bytes": 8, "ranks": 2, "unit": "us",
+//!           "value": 32.1, "samples": [32.1, 33.0, 31.9], "iterations": 120, "failure": null
+//!         }]
+//!       }
+//!     }]
+//!   }],
+//!   "goals": [{"what": "what is compared", "ratio": 1.1, "bound": {"at_most": 1.15}, "met": true}],
+//!   "model": {"title": "nothing measured", "tables": [{"title": "", "columns": ["size", "here"], "rows": [{"name": "4 B", "values": [7.4]}]}]}
+//! }
+//! ```
+//!
+//! `note` is the text of `--note`, as in "1% loss"; `axis` says what the variants with an `at` differ in, and `at` is the variant's
+//! place there; a `value` is the median of `samples`, null if nothing could be measured, and `failure` then says why; `ratio` is null if
+//! something of it was not measured; `model` is null without `--model`.
+
+pub mod bar;
+pub mod between;
+pub mod command;
+pub mod device;
+pub mod goal;
+mod measured;
+pub mod model;
+mod quick;
+pub mod peers;
+pub mod record;
+pub mod series;
+pub mod show;
+pub mod variant;
+
+pub use measured::{Experiment, Measured, Wanted, points};
+pub use quick::is_one_speed;

@@ -1,0 +1,43 @@
+//! Our library against MPICH and Open MPI over UCX, all ranks of a node on one device.
+
+use super::goal::{Bound, Goal};
+use super::variant::{Peer, Place, Transport, Variant, set};
+use super::{Experiment, Measured, points};
+use crate::bench::metric::{Metric, Point};
+
+/// The comparison over one channel of ours, and what of UCX is like it.
+pub fn against(title: &'static str, channel: &str, transport: Transport) -> Experiment {
+    Experiment {
+        name: "peers",
+        title,
+        ranks: vec![2],
+        window: 16,
+        points: [
+            points(Metric::Latency, &[8, 1 << 10, 64 << 10]),
+            points(Metric::Rate, &[8]),
+            points(Metric::Bandwidth, &[64 << 10, 1 << 20]),
+        ]
+        .concat(),
+        variants: vec![
+            Variant::ours("Verbena", Place::Device, vec![set("CHANNELS", channel)]),
+            Variant::peer(Peer::Mpich, transport),
+            Variant::peer(Peer::OpenMpi, transport),
+        ],
+        axis: None,
+        goals,
+    }
+}
+
+/// At each point ours is no worse than the better of the two.
+fn goals(measured: &Measured) -> Vec<Goal> {
+    let goal = |&point: &Point| {
+        let peers = [Peer::Mpich, Peer::OpenMpi].map(Peer::name);
+        let values = peers.iter().filter_map(|peer| measured.value(peer, point));
+        let shorter = point.metric == Metric::Latency;
+        let better = values.reduce(if shorter { f64::min } else { f64::max });
+        let ratio = measured.value("Verbena", point).zip(better).map(|(ours, theirs)| ours / theirs);
+        let what = format!("{point}, ours to the better of MPICH and Open MPI");
+        Goal::new(what, ratio, if shorter { Bound::AtMost(1.0) } else { Bound::AtLeast(1.0) })
+    };
+    measured.experiment.points.iter().map(goal).collect()
+}

@@ -1,0 +1,162 @@
+//! The measurements as tables and plots.
+
+use super::goal::{Bound, Goal};
+use super::measured::Measured;
+use super::quick::quick;
+use super::series::Series;
+use crate::bench::metric::{Metric, Point, format_size};
+use crate::bench::plot::{Axis, Line, Panel, SIZES};
+use crate::bench::report::Entry;
+use crate::bench::table::{cell, format_value, right};
+use comfy_table::{Cell, Table, presets};
+use std::fmt::Write;
+
+/// A table for each experiment, with the commands and the failures below, and at last the goals.
+pub fn render(all: &[Measured]) -> String {
+    let mut out = String::new();
+    for measured in all {
+        let _ = write!(out, "\n{}\n{}\n", measured.experiment.title, table(measured));
+        measured.series.iter().for_each(|series| words(&mut out, series));
+    }
+    let goals: Vec<Goal> = all.iter().flat_map(Measured::goals).collect();
+    if !goals.is_empty() {
+        let _ = write!(out, "\nWhat must be true\n{}\n", of_goals(&goals));
+    }
+    out
+}
+
+/// A table for each experiment, as far as it is measured.
+pub fn tables(all: &[Measured]) -> String {
+    all.iter().map(|measured| format!("\n{}\n{}\n", measured.experiment.title, table(measured))).collect()
+}
+
+/// The table of an experiment: whatever is more, points or variants, goes down.
+pub fn table(measured: &Measured) -> Table {
+    let rows = measured.rows();
+    if measured.series.len() > rows.len() { variants_down(measured, &rows) } else { points_down(measured, &rows) }
+}
+
+fn empty() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table
+}
+
+fn value(series: &Series, (point, ranks): (Point, usize)) -> Cell {
+    right(series.entry_of(point, ranks).map_or_else(String::new, cell))
+}
+
+fn points_down(measured: &Measured, rows: &[(Point, usize)]) -> Table {
+    let mut table = empty();
+    let several = measured.experiment.ranks.len() > 1;
+    let ranks_head = several.then_some("ranks");
+    let head = ["metric", "size"].into_iter().chain(ranks_head).chain(["unit"]).map(String::from);
+    table.set_header(head.chain(measured.series.iter().map(|series| series.variant.name.clone())));
+    for &(point, ranks) in rows {
+        let size = if point.metric.has_size() { format_size(point.bytes) } else { String::new() };
+        let head = [Cell::new(point.metric.name()), right(size)];
+        let ranks_cell = several.then(|| right(ranks.to_string()));
+        let cells = measured.series.iter().map(|series| value(series, (point, ranks)));
+        table.add_row(head.into_iter().chain(ranks_cell).chain([Cell::new(point.metric.unit())]).chain(cells));
+    }
+    table
+}
+
+fn variants_down(measured: &Measured, rows: &[(Point, usize)]) -> Table {
+    let mut table = empty();
+    let name = |&(point, ranks): &(Point, usize)| {
+        let ranks = if measured.experiment.ranks.len() > 1 { format!(", {ranks} ranks") } else { String::new() };
+        format!("{point}{ranks}, {}", point.metric.unit())
+    };
+    table.set_header(std::iter::once(String::new()).chain(rows.iter().map(name)));
+    for series in &measured.series {
+        let cells = rows.iter().map(|&row| value(series, row));
+        table.add_row(std::iter::once(Cell::new(&series.variant.name)).chain(cells));
+    }
+    table
+}
+
+/// How a variant was measured, and why it was not.
+fn words(out: &mut String, series: &Series) {
+    let _ = writeln!(out, "{}: {}", series.variant.name, series.report.command);
+    for reason in series.failures() {
+        let _ = writeln!(out, "  failed: {reason}");
+    }
+    for entry in series.report.entries.iter().filter(|entry| entry.metric == Metric::Latency) {
+        if let Some((value, count)) = quick(&entry.samples) {
+            let (point, of) = (entry.point(), entry.samples.len());
+            let _ = writeln!(
+                out,
+                "  {point}: {count} of {of} samples are quick, their median {}",
+                format_value(value)
+            );
+        }
+    }
+}
+
+fn of_goals(goals: &[Goal]) -> Table {
+    let mut table = empty();
+    table.set_header(["ratio of", "is", "must be", ""]);
+    for goal in goals {
+        let bound = match goal.bound {
+            Bound::AtMost(most) => format!("at most {}", format_value(most)),
+            Bound::AtLeast(least) => format!("at least {}", format_value(least)),
+        };
+        let ratio = goal.ratio.map_or_else(|| "not measured".into(), format_value);
+        let verdict = if goal.met { "met" } else { "missed" };
+        table.add_row([Cell::new(&goal.what), right(ratio), Cell::new(bound), Cell::new(verdict)]);
+    }
+    table
+}
+
+/// The axis over numbers of ranks.
+const RANKS: Axis = Axis { name: "ranks", label: |ranks| ranks.to_string() };
+
+/// A panel for each experiment and metric that has three places on an axis: that of the variants, the sizes, or the ranks.
+pub fn panels(all: &[Measured]) -> Vec<Panel> {
+    all.iter().flat_map(of_experiment).filter(|panel| !panel.lines.is_empty()).collect()
+}
+
+fn of_experiment(measured: &Measured) -> Vec<Panel> {
+    let mut metrics: Vec<Metric> = measured.experiment.points.iter().map(|point| point.metric).collect();
+    metrics.dedup();
+    let panel = |metric: Metric| match measured.experiment.axis {
+        Some(axis) => over_variants(measured, metric, axis),
+        None => over_points(measured, metric),
+    };
+    metrics.into_iter().map(panel).collect()
+}
+
+fn panel(measured: &Measured, metric: Metric, axis: Axis, lines: impl Iterator<Item = Line>) -> Panel {
+    let title = format!("{}: {}", metric.name(), measured.experiment.title);
+    let lines = lines.filter(|line| line.points.len() >= 3).collect();
+    Panel { title, unit: metric.unit().into(), axis, lines }
+}
+
+/// A line for each size, over the variants' places.
+fn over_variants(measured: &Measured, metric: Metric, axis: Axis) -> Panel {
+    let line = |(point, ranks): (Point, usize)| {
+        let place = |series: &Series| {
+            let value = series.entry_of(point, ranks)?.value.filter(|&value| value > 0.0)?;
+            Some((series.variant.at?, value))
+        };
+        let label = format!("{point}, {ranks} ranks");
+        Line { label, points: measured.series.iter().filter_map(place).collect() }
+    };
+    let rows = measured.rows().into_iter().filter(|(point, _)| point.metric == metric);
+    panel(measured, metric, axis, rows.map(line))
+}
+
+/// A line for each variant, over sizes or over ranks.
+fn over_points(measured: &Measured, metric: Metric) -> Panel {
+    let by_size = metric.has_size();
+    let line = |series: &Series| {
+        let of_metric = series.report.entries.iter().filter(|entry| entry.metric == metric);
+        let place = |entry: &Entry| {
+            let at = if by_size { entry.bytes } else { entry.ranks };
+            Some((at, entry.value.filter(|&value| value > 0.0)?))
+        };
+        Line { label: series.variant.name.clone(), points: of_metric.filter_map(place).collect() }
+    };
+    panel(measured, metric, if by_size { SIZES } else { RANKS }, measured.series.iter().map(line))
+}

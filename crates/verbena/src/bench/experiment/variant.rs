@@ -1,0 +1,173 @@
+//! The variants: what one column of a table was measured with.
+
+use super::device::Verb;
+
+/// A setting without `VERBENA_`, and its value.
+pub type Set = (String, String);
+
+/// A setting as variants take it.
+pub fn set(name: &str, value: impl ToString) -> Set {
+    (name.into(), value.to_string())
+}
+
+/// What is measured, and its name in tables.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub how: How,
+    /// Its place on the experiment's axis, if that has one.
+    pub at: Option<usize>,
+    /// It loses messages where the wire does, and then hangs.
+    pub is_unreliable: bool,
+}
+
+/// What a variant is.
+#[derive(Clone, Debug)]
+pub enum How {
+    /// Our library with these settings.
+    Ours(Place, Vec<Set>),
+    /// The bare device, between the first two nodes.
+    Device(Verb),
+    /// Another library, over UCX on one device.
+    Peer(Peer, Transport),
+}
+
+/// Where our ranks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Spread over the nodes in even blocks.
+    Nodes,
+    /// All on one node.
+    Node,
+    /// All on this node, and each message through one device, as the peers run.
+    Device,
+}
+
+/// Another library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// MPICH.
+    Mpich,
+    /// Open MPI.
+    OpenMpi,
+}
+
+/// What UCX sends by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Reliable connections, made by datagrams.
+    Rc,
+    /// Datagrams alone.
+    Ud,
+}
+
+impl Transport {
+    /// `UCX_TLS`.
+    pub fn of_ucx(self) -> &'static str {
+        match self {
+            Transport::Rc => "rc_verbs,ud_verbs:aux,self",
+            Transport::Ud => "ud_verbs,self",
+        }
+    }
+}
+
+impl Peer {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::Mpich => "MPICH",
+            Peer::OpenMpi => "Open MPI",
+        }
+    }
+
+    /// Its folder under `--peers`.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Peer::Mpich => "mpich",
+            Peer::OpenMpi => "openmpi",
+        }
+    }
+
+    /// Its library in that folder.
+    pub fn library(self) -> &'static str {
+        match self {
+            Peer::Mpich => "lib/libmpi_abi.so.1",
+            Peer::OpenMpi => "lib/libmpi.so.40",
+        }
+    }
+
+    /// What its launcher must be told.
+    pub fn launcher_args(self) -> &'static [&'static str] {
+        match self {
+            Peer::Mpich => &["-launcher", "fork"],
+            Peer::OpenMpi => &["--oversubscribe", "--bind-to", "none"],
+        }
+    }
+
+    /// What makes it use UCX over verbs, between processes of one node too.
+    pub fn environment(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Peer::Mpich => &[("MPIR_CVAR_NOLOCAL", "1"), ("MPIR_CVAR_CH4_NETMOD", "ucx")],
+            Peer::OpenMpi => &[
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+                ("OMPI_MCA_pml", "ucx"),
+                ("OMPI_MCA_osc", "ucx"),
+                ("OMPI_MCA_pml_ucx_tls", "any"),
+                ("OMPI_MCA_pml_ucx_devices", "any"),
+            ],
+        }
+    }
+}
+
+impl Variant {
+    /// A variant of that name.
+    pub fn new(name: impl Into<String>, how: How) -> Variant {
+        Variant { name: name.into(), how, at: None, is_unreliable: false }
+    }
+
+    /// Our library.
+    pub fn ours(name: impl Into<String>, place: Place, settings: Vec<Set>) -> Variant {
+        Variant::new(name, How::Ours(place, settings))
+    }
+
+    /// The bare device.
+    pub fn device(verb: Verb) -> Variant {
+        Variant { is_unreliable: verb.is_datagram(), ..Variant::new(verb.name(), How::Device(verb)) }
+    }
+
+    /// Another library.
+    pub fn peer(peer: Peer, transport: Transport) -> Variant {
+        Variant::new(peer.name(), How::Peer(peer, transport))
+    }
+
+    /// At this place on the experiment's axis.
+    pub fn at(self, place: usize) -> Variant {
+        Variant { at: Some(place), ..self }
+    }
+
+    /// Not where the wire loses packets.
+    pub fn unreliable(self) -> Variant {
+        Variant { is_unreliable: true, ..self }
+    }
+
+    /// Whether it can be measured without other nodes or devices.
+    pub fn is_local(&self) -> bool {
+        matches!(self.how, How::Ours(Place::Node, _))
+    }
+}
+
+/// Panics if a variant of the experiment has a setting that does not exist, or a value that it does not take.
+#[cfg(test)]
+pub fn check_settings(experiment: &super::Experiment) {
+    for variant in &experiment.variants {
+        let How::Ours(_, settings) = &variant.how else { continue };
+        for (name, value) in settings {
+            let named = |setting: &&verbena_settings::Setting| setting.about.name == format!("VERBENA_{name}");
+            let setting = verbena_settings::all().find(named).expect(name);
+            setting.set_text(value, verbena_settings::Origin::Environment).expect(name);
+        }
+    }
+}

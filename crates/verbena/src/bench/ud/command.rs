@@ -1,0 +1,47 @@
+//! The command line of `verbena bench ud`.
+
+use super::experiments::Name;
+use crate::bench::experiment::command::{Nodes, Output, TWO_NODES, Timing, run as run_all};
+use crate::bench::experiment::model::Model;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use verbena_sim::figures::everyone;
+
+/// The options of `verbena bench ud`.
+#[derive(Args, Debug)]
+pub struct UdArgs {
+    /// What to measure [default: all]
+    #[arg(value_enum)]
+    experiments: Vec<Name>,
+    /// Ranks of the jobs in which everyone speaks to everyone
+    #[arg(long, value_delimiter = ',', default_value = "2,4,8,16")]
+    ranks: Vec<usize>,
+    #[command(flatten)]
+    nodes: Nodes,
+    #[command(flatten)]
+    timing: Timing,
+    #[command(flatten)]
+    output: Output,
+    /// Print the simulator's figures for up to 4,096 ranks below
+    #[arg(long)]
+    model: bool,
+    /// Measure nothing: only the simulator's figures
+    #[arg(long, requires = "model")]
+    model_only: bool,
+}
+
+/// The line above the tables of the model.
+const TITLE: &str = "The simulator's figures: the real channels over simulated devices, nothing measured here";
+
+/// Runs `verbena bench ud`, between `node0` and `node1` if no nodes are named.
+///
+/// # Errors
+/// Something needed is missing, a file cannot be written, or points could not be measured.
+pub fn run(args: &UdArgs) -> Result<()> {
+    let between = args.nodes.between(&args.timing, &TWO_NODES)?;
+    let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
+    let names = if args.model_only { &[] } else { names };
+    let model = args.model.then(|| Model::new(TITLE, everyone::tables())).transpose()?;
+    let all = names.iter().map(|name| name.experiment(&args.ranks)).collect();
+    run_all(all, &between, args.timing.rounds(), &args.output, model)
+}

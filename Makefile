@@ -4,11 +4,12 @@ STAGE := $(CURDIR)/target/stage
 VENV := $(CURDIR)/target/venv
 MPI4PY := mpi4py==4.1.2
 
-.PHONY: help deps build stage mpi4py stock demo test bench check install
+.PHONY: help deps build stage mpi4py stock demo test apps bench check install
 
 help:
 	@echo "make demo                  build, then run a C program and mpi4py's own demos on Verbena"
 	@echo "make test                  run every test"
+	@echo "make apps                  fetch, build and check applications (NPB=DIR: NAS benchmarks built in DIR; APPS=\"--peers\": timed beside MPICH and Open MPI)"
 	@echo "make bench                 measure Verbena on this machine (verbena bench)"
 	@echo "make install PREFIX=DIR    install into DIR (default /usr/local)"
 
@@ -35,6 +36,10 @@ demo: mpi4py
 
 test: stock
 	packaging/run-tests $(STAGE) $(VENV)
+
+# Applications of others, over shared memory and on virtual nodes: tests/src/apps says what they are.
+apps: stage
+	cargo xtask apps $(if $(NPB),--npb $(NPB)) $(APPS)
 
 bench: stage
 	$(STAGE)/bin/verbena bench

@@ -100,12 +100,15 @@ impl Run {
     }
 }
 
+/// The runs of an application in a world.
+pub type Runs = Box<dyn Fn(&World, Purpose) -> Vec<Run>>;
+
 /// An application.
 pub struct App {
     /// Its name.
     pub name: &'static str,
     /// Its runs in a world; builds what is missing, and panics if that fails.
-    pub runs: Box<dyn Fn(&World, Purpose) -> Vec<Run>>,
+    pub runs: Runs,
 }
 
 /// All of them. `npb` is the folder of the NAS Parallel Benchmarks, if there is one.

@@ -26,7 +26,8 @@ fn all_of(app: &App, world: &World) -> Vec<Outcome> {
 }
 
 fn one(run: &Run, world: &World) -> Outcome {
-    eprintln!("{}", run.name);
-    let ended = run.go(world);
-    Outcome::of(run, PLACE, &ended)
+    let outcome = Outcome::of(run, PLACE, &run.go(world));
+    let words = if outcome.passed() { "passed" } else { "FAILED" };
+    eprintln!("{}: {words} in {:.1} s", run.name, outcome.seconds);
+    outcome
 }

@@ -6,9 +6,9 @@ use crate::peers::contender::{self, Contender, Setup};
 use crate::peers::measure::{Entry, Report};
 use crate::peers::summary::{Row, Summary};
 use crate::peers::{install, render};
-use anyhow::{Context, Result};
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use verbena_tests::apps::{App, Figure, Purpose, Run};
 use verbena_tests::sources::Tools;
 use verbena_tests::world::{Stock, World, folder_of};
@@ -94,13 +94,17 @@ fn world(name: &'static str, setup: &Setup) -> Result<World> {
     Ok(world)
 }
 
-/// A folder with the library under the name by which Debian's binaries ask for MPICH's.
-fn renamed(library: &std::path::Path, name: &str) -> Result<PathBuf> {
+/// A folder with a library of the name by which Debian's binaries ask for MPICH's, and nothing in it but the need of the real
+/// one: a link would not do, since that looks for its own libraries beside itself.
+fn renamed(library: &Path, name: &str) -> Result<PathBuf> {
     let folder = top().join("target/apps/stock").join(name);
     std::fs::create_dir_all(&folder)?;
-    let link = folder.join("libmpich.so.12");
-    let _ = std::fs::remove_file(&link);
-    symlink(library.join("libmpi.so.12"), &link)?;
+    let mut linker = Command::new("cc");
+    linker.args(["-shared", "-nostdlib", "-Wl,-soname,libmpich.so.12", "-Wl,--no-as-needed"]);
+    linker.args(["-Wl,--allow-shlib-undefined", &format!("-Wl,-rpath,{}", library.display()), "-o"]);
+    linker.arg(folder.join("libmpich.so.12")).arg(library.join("libmpi.so.12"));
+    let status = linker.status().context("cc does not start")?;
+    ensure!(status.success(), "{linker:?} failed: {status}");
     Ok(folder)
 }
 

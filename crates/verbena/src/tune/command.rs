@@ -1,13 +1,12 @@
 //! The command line of `verbena tune`.
 
 use super::choose::{Choice, choose, compare};
-use super::knobs::{By, Knob, knobs};
+use super::knobs::{By, Knob, beyond, knobs};
 use super::profile;
 use crate::bench::experiment::bar::Bar;
 use crate::bench::experiment::between::Between;
 use crate::bench::experiment::command::{Nodes, Timing};
 use crate::bench::experiment::{Measured, Wanted, record, show};
-use crate::bench::metric::format_size;
 use crate::bench::plot;
 use crate::bench::table::format_value;
 use anyhow::{Context, Result, bail};
@@ -26,6 +25,9 @@ pub struct TuneArgs {
     /// Two nodes, as in node0,node1, for what joins nodes; without, only what joins ranks of this one
     #[arg(long, value_delimiter = ',')]
     hosts: Vec<String>,
+    /// The most ranks that take part in a collective; what needs more is left as it is [default: a rank for each usable processor]
+    #[arg(long)]
+    ranks: Option<usize>,
     #[command(flatten)]
     timing: Timing,
     /// Where to write the settings
@@ -88,12 +90,22 @@ fn trials(args: &TuneArgs, between: &Between) -> Result<Vec<Trial>> {
         let experiment = knob.experiment(file.as_deref());
         Ok(Trial { knob, measured: Measured::new(experiment, &Wanted::default(), between)? })
     };
-    let all = knobs(args.by, between.has_nodes());
+    let (network, ranks) = (between.has_nodes(), ranks(args));
+    let left = beyond(args.by, network, ranks);
+    if !left.is_empty() {
+        println!("left as they are, since they need more than {ranks} ranks (--ranks): {}", left.join(", "));
+    }
+    let all = knobs(args.by, network, ranks);
     let trials: Vec<Trial> = all.into_iter().filter(wanted).map(trial).collect::<Result<_>>()?;
     if trials.is_empty() {
         bail!("there is nothing to tune: no setting that can be tuned here was named");
     }
     Ok(trials)
+}
+
+/// More ranks than processors are slow in a way of their own, so nobody gets them unasked.
+fn ranks(args: &TuneArgs) -> usize {
+    args.ranks.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from))
 }
 
 /// The ranks may start in another folder.
@@ -141,8 +153,8 @@ fn check(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
             points += 1;
             if compared.ratio > most {
                 missed += 1;
-                let (size, ratio) = (format_size(compared.point.bytes), format_value(compared.ratio));
-                println!("{}, {size}: {ratio} times the best candidate", knob.setting);
+                let ratio = format_value(compared.ratio);
+                println!("{}, {}: {ratio} times the best candidate", knob.setting, compared.place);
             }
         }
     }

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_by_the_library() {
-        let knobs = knobs(By::Latency, true);
+        let knobs = knobs(By::Latency, true, 2);
         let choice =
             |value: &str| Choice { value: value.into(), reason: vec!["a reason".into()], worst: 1.02 };
         let value = |knob: &Knob| if knob.setting == "LARGE" { choice("read") } else { choice("65536") };

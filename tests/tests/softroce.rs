@@ -120,7 +120,12 @@ fn programs_over_reliable_connections() {
             format!("{BAD}\n{UD} VERBENA_UD_CHECKSUM=1 {FOUR} {collectives}"),
             says_ok,
         )
-        .check("a long message arrives over rc while its receiver computes", 60, format!("{THREAD} {RC} {TWO} {beside}"), says_ok)
+        .check(
+            "a long message arrives over rc while its receiver computes",
+            60,
+            format!("{THREAD} {RC} {TWO} {beside}"),
+            says_ok,
+        )
         .check("the same over ud", 60, format!("{THREAD} {UD} {TWO} {beside}"), says_ok)
         .check("a killed rank ends the job", 60, killed(&busy), |ended| {
             assert_eq!(ended.code, 128 + libc::SIGKILL);

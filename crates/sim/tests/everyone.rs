@@ -8,7 +8,8 @@ use verbena_sim::verbs::Costs;
 #[test]
 fn datagrams_need_no_connections() {
     let took = |by, ranks| connect(by, ranks, Costs::PAPER_1).expect("it ends");
-    let all = [By::Datagrams, By::SharedQueue, By::OwnQueues].map(|by| [16, 128].map(|ranks| took(by, ranks)));
+    let all =
+        [By::Datagrams, By::SharedQueue, By::OwnQueues].map(|by| [16, 128].map(|ranks| took(by, ranks)));
     println!("{all:#?}");
     let [datagrams, shared, own] = all;
     assert_eq!(datagrams[1].pairs, 0);

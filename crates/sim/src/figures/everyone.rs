@@ -113,7 +113,8 @@ pub fn connect(by: By, ranks: Rank, costs: Costs) -> Result<Took, String> {
     };
     let processes = (0..ranks).map(&mut process).collect();
     let start_ns = subnet.time_ns(0);
-    let mut run = Run { subnet, processes, awake: BTreeSet::new(), memory: Memory::new(1, Shape::Contiguous) };
+    let mut run =
+        Run { subnet, processes, awake: BTreeSet::new(), memory: Memory::new(1, Shape::Contiguous) };
     for step in 1..ranks {
         run.step(step, ranks - step)?;
     }

@@ -92,7 +92,9 @@ pub const SIZES: Axis = Axis { name: "message size", label: format_size };
 /// There is none, or the file cannot be written.
 pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
     if all.is_empty() {
-        bail!("there is nothing to plot: no metric was measured at three sizes or more, nor by three variants of an axis");
+        bail!(
+            "there is nothing to plot: no metric was measured at three sizes or more, nor by three variants of an axis"
+        );
     }
     register_font()?;
     let size = (PANEL.0, PANEL.1 * all.len() as u32);

@@ -34,7 +34,8 @@ fn costs(knob: &Knob, candidates: &[Series]) -> Vec<Row> {
         let value = |candidate: &Series| Some(cost(knob.metric, candidate.entry_of(point, ranks)?.value?));
         Some(((point, ranks), candidates.iter().map(value).collect::<Option<Vec<f64>>>()?))
     };
-    let rows = knob.points().into_iter().flat_map(|point| knob.ranks.iter().map(move |&ranks| (point, ranks)));
+    let rows =
+        knob.points().into_iter().flat_map(|point| knob.ranks.iter().map(move |&ranks| (point, ranks)));
     rows.filter_map(|(point, ranks)| of(point, ranks)).collect()
 }
 
@@ -152,10 +153,9 @@ mod tests {
 
     #[test]
     fn the_cut_is_where_the_ways_cross() {
-        let costs: Vec<Row> =
-            [(1, [1.0, 3.0]), (2, [2.0, 3.1]), (4, [4.0, 3.2]), (8, [8.0, 3.4])]
-                .map(|(bytes, all)| (point(bytes), all.to_vec()))
-                .to_vec();
+        let costs: Vec<Row> = [(1, [1.0, 3.0]), (2, [2.0, 3.1]), (4, [4.0, 3.2]), (8, [8.0, 3.4])]
+            .map(|(bytes, all)| (point(bytes), all.to_vec()))
+            .to_vec();
         let by = |cut: usize| judge(&costs, |at| usize::from(at >= cut)).0;
         assert_eq!((0..=4).min_by(|a, b| by(*a).total_cmp(&by(*b))), Some(2));
         assert_eq!(judge(&costs, |at| usize::from(at >= 2)), (0.0, 1.0));

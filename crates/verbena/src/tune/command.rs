@@ -130,10 +130,8 @@ fn measure(trials: &mut [Trial], between: &Between, rounds: usize) -> Result<()>
 
 /// Writes the profile.
 fn write(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
-    let found: Vec<(&Knob, Choice)> = trials
-        .iter()
-        .filter_map(|(knob, measured)| Some((*knob, choose(knob, &measured.series)?)))
-        .collect();
+    let found: Vec<(&Knob, Choice)> =
+        trials.iter().filter_map(|(knob, measured)| Some((*knob, choose(knob, &measured.series)?))).collect();
     if found.is_empty() {
         bail!("nothing could be measured; the reasons are above");
     }

@@ -197,8 +197,7 @@ impl Knob {
     /// The experiment: one variant for each value, and at last one that reads this file, if there is one.
     pub fn experiment(&self, profile: Option<&str>) -> Experiment {
         let place = if self.network { Place::Nodes } else { Place::Node };
-        let variant =
-            |name: &str, more: Set| Variant::ours(name, place, [&self.fixed[..], &[more]].concat());
+        let variant = |name: &str, more: Set| Variant::ours(name, place, [&self.fixed[..], &[more]].concat());
         let values = self.values().into_iter().map(|(value, name)| variant(&name, set(self.setting, value)));
         let profile = profile.map(|file| variant("profile", set("SETTINGS", file)));
         Experiment {
@@ -224,9 +223,17 @@ mod tests {
         for by in [By::Latency, By::Overlap] {
             for knob in knobs(by, true, 64) {
                 check_settings(&knob.experiment(None));
-                assert!(knob.sizes.is_sorted() && knob.sizes.len() * knob.ranks.len() >= 3, "{}", knob.setting);
+                assert!(
+                    knob.sizes.is_sorted() && knob.sizes.len() * knob.ranks.len() >= 3,
+                    "{}",
+                    knob.setting
+                );
                 if let Sort::Threshold { .. } = knob.sort {
-                    assert!(knob.range().contains(&(knob.sizes[0] as i64)) || knob.counts_ranks(), "{}", knob.setting);
+                    assert!(
+                        knob.range().contains(&(knob.sizes[0] as i64)) || knob.counts_ranks(),
+                        "{}",
+                        knob.setting
+                    );
                 }
             }
         }

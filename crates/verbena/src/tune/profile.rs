@@ -52,8 +52,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_by_the_library() {
         let knobs = knobs(By::Latency, true, 64);
-        let choice =
-            |value: String| Choice { value, reason: vec!["a reason".into()], worst: 1.02 };
+        let choice = |value: String| Choice { value, reason: vec!["a reason".into()], worst: 1.02 };
         let found: Vec<(&Knob, Choice)> =
             knobs.iter().map(|knob| (knob, choice(knob.values()[0].0.clone()))).collect();
         let written = text(&found);

@@ -137,7 +137,11 @@ fn rails() -> Experiment {
                 let what = format!("{point}, two rails to one");
                 Goal::new(what, measured.ratio(point, "2 rails", "1 rails"), Bound::AtLeast(1.9))
             };
-            measured.points_of(Metric::Bandwidth).filter(|point| point.bytes >= LARGE_BYTES).map(goal).collect()
+            measured
+                .points_of(Metric::Bandwidth)
+                .filter(|point| point.bytes >= LARGE_BYTES)
+                .map(goal)
+                .collect()
         },
     }
 }

@@ -84,10 +84,7 @@ impl Between {
     /// Another library's launcher, library and variables instead of ours.
     fn foreign(&self, peer: Peer, transport: Transport, ours: Launch) -> Launch {
         let home = self.peers.join(peer.folder());
-        let ucx = [
-            ("UCX_NET_DEVICES", format!("{}:1", self.device)),
-            ("UCX_TLS", transport.of_ucx().into()),
-        ];
+        let ucx = [("UCX_NET_DEVICES", format!("{}:1", self.device)), ("UCX_TLS", transport.of_ucx().into())];
         let own = peer.environment().iter().map(|&(name, value)| (name, value.to_string()));
         Launch {
             mpiexec: home.join("bin/mpiexec"),

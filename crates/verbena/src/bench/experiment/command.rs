@@ -160,7 +160,10 @@ pub fn run(
     let mut all: Vec<Measured> = experiments.into_iter().map(new).collect::<Result<_>>()?;
     let is_empty = all.is_empty();
     all.retain(|measured| !measured.series.is_empty());
-    ensure!(is_empty || !all.is_empty(), "there is nothing to measure: no variant of that name, or no nodes (--hosts)");
+    ensure!(
+        is_empty || !all.is_empty(),
+        "there is nothing to measure: no variant of that name, or no nodes (--hosts)"
+    );
     if let Some(path) = output.json.as_ref().filter(|_| output.add) {
         record::take_up(path, &mut all, output.note.as_deref())?;
     }

@@ -1,9 +1,9 @@
 //! The measurements of one variant.
 
+use super::Experiment;
 use super::between::Between;
 use super::device::{self, Verb};
 use super::variant::{How, Variant};
-use super::Experiment;
 use crate::bench::campaign::Campaign;
 use crate::bench::metric::{Metric, Point};
 use crate::bench::report::{Entry, Report};
@@ -145,9 +145,8 @@ fn command(campaigns: &[Campaign], how: &How, between: &Between) -> Result<Strin
     let one = |campaign: &Campaign| match (how, &campaign.launch) {
         (How::Device(verb), _) => {
             let point = campaign.points.first();
-            Ok(point.map_or(String::new(), |&point| {
-                verb.command_line(between, point, campaign.effort.window)
-            }))
+            Ok(point
+                .map_or(String::new(), |&point| verb.command_line(between, point, campaign.effort.window)))
         }
         (_, Some(launch)) => launch.command_line(campaign.ranks[0], &campaign.points),
         (_, None) => Ok(String::new()),

@@ -33,7 +33,11 @@ pub fn tables(all: &[Measured]) -> String {
 /// The table of an experiment: whatever is more, points or variants, goes down.
 pub fn table(measured: &Measured) -> Table {
     let rows = measured.rows();
-    if measured.series.len() > rows.len() { variants_down(measured, &rows) } else { points_down(measured, &rows) }
+    if measured.series.len() > rows.len() {
+        variants_down(measured, &rows)
+    } else {
+        points_down(measured, &rows)
+    }
 }
 
 fn empty() -> Table {
@@ -57,7 +61,8 @@ fn points_down(measured: &Measured, rows: &[(Point, usize)]) -> Table {
         let head = [Cell::new(point.metric.name()), right(size)];
         let ranks_cell = several.then(|| right(ranks.to_string()));
         let cells = measured.series.iter().map(|series| value(series, (point, ranks)));
-        table.add_row(head.into_iter().chain(ranks_cell).chain([Cell::new(point.metric.unit())]).chain(cells));
+        table
+            .add_row(head.into_iter().chain(ranks_cell).chain([Cell::new(point.metric.unit())]).chain(cells));
     }
     table
 }
@@ -65,7 +70,8 @@ fn points_down(measured: &Measured, rows: &[(Point, usize)]) -> Table {
 fn variants_down(measured: &Measured, rows: &[(Point, usize)]) -> Table {
     let mut table = empty();
     let name = |&(point, ranks): &(Point, usize)| {
-        let ranks = if measured.experiment.ranks.len() > 1 { format!(", {ranks} ranks") } else { String::new() };
+        let ranks =
+            if measured.experiment.ranks.len() > 1 { format!(", {ranks} ranks") } else { String::new() };
         format!("{point}{ranks}, {}", point.metric.unit())
     };
     table.set_header(std::iter::once(String::new()).chain(rows.iter().map(name)));

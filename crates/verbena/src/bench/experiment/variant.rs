@@ -165,7 +165,8 @@ pub fn check_settings(experiment: &super::Experiment) {
     for variant in &experiment.variants {
         let How::Ours(_, settings) = &variant.how else { continue };
         for (name, value) in settings {
-            let named = |setting: &&verbena_settings::Setting| setting.about.name == format!("VERBENA_{name}");
+            let named =
+                |setting: &&verbena_settings::Setting| setting.about.name == format!("VERBENA_{name}");
             let setting = verbena_settings::all().find(named).expect(name);
             setting.set_text(value, verbena_settings::Origin::Environment).expect(name);
         }

@@ -94,15 +94,10 @@ mod tests {
 
     #[test]
     fn grids_are_as_even_as_can_be() {
-        assert_eq!([1, 2, 4, 7, 8, 12, 16].map(grid), [
-            [1, 1, 1],
-            [2, 1, 1],
-            [2, 2, 1],
-            [7, 1, 1],
-            [2, 2, 2],
-            [3, 2, 2],
-            [4, 2, 2]
-        ]);
+        assert_eq!(
+            [1, 2, 4, 7, 8, 12, 16].map(grid),
+            [[1, 1, 1], [2, 1, 1], [2, 2, 1], [7, 1, 1], [2, 2, 2], [3, 2, 2], [4, 2, 2]]
+        );
     }
 
     /// What one sends the other receives: the same bytes, under the direction seen from there.

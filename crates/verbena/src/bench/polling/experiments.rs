@@ -20,7 +20,8 @@ pub enum Name {
 /// Ranks: two on each of two nodes.
 const RANKS: usize = 4;
 
-const RATIO: Axis = Axis { name: "looks at shared memory for each at the network", label: |at| at.to_string() };
+const RATIO: Axis =
+    Axis { name: "looks at shared memory for each at the network", label: |at| at.to_string() };
 const UPDATE: Axis = Axis { name: "messages between two calculations", label: |at| at.to_string() };
 
 const NEAR: Point = Point { metric: Metric::NodeLatency, bytes: 8 };

@@ -58,7 +58,12 @@ fn ours(name: &str, settings: &[(&str, &str)]) -> Variant {
 }
 
 fn eager_variants() -> Vec<Variant> {
-    vec![ours("RDMA eager", &[]), ours("send/receive", &[NO_RINGS]), Variant::device(Verb::Write), Variant::device(Verb::Send)]
+    vec![
+        ours("RDMA eager", &[]),
+        ours("send/receive", &[NO_RINGS]),
+        Variant::device(Verb::Write),
+        Variant::device(Verb::Send),
+    ]
 }
 
 fn latency() -> Experiment {
@@ -150,7 +155,8 @@ fn direction() -> Experiment {
 }
 
 fn slots() -> Experiment {
-    let variant = |slots: usize| ours(&format!("{slots} slots"), &[("RC_SLOTS", &slots.to_string())]).at(slots);
+    let variant =
+        |slots: usize| ours(&format!("{slots} slots"), &[("RC_SLOTS", &slots.to_string())]).at(slots);
     let point = |metric| Point { metric, bytes: 4 << 10 };
     Experiment {
         name: "slots",

@@ -1,7 +1,7 @@
 //! The channels, and the settings that make messages go each way at every size.
 
-use crate::bench::experiment::variant::{Place, Set, Variant, set};
 use crate::bench::experiment::goal::{Bound, Goal};
+use crate::bench::experiment::variant::{Place, Set, Variant, set};
 use crate::bench::experiment::{Experiment, Measured, goal, points};
 use crate::bench::metric::{Metric, Point};
 

@@ -31,7 +31,8 @@ pub struct UdArgs {
 }
 
 /// The line above the tables of the model.
-const TITLE: &str = "The simulator's figures: the real channels over simulated devices, nothing measured here";
+const TITLE: &str =
+    "The simulator's figures: the real channels over simulated devices, nothing measured here";
 
 /// Runs `verbena bench ud`, between `node0` and `node1` if no nodes are named.
 ///

@@ -96,7 +96,8 @@ fn bandwidth() -> Experiment {
 }
 
 fn senders() -> Experiment {
-    let of = |pairs: usize| ours(&format!("{pairs} pairs"), "ud", &[("UD_SENDERS", &pairs.to_string())]).at(pairs);
+    let of =
+        |pairs: usize| ours(&format!("{pairs} pairs"), "ud", &[("UD_SENDERS", &pairs.to_string())]).at(pairs);
     Experiment {
         name: "senders",
         title: "Datagrams by the queue pairs that send in turn (paper 4, figure 2)",
@@ -156,7 +157,8 @@ fn against_connections(measured: &Measured, point: Point, ranks: usize, variants
     let best = |names: &[&str]| {
         names.iter().filter_map(|name| measured.value_of(name, point, ranks)).reduce(f64::min)
     };
-    let ratio = best(variants).zip(best(&["rc SRQ", "rc no SRQ", "rc rings"])).map(|(one, other)| one / other);
+    let ratio =
+        best(variants).zip(best(&["rc SRQ", "rc no SRQ", "rc rings"])).map(|(one, other)| one / other);
     let what = format!("{point} with {ranks} ranks, {} to the best of rc", variants.join(" or "));
     Goal::new(what, ratio, Bound::AtMost(1.0))
 }

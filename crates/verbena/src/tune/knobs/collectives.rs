@@ -24,7 +24,15 @@ pub fn on_a_node() -> Vec<Knob> {
 
 type Words = &'static str;
 
-fn knob(setting: Words, what: Words, metric: Metric, sizes: Vec<usize>, ranks: usize, sort: Sort, fixed: &[Set]) -> Knob {
+fn knob(
+    setting: Words,
+    what: Words,
+    metric: Metric,
+    sizes: Vec<usize>,
+    ranks: usize,
+    sort: Sort,
+    fixed: &[Set],
+) -> Knob {
     Knob { setting, what, metric, sizes, ranks: vec![ranks], network: false, sort, fixed: fixed.to_vec() }
 }
 
@@ -149,7 +157,8 @@ fn of_more() -> Vec<Knob> {
 
 /// What goes by messages: between nodes if there are some, else within one without boards.
 pub fn by_messages(network: bool) -> Vec<Knob> {
-    let all = broadcasts().into_iter().chain(reductions()).chain(rooted()).chain(exchanges()).chain(by_ranks());
+    let all =
+        broadcasts().into_iter().chain(reductions()).chain(rooted()).chain(exchanges()).chain(by_ranks());
     let place = |mut knob: Knob| {
         knob.network = network;
         knob.fixed.extend((!network).then(|| set("BOARDS", 0)));

@@ -1912,7 +1912,108 @@ int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *nneighbors);
 int PMPI_Graphdims_get(MPI_Comm comm, int *nnodes, int *nedges);
 int PMPI_Topo_test(MPI_Comm comm, int *status);
 
+/* Handles and statuses of Fortran in C (MPI-5.0, 19.3.4 and 19.3.5), for an INTEGER as long as an int. */
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+#define MPI_Comm_f2c MPI_Comm_fromint
+#define PMPI_Comm_f2c PMPI_Comm_fromint
+#define MPI_Errhandler_f2c MPI_Errhandler_fromint
+#define PMPI_Errhandler_f2c PMPI_Errhandler_fromint
+#define MPI_File_f2c MPI_File_fromint
+#define PMPI_File_f2c PMPI_File_fromint
+#define MPI_Group_f2c MPI_Group_fromint
+#define PMPI_Group_f2c PMPI_Group_fromint
+#define MPI_Info_f2c MPI_Info_fromint
+#define PMPI_Info_f2c PMPI_Info_fromint
+#define MPI_Message_f2c MPI_Message_fromint
+#define PMPI_Message_f2c PMPI_Message_fromint
+#define MPI_Op_f2c MPI_Op_fromint
+#define PMPI_Op_f2c PMPI_Op_fromint
+#define MPI_Request_f2c MPI_Request_fromint
+#define PMPI_Request_f2c PMPI_Request_fromint
+#define MPI_Session_f2c MPI_Session_fromint
+#define PMPI_Session_f2c PMPI_Session_fromint
+#define MPI_Type_f2c MPI_Type_fromint
+#define PMPI_Type_f2c PMPI_Type_fromint
+#define MPI_Win_f2c MPI_Win_fromint
+#define PMPI_Win_f2c PMPI_Win_fromint
+#define MPI_Comm_c2f MPI_Comm_toint
+#define PMPI_Comm_c2f PMPI_Comm_toint
+#define MPI_Errhandler_c2f MPI_Errhandler_toint
+#define PMPI_Errhandler_c2f PMPI_Errhandler_toint
+#define MPI_File_c2f MPI_File_toint
+#define PMPI_File_c2f PMPI_File_toint
+#define MPI_Group_c2f MPI_Group_toint
+#define PMPI_Group_c2f PMPI_Group_toint
+#define MPI_Info_c2f MPI_Info_toint
+#define PMPI_Info_c2f PMPI_Info_toint
+#define MPI_Message_c2f MPI_Message_toint
+#define PMPI_Message_c2f PMPI_Message_toint
+#define MPI_Op_c2f MPI_Op_toint
+#define PMPI_Op_c2f PMPI_Op_toint
+#define MPI_Request_c2f MPI_Request_toint
+#define PMPI_Request_c2f PMPI_Request_toint
+#define MPI_Session_c2f MPI_Session_toint
+#define PMPI_Session_c2f PMPI_Session_toint
+#define MPI_Type_c2f MPI_Type_toint
+#define PMPI_Type_c2f PMPI_Type_toint
+#define MPI_Win_c2f MPI_Win_toint
+#define PMPI_Win_c2f PMPI_Win_toint
+
+/* In libmpifort_abi: mpifort names it, and for C programs that use them so does -lmpifort_abi. */
+extern MPI_Fint *const MPI_F_STATUS_IGNORE;
+extern MPI_Fint *const MPI_F_STATUSES_IGNORE;
+extern MPI_F08_status *const MPI_F08_STATUS_IGNORE;
+extern MPI_F08_status *const MPI_F08_STATUSES_IGNORE;
+
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define VERBENA_MPI_INLINE static inline
+#elif defined(__GNUC__)
+#define VERBENA_MPI_INLINE static __inline__
+#else
+#define VERBENA_MPI_INLINE static
+#endif
+
+VERBENA_MPI_INLINE int VERBENA_MPI_copy_status(const void *from, void *to)
+{
+    int i;
+    if (!from || !to) return MPI_ERR_ARG;
+    for (i = 0; i < MPI_F_STATUS_SIZE; i++) ((MPI_Fint *) to)[i] = ((const MPI_Fint *) from)[i];
+    return MPI_SUCCESS;
+}
+VERBENA_MPI_INLINE int MPI_Status_c2f(const MPI_Status *from, MPI_Fint *to)
+{
+    return VERBENA_MPI_copy_status(from, to);
+}
+#define PMPI_Status_c2f MPI_Status_c2f
+VERBENA_MPI_INLINE int MPI_Status_f2c(const MPI_Fint *from, MPI_Status *to)
+{
+    return VERBENA_MPI_copy_status(from, to);
+}
+#define PMPI_Status_f2c MPI_Status_f2c
+VERBENA_MPI_INLINE int MPI_Status_c2f08(const MPI_Status *from, MPI_F08_status *to)
+{
+    return VERBENA_MPI_copy_status(from, to);
+}
+#define PMPI_Status_c2f08 MPI_Status_c2f08
+VERBENA_MPI_INLINE int MPI_Status_f082c(const MPI_F08_status *from, MPI_Status *to)
+{
+    return VERBENA_MPI_copy_status(from, to);
+}
+#define PMPI_Status_f082c MPI_Status_f082c
+VERBENA_MPI_INLINE int MPI_Status_f2f08(const MPI_Fint *from, MPI_F08_status *to)
+{
+    return VERBENA_MPI_copy_status(from, to);
+}
+#define PMPI_Status_f2f08 MPI_Status_f2f08
+VERBENA_MPI_INLINE int MPI_Status_f082f(const MPI_F08_status *from, MPI_Fint *to)
+{
+    return VERBENA_MPI_copy_status(from, to);
+}
+#define PMPI_Status_f082f MPI_Status_f082f
+
 #undef VERBENA_MPI_REMOVED
+#undef VERBENA_MPI_INLINE
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* busy WAY [WHO]: talks for ever in the way that the argument says, so that a test can kill a rank at any moment. Each
- * rank says its process before MPI_Init. In the way "finalize", every rank but WHO is inside MPI_Finalize. */
+ * rank says its process before MPI_Init. In the way "finalize", every rank but WHO is inside MPI_Finalize; in the way
+ * "listen", all talk for a while and then wait for what never comes; in the way "deaf", WHO never calls MPI again. */
 #include "check.h"
 #include <unistd.h>
 
@@ -31,7 +32,11 @@ int main(int argc, char **argv) {
         MPI_Finalize();
         return 0;
     }
+    if (!strcmp(way, "deaf") && argc > 2 && atoi(argv[2]) == rank)
+        pause();
     for (int round = 0;; round++) {
+        if (!strcmp(way, "listen") && round == 10)
+            way = "wait";
         talk(way, rank, size, out, in);
         if (!strcmp(way, "abort") && round == 100 && rank == 1)
             MPI_Abort(MPI_COMM_WORLD, 9);

@@ -4,10 +4,12 @@
 //! virtual environment with mpi4py in `VERBENA_VENV`. The tests use both as a user would: nothing here
 //! reaches into the library.
 
+pub mod apps;
 pub mod peers;
 pub mod room;
 pub mod softroce;
 pub mod sources;
+pub mod world;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -84,7 +86,7 @@ pub fn compile(compiler: &Path, source: &Path, out: &Path, more: &[&str]) {
 }
 
 /// What a job did.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ended {
     /// Exit code of `mpiexec`.
     pub code: i32,

@@ -26,7 +26,7 @@ struct Check {
     name: String,
     seconds_max: u32,
     script: String,
-    judge: fn(Ended),
+    judge: Box<dyn Fn(Ended)>,
 }
 
 impl Boot {
@@ -45,8 +45,9 @@ impl Boot {
         name: &str,
         seconds_max: u32,
         script: impl Into<String>,
-        judge: fn(Ended),
+        judge: impl Fn(Ended) + 'static,
     ) -> Boot {
+        let judge = Box::new(judge);
         self.checks.push(Check { name: name.to_owned(), seconds_max, script: script.into(), judge });
         self
     }

@@ -1,9 +1,9 @@
 //! The MPICH ABI: programs built for MPICH and Intel MPI run on `libmpi.so.12` unchanged.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use verbena_tests::peers::{INTEL, MPICH, Peer};
-use verbena_tests::{Ended, Job, build_dir, compile, job, shell, staged, top};
+use verbena_tests::sources::unpacked;
+use verbena_tests::{Ended, Job, build_dir, compile, job, staged, top};
 
 /// A job that finds our library where its program expects another.
 fn on_ours(ranks: u32, program: &Path) -> Job {
@@ -95,11 +95,7 @@ fn intel_s_benchmarks_run() {
 /// Debian's package of NetPIPE for MPICH: its binary asks for `libmpich.so.12`.
 #[test]
 fn debian_s_netpipe_finds_every_byte_intact() {
-    let home = top().join("target/sources/netpipe-mpich2");
-    if !home.exists() {
-        std::fs::create_dir_all(home.parent().expect("a folder")).expect("writable");
-        shell(Command::new(top().join("packaging/debian-binary")).arg("netpipe-mpich2").arg(&home));
-    }
+    let home = unpacked("netpipe-mpich2");
     let output = build_dir().join("netpipe-mpich2.out");
     let program = home.join("usr/bin/NPmpich2");
     let ended = on_ours(2, &program).args(["-i", "-u", "300000", "-n", "4", "-o"]).arg(output).run().ok();

@@ -1,5 +1,6 @@
 //! Development tasks: `cargo xtask <task>`.
 
+mod apps;
 mod generate;
 mod instructions;
 mod peers;
@@ -18,6 +19,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, and the NAS Parallel Benchmarks.
+    Apps(apps::Args),
     /// Make the header, the entry points, the constants and the coverage page from the API table.
     Generate {
         /// Write nothing; fail if a file is out of date.
@@ -36,6 +39,7 @@ enum Task {
 
 fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
+        Task::Apps(args) => return apps::run(&args),
         Task::Generate { check } => generate::run(check)?,
         Task::Instructions(args) => instructions::run(&args)?,
         Task::Peers(args) => peers::run(&args)?,

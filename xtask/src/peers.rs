@@ -16,13 +16,13 @@
 //! | [`summary`] | medians and ratios |
 //! | [`render`] | tables for the terminal and for `BENCHMARKS.md` |
 
-mod contender;
+pub mod contender;
 mod distance;
-mod install;
-mod measure;
+pub mod install;
+pub mod measure;
 mod plan;
-mod render;
-mod summary;
+pub mod render;
+pub mod summary;
 
 use anyhow::{Context, Result, bail};
 use contender::Contender;

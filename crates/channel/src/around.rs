@@ -119,8 +119,12 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
         self.inner.abandon(peer, fault);
     }
 
-    fn take_over(&mut self, peer: Peer) {
-        self.inner.take_over(peer);
+    fn meet(&mut self, peer: Peer) {
+        self.inner.meet(peer);
+    }
+
+    fn rail_of(&self) -> Option<&'static str> {
+        self.inner.rail_of()
     }
 
     fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {

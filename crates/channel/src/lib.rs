@@ -262,9 +262,15 @@ pub trait Channel: Send {
     /// arrived, ends its transfers, and is used no more.
     fn abandon(&mut self, _peer: Peer, _fault: &Fault) {}
 
-    /// This channel takes the place of one that the peer was lost on: it may see to a connection now, and should not
-    /// wait for it longer than for a peer that is known to live.
-    fn take_over(&mut self, _peer: Peer) {}
+    /// This channel will be needed for the peer, beside another or in the place of one that the peer was lost on: it may see to a
+    /// connection now, and should not wait for it longer than for a peer that is known to live.
+    fn meet(&mut self, _peer: Peer) {}
+
+    /// What this channel is one rail of: over the channels that give the same name here, long messages may be striped. They give
+    /// keys of memory ([`expose`](Channel::expose)) only while they are connected. `None` if it is none.
+    fn rail_of(&self) -> Option<&'static str> {
+        None
+    }
 
     /// From now on packets to `peer` are only put in place, and move when [`release`](Channel::release) is called or there
     /// is no room for more: so copying and transferring take turns (paper 2, 4.2). Channels whose packets need no

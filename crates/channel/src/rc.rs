@@ -354,8 +354,12 @@ impl<A: Adapter> Channel for Rc<A> {
         self.break_connection(peer, fault.clone());
     }
 
-    fn take_over(&mut self, peer: Peer) {
-        self.begin_instead(peer);
+    fn meet(&mut self, peer: Peer) {
+        self.begin_beside(peer);
+    }
+
+    fn rail_of(&self) -> Option<&'static str> {
+        Some("rc")
     }
 
     fn hold(&mut self, peer: Peer) {

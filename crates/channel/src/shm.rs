@@ -27,7 +27,7 @@ pub use connect::open;
 use crate::board::Boards;
 use crate::memory::Region;
 use crate::packet::Header;
-use crate::wait::sleeper::{Patience, Sleeper};
+use crate::wait::sleeper::Sleeper;
 use crate::wait::{Load, SLEEP_MAX, Waiter, bell};
 use crate::{Channel, Division, End, Fault, Payload, Peer, PollCost, Reach, SendError, Sink};
 use boards::NodeBoards;
@@ -91,7 +91,7 @@ impl Shm {
             links[peer as usize] = Link::Idle(rank);
         }
         let desk = DeskOf { control: control.clone(), rank: me };
-        let waiter = Arc::new(Sleeper::new(desk, Patience::for_load(&load)));
+        let waiter = Arc::new(Sleeper::new(desk, &load));
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
         let (inbox, faults) = (Inbox::new(&control, me), Vec::new());

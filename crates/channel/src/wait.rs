@@ -7,6 +7,7 @@
 //! ([`Channel::waiter`](crate::Channel::waiter)); any other uses [`Plain`].
 
 mod alone;
+mod balance;
 pub(crate) mod bell;
 pub(crate) mod cgroup;
 pub(crate) mod cores;

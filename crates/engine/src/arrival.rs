@@ -8,7 +8,7 @@ use crate::peer::Early;
 use crate::request::{State, not_done, received, sent};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body, Offer};
-use crate::wire::{Control, MEMORY, Reader, WRITE};
+use crate::wire::{Control, MEMORY, Memory, Reader, WRITE};
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Fault, Peer, Sink};
@@ -271,12 +271,11 @@ pub(crate) struct Gap {
 fn offer_in(header: &Header, payload: &[u8]) -> Option<Offer> {
     let mut reader = Reader(payload);
     let sender = reader.word()?;
-    let memory = if header.flags & (MEMORY | WRITE) != 0 { Some(reader.memory()?) } else { None };
-    Some(Offer {
-        sender,
-        memory: memory.filter(|_| header.flags & MEMORY != 0),
-        writes_by: memory.filter(|_| header.flags & WRITE != 0).map(|memory| memory.channel),
-    })
+    if header.flags & (MEMORY | WRITE) == 0 {
+        return Some(Offer::new(sender, Memory::default(), Vec::new(), 0));
+    }
+    let (memory, rails) = (reader.memory()?, reader.all_memory()?);
+    Some(Offer::new(sender, memory, rails, header.flags))
 }
 
 #[inline]

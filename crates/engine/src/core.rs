@@ -7,7 +7,7 @@ use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
 use crate::failover::Lost;
 use crate::matching::MatchKey;
-use crate::peer::{Peers, Waiting};
+use crate::peer::{Early, Peers, Waiting};
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::rendezvous::{Incoming, Outgoing, TransferNote};
@@ -15,7 +15,7 @@ use crate::request::{Request, State, not_done};
 use crate::requests::Requests;
 use crate::slab::{Id, Slab};
 use crate::unexpected::Arrived;
-use crate::wire::Control;
+use crate::wire::{Control, Memory};
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
 use verbena_channel::{Choice, Division, Fault, Key, Peer};
@@ -160,6 +160,15 @@ impl Core {
     /// Lets a control packet follow all that was given to the peer's outbox before.
     pub fn post(&mut self, peer: Peer, control: Control) {
         self.enqueue(peer, Waiting::Control(control));
+    }
+
+    /// As [`Core::post`], with memory on further rails behind the payload.
+    pub fn post_with(&mut self, peer: Peer, control: Control, rails: Vec<Memory>) {
+        if rails.is_empty() {
+            return self.post(peer, control);
+        }
+        let payload = control.payload_with(rails.into_iter());
+        self.enqueue(peer, Waiting::Keyed(Box::new(Early { header: control.header, payload })));
     }
 
     /// Appends to the peer's outbox. What is meant for a broken peer is dropped: all its requests

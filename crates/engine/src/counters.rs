@@ -60,6 +60,8 @@ pub struct Counters {
     pub written: u64,
     /// Those that the sender was asked to send as packets.
     pub streamed: u64,
+    /// Of those that were read or written, the ones that are to go over several rails.
+    pub striped: u64,
     /// Packets sent that carry no whole message: announcements, answers, data.
     pub protocol_sent: u64,
     /// Packets received that carry no whole message.

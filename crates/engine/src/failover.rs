@@ -208,20 +208,23 @@ impl Engine {
             return self.core.break_peer(peer, fault);
         };
         match old {
-            Some(old) if !carried => self.keep_packets(peer, old, route),
+            Some(old) if !carried => self.keep_packets(peer, channel, old, route),
             Some(_) => self.take_over(peer, channel, route),
             // Nothing was sent yet; the first packet finds the way.
             None => {}
         }
     }
 
-    /// The peer is only lost to a channel for its memory.
-    fn keep_packets(&mut self, peer: Peer, old: Route, new: Route) {
-        if let Some(state) = self.core.peers.get(peer) {
-            let (memory, get, put) = (new.memory, new.get, new.put);
-            let (in_background, memory_bytes_min) = (new.in_background, new.memory_bytes_min);
-            state.route = Some(Route { memory, get, put, in_background, memory_bytes_min, ..old });
-        }
+    /// The peer is only lost to a channel for its memory. It must know as well, before anything else: what its device has not yet
+    /// written by that channel must not come after the message that another rail has ended.
+    fn keep_packets(&mut self, peer: Peer, lost: usize, old: Route, new: Route) {
+        let name = name_hash(self.channels[lost].name());
+        let Some(state) = self.core.peers.get(peer) else { return };
+        let Route { memory, rails, get, put, in_background, memory_bytes_min, .. } = new;
+        state.route = Some(Route { memory, rails, get, put, in_background, memory_bytes_min, ..old });
+        state.announce([name].into_iter());
+        state.update_at_once();
+        self.core.list_outbox(peer);
     }
 
     /// Lets the route take the place of the lost channel for packets.
@@ -238,7 +241,7 @@ impl Engine {
             state.trail.iter().flat_map(|trail| &trail.lost).map(|lost| names[lost.channel]).collect();
         state.announce(lost.into_iter());
         let wire = &mut self.channels[route.packets];
-        wire.take_over(peer);
+        wire.meet(peer);
         (state.route, state.lane) = (Some(route), wire.lend(peer));
         state.kept = route.spare && state.lane.is_none() && wire.keep_sent(peer);
         state.update_eager();

@@ -133,6 +133,14 @@ pub struct Settings {
     pub unexpected_bytes_max: usize,
     /// How long messages go.
     pub large: Large,
+    /// Whether memory is moved by channels that do so in the background (bulk transfer, paper 5).
+    pub bulk: bool,
+    /// From this length on, in bytes; `None` leaves it to the channel.
+    pub bulk_bytes_min: Option<usize>,
+    /// The shortest message that is striped over several rails, in bytes.
+    pub rails_bytes_min: usize,
+    /// The shortest piece of such a message that a rail gets, in bytes.
+    pub rails_piece_bytes_min: usize,
     /// The longest packet of a message that goes in packets, in bytes; the channel's own limit counts besides.
     pub chunk_bytes_max: usize,
     /// The longest piece of a message that is copied at a time, in bytes.
@@ -150,6 +158,7 @@ impl Settings {
     pub(crate) fn sound(self) -> Settings {
         Settings {
             claim_bytes: self.claim_bytes.max(1),
+            rails_piece_bytes_min: self.rails_piece_bytes_min.max(1),
             chunk_bytes_max: self.chunk_bytes_max.max(1),
             ..self
         }
@@ -161,6 +170,10 @@ impl Settings {
             eager_bytes_max: verbena_settings::EAGER_BYTES_MAX.get().unwrap_or(usize::MAX),
             unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.get(),
             large: Large::current(),
+            bulk: verbena_settings::BULK.get(),
+            bulk_bytes_min: verbena_settings::BULK_BYTES_MIN.get(),
+            rails_bytes_min: verbena_settings::RAILS_BYTES_MIN.get(),
+            rails_piece_bytes_min: verbena_settings::RAILS_PIECE_BYTES_MIN.get(),
             chunk_bytes_max: verbena_settings::CHUNK_BYTES.get().unwrap_or(usize::MAX),
             claim_bytes: verbena_settings::CLAIM_BYTES.get(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.get(),
@@ -177,6 +190,10 @@ impl Default for Settings {
             eager_bytes_max: usize::MAX,
             unexpected_bytes_max: verbena_settings::UNEXPECTED_BYTES_MAX.default(),
             large: Large::Auto,
+            bulk: verbena_settings::BULK.default(),
+            bulk_bytes_min: None,
+            rails_bytes_min: verbena_settings::RAILS_BYTES_MIN.default(),
+            rails_piece_bytes_min: verbena_settings::RAILS_PIECE_BYTES_MIN.default(),
             chunk_bytes_max: usize::MAX,
             claim_bytes: verbena_settings::CLAIM_BYTES.default(),
             copy_by_both: verbena_settings::COPY_BY_BOTH.default(),

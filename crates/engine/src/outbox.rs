@@ -4,6 +4,7 @@ use crate::Engine;
 use crate::counters::ChannelCounters;
 use crate::fault;
 use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
+use crate::wire::fitting_bytes;
 use verbena_channel::packet::Header;
 use verbena_channel::{Fault, Lane, Payload, Peer, SendError, Wire};
 
@@ -125,6 +126,14 @@ impl Engine {
                     let channel = state.route.as_ref().expect("a route").packets;
                     let given = give_again(&mut self.channels[channel], &mut state.lane, peer, packet);
                     self.core.tally[channel].full += u64::from(matches!(given, Given::Full));
+                    given
+                }
+                Some(Waiting::Keyed(packet)) => {
+                    let Early { header, payload } = (**packet).clone();
+                    let room = state.route.as_ref().expect("a route").packet_bytes_max;
+                    let payload = Payload::Bytes(&payload[..fitting_bytes(payload.len(), room)]);
+                    let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+                    self.core.counts.protocol_sent += u64::from(matches!(given, Given::Taken));
                     given
                 }
                 Some(Waiting::Control(control)) => {

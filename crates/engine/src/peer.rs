@@ -1,9 +1,11 @@
 //! What is known of one peer. Made at the first message from or to it.
 
 use crate::failover::Trail;
+use crate::rendezvous::Speeds;
 use crate::slab::Id;
 use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Cost, Fault, Lane, Peer, Reach, Wire};
 
@@ -24,6 +26,8 @@ pub(crate) struct Route {
     pub latency_ns: u32,
     /// The channel for memory, if any offers it.
     pub memory: Option<usize>,
+    /// The others that are rails beside it: long messages may be striped over all of them.
+    pub rails: Rails,
     /// What reading costs on the memory channel.
     pub get: Option<Cost>,
     /// What writing costs there.
@@ -34,6 +38,29 @@ pub(crate) struct Route {
     pub memory_bytes_min: usize,
 }
 
+/// A set of channels, by their places in the engine's list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rails(u64);
+
+impl Rails {
+    /// Those with these places, of which only the first 64 count.
+    pub fn of(channels: impl Iterator<Item = usize>) -> Rails {
+        Rails(channels.filter(|channel| *channel < 64).fold(0, |set, channel| set | 1 << channel))
+    }
+
+    pub fn contains(self, channel: usize) -> bool {
+        channel < 64 && self.0 >> channel & 1 != 0
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..64).filter(move |channel| self.contains(*channel))
+    }
+}
+
 /// Something that waits for room in the channel.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiting {
@@ -41,6 +68,8 @@ pub(crate) enum Waiting {
     Message(Id),
     /// A control packet.
     Control(Control),
+    /// A control packet that ends with keys for several rails; those that do not fit are left out.
+    Keyed(Box<Early>),
     /// A packet that has its number already, or none: from a channel that was lost, or about that.
     Again(Box<Early>),
 }
@@ -91,6 +120,8 @@ pub(crate) struct PeerState {
     pub kept: bool,
     /// The channels that were lost on the way, if any.
     pub trail: Option<Box<Trail>>,
+    /// How quick its rails are, once a message was striped.
+    pub speeds: Option<Arc<Speeds>>,
 }
 
 impl PeerState {
@@ -115,6 +146,7 @@ impl PeerState {
             broken: None,
             kept: false,
             trail: None,
+            speeds: None,
         }
     }
 
@@ -247,6 +279,13 @@ pub(crate) fn choose_route(
     let (packets, reach) = quickest(&|reach| reach.packet_bytes_max > 0)?;
     let memory = quickest(&|reach| reach.get.is_some() && reach.put.is_some())
         .or_else(|| quickest(&|reach| reach.get.is_some() || reach.put.is_some()));
+    let sort = memory.and_then(|(channel, _)| channels[channel].rail_of());
+    let is_rail = |(channel, _): &&(usize, Reach)| {
+        sort.is_some()
+            && channels[*channel].rail_of() == sort
+            && memory.is_some_and(|(main, _)| main != *channel)
+    };
+    let rails = Rails::of(reaches.iter().filter(is_rail).map(|(channel, _)| *channel));
     let channel_max = reach.eager_bytes_max.min(reach.packet_bytes_max);
     // A channel that does both has chosen its limit itself.
     let other = memory.filter(|(channel, reach)| reach.get.is_some() && *channel != packets);
@@ -262,6 +301,7 @@ pub(crate) fn choose_route(
         eager_bytes_max: contiguous_max,
         eager_scattered_bytes_max: channel_max.min(eager_bytes_max),
         memory: memory.map(|(channel, _)| channel),
+        rails,
         latency_ns: reach.latency_ns,
         get: memory.and_then(|(_, reach)| reach.get),
         put: memory.and_then(|(_, reach)| reach.put),

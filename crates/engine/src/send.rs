@@ -7,7 +7,7 @@ use crate::peer::Waiting;
 use crate::rendezvous::Outgoing;
 use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
-use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
+use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
@@ -191,49 +191,71 @@ impl Engine {
         let request = self.core.requests.get(id).expect("a queued send");
         let state = self.core.peers.get(peer).expect("a peer with a route");
         let mut control = Control::new(Kind::RequestToSend, 0).word(id.number());
-        if let Some(Offered { channel, key, flags }) = offered {
-            let memory =
-                Memory { channel: name_hash(self.channels[channel].name()), key: key.unwrap_or_default() };
-            control = control.memory(&memory, flags);
+        let mut long = Vec::new();
+        if let Some(Offered { memory, named, flags, .. }) = &offered {
+            control = control.memory(memory, *flags);
+            if !named.is_empty() {
+                long = control.payload_with(named.iter().copied());
+            }
         }
-        let exposed = offered.and_then(|offered| Some((offered.channel, offered.key?)));
+        let (exposed, rails) = offered.map_or((None, Vec::new()), |offered| (offered.exposed, offered.rails));
         let length = request.buffer.len() as u64;
         let flags = control.header.flags;
         let header = Header { kind: Kind::RequestToSend, flags, length, ..match_header(request) };
-        let payload = Payload::Bytes(control.payload());
+        let payload = Payload::Bytes(if long.is_empty() { control.payload() } else { &long });
         let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         if matches!(given, Given::Taken) {
             self.core.counts.announced += 1;
             self.core.counts.protocol_sent += 1;
-            let outgoing = self.core.outgoing.insert(Outgoing::new(exposed));
+            let outgoing = self.core.outgoing.insert(Outgoing::new(exposed, rails));
             self.core.set_state(id, State::Offered(outgoing));
-        } else if let Some((channel, key)) = exposed {
-            self.channels[channel].conceal(peer, &key);
+        } else {
+            for (channel, key) in exposed.into_iter().chain(rails) {
+                self.channels[channel].conceal(peer, &key);
+            }
         }
         given
     }
 
     /// Lets the receiver read the message where it lies, and says whether this side can write it, if a channel can and it
-    /// is worth it.
+    /// is worth it; on several rails, if there are.
     fn offer_memory(&mut self, peer: Peer, id: Id) -> Option<Offered> {
         let large = self.core.settings.large;
         let route = self.core.peers.get(peer)?.route?;
         let region = self.core.requests.get(id)?.buffer.region()?;
-        let channel = route.memory.filter(|_| region.len() >= large.memory_bytes_min(&route))?;
-        // Whether the peer can read here is for the peer to know.
-        let key = if large.reads() { self.channels[channel].expose(peer, region) } else { None };
+        let bytes_min = self.core.settings.memory_bytes_min(&route);
+        let channel = route.memory.filter(|_| region.len() >= bytes_min)?;
         let write = if large.writes() && route.put.is_some() { WRITE } else { 0 };
-        let flags = write | if key.is_some() { MEMORY } else { 0 };
-        (flags != 0).then_some(Offered { channel, key, flags })
+        let rails = match large.reads() || write != 0 {
+            true => self.show_on_rails(peer, &route, region, ANNOUNCEMENT_BYTES),
+            false => Vec::new(),
+        };
+        // Whether the peer can read here is for the peer to know. Over several rails it is registered in any case.
+        let is_shown = large.reads() || !rails.is_empty();
+        let key = if is_shown { self.channels[channel].expose(peer, region) } else { None };
+        let flags = write | if key.is_some() && large.reads() { MEMORY } else { 0 };
+        let name = name_hash(self.channels[channel].name());
+        let memory = Memory { channel: name, key: key.unwrap_or_default() };
+        let (exposed, named) = (key.map(|key| (channel, key)), self.core.named(&rails).collect());
+        if flags == 0 {
+            rails.iter().for_each(|(channel, key)| self.channels[*channel].conceal(peer, key));
+            return None;
+        }
+        Some(Offered { memory, exposed, rails, named, flags })
     }
 }
 
+/// Bytes of an announcement before memory on further rails.
+const ANNOUNCEMENT_BYTES: usize = 8 + MEMORY_BYTES;
+
 /// What an announcement says of memory.
-#[derive(Clone, Copy)]
 struct Offered {
-    channel: usize,
-    /// Where the message can be read.
-    key: Option<Key>,
+    memory: Memory,
+    /// Where the message can be read, on this side.
+    exposed: Option<(usize, Key)>,
+    /// The same on further rails, and as the receiver needs it.
+    rails: Vec<(usize, Key)>,
+    named: Vec<Memory>,
     flags: u8,
 }
 

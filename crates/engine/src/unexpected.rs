@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
-use crate::wire::{Control, Memory};
+use crate::wire::{Control, MEMORY, Memory, WRITE};
 use verbena_channel::Peer;
 use verbena_channel::packet::Kind;
 
@@ -28,14 +28,38 @@ pub(crate) enum Body {
 }
 
 /// A long message that a sender announced.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Offer {
     /// The sender's request.
     pub sender: u64,
+    /// Memory of the message, or where the sender cannot be read, of no use but for the channel's name.
+    memory: Memory,
+    /// Further rails on which the sender is connected.
+    pub rails: Option<Box<OnRails>>,
+    /// What `memory` is good for.
+    flags: u8,
+}
+
+/// Memory of one message on several rails.
+#[derive(Debug)]
+pub(crate) struct OnRails(pub Vec<Memory>);
+
+impl Offer {
+    /// An offer with memory that is good for what the flags say ([`MEMORY`], [`WRITE`]).
+    pub fn new(sender: u64, memory: Memory, rails: Vec<Memory>, flags: u8) -> Offer {
+        let rails = if rails.is_empty() { None } else { Some(Box::new(OnRails(rails))) };
+        Offer { sender, memory, rails, flags }
+    }
+
     /// Where the message lies, if it can be read there.
-    pub memory: Option<Memory>,
+    pub fn memory(&self) -> Option<Memory> {
+        (self.flags & MEMORY != 0).then_some(self.memory)
+    }
+
     /// The channel (its name hashed) by which the sender can write the message to where it is received.
-    pub writes_by: Option<u32>,
+    pub fn writes_by(&self) -> Option<u32> {
+        (self.flags & WRITE != 0).then_some(self.memory.channel)
+    }
 }
 
 impl Default for Body {

@@ -6,10 +6,10 @@
 //! | `Eager` | | match | bytes | the message |
 //! | `EagerSync` | | match | sender's request | the message |
 //! | `Matched` | | sender's request | | |
-//! | `RequestToSend` | [`MEMORY`]: can be read, [`WRITE`]: the sender can write | match | bytes | sender's request, memory if flagged (with [`WRITE`] alone only the channel counts) |
+//! | `RequestToSend` | [`MEMORY`]: can be read, [`WRITE`]: the sender can write | match | bytes | sender's request, memory if flagged (with [`WRITE`] alone only the channel counts), memory on further rails |
 //! | `ClearToSend` | | sender's request | first byte | receiver's request, bytes |
 //! | `ClearToSend` | [`MEMORY`] | sender's request | bytes | receiver's request, bytes a part, division, memory: an invitation to help |
-//! | `ClearToSend` | [`MEMORY`], [`WRITE`] | sender's request | first byte | receiver's request, bytes, memory: the sender is to write them there |
+//! | `ClearToSend` | [`MEMORY`], [`WRITE`] | sender's request | first byte | receiver's request, bytes, memory: the sender is to write them there; memory on further rails |
 //! | `Data` | | receiver's request | first byte | the bytes |
 //! | `Finish` | | sender's request | bytes | |
 //! | `Copied` | [`DONE`], [`FAILED`] | receiver's request | first byte | bytes: they are in place, or not; of a message that the sender writes all, or what is missing |
@@ -18,7 +18,8 @@
 //! | `CancelAnswer` | 1: cancelled | sender's request | | |
 //!
 //! "match" means that context, source and tag are those of the message. "memory" is the name of the memory
-//! channel (hashed) and the key that it made.
+//! channel (hashed) and the key that it made. On further rails (`rendezvous/rails.rs`) it stands at the end of the payload, once for each:
+//! as many as fit a packet.
 
 use verbena_channel::Key;
 use verbena_channel::packet::{Header, Kind};
@@ -36,8 +37,18 @@ pub(crate) const FAILED: u8 = 2;
 const PAYLOAD_MAX: usize = 60;
 const _: () = assert!(PAYLOAD_MAX <= verbena_channel::CONTROL_BYTES_MAX);
 
+/// Bytes of memory in a payload.
+pub(crate) const MEMORY_BYTES: usize = 36;
+/// Further rails that a packet may name; there are no more in any installation.
+const RAILS_MAX: usize = 63;
+
+/// So many bytes of a payload that ends with memory on further rails fit a packet: some rails are left out.
+pub(crate) fn fitting_bytes(payload: usize, bytes_max: usize) -> usize {
+    payload - payload.saturating_sub(bytes_max).div_ceil(MEMORY_BYTES) * MEMORY_BYTES
+}
+
 /// Memory that a peer exposed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     /// The name of the channel that made the key, hashed: the two ends may hold their channels in
     /// different places.
@@ -79,6 +90,16 @@ impl Control {
         self.append(&memory.channel.to_le_bytes()).append(&memory.key.0).flags(flags)
     }
 
+    /// The payload with memory on further rails behind it.
+    pub fn payload_with(&self, rails: impl Iterator<Item = Memory>) -> Vec<u8> {
+        let mut payload = self.payload().to_vec();
+        for memory in rails {
+            payload.extend(memory.channel.to_le_bytes());
+            payload.extend(memory.key.0);
+        }
+        payload
+    }
+
     pub fn payload(&self) -> &[u8] {
         &self.payload[..self.len as usize]
     }
@@ -102,6 +123,15 @@ impl Reader<'_> {
     pub fn memory(&mut self) -> Option<Memory> {
         let channel = u32::from_le_bytes(self.take()?);
         Some(Memory { channel, key: Key(self.take()?) })
+    }
+
+    /// All memory that follows; `None` if something else does, or more than there can be rails.
+    pub fn all_memory(&mut self) -> Option<Vec<Memory>> {
+        let bytes = self.0.len();
+        if bytes % MEMORY_BYTES != 0 || bytes / MEMORY_BYTES > RAILS_MAX {
+            return None;
+        }
+        Some(std::iter::from_fn(|| self.memory()).collect())
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -128,5 +158,19 @@ mod tests {
         let mut reader = Reader(control.payload());
         assert_eq!((reader.word(), reader.word(), reader.memory()), (Some(2), Some(3), Some(memory)));
         assert_eq!(reader.word(), None);
+    }
+
+    #[test]
+    fn keys_for_further_rails_follow_as_many_as_fit() {
+        let memory = |rail: u8| Memory { channel: rail.into(), key: Key([rail; 32]) };
+        let control = Control::new(Kind::ClearToSend, 1).word(2).word(3).memory(&memory(0), MEMORY | WRITE);
+        let payload = control.payload_with((1..4).map(memory));
+        for (bytes_max, rails) in [(160, 3), (159, 2), (128, 2), (123, 1), (88, 1), (87, 0), (52, 0)] {
+            let mut reader = Reader(&payload[..fitting_bytes(payload.len(), bytes_max)]);
+            assert_eq!((reader.word(), reader.word(), reader.memory()), (Some(2), Some(3), Some(memory(0))));
+            assert_eq!(reader.all_memory(), Some((1..=rails).map(memory).collect()), "{bytes_max} bytes");
+        }
+        assert_eq!(Reader(&payload[16..52]).all_memory(), Some(vec![memory(0)]));
+        assert_eq!(Reader(&payload[16..60]).all_memory(), None);
     }
 }

@@ -32,6 +32,27 @@ blocks! {
     verbena_argv_null_ verbena_argvs_null_
 }
 
+/// A variable of C that holds the address of a block.
+#[repr(transparent)]
+pub struct Pointer(&'static Block);
+
+macro_rules! pointers {
+    ($($symbol:ident $block:ident)*) => {
+        $(
+            /// What C calls the address of that block (MPI-5.0, 19.3.5).
+            #[unsafe(no_mangle)]
+            pub static $symbol: Pointer = Pointer(&$block);
+        )*
+    };
+}
+
+pointers! {
+    MPI_F_STATUS_IGNORE verbena_status_ignore_
+    MPI_F_STATUSES_IGNORE verbena_statuses_ignore_
+    MPI_F08_STATUS_IGNORE verbena_status_ignore_
+    MPI_F08_STATUSES_IGNORE verbena_statuses_ignore_
+}
+
 fn is<T>(address: *const T, block: &'static Block) -> bool {
     std::ptr::addr_eq(address, block)
 }

@@ -36,6 +36,11 @@ impl Handles {
         if self.number > FEW { &mut self.many } else { &mut self.few[..self.number] }
     }
 
+    /// All of them.
+    pub fn all(&self) -> &[usize] {
+        if self.number > FEW { &self.many } else { &self.few[..self.number] }
+    }
+
     /// For C to read.
     pub fn as_ptr(&self) -> *const usize {
         if self.number > FEW { self.many.as_ptr() } else { self.few.as_ptr() }

@@ -48,7 +48,7 @@ impl Descriptor {
 
     /// Number of elements.
     pub fn elements(&self) -> usize {
-        self.dimensions().iter().map(|d| d.extent.max(0) as usize).product()
+        elements(self.dimensions())
     }
 
     /// Whether the elements lie one after another. Scalars and arrays of assumed size do.
@@ -69,16 +69,24 @@ impl Descriptor {
 
     /// The distances of the elements from the first, in bytes, in the order of Fortran.
     pub fn displacements(&self) -> impl Iterator<Item = isize> + '_ {
-        let dimensions = self.dimensions();
-        (0..self.elements()).map(move |element| {
-            let mut rest = element as isize;
-            dimensions.iter().fold(0, |sum, d| {
-                let at = rest % d.extent;
-                rest /= d.extent;
-                sum + at * d.stride
-            })
-        })
+        displacements(self.dimensions())
     }
+}
+
+/// The same of an array with these dimensions.
+pub fn displacements(dimensions: &[Dimension]) -> impl Iterator<Item = isize> + '_ {
+    (0..elements(dimensions)).map(move |element| {
+        let mut rest = element as isize;
+        dimensions.iter().fold(0, |sum, d| {
+            let at = rest % d.extent;
+            rest /= d.extent;
+            sum + at * d.stride
+        })
+    })
+}
+
+fn elements(dimensions: &[Dimension]) -> usize {
+    dimensions.iter().map(|d| d.extent.max(0) as usize).product()
 }
 
 /// `MPI_Sizeof`: bytes of an element (MPI-5.0, 19.1.9).

@@ -18,6 +18,7 @@
 //! | [`logical`], [`index`] | LOGICALs; positions in arrays, counted from 1 |
 //! | [`text`] | strings padded with blanks |
 //! | [`descriptor`], [`section`] | choice buffers of `mpi_f08`, and sections of arrays |
+//! | [`kept`] | copies of sections, until a collective's request is complete |
 //! | [`slots`] | procedures to which C passes nothing of ours |
 //! | [`team`] | lengths of arrays that the call itself does not say |
 //!
@@ -34,6 +35,7 @@ pub mod descriptor;
 pub mod generated;
 pub mod handle;
 pub mod index;
+pub mod kept;
 pub mod logical;
 pub mod section;
 pub mod slots;

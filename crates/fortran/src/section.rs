@@ -1,9 +1,9 @@
 //! Choice buffers of `mpi_f08`. A contiguous one is its address. A section that is not becomes a datatype ([`Typed`]), so that
-//! a nonblocking call works in place; or a contiguous copy ([`Copied`]) where a blocking call wants more than a count and a
+//! a nonblocking call works in place; or a contiguous copy ([`Copied`]) where a collective wants more than a count and a
 //! datatype can say. What remains is refused with a message ([`whole`]).
 
 use crate::address;
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, Dimension, displacements};
 use crate::generated::{c, constants as mpi};
 use crate::handle;
 use std::ffi::{c_int, c_void};
@@ -157,62 +157,72 @@ fn checked<T>(code: c_int, value: T) -> Result<T, c_int> {
     if code == mpi::MPI_SUCCESS { Ok(value) } else { Err(code) }
 }
 
-/// A buffer that is contiguous for the time of a call.
+/// A buffer that is contiguous for the time of a call, or until a request is complete ([`kept`](crate::kept)).
 pub struct Copied {
-    section: *const Descriptor,
+    address: *mut c_void,
+    element_bytes: usize,
+    dimensions: Vec<Dimension>,
     copy: Vec<u8>,
+    reads: bool,
     writes: bool,
 }
+
+// SAFETY: MPI lets any thread complete a request, and the program leaves its array alone until then.
+unsafe impl Send for Copied {}
 
 impl Copied {
     /// The buffer, copied if that is needed. `reads`: the call reads it; `writes`: the call sets it.
     ///
     /// # Safety
-    /// It is a descriptor, and lives as long as this.
+    /// It is a descriptor, and its array lives as long as this.
     pub unsafe fn new(section: *const Descriptor, reads: bool, writes: bool) -> Result<Copied, c_int> {
         // SAFETY: the caller's promise.
-        let descriptor = unsafe { &*section };
-        let mut copied = Copied { section, copy: Vec::new(), writes };
+        let (descriptor, address) = unsafe { (&*section, place(section)) };
+        let element_bytes = descriptor.element_bytes();
+        let mut copied =
+            Copied { address, element_bytes, dimensions: Vec::new(), copy: Vec::new(), reads, writes };
         if !descriptor.is_contiguous() {
-            copied.copy = vec![0; descriptor.elements() * descriptor.element_bytes()];
-            if reads {
-                copied.each(|element, copy| {
-                    // SAFETY: an element of the program's array.
-                    unsafe { copy.copy_from_nonoverlapping(element, descriptor.element_bytes()) };
-                });
-            }
+            copied.dimensions = descriptor.dimensions().to_vec();
+            copied.copy = vec![0; descriptor.elements() * element_bytes];
+            copied.take_in();
         }
         Ok(copied)
     }
 
+    /// Whether there is a copy.
+    pub fn is_copy(&self) -> bool {
+        !self.copy.is_empty()
+    }
+
     fn each(&self, mut act: impl FnMut(*mut u8, *mut u8)) {
-        // SAFETY: the promise of `new`.
-        let section = unsafe { &*self.section };
         let copy = self.copy.as_ptr().cast_mut();
-        for (at, displacement) in section.displacements().enumerate() {
-            let element = section.address().cast::<u8>().wrapping_offset(displacement);
-            act(element, copy.wrapping_add(at * section.element_bytes()));
+        for (at, displacement) in displacements(&self.dimensions).enumerate() {
+            let element = self.address.cast::<u8>().wrapping_offset(displacement);
+            act(element, copy.wrapping_add(at * self.element_bytes));
         }
     }
 
     /// The address for C.
     pub fn address(&self) -> *mut c_void {
-        match self.copy.is_empty() {
-            // SAFETY: the promise of `new`.
-            true => unsafe { place(self.section) },
-            false => self.copy.as_ptr().cast_mut().cast(),
+        if self.is_copy() { self.copy.as_ptr().cast_mut().cast() } else { self.address }
+    }
+
+    /// Copies what the call reads.
+    pub fn take_in(&mut self) {
+        if self.is_copy() && self.reads {
+            let bytes = self.element_bytes;
+            // SAFETY: elements of the program's array, by the promise of `new`, and of the copy.
+            self.each(|element, copy| unsafe { copy.copy_from_nonoverlapping(element, bytes) });
         }
     }
 
     /// Copies back what the call set.
-    pub fn give_back(self) {
-        if self.copy.is_empty() || !self.writes {
-            return;
+    pub fn give_back(&self) {
+        if self.is_copy() && self.writes {
+            let bytes = self.element_bytes;
+            // SAFETY: as above.
+            self.each(|element, copy| unsafe { element.copy_from_nonoverlapping(copy, bytes) });
         }
-        // SAFETY: the promise of `new`.
-        let bytes = unsafe { (*self.section).element_bytes() };
-        // SAFETY: elements of the program's array, and of the copy.
-        self.each(|element, copy| unsafe { element.copy_from_nonoverlapping(copy, bytes) });
     }
 }
 

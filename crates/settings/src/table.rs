@@ -204,6 +204,14 @@ settings! {
     UNEXPECTED_BYTES_MAX: Number(4 << 20, 0..=1 << 40), Engine, Bytes, Process, Anytime, "MPI-5.0, 3.5";
     /// how long messages go: auto (what the channels' costs make the quickest), copy (all copied into the ring, then transferred), pipeline (copied and transferred chunk by chunk), read (the receiver reads the sender's memory), write (the sender writes the receiver's); what neither can be read nor written goes by pipeline
     LARGE: Choice(&["auto", "copy", "pipeline", "read", "write"], 0), Engine, None, Process, Anytime, "paper 2, 4 to 6";
+    /// 0 lets no message be read or written by RDMA between nodes: long ones go in packets
+    BULK: Flag(true), Engine, None, Process, Anytime, "paper 5, 2 and 4 (bulkxfer)";
+    /// the shortest message that is read or written by RDMA between nodes, whatever the channel; paper 5 has 150 KB
+    BULK_BYTES_MIN: Automatic("by the channel: RC_MEMORY_BYTES_MIN, OFI_MEMORY_BYTES_MIN", 1..=1 << 40), Engine, Bytes, Process, Anytime, "paper 5, 5 (MP_BULK_MIN_MSG_SIZE)";
+    /// the shortest message that is striped over the rails to a process (RC_RAILS)
+    RAILS_BYTES_MIN: Number(150 << 10, 1..=1 << 40), Engine, Bytes, Process, Anytime, "paper 5, 2 and 5";
+    /// the shortest piece of such a message that a rail gets; a rail takes the longer ones the quicker it is
+    RAILS_PIECE_BYTES_MIN: Number(32 << 10, 1..=1 << 40), Engine, Bytes, Process, Anytime, "paper 5, 2";
     /// the chunks in which a long message goes through the ring by copy and pipeline
     CHUNK_BYTES: Automatic("what the channel takes in one packet", 1 << 10..=32 << 10), Engine, Bytes, Process, Anytime, "paper 2, 4.4.1";
     /// the piece of a long message that one of the two sides copies at a time

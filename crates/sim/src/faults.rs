@@ -66,6 +66,14 @@ pub struct Faults {
     pub canary: Canary,
     /// See [`Settings::large`].
     pub large: Large,
+    /// See [`Settings::bulk`].
+    pub bulk: bool,
+    /// See [`Settings::bulk_bytes_min`].
+    pub bulk_bytes_min: Option<usize>,
+    /// See [`Settings::rails_bytes_min`].
+    pub rails_bytes_min: usize,
+    /// See [`Settings::rails_piece_bytes_min`].
+    pub rails_piece_bytes_min: usize,
     /// See [`Settings::chunk_bytes_max`].
     pub chunk_bytes_max: usize,
     /// Piece of a shared copy in bytes ([`Settings::claim_bytes`]).
@@ -123,6 +131,10 @@ impl Faults {
             memory: Memory { get: true, put: true, ..Memory::NONE },
             canary: Canary::None,
             large: Large::Auto,
+            bulk: true,
+            bulk_bytes_min: None,
+            rails_bytes_min: 10_000,
+            rails_piece_bytes_min: 1000,
             chunk_bytes_max: usize::MAX,
             claim_bytes: 4096,
             unexpected_bytes_max: 1 << 20,
@@ -148,6 +160,11 @@ impl Faults {
             memory: Memory::random(random),
             canary: Canary::None,
             large: if random.percent(60) { Large::Auto } else { random.pick(&Large::ALL) },
+            // Settings of rails and of bulk transfer are drawn apart, where there are rails.
+            bulk: true,
+            bulk_bytes_min: None,
+            rails_bytes_min: usize::MAX,
+            rails_piece_bytes_min: 1,
             chunk_bytes_max: random.pick(&[usize::MAX, 100, 1024]),
             claim_bytes: random.pick(&[64, 500, 4096, 100_000]),
             unexpected_bytes_max: random.pick(&[0, 500, 10_000, 1 << 20]),
@@ -164,6 +181,10 @@ impl Faults {
             eager_bytes_max: usize::MAX,
             unexpected_bytes_max: self.unexpected_bytes_max,
             large: self.large,
+            bulk: self.bulk,
+            bulk_bytes_min: self.bulk_bytes_min,
+            rails_bytes_min: self.rails_bytes_min,
+            rails_piece_bytes_min: self.rails_piece_bytes_min,
             chunk_bytes_max: self.chunk_bytes_max,
             claim_bytes: self.claim_bytes,
             copy_by_both: self.copy_by_both,

@@ -10,7 +10,7 @@ use verbena_channel::rc::settings::Notify;
 use verbena_channel::rc::{Rc, Settings};
 
 /// The names of the channels.
-const NAMES: [&str; 3] = ["rc", "rc.1", "rc.2"];
+pub(crate) const NAMES: [&str; 3] = ["rc", "rc.1", "rc.2"];
 
 /// The properties and misdeeds of such a cluster.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct RailFaults {
     pub cut_percent: u32,
     /// They fail within so many nanoseconds from the start.
     pub cut_ns_max: u64,
+    /// Each rail moves bytes so many times slower than the costs say.
+    pub slower: [u64; NAMES.len()],
 }
 
 impl RailFaults {
@@ -32,6 +34,12 @@ impl RailFaults {
     pub fn random(random: &mut Random) -> RailFaults {
         let mut rc = RcFaults::random(random);
         rc.device.broken_one_in = random.pick(&[0, 0, 100, 1000]);
+        // Where bytes take time, transfers are under way when a rail fails.
+        rc.costs.byte_ps = random.pick(&[0, 1000, 50_000]);
+        rc.faults.rails_bytes_min = random.pick(&[usize::MAX, 1, 1000, 10_000]);
+        rc.faults.rails_piece_bytes_min = random.pick(&[1, 100, 1000, 32 << 10]);
+        rc.faults.bulk = !random.percent(5);
+        rc.faults.bulk_bytes_min = random.pick(&[None, None, Some(1), Some(5000)]);
         let rails = random.between(2, NAMES.len() as u64) as Rank;
         RailFaults {
             rc,
@@ -39,6 +47,7 @@ impl RailFaults {
             safe: random.below(rails.into()) as Rank,
             cut_percent: random.pick(&[0, 20, 50, 100]),
             cut_ns_max: 1 << random.between(12, 24),
+            slower: [(); NAMES.len()].map(|()| random.pick(&[1, 1, 2, 10])),
         }
     }
 
@@ -87,6 +96,10 @@ fn channels_of(
 pub fn cluster(seed: u64, ranks: Rank, faults: &RailFaults) -> (Cluster, Subnet) {
     let mut random = Random::new(seed ^ 0x5eed);
     let subnet = Subnet::of_rails(random.word(), ranks, faults.rails, faults.rc.costs, faults.rc.device);
+    (0..)
+        .zip(faults.slower)
+        .take(faults.rails as usize)
+        .for_each(|(rail, times)| subnet.slow_down(rail, times));
     faults.cut(&subnet, ranks, &mut random);
     let mut rails: Vec<_> = (0..faults.rails)
         .map(|rail| channels_of(faults, &subnet, rail, ranks, &mut random).into_iter())

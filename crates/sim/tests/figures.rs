@@ -1,7 +1,7 @@
 //! The main relations of papers 1 and 2, by the cost model of their device, with the real engine and channel above it.
 
 use verbena_sim::figures::{
-    Design, Table, chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency,
+    Design, Table, chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, rails,
     small_bandwidth,
 };
 use verbena_sim::verbs::Costs;
@@ -98,4 +98,18 @@ fn the_quicker_direction_is_learnt_against_the_settings() {
             assert!(learnt >= 0.95 * read.max(write), "{kib} KiB");
         }
     }
+}
+
+/// Paper 5, figure 1: from 150 KB on both adapters carry a message. A slower rail adds what it can.
+#[test]
+fn two_rails_carry_long_messages_twice_as_fast() {
+    let table = shown(rails());
+    let at = |size: &str, column: &str| table.value(size, column);
+    assert!((0.97..=1.03).contains(&at("128 KiB", "ratio")), "shorter ones are not striped");
+    for size in ["1 MiB", "4 MiB"] {
+        assert!(at(size, "ratio") > 1.9, "{size}: {}", at(size, "ratio"));
+        assert!(at(size, "ratio ") > 1.4, "{size}: {} of 1.5", at(size, "ratio "));
+        assert!(at(size, "ratio  ") > 1.1, "{size}: {} of 1.2", at(size, "ratio  "));
+    }
+    assert!(at("150 KiB", "ratio") > 1.5 && at("150 KiB", "ratio  ") > 0.95);
 }

@@ -41,6 +41,7 @@ fn a_thousand_seeds() {
         ("messages", sum(|(r, _)| r.messages as u64)),
         ("died", sum(|(r, _)| r.died as u64)),
         ("rendezvous", sum(|(r, _)| r.rendezvous)),
+        ("messages over several rails", sum(|(r, _)| r.striped)),
         ("bytes by RDMA", sum(|(r, _)| r.memory_bytes)),
         ("transfers done another way", sum(|(r, _)| r.fallbacks)),
         ("duplicates", sum(|(r, _)| r.duplicates)),

@@ -82,6 +82,8 @@ program modern
   call messages
   call sections
   call sections_of_collectives
+  call sections_until_complete
+  call sections_of_persistent_collectives
   call sections_refused
   call large_counts
   call procedures
@@ -191,13 +193,98 @@ contains
     if (rank == 0) CHECK(all(all_of(1, :) == [(ranks - i, i = 1, ranks)]))
   end subroutine
 
-  ! What keeps its buffer and needs more than a count and a datatype to say what it is.
+  ! Collectives that go on after the call: the section is theirs until the request is complete, in whatever way that is learnt.
+  subroutine sections_until_complete
+    integer, asynchronous :: a(2, ranks), b(3, ranks), total(2, 4)
+    type(MPI_Request) :: requests(2)
+    integer :: counts(ranks), displs(ranks), index, done, indices(2)
+    logical :: flag
+    total(1, :) = rank
+    total(2, :) = -1
+    call MPI_Iallreduce(MPI_IN_PLACE, total(1, :), 4, MPI_INTEGER, MPI_SUM, world, requests(1))
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    call MPI_F_sync_reg(total)
+    CHECK(all(total(1, :) == sum([(i, i = 0, ranks - 1)])) .and. all(total(2, :) == -1))
+    a(1, :) = [(10 * rank + i, i = 0, ranks - 1)]
+    a(2, :) = -1
+    b = -2
+    call MPI_Ialltoall(a(1, :), 1, MPI_INTEGER, b(2, :), 1, MPI_INTEGER, world, requests(1))
+    ! The copy is what is sent, but that is no licence: the program may only read.
+    CHECK(all(b(1, :) == -2) .and. all(b(3, :) == -2))
+    counts = 1
+    displs = [(ranks - i, i = 1, ranks)]
+    call MPI_Iallgatherv(rank, 1, MPI_INTEGER, b(3, ranks:1:-1), counts, displs, MPI_INTEGER, world, requests(2))
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+    call MPI_F_sync_reg(b)
+    CHECK(all(b(1, :) == -2) .and. all(b(2, :) == [(10 * i + rank, i = 0, ranks - 1)]))
+    CHECK(all(b(3, :) == [(i, i = 0, ranks - 1)]))
+    CHECK(requests(1) == MPI_REQUEST_NULL .and. requests(2) == MPI_REQUEST_NULL)
+    b = 0
+    call MPI_Iallgather(rank, 1, MPI_INTEGER, b(1, :), 1, MPI_INTEGER, world, requests(1))
+    flag = .false.
+    do while (.not. flag)
+      call MPI_Test(requests(1), flag, MPI_STATUS_IGNORE)
+    end do
+    call MPI_F_sync_reg(b)
+    CHECK(all(b(1, :) == [(i, i = 0, ranks - 1)]) .and. all(b(2:, :) == 0))
+    call MPI_Iallgather(rank + 1, 1, MPI_INTEGER, b(2, :), 1, MPI_INTEGER, world, requests(1))
+    flag = .false.
+    do while (.not. flag)
+      call MPI_Request_get_status(requests(1), flag, MPI_STATUS_IGNORE)
+    end do
+    call MPI_F_sync_reg(b)
+    CHECK(all(b(2, :) == [(i, i = 1, ranks)]))
+    ! Complete for the program since then: what it writes now stays.
+    b(2, :) = 5
+    requests(2) = MPI_REQUEST_NULL
+    call MPI_Waitany(2, requests, index, MPI_STATUS_IGNORE)
+    CHECK(index == 1 .and. all(b(2, :) == 5))
+    call MPI_Iscatter(a(1, :), 1, MPI_INTEGER, b(1, 1), 1, MPI_INTEGER, 0, world, requests(2))
+    call MPI_Waitsome(2, requests, done, indices, MPI_STATUSES_IGNORE)
+    call MPI_F_sync_reg(b)
+    CHECK(done == 1 .and. indices(1) == 2 .and. b(1, 1) == rank)
+  end subroutine
+
+  subroutine sections_of_persistent_collectives
+    integer, asynchronous :: a(2, 4), b(2, 4), all_of(2, ranks)
+    type(MPI_Request) :: requests(2)
+    integer :: round
+    b = -1
+    all_of = -1
+    call MPI_Allreduce_init(a(1, :), b(2, :), 4, MPI_INTEGER, MPI_SUM, world, MPI_INFO_NULL, requests(1))
+    call MPI_Allgather_init(a(1, 2), 1, MPI_INTEGER, all_of(2, :), 1, MPI_INTEGER, world, MPI_INFO_NULL, requests(2))
+    do round = 1, 3
+      a(1, :) = [(round * i, i = 1, 4)]
+      a(2, :) = 0
+      if (round < 3) then
+        call MPI_Start(requests(1))
+        call MPI_Start(requests(2))
+        call MPI_Wait(requests(2), MPI_STATUS_IGNORE)
+        call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+      else
+        call MPI_Startall(2, requests)
+        call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+      end if
+      call MPI_F_sync_reg(b)
+      CHECK(all(b(2, :) == [(ranks * round * i, i = 1, 4)]) .and. all(b(1, :) == -1))
+      CHECK(all(all_of(2, :) == 2 * round) .and. all(all_of(1, :) == -1))
+      b(2, :) = 0
+      all_of(2, :) = 0
+    end do
+    ! Inactive: nothing of it is written any more.
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+    CHECK(all(b(2, :) == 0) .and. all(all_of(2, :) == 0))
+    call MPI_Request_free(requests(1))
+    call MPI_Request_free(requests(2))
+  end subroutine
+
+  ! What keeps its buffer for good, or for every partition.
   subroutine sections_refused
     integer :: a(2, 4), code
     type(MPI_Request) :: request
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
     a = 1
-    call MPI_Iallreduce(MPI_IN_PLACE, a(1, :), 4, MPI_INTEGER, MPI_SUM, MPI_COMM_SELF, request, code)
+    call MPI_Psend_init(a(1, :), 4, 1_MPI_COUNT_KIND, MPI_INTEGER, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, request, code)
     CHECK(code == MPI_ERR_BUFFER)
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
   end subroutine
@@ -251,7 +338,10 @@ contains
     call MPI_Comm_create_errhandler(handle_error, handler)
     call MPI_Comm_set_errhandler(world, handler)
     call MPI_Send(value, 1, MPI_INTEGER, ranks, 0, world, code)
-    CHECK(handled == 1 .and. code /= MPI_SUCCESS)
+    CHECK(handled == 1)
+#ifndef CODE_LOST_BEHIND_HANDLER
+    CHECK(code /= MPI_SUCCESS)
+#endif
     call MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL)
     call MPI_Errhandler_free(handler)
     call MPI_Grequest_start(query, release, cancel, 6_MPI_ADDRESS_KIND, request)

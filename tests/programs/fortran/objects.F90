@@ -177,7 +177,12 @@ contains
     call MPI_Comm_create_errhandler(handle_error, handler, ierror)
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler, ierror)
     call MPI_Send(rank, 1, MPI_INTEGER, ranks + 5, 0, MPI_COMM_WORLD, code)
-    CHECK(handled == 1 .and. code == last_code)
+    CHECK(handled == 1 .and. last_code /= MPI_SUCCESS)
+#ifdef CODE_LOST_BEHIND_HANDLER
+    code = last_code
+#else
+    CHECK(code == last_code)
+#endif
     call MPI_Error_class(code, class, ierror)
     CHECK(class == MPI_ERR_RANK)
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierror)

@@ -39,8 +39,43 @@ const REMOVED: &str = "
 #endif
 ";
 
+/// Fortran's INTEGER in C. The functions are no part of the ABI, because it does not know how long an INTEGER is
+/// (MPI-5.0, 20.4): so they are macros and inline functions here, and a program that was compiled with them asks a library
+/// for functions of the ABI only. That handle conversions may be macros says 2.6.4.
+const FORTRAN: &str = "
+/* Handles and statuses of Fortran in C (MPI-5.0, 19.3.4 and 19.3.5), for an INTEGER as long as an int. */
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+";
+
+/// Eight INTEGERs have the layout of C's status (MPI-5.0, 20.3.1).
+const FORTRAN_STATUSES: &str = "
+/* In libmpifort_abi: mpifort names it, and for C programs that use them so does -lmpifort_abi. */
+extern MPI_Fint *const MPI_F_STATUS_IGNORE;
+extern MPI_Fint *const MPI_F_STATUSES_IGNORE;
+extern MPI_F08_status *const MPI_F08_STATUS_IGNORE;
+extern MPI_F08_status *const MPI_F08_STATUSES_IGNORE;
+
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define VERBENA_MPI_INLINE static inline
+#elif defined(__GNUC__)
+#define VERBENA_MPI_INLINE static __inline__
+#else
+#define VERBENA_MPI_INLINE static
+#endif
+
+VERBENA_MPI_INLINE int VERBENA_MPI_copy_status(const void *from, void *to)
+{
+    int i;
+    if (!from || !to) return MPI_ERR_ARG;
+    for (i = 0; i < MPI_F_STATUS_SIZE; i++) ((MPI_Fint *) to)[i] = ((const MPI_Fint *) from)[i];
+    return MPI_SUCCESS;
+}
+";
+
 const CLOSING: &str = "
 #undef VERBENA_MPI_REMOVED
+#undef VERBENA_MPI_INLINE
 
 #ifdef __cplusplus
 }
@@ -68,9 +103,41 @@ pub fn write(table: &Table) -> Result<String> {
     for family in &table.families {
         write_family(&mut text, family)?;
     }
+    write_fortran(&mut text, table)?;
     text += CLOSING;
     Ok(text)
 }
+
+/// Handles and statuses of Fortran, by functions of the ABI.
+fn write_fortran(text: &mut String, table: &Table) -> Result<()> {
+    text.push_str(FORTRAN);
+    let functions = table.families.iter().flat_map(|family| &family.functions);
+    for (old, new) in [("f2c", "fromint"), ("c2f", "toint")] {
+        let of = |function: &Function| Some(function.name.strip_suffix(new)?.to_string());
+        for stem in functions.clone().filter_map(of) {
+            for prefix in ["MPI", "PMPI"] {
+                writeln!(text, "#define {prefix}_{stem}{old} {prefix}_{stem}{new}")?;
+            }
+        }
+    }
+    text.push_str(FORTRAN_STATUSES);
+    for (name, from, to) in STATUSES {
+        writeln!(text, "VERBENA_MPI_INLINE int MPI_Status_{name}(const {from} *from, {to} *to)")?;
+        writeln!(text, "{{\n    return VERBENA_MPI_copy_status(from, to);\n}}")?;
+        writeln!(text, "#define PMPI_Status_{name} MPI_Status_{name}")?;
+    }
+    Ok(())
+}
+
+/// `MPI_Status_X`, and what it copies from and to.
+const STATUSES: [(&str, &str, &str); 6] = [
+    ("c2f", "MPI_Status", "MPI_Fint"),
+    ("f2c", "MPI_Fint", "MPI_Status"),
+    ("c2f08", "MPI_Status", "MPI_F08_status"),
+    ("f082c", "MPI_F08_status", "MPI_Status"),
+    ("f2f08", "MPI_Fint", "MPI_F08_status"),
+    ("f082f", "MPI_F08_status", "MPI_Fint"),
+];
 
 /// These are macros, for the preprocessor and for the lengths of arrays in C.
 fn is_macro(group: &Group) -> bool {

@@ -60,6 +60,9 @@ fn date(unix_s: u64) -> String {
 
 /// The machine's own speed: median and range over the rounds.
 fn floor(summary: &Summary) -> String {
+    if summary.floor.0.is_empty() {
+        return "the machine's own speed was not measured".into();
+    }
     let one = |(name, values): (&String, &Vec<f64>)| {
         let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), &v| (l.min(v), h.max(v)));
         let middle = median(values).map_or_else(|| "-".into(), number);

@@ -3,6 +3,9 @@
 /// The options about the wire; each holds for what a node sends.
 #[derive(clap::Args, Debug, Default)]
 pub(super) struct Wire {
+    /// Let each wire carry so much at most, as in 100mbit
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: Option<String>,
     /// Lose so many of the packets, as in 1%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     loss: Option<f64>,
@@ -30,6 +33,7 @@ impl Wire {
             share("reorder", self.reorder),
             share("duplicate", self.duplicate),
             share("corrupt", self.corrupt),
+            self.rate.as_ref().map(|rate| format!("rate {rate}")),
         ];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
@@ -39,6 +43,14 @@ fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse() {
         Ok(value) if (0.0..=100.0).contains(&value) => Ok(value),
         _ => Err("expected 0% to 100%".into()),
+    }
+}
+
+fn rate(text: &str) -> Result<String, String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    match (text[..text.len() - unit.len()].parse::<u64>(), unit) {
+        (Ok(1..), "kbit" | "mbit" | "gbit") => Ok(text.to_owned()),
+        _ => Err("expected a number with kbit, mbit or gbit".into()),
     }
 }
 
@@ -62,11 +74,14 @@ mod tests {
         assert_eq!(wire.netem(), "delay 2ms loss 1%");
         let wire = Wire { duplicate: percent("5%").ok(), corrupt: percent("0.5").ok(), ..Wire::default() };
         assert_eq!(wire.netem(), "duplicate 5% corrupt 0.5%");
+        let wire = Wire { rate: rate("100mbit").ok(), loss: percent("1").ok(), ..Wire::default() };
+        assert_eq!(wire.netem(), "loss 1% rate 100mbit");
     }
 
     #[test]
     fn wrong_words_are_refused() {
         assert!(["", "x", "101%", "-1"].iter().all(|text| percent(text).is_err()));
+        assert!(["", "0mbit", "1", "mbit", "1mbit; reboot"].iter().all(|text| rate(text).is_err()));
         assert!(["", "1", "ms", "1h", "1ms; reboot"].iter().all(|text| time(text).is_err()));
     }
 }

@@ -134,9 +134,9 @@ impl<A: Adapter> Rc<A> {
         self.settings.connect_ns_max.min(self.settings.take_over_ns_max)
     }
 
-    /// Begins a connection that takes another channel's place, unless there is one.
+    /// Begins a connection beside another channel's or in its place, unless there is one.
     #[cold]
-    pub(super) fn begin_instead(&mut self, peer: Peer) {
+    pub(super) fn begin_beside(&mut self, peer: Peer) {
         if self.peers.look(peer).is_none()
             && self.peers.address(peer).is_some()
             && let Err(fault) = self.begin(peer)

@@ -219,10 +219,12 @@ impl Whereabouts for DeskOf {
         }
     }
 
-    fn is_with_another(&self, core: u32) -> bool {
-        let others = (0..self.control.measures.ranks).filter(|&rank| rank != self.rank);
-        others
-            .map(|rank| self.control.desk(rank).core.load(Relaxed))
-            .any(|told| told == 0 || told == core.wrapping_add(1))
+    fn me(&self) -> u32 {
+        self.rank
+    }
+
+    fn told(&self) -> impl Iterator<Item = Option<u32>> {
+        let desks = (0..self.control.measures.ranks).map(|rank| self.control.desk(rank));
+        desks.map(|desk| desk.core.load(Relaxed).checked_sub(1))
     }
 }

@@ -92,18 +92,31 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
 /// if there is no other core, or if the system refuses.
 #[cold]
 pub(crate) fn leave_core() {
+    let here = here() as usize;
+    visit(|core| core != here);
+}
+
+/// Moves this thread to this core, as [`leave_core`].
+#[cold]
+pub(super) fn move_to(core: u32) {
+    visit(|other| other == core as usize);
+}
+
+/// Moves this thread to one of the cores that it may use and that are `meant`.
+fn visit(meant: impl Fn(usize) -> bool) {
     const BYTES: usize = size_of::<libc::cpu_set_t>();
     // SAFETY: a set of processors is plain bits, of which all zero is the empty set.
     let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the calls read and write sets of ours, of the size that is told; the core's number is checked.
+    // SAFETY: the calls read and write sets of ours, of the size that is told, and the numbers lie within them.
     unsafe {
-        let here = libc::sched_getcpu();
-        if libc::sched_getaffinity(0, BYTES, &mut allowed) != 0 || !(0..libc::CPU_SETSIZE).contains(&here) {
+        if libc::sched_getaffinity(0, BYTES, &mut allowed) != 0 {
             return;
         }
-        let mut others = allowed;
-        libc::CPU_CLR(here as usize, &mut others);
-        if libc::CPU_COUNT(&others) > 0 && libc::sched_setaffinity(0, BYTES, &others) == 0 {
+        let mut some = allowed;
+        (0..libc::CPU_SETSIZE as usize)
+            .filter(|&core| !meant(core))
+            .for_each(|core| libc::CPU_CLR(core, &mut some));
+        if libc::CPU_COUNT(&some) > 0 && libc::sched_setaffinity(0, BYTES, &some) == 0 {
             libc::sched_setaffinity(0, BYTES, &allowed);
         }
     }

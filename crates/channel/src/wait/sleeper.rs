@@ -1,5 +1,6 @@
 //! The waiter of a process whose peers share memory with it: spin, yield, sleep on the doorbell.
 
+use super::balance::Balance;
 use super::bell::Bell;
 use super::cores::{self, Load};
 use super::events::Events;
@@ -104,10 +105,18 @@ impl Learnt {
 
 /// The cores on which the ranks of a node run, as far as they told when they last waited for long.
 pub(crate) trait Whereabouts {
+    /// The number of this rank on the node.
+    fn me(&self) -> u32;
     /// Tells the core of this rank.
     fn tell_core(&self, core: u32);
-    /// Whether another rank is on this core, or may be: one that has not told yet.
-    fn is_with_another(&self, core: u32) -> bool;
+    /// The core of each rank by its number; `None` for one that has not told yet.
+    fn told(&self) -> impl Iterator<Item = Option<u32>>;
+
+    /// Whether another rank is on this core, or may be.
+    fn is_with_another(&self, core: u32) -> bool {
+        let mut ranks = (0..).zip(self.told());
+        ranks.any(|(rank, told)| rank != self.me() && told.is_none_or(|told| told == core))
+    }
 }
 
 /// Every so many idle rounds a rank with a core of its own yields though no other rank seems to be there: about 300
@@ -123,6 +132,7 @@ pub(crate) struct Sleeper<B> {
     /// Threads of this process between arming and waking: the last one takes the bell's word down.
     armed: Mutex<u32>,
     company: Company,
+    balance: Balance,
     /// What it sleeps on, if not on the bell's word.
     events: OnceLock<Events>,
 }
@@ -169,13 +179,18 @@ impl Company {
 
 impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
     /// The waiter of the process that owns `bell`.
-    pub(crate) fn new(bell: B, patience: Patience) -> Sleeper<B> {
+    pub(crate) fn new(bell: B, load: &Load) -> Sleeper<B> {
+        Sleeper::patient(bell, Patience::for_load(load), load)
+    }
+
+    fn patient(bell: B, patience: Patience, load: &Load) -> Sleeper<B> {
         Sleeper {
             bell,
             patience,
             yields: Learnt(AtomicU32::new(patience.yields)),
             armed: Mutex::new(0),
             company: Company::default(),
+            balance: Balance::new(load),
             events: OnceLock::new(),
         }
     }
@@ -203,7 +218,9 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
 impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
         let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
-        if !patience.shares_cores() {
+        if patience.shares_cores() {
+            self.balance.pass(&self.bell);
+        } else {
             let yields = self.yields_at(patience, round);
             if self.company.is_met(round, yields) {
                 cores::leave_core();
@@ -279,14 +296,20 @@ mod tests {
     }
 
     impl Whereabouts for Own {
+        fn me(&self) -> u32 {
+            0
+        }
         fn tell_core(&self, _: u32) {}
-        fn is_with_another(&self, _: u32) -> bool {
-            !self.alone
+        fn told(&self) -> impl Iterator<Item = Option<u32>> {
+            let other = (!self.alone).then(cores::here);
+            [Some(cores::here())].into_iter().chain(other.map(Some))
         }
     }
 
+    const PAIR: Load = Load { local_ranks: 2, cores: 2, quota: None };
+
     fn sleeper() -> Sleeper<Own> {
-        Sleeper::new(Own::default(), Patience { spins: 3, yields: 4, yield_every: 2 })
+        Sleeper::patient(Own::default(), Patience { spins: 3, yields: 4, yield_every: 2 }, &PAIR)
     }
 
     #[test]
@@ -336,7 +359,7 @@ mod tests {
     fn a_rank_alone_on_its_core_yields_seldom() {
         for (alone, expected) in [(false, 128), (true, 1)] {
             let patience = Patience { spins: 100, yields: u32::MAX, yield_every: 32 };
-            let sleeper = Sleeper::new(Own { alone, ..Own::default() }, patience);
+            let sleeper = Sleeper::patient(Own { alone, ..Own::default() }, patience, &PAIR);
             let yields =
                 (101..=100 + YIELD_TO_STRANGERS_EVERY).filter(|&round| sleeper.yields_at(patience, round));
             assert_eq!(yields.count(), expected);

@@ -1,5 +1,6 @@
 //! How a long message goes (paper 2, 4 to 6): by a setting, or by what the channels' costs make the quickest.
 
+use crate::Settings;
 use crate::peer::Route;
 use verbena_channel::Direction;
 
@@ -38,10 +39,17 @@ impl Large {
     pub(crate) fn writes(self) -> bool {
         matches!(self, Large::Auto | Large::Write)
     }
+}
 
-    /// From this length on memory is moved.
-    pub(crate) fn memory_bytes_min(self, route: &Route) -> usize {
-        if self == Large::Auto { route.memory_bytes_min } else { 1 }
+impl Settings {
+    /// From this length on memory is moved; `usize::MAX` if it is not. Moving it in the background is bulk transfer (paper 5, 4 and 5).
+    pub(crate) fn memory_bytes_min(&self, route: &Route) -> usize {
+        match self.large {
+            _ if route.in_background && !self.bulk => usize::MAX,
+            Large::Auto if route.in_background => self.bulk_bytes_min.unwrap_or(route.memory_bytes_min),
+            Large::Auto => route.memory_bytes_min,
+            _ => 1,
+        }
     }
 }
 
@@ -89,6 +97,7 @@ impl Way {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::Rails;
     use verbena_channel::Cost;
 
     fn route(get: Option<Cost>, put: Option<Cost>) -> Route {
@@ -100,6 +109,7 @@ mod tests {
             eager_scattered_bytes_max: 1024,
             latency_ns: 10_000,
             memory: Some(0),
+            rails: Rails::default(),
             get,
             put,
             in_background: true,
@@ -126,6 +136,19 @@ mod tests {
         let route = route(cost(2200), cost(1000));
         assert_eq!(choose(&route, true, true, 16 << 10), Way::Read);
         assert_eq!(choose(&route, true, true, 17 << 10), Way::Write);
+    }
+
+    #[test]
+    fn bulk_transfer_can_be_left_out_or_begin_later() {
+        let (bulk, copied) =
+            (route(Some(QUICK), None), Route { in_background: false, ..route(Some(QUICK), None) });
+        let settings = Settings { bulk_bytes_min: Some(150 << 10), ..Settings::default() };
+        assert_eq!(settings.memory_bytes_min(&bulk), 150 << 10);
+        assert_eq!(settings.memory_bytes_min(&copied), 4096);
+        let off = Settings { bulk: false, ..settings };
+        assert_eq!((off.memory_bytes_min(&bulk), off.memory_bytes_min(&copied)), (usize::MAX, 4096));
+        let forced = Settings { large: Large::Read, ..settings };
+        assert_eq!(forced.memory_bytes_min(&bulk), 1);
     }
 
     #[test]

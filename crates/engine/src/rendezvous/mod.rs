@@ -19,8 +19,11 @@
 pub(crate) mod choice;
 mod parts;
 mod push;
+mod rails;
 pub(crate) mod receiver;
 pub(crate) mod sender;
+mod speeds;
+mod stripe;
 
 use crate::core::Core;
 use crate::slab::Id;
@@ -30,6 +33,7 @@ use verbena_channel::{Fault, Peer};
 
 pub(crate) use receiver::Incoming;
 pub(crate) use sender::Outgoing;
+pub(crate) use speeds::Speeds;
 
 /// Reads or writes of one message that are under way at once on a channel that does them in the background.
 pub(crate) const TRANSFERS_MAX: u32 = 4;

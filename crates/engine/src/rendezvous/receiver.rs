@@ -2,6 +2,7 @@
 
 use super::choice::{Way, choose};
 use super::parts::{Cut, Parts};
+use super::stripe::{Stripe, Task};
 use super::{Piece, TRANSFERS_MAX, TransferNote};
 use crate::Engine;
 use crate::core::{Core, Ended};
@@ -32,6 +33,10 @@ pub(crate) struct Incoming {
     chosen: Option<(usize, Choice)>,
     /// Own memory that the sender was shown, with its channel.
     exposed: Option<(usize, Key)>,
+    /// The same on further rails; or, of a message that is read over several, what keeps it registered there.
+    rails: Vec<(usize, Key)>,
+    /// What is read over several rails, instead of parts.
+    stripe: Option<Box<Stripe>>,
     /// The parts, once it is clear that they are read.
     parts: Parts,
     /// Pieces that the sender could not write: this side takes them.
@@ -54,6 +59,8 @@ impl Incoming {
             awaited: 0,
             chosen: None,
             exposed: None,
+            rails: Vec::new(),
+            stripe: None,
             parts: Parts::alone(Cut { bytes, part_bytes: bytes.max(1) }),
             redo: Vec::new(),
             missing: None,
@@ -69,8 +76,27 @@ impl Incoming {
 
     /// Whether there may be a piece to read now.
     fn can_read(&self) -> bool {
-        let left = !self.redo.is_empty() || self.parts.is_open();
-        self.is_pulling() && self.missing.is_none() && left && self.reads < TRANSFERS_MAX
+        let left = match &self.stripe {
+            Some(stripe) => stripe.has_room(),
+            None => self.reads < TRANSFERS_MAX && (!self.redo.is_empty() || self.parts.is_open()),
+        };
+        self.is_pulling() && self.missing.is_none() && left
+    }
+
+    /// Memory of the sender that can be read.
+    pub(super) fn memory(&self) -> Option<Memory> {
+        self.offer.memory()
+    }
+
+    /// Lets the message be read by rails, on which it is registered.
+    pub(super) fn stripe_by(&mut self, stripe: Stripe, registered: Vec<(usize, Key)>) {
+        (self.stripe, self.rails) = (Some(Box::new(stripe)), registered);
+        self.parts = Parts::none(self.bytes);
+    }
+
+    /// All that this side shows or has registered, with its channels.
+    fn take_exposed(&mut self) -> impl Iterator<Item = (usize, Key)> + use<> {
+        self.exposed.take().into_iter().chain(std::mem::take(&mut self.rails))
     }
 
     /// Whether the sender must be kept from further parts, since all that is not in place will be streamed.
@@ -78,8 +104,16 @@ impl Incoming {
         self.missing.is_some() && self.parts.division.is_some()
     }
 
-    fn read_failed(&mut self, piece: Piece) {
-        self.missing = Some(self.missing.map_or(piece, |missing| missing.union(piece)));
+    fn read_ended(&mut self, note: &TransferNote, in_place: bool) {
+        let missing = match &mut self.stripe {
+            Some(stripe) => {
+                stripe.ended(note.channel, note.piece, in_place);
+                // Another rail may do it.
+                if stripe.is_open() { None } else { stripe.missing() }
+            }
+            None => Some(note.piece).filter(|_| !in_place),
+        };
+        self.missing = self.missing.into_iter().chain(missing).reduce(Piece::union);
     }
 
     /// All that is not in place, given that something is missing.
@@ -110,15 +144,15 @@ impl Core {
     /// as well go in the other direction.
     fn choose(&self, route: &Route, offer: &Offer, bytes: u64) -> (Way, bool) {
         let large = self.settings.large;
-        let worth_it = bytes >= large.memory_bytes_min(route) as u64;
+        let worth_it = bytes >= self.settings.memory_bytes_min(route) as u64;
         let known = |name| worth_it && self.is_by_memory_channel(route, name);
-        let readable = large.reads() && offer.memory.is_some_and(|memory| known(memory.channel));
-        let writable = large.writes() && offer.writes_by.is_some_and(known);
+        let readable = large.reads() && offer.memory().is_some_and(|memory| known(memory.channel));
+        let writable = large.writes() && offer.writes_by().is_some_and(known);
         let either = readable && writable && route.get.is_some() && route.put.is_some();
         (choose(route, readable, writable, bytes), either)
     }
 
-    fn incoming_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Incoming)> {
+    pub(super) fn incoming_of(&mut self, peer: Peer, id: Id) -> Option<(Id, &mut Incoming)> {
         let request = self.requests.get(id).filter(|r| r.peer == peer)?;
         let State::Incoming(incoming) = request.state else { return None };
         Some((incoming, self.incoming.get_mut(incoming)?))
@@ -182,7 +216,7 @@ impl Core {
             return Some(());
         }
         incoming.is_pushed = false;
-        let (exposed, memory) = (incoming.exposed.take(), incoming.offer.memory);
+        let (exposed, memory) = (incoming.take_exposed(), incoming.offer.memory());
         self.work.conceal.extend(exposed.map(|(channel, key)| (channel, peer, key)));
         self.counts.fallbacks += 1;
         let readable = memory.is_some_and(|memory| self.is_by_memory_channel(&route, memory.channel));
@@ -207,14 +241,13 @@ impl Core {
     }
 
     fn get_counted(&mut self, note: TransferNote, in_place: bool) {
-        if in_place {
-            self.tally[note.channel].get_bytes += note.piece.len;
-            return;
+        match in_place {
+            true => self.tally[note.channel].get_bytes += note.piece.len,
+            false => self.counts.fallbacks += 1,
         }
-        self.counts.fallbacks += 1;
         let peer = self.requests.get(note.request).expect("a receive").peer;
         if let Some((_, incoming)) = self.incoming_of(peer, note.request) {
-            incoming.read_failed(note.piece);
+            incoming.read_ended(&note, in_place);
         }
     }
 
@@ -263,11 +296,9 @@ impl Core {
     }
 
     fn drop_incoming(&mut self, peer: Peer, place: Id) -> u64 {
-        let incoming = self.incoming.remove(place).expect("a rendezvous");
+        let mut incoming = self.incoming.remove(place).expect("a rendezvous");
         self.work.ended.extend(incoming.chosen.map(|(channel, choice)| (channel, Ended::Choice(choice))));
-        if let Some((channel, key)) = incoming.exposed {
-            self.work.conceal.push((channel, peer, key));
-        }
+        self.work.conceal.extend(incoming.take_exposed().map(|(channel, key)| (channel, peer, key)));
         if let Some((channel, division)) = incoming.parts.division {
             let ended = Ended::Division(peer, division, incoming.parts.is_settled());
             self.work.ended.push((channel, ended));
@@ -291,8 +322,9 @@ impl Engine {
         let Some(request) = self.core.requests.get(id) else { return };
         let State::Incoming(place) = request.state else { return };
         let (peer, region) = (request.peer, request.buffer.region());
-        let incoming = self.core.incoming.get(place).expect("a rendezvous");
-        let (bytes, offer) = (incoming.bytes, incoming.offer);
+        let incoming = self.core.incoming.get_mut(place).expect("a rendezvous");
+        let (bytes, rails) =
+            (incoming.bytes, incoming.offer.rails.take().map_or(Vec::new(), |rails| rails.0));
         if bytes == 0 {
             return self.core.finish(id);
         }
@@ -300,15 +332,17 @@ impl Engine {
             return self.core.fail_incoming(id, place);
         };
         let region = region.map(|region| region.part(0, bytes as usize));
-        match region.map(|region| (self.choose_way(&route, place, &offer, bytes), region)) {
+        match region.map(|region| (self.choose_way(&route, place, bytes), region)) {
             Some((Way::Read, region)) => {
-                match self.invite(id, peer, &route, region) {
-                    true => self.core.counts.shared += 1,
-                    false => self.core.counts.pulled += 1,
+                let alone = self.read_by_rails(id, peer, &route, region, &rails).is_some()
+                    || !self.invite(id, peer, &route, region);
+                match alone {
+                    true => self.core.counts.pulled += 1,
+                    false => self.core.counts.shared += 1,
                 }
                 self.core.advance(id);
             }
-            Some((Way::Write, region)) if self.ask_to_write(id, peer, &route, region).is_some() => {
+            Some((Way::Write, region)) if self.ask_to_write(id, peer, &route, region, &rails).is_some() => {
                 self.core.counts.written += 1;
             }
             _ => {
@@ -319,7 +353,8 @@ impl Engine {
     }
 
     /// How an announced message goes: of two directions the one that its channel has learnt to be quicker.
-    fn choose_way(&mut self, route: &Route, place: Id, offer: &Offer, bytes: u64) -> Way {
+    fn choose_way(&mut self, route: &Route, place: Id, bytes: u64) -> Way {
+        let offer = &self.core.incoming.get(place).expect("a rendezvous").offer;
         let (way, either) = self.core.choose(route, offer, bytes);
         let (Some(channel), Some(estimate), true) = (route.memory, way.direction(), either) else {
             return way;
@@ -329,19 +364,31 @@ impl Engine {
         Way::of(choice.direction)
     }
 
-    /// Shows the sender where to write the message. `None` if this side's memory cannot be shown.
-    fn ask_to_write(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> Option<()> {
+    /// Shows the sender where to write the message, on all rails that it has offered. `None` if this side's memory cannot be shown.
+    fn ask_to_write(
+        &mut self,
+        id: Id,
+        peer: Peer,
+        route: &Route,
+        region: Region,
+        offered: &[Memory],
+    ) -> Option<()> {
         let channel = route.memory?;
         let Some(key) = self.channels[channel].expose(peer, region) else {
             self.core.counts.fallbacks += 1;
             return None;
         };
         let memory = Memory { channel: name_hash(self.channels[channel].name()), key };
+        let rails = self.join_rails(peer, route, region, offered);
+        let rails: Vec<(usize, Key)> = rails.iter().map(|rail| (rail.channel, rail.mine)).collect();
+        let named: Vec<Memory> = self.core.named(&rails).collect();
+        self.core.counts.striped += u64::from(!rails.is_empty());
         let (_, incoming) = self.core.incoming_of(peer, id)?;
-        (incoming.exposed, incoming.is_pushed) = (Some((channel, key)), true);
+        (incoming.exposed, incoming.rails, incoming.is_pushed) = (Some((channel, key)), rails, true);
         incoming.parts = Parts::none(incoming.bytes);
         let control = Control::new(Kind::ClearToSend, incoming.offer.sender).word(id.number());
-        self.core.post(peer, control.word(region.len() as u64).memory(&memory, MEMORY | WRITE));
+        let control = control.word(region.len() as u64).memory(&memory, MEMORY | WRITE);
+        self.core.post_with(peer, control, named);
         Some(())
     }
 
@@ -415,16 +462,24 @@ impl Engine {
         self.core.advance(id);
     }
 
-    fn pull_piece(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
-        let region = self.core.requests.get(id)?.buffer.region()?;
+    /// What is to be read now, if anything is.
+    fn next_read(&mut self, peer: Peer, id: Id) -> Option<Task> {
         let (_, incoming) = self.core.incoming_of(peer, id)?;
         if !incoming.can_read() {
             return None;
         }
-        let Memory { channel, key } = incoming.offer.memory?;
+        if let Some(stripe) = &mut incoming.stripe {
+            return stripe.take();
+        }
+        let Memory { channel, key } = incoming.offer.memory()?;
         // The peer may have been lost to that channel meanwhile: then the read fails.
         let channel = self.core.memory_channel(peer, channel)?;
-        let piece = self.next_piece(peer, id)?;
+        Some(Task { channel, key, piece: self.next_piece(peer, id)? })
+    }
+
+    fn pull_piece(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
+        let region = self.core.requests.get(id)?.buffer.region()?;
+        let Task { channel, key, piece } = self.next_read(peer, id)?;
         self.core.incoming_of(peer, id)?.1.reads += 1;
         let note = TransferNote { request: id, piece, put: false, channel };
         let token = self.core.transfers.insert(note);

@@ -2,8 +2,8 @@
 
 use super::choice::Large;
 use super::parts::Cut;
-use super::push::Push;
-use super::{Piece, STREAM_PACKETS_MAX, TRANSFERS_MAX, TransferNote};
+use super::stripe::Stripe;
+use super::{Piece, STREAM_PACKETS_MAX, TransferNote};
 use crate::Engine;
 use crate::core::Core;
 use crate::outbox::{Given, give};
@@ -32,12 +32,14 @@ struct Target {
 pub(crate) struct Outgoing {
     /// Own memory that the receiver may read, with its channel.
     exposed: Option<(usize, Key)>,
+    /// The same on further rails.
+    rails: Vec<(usize, Key)>,
     /// The receiver's request, once it answered.
     pub(super) receiver: u64,
     /// The receiver's memory, if it invited to help, while there may be parts to write.
     target: Option<Target>,
     /// The receiver's memory, if this side writes all, until the receiver was told what it has.
-    pub(super) push: Option<Push>,
+    pub(super) push: Option<Box<Stripe>>,
     /// Writes under way.
     pub(super) writes: u32,
     /// What is still to be streamed.
@@ -47,14 +49,14 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub fn new(exposed: Option<(usize, Key)>) -> Outgoing {
-        Outgoing { exposed, ..Outgoing::default() }
+    pub fn new(exposed: Option<(usize, Key)>, rails: Vec<(usize, Key)>) -> Outgoing {
+        Outgoing { exposed, rails, ..Outgoing::default() }
     }
 
     fn has_work(&self) -> bool {
         self.stream.is_some()
             || (self.target.is_some() && self.writes < WRITES_MAX)
-            || (self.push.is_some_and(|push| push.is_open()) && self.writes < TRANSFERS_MAX)
+            || self.push.as_ref().is_some_and(|push| push.has_room())
     }
 }
 
@@ -86,24 +88,28 @@ impl Core {
         let piece = Piece { offset: header.length, len: bytes };
         let Some(request) = self.requests.get(id) else { return Some(()) };
         let within = piece.is_within(request.buffer.len() as u64);
-        let push = if shown { Some(self.push_of(peer, id, piece, &reader.memory()?)?) } else { None };
+        let push = match shown {
+            true => Some(self.push_of(peer, id, piece, &reader.memory()?, &reader.all_memory()?)?),
+            false => None,
+        };
         let Some((_, outgoing)) = self.outgoing_of(peer, id) else { return Some(()) };
         if !within || outgoing.stream.is_some() || outgoing.push.is_some() {
             return None;
         }
         outgoing.receiver = receiver;
-        (outgoing.push, outgoing.stream) = if shown { (push, None) } else { (None, Some(piece)) };
+        (outgoing.push, outgoing.stream) =
+            if shown { (push.map(Box::new), None) } else { (None, Some(piece)) };
         self.list_push(peer, id);
         Some(())
     }
 
-    /// What this side is to write; `None` if it never can have said that it can. Where the channel has lost the peer
-    /// meanwhile, the writes fail.
-    fn push_of(&self, peer: Peer, id: Id, piece: Piece, memory: &Memory) -> Option<Push> {
-        let route = self.peers.look(peer)?.route?;
-        self.requests.get(id)?.buffer.region()?;
-        let channel = self.memory_channel(peer, memory.channel)?;
-        Some(Push::new(channel, memory.key, piece, self.piece_bytes(&route)))
+    /// Whether this side's memory of the message is shown on this further rail.
+    pub(super) fn is_shown_on(&self, id: Id, channel: usize) -> bool {
+        let outgoing = match self.requests.get(id).map(|request| &request.state) {
+            Some(State::Offered(place)) => self.outgoing.get(*place),
+            _ => None,
+        };
+        outgoing.is_some_and(|outgoing| outgoing.rails.iter().any(|(rail, _)| *rail == channel))
     }
 
     /// The channel of this hashed name, by which memory is moved with the peer: that in use, or one that was.
@@ -173,9 +179,8 @@ impl Core {
     pub fn end_outgoing(&mut self, id: Id, place: Id, completion: Completion) {
         let peer = self.requests.get(id).expect("a send").peer;
         let outgoing = self.outgoing.remove(place).expect("a rendezvous");
-        if let Some((channel, key)) = outgoing.exposed {
-            self.work.conceal.push((channel, peer, key));
-        }
+        let exposed = outgoing.exposed.into_iter().chain(outgoing.rails);
+        self.work.conceal.extend(exposed.map(|(channel, key)| (channel, peer, key)));
         self.complete(id, completion);
     }
 

@@ -5,7 +5,7 @@ use super::{c, constants, types::*};
 use crate::arrays::Handles;
 use crate::descriptor::Descriptor;
 use crate::section::{self, Copied, Typed};
-use crate::{address, calls, handle, index, logical, team, text};
+use crate::{address, calls, handle, index, kept, logical, team, text};
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
@@ -62,11 +62,15 @@ entry! {
 entry! {
     Iallgather: mpi_iallgather_f08ts_ MPI_Iallgather, pmpi_iallgather_f08ts_ PMPI_Iallgather;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -75,11 +79,15 @@ entry! {
 entry! {
     Iallgather_c: mpi_iallgather_c_f08ts_ MPI_Iallgather_c, pmpi_iallgather_c_f08ts_ PMPI_Iallgather_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -101,11 +109,15 @@ entry! {
 entry! {
     Allgather_init: mpi_allgather_init_f08ts_ MPI_Allgather_init, pmpi_allgather_init_f08ts_ PMPI_Allgather_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -114,11 +126,15 @@ entry! {
 entry! {
     Allgather_init_c: mpi_allgather_init_c_f08ts_ MPI_Allgather_init_c, pmpi_allgather_init_c_f08ts_ PMPI_Allgather_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -178,11 +194,15 @@ entry! {
 entry! {
     Iallgatherv: mpi_iallgatherv_f08ts_ MPI_Iallgatherv, pmpi_iallgatherv_f08ts_ PMPI_Iallgatherv;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, displs: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -191,11 +211,15 @@ entry! {
 entry! {
     Iallgatherv_c: mpi_iallgatherv_c_f08ts_ MPI_Iallgatherv_c, pmpi_iallgatherv_c_f08ts_ PMPI_Iallgatherv_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -217,11 +241,15 @@ entry! {
 entry! {
     Allgatherv_init: mpi_allgatherv_init_f08ts_ MPI_Allgatherv_init, pmpi_allgatherv_init_f08ts_ PMPI_Allgatherv_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, displs: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -230,11 +258,15 @@ entry! {
 entry! {
     Allgatherv_init_c: mpi_allgatherv_init_c_f08ts_ MPI_Allgatherv_init_c, pmpi_allgatherv_init_c_f08ts_ PMPI_Allgatherv_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -294,11 +326,15 @@ entry! {
 entry! {
     Iallreduce: mpi_iallreduce_f08ts_ MPI_Iallreduce, pmpi_iallreduce_f08ts_ PMPI_Iallreduce;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -307,11 +343,15 @@ entry! {
 entry! {
     Iallreduce_c: mpi_iallreduce_c_f08ts_ MPI_Iallreduce_c, pmpi_iallreduce_c_f08ts_ PMPI_Iallreduce_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -333,11 +373,15 @@ entry! {
 entry! {
     Allreduce_init: mpi_allreduce_init_f08ts_ MPI_Allreduce_init, pmpi_allreduce_init_f08ts_ PMPI_Allreduce_init;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -346,11 +390,15 @@ entry! {
 entry! {
     Allreduce_init_c: mpi_allreduce_init_c_f08ts_ MPI_Allreduce_init_c, pmpi_allreduce_init_c_f08ts_ PMPI_Allreduce_init_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -410,11 +458,15 @@ entry! {
 entry! {
     Ialltoall: mpi_ialltoall_f08ts_ MPI_Ialltoall, pmpi_ialltoall_f08ts_ PMPI_Ialltoall;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -423,11 +475,15 @@ entry! {
 entry! {
     Ialltoall_c: mpi_ialltoall_c_f08ts_ MPI_Ialltoall_c, pmpi_ialltoall_c_f08ts_ PMPI_Ialltoall_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -449,11 +505,15 @@ entry! {
 entry! {
     Alltoall_init: mpi_alltoall_init_f08ts_ MPI_Alltoall_init, pmpi_alltoall_init_f08ts_ PMPI_Alltoall_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -462,11 +522,15 @@ entry! {
 entry! {
     Alltoall_init_c: mpi_alltoall_init_c_f08ts_ MPI_Alltoall_init_c, pmpi_alltoall_init_c_f08ts_ PMPI_Alltoall_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -526,11 +590,15 @@ entry! {
 entry! {
     Ialltoallv: mpi_ialltoallv_f08ts_ MPI_Ialltoallv, pmpi_ialltoallv_f08ts_ PMPI_Ialltoallv;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -539,11 +607,15 @@ entry! {
 entry! {
     Ialltoallv_c: mpi_ialltoallv_c_f08ts_ MPI_Ialltoallv_c, pmpi_ialltoallv_c_f08ts_ PMPI_Ialltoallv_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -565,11 +637,15 @@ entry! {
 entry! {
     Alltoallv_init: mpi_alltoallv_init_f08ts_ MPI_Alltoallv_init, pmpi_alltoallv_init_f08ts_ PMPI_Alltoallv_init;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -578,11 +654,15 @@ entry! {
 entry! {
     Alltoallv_init_c: mpi_alltoallv_init_c_f08ts_ MPI_Alltoallv_init_c, pmpi_alltoallv_init_c_f08ts_ PMPI_Alltoallv_init_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -650,13 +730,17 @@ entry! {
 entry! {
     Ialltoallw: mpi_ialltoallw_f08ts_ MPI_Ialltoallw, pmpi_ialltoallw_f08ts_ PMPI_Ialltoallw;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, if address::is_in_place(sendbuf_c) { 0 } else { team::remote(*comm) }, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::remote(*comm), handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -665,13 +749,17 @@ entry! {
 entry! {
     Ialltoallw_c: mpi_ialltoallw_c_f08ts_ MPI_Ialltoallw_c, pmpi_ialltoallw_c_f08ts_ PMPI_Ialltoallw_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, if address::is_in_place(sendbuf_c) { 0 } else { team::remote(*comm) }, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::remote(*comm), handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -695,13 +783,17 @@ entry! {
 entry! {
     Alltoallw_init: mpi_alltoallw_init_f08ts_ MPI_Alltoallw_init, pmpi_alltoallw_init_f08ts_ PMPI_Alltoallw_init;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, if address::is_in_place(sendbuf_c) { 0 } else { team::remote(*comm) }, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::remote(*comm), handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -710,13 +802,17 @@ entry! {
 entry! {
     Alltoallw_init_c: mpi_alltoallw_init_c_f08ts_ MPI_Alltoallw_init_c, pmpi_alltoallw_init_c_f08ts_ PMPI_Alltoallw_init_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, if address::is_in_place(sendbuf_c) { 0 } else { team::remote(*comm) }, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::remote(*comm), handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -911,11 +1007,15 @@ entry! {
 entry! {
     Iexscan: mpi_iexscan_f08ts_ MPI_Iexscan, pmpi_iexscan_f08ts_ PMPI_Iexscan;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -924,11 +1024,15 @@ entry! {
 entry! {
     Iexscan_c: mpi_iexscan_c_f08ts_ MPI_Iexscan_c, pmpi_iexscan_c_f08ts_ PMPI_Iexscan_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -950,11 +1054,15 @@ entry! {
 entry! {
     Exscan_init: mpi_exscan_init_f08ts_ MPI_Exscan_init, pmpi_exscan_init_f08ts_ PMPI_Exscan_init;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -963,11 +1071,15 @@ entry! {
 entry! {
     Exscan_init_c: mpi_exscan_init_c_f08ts_ MPI_Exscan_init_c, pmpi_exscan_init_c_f08ts_ PMPI_Exscan_init_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1027,11 +1139,15 @@ entry! {
 entry! {
     Igather: mpi_igather_f08ts_ MPI_Igather, pmpi_igather_f08ts_ PMPI_Igather;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1040,11 +1156,15 @@ entry! {
 entry! {
     Igather_c: mpi_igather_c_f08ts_ MPI_Igather_c, pmpi_igather_c_f08ts_ PMPI_Igather_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1066,11 +1186,15 @@ entry! {
 entry! {
     Gather_init: mpi_gather_init_f08ts_ MPI_Gather_init, pmpi_gather_init_f08ts_ PMPI_Gather_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1079,11 +1203,15 @@ entry! {
 entry! {
     Gather_init_c: mpi_gather_init_c_f08ts_ MPI_Gather_init_c, pmpi_gather_init_c_f08ts_ PMPI_Gather_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1143,11 +1271,15 @@ entry! {
 entry! {
     Igatherv: mpi_igatherv_f08ts_ MPI_Igatherv, pmpi_igatherv_f08ts_ PMPI_Igatherv;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, displs: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1156,11 +1288,15 @@ entry! {
 entry! {
     Igatherv_c: mpi_igatherv_c_f08ts_ MPI_Igatherv_c, pmpi_igatherv_c_f08ts_ PMPI_Igatherv_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1182,11 +1318,15 @@ entry! {
 entry! {
     Gatherv_init: mpi_gatherv_init_f08ts_ MPI_Gatherv_init, pmpi_gatherv_init_f08ts_ PMPI_Gatherv_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, displs: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1195,11 +1335,15 @@ entry! {
 entry! {
     Gatherv_init_c: mpi_gatherv_init_c_f08ts_ MPI_Gatherv_init_c, pmpi_gatherv_init_c_f08ts_ PMPI_Gatherv_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1259,11 +1403,15 @@ entry! {
 entry! {
     Ireduce: mpi_ireduce_f08ts_ MPI_Ireduce, pmpi_ireduce_f08ts_ PMPI_Ireduce;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1272,11 +1420,15 @@ entry! {
 entry! {
     Ireduce_c: mpi_ireduce_c_f08ts_ MPI_Ireduce_c, pmpi_ireduce_c_f08ts_ PMPI_Ireduce_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1298,11 +1450,15 @@ entry! {
 entry! {
     Reduce_init: mpi_reduce_init_f08ts_ MPI_Reduce_init, pmpi_reduce_init_f08ts_ PMPI_Reduce_init;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1311,11 +1467,15 @@ entry! {
 entry! {
     Reduce_init_c: mpi_reduce_init_c_f08ts_ MPI_Reduce_init_c, pmpi_reduce_init_c_f08ts_ PMPI_Reduce_init_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1375,11 +1535,15 @@ entry! {
 entry! {
     Ireduce_scatter: mpi_ireduce_scatter_f08ts_ MPI_Ireduce_scatter, pmpi_ireduce_scatter_f08ts_ PMPI_Ireduce_scatter;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcounts: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, recvcounts, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1388,11 +1552,15 @@ entry! {
 entry! {
     Ireduce_scatter_c: mpi_ireduce_scatter_c_f08ts_ MPI_Ireduce_scatter_c, pmpi_ireduce_scatter_c_f08ts_ PMPI_Ireduce_scatter_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, recvcounts, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1414,11 +1582,15 @@ entry! {
 entry! {
     Reduce_scatter_init: mpi_reduce_scatter_init_f08ts_ MPI_Reduce_scatter_init, pmpi_reduce_scatter_init_f08ts_ PMPI_Reduce_scatter_init;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcounts: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, recvcounts, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1427,11 +1599,15 @@ entry! {
 entry! {
     Reduce_scatter_init_c: mpi_reduce_scatter_init_c_f08ts_ MPI_Reduce_scatter_init_c, pmpi_reduce_scatter_init_c_f08ts_ PMPI_Reduce_scatter_init_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, recvcounts, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1491,11 +1667,15 @@ entry! {
 entry! {
     Ireduce_scatter_block: mpi_ireduce_scatter_block_f08ts_ MPI_Ireduce_scatter_block, pmpi_ireduce_scatter_block_f08ts_ PMPI_Ireduce_scatter_block;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcount: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *recvcount, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1504,11 +1684,15 @@ entry! {
 entry! {
     Ireduce_scatter_block_c: mpi_ireduce_scatter_block_c_f08ts_ MPI_Ireduce_scatter_block_c, pmpi_ireduce_scatter_block_c_f08ts_ PMPI_Ireduce_scatter_block_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcount: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *recvcount, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1530,11 +1714,15 @@ entry! {
 entry! {
     Reduce_scatter_block_init: mpi_reduce_scatter_block_init_f08ts_ MPI_Reduce_scatter_block_init, pmpi_reduce_scatter_block_init_f08ts_ PMPI_Reduce_scatter_block_init;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcount: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *recvcount, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1543,11 +1731,15 @@ entry! {
 entry! {
     Reduce_scatter_block_init_c: mpi_reduce_scatter_block_init_c_f08ts_ MPI_Reduce_scatter_block_init_c, pmpi_reduce_scatter_block_init_c_f08ts_ PMPI_Reduce_scatter_block_init_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, recvcount: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *recvcount, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1607,11 +1799,15 @@ entry! {
 entry! {
     Iscan: mpi_iscan_f08ts_ MPI_Iscan, pmpi_iscan_f08ts_ PMPI_Iscan;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1620,11 +1816,15 @@ entry! {
 entry! {
     Iscan_c: mpi_iscan_c_f08ts_ MPI_Iscan_c, pmpi_iscan_c_f08ts_ PMPI_Iscan_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1646,11 +1846,15 @@ entry! {
 entry! {
     Scan_init: mpi_scan_init_f08ts_ MPI_Scan_init, pmpi_scan_init_f08ts_ PMPI_Scan_init;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const c_int, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1659,11 +1863,15 @@ entry! {
 entry! {
     Scan_init_c: mpi_scan_init_c_f08ts_ MPI_Scan_init_c, pmpi_scan_init_c_f08ts_ PMPI_Scan_init_c;
     (sendbuf: *const Descriptor, recvbuf: *const Descriptor, count: *const MPI_Count, datatype: *const c_int, op: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, recvbuf_c, *count, handle::datatype(*datatype), handle::op(*op), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1723,11 +1931,15 @@ entry! {
 entry! {
     Iscatter: mpi_iscatter_f08ts_ MPI_Iscatter, pmpi_iscatter_f08ts_ PMPI_Iscatter;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1736,11 +1948,15 @@ entry! {
 entry! {
     Iscatter_c: mpi_iscatter_c_f08ts_ MPI_Iscatter_c, pmpi_iscatter_c_f08ts_ PMPI_Iscatter_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1762,11 +1978,15 @@ entry! {
 entry! {
     Scatter_init: mpi_scatter_init_f08ts_ MPI_Scatter_init, pmpi_scatter_init_f08ts_ PMPI_Scatter_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1775,11 +1995,15 @@ entry! {
 entry! {
     Scatter_init_c: mpi_scatter_init_c_f08ts_ MPI_Scatter_init_c, pmpi_scatter_init_c_f08ts_ PMPI_Scatter_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1839,11 +2063,15 @@ entry! {
 entry! {
     Iscatterv: mpi_iscatterv_f08ts_ MPI_Iscatterv, pmpi_iscatterv_f08ts_ PMPI_Iscatterv;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, displs: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, displs, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1852,11 +2080,15 @@ entry! {
 entry! {
     Iscatterv_c: mpi_iscatterv_c_f08ts_ MPI_Iscatterv_c, pmpi_iscatterv_c_f08ts_ PMPI_Iscatterv_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, root: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, displs, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1878,11 +2110,15 @@ entry! {
 entry! {
     Scatterv_init: mpi_scatterv_init_f08ts_ MPI_Scatterv_init, pmpi_scatterv_init_f08ts_ PMPI_Scatterv_init;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, displs: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, displs, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -1891,11 +2127,15 @@ entry! {
 entry! {
     Scatterv_init_c: mpi_scatterv_init_c_f08ts_ MPI_Scatterv_init_c, pmpi_scatterv_init_c_f08ts_ PMPI_Scatterv_init_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, root: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, displs, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), *root, handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }

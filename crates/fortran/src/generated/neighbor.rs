@@ -5,7 +5,7 @@ use super::{c, constants, types::*};
 use crate::arrays::Handles;
 use crate::descriptor::Descriptor;
 use crate::section::{self, Copied, Typed};
-use crate::{address, calls, handle, index, logical, team, text};
+use crate::{address, calls, handle, index, kept, logical, team, text};
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
@@ -62,11 +62,15 @@ entry! {
 entry! {
     Ineighbor_allgather: mpi_ineighbor_allgather_f08ts_ MPI_Ineighbor_allgather, pmpi_ineighbor_allgather_f08ts_ PMPI_Ineighbor_allgather;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -75,11 +79,15 @@ entry! {
 entry! {
     Ineighbor_allgather_c: mpi_ineighbor_allgather_c_f08ts_ MPI_Ineighbor_allgather_c, pmpi_ineighbor_allgather_c_f08ts_ PMPI_Ineighbor_allgather_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -101,11 +109,15 @@ entry! {
 entry! {
     Neighbor_allgather_init: mpi_neighbor_allgather_init_f08ts_ MPI_Neighbor_allgather_init, pmpi_neighbor_allgather_init_f08ts_ PMPI_Neighbor_allgather_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -114,11 +126,15 @@ entry! {
 entry! {
     Neighbor_allgather_init_c: mpi_neighbor_allgather_init_c_f08ts_ MPI_Neighbor_allgather_init_c, pmpi_neighbor_allgather_init_c_f08ts_ PMPI_Neighbor_allgather_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -178,11 +194,15 @@ entry! {
 entry! {
     Ineighbor_allgatherv: mpi_ineighbor_allgatherv_f08ts_ MPI_Ineighbor_allgatherv, pmpi_ineighbor_allgatherv_f08ts_ PMPI_Ineighbor_allgatherv;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, displs: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -191,11 +211,15 @@ entry! {
 entry! {
     Ineighbor_allgatherv_c: mpi_ineighbor_allgatherv_c_f08ts_ MPI_Ineighbor_allgatherv_c, pmpi_ineighbor_allgatherv_c_f08ts_ PMPI_Ineighbor_allgatherv_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -217,11 +241,15 @@ entry! {
 entry! {
     Neighbor_allgatherv_init: mpi_neighbor_allgatherv_init_f08ts_ MPI_Neighbor_allgatherv_init, pmpi_neighbor_allgatherv_init_f08ts_ PMPI_Neighbor_allgatherv_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, displs: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -230,11 +258,15 @@ entry! {
 entry! {
     Neighbor_allgatherv_init_c: mpi_neighbor_allgatherv_init_c_f08ts_ MPI_Neighbor_allgatherv_init_c, pmpi_neighbor_allgatherv_init_c_f08ts_ PMPI_Neighbor_allgatherv_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, recvcounts, displs, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -294,11 +326,15 @@ entry! {
 entry! {
     Ineighbor_alltoall: mpi_ineighbor_alltoall_f08ts_ MPI_Ineighbor_alltoall, pmpi_ineighbor_alltoall_f08ts_ PMPI_Ineighbor_alltoall;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -307,11 +343,15 @@ entry! {
 entry! {
     Ineighbor_alltoall_c: mpi_ineighbor_alltoall_c_f08ts_ MPI_Ineighbor_alltoall_c, pmpi_ineighbor_alltoall_c_f08ts_ PMPI_Ineighbor_alltoall_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -333,11 +373,15 @@ entry! {
 entry! {
     Neighbor_alltoall_init: mpi_neighbor_alltoall_init_f08ts_ MPI_Neighbor_alltoall_init, pmpi_neighbor_alltoall_init_f08ts_ PMPI_Neighbor_alltoall_init;
     (sendbuf: *const Descriptor, sendcount: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -346,11 +390,15 @@ entry! {
 entry! {
     Neighbor_alltoall_init_c: mpi_neighbor_alltoall_init_c_f08ts_ MPI_Neighbor_alltoall_init_c, pmpi_neighbor_alltoall_init_c_f08ts_ PMPI_Neighbor_alltoall_init_c;
     (sendbuf: *const Descriptor, sendcount: *const MPI_Count, sendtype: *const c_int, recvbuf: *const Descriptor, recvcount: *const MPI_Count, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, *sendcount, handle::datatype(*sendtype), recvbuf_c, *recvcount, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -410,11 +458,15 @@ entry! {
 entry! {
     Ineighbor_alltoallv: mpi_ineighbor_alltoallv_f08ts_ MPI_Ineighbor_alltoallv, pmpi_ineighbor_alltoallv_f08ts_ PMPI_Ineighbor_alltoallv;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -423,11 +475,15 @@ entry! {
 entry! {
     Ineighbor_alltoallv_c: mpi_ineighbor_alltoallv_c_f08ts_ MPI_Ineighbor_alltoallv_c, pmpi_ineighbor_alltoallv_c_f08ts_ PMPI_Ineighbor_alltoallv_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -449,11 +505,15 @@ entry! {
 entry! {
     Neighbor_alltoallv_init: mpi_neighbor_alltoallv_init_f08ts_ MPI_Neighbor_alltoallv_init, pmpi_neighbor_alltoallv_init_f08ts_ PMPI_Neighbor_alltoallv_init;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const c_int, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const c_int, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -462,11 +522,15 @@ entry! {
 entry! {
     Neighbor_alltoallv_init_c: mpi_neighbor_alltoallv_init_c_f08ts_ MPI_Neighbor_alltoallv_init_c, pmpi_neighbor_alltoallv_init_c_f08ts_ PMPI_Neighbor_alltoallv_init_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, handle::datatype(*sendtype), recvbuf_c, recvcounts, rdispls, handle::datatype(*recvtype), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -534,13 +598,17 @@ entry! {
 entry! {
     Ineighbor_alltoallw: mpi_ineighbor_alltoallw_f08ts_ MPI_Ineighbor_alltoallw, pmpi_ineighbor_alltoallw_f08ts_ PMPI_Ineighbor_alltoallw;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, team::degrees(*comm).1, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::degrees(*comm).0, handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -549,13 +617,17 @@ entry! {
 entry! {
     Ineighbor_alltoallw_c: mpi_ineighbor_alltoallw_c_f08ts_ MPI_Ineighbor_alltoallw_c, pmpi_ineighbor_alltoallw_c_f08ts_ PMPI_Ineighbor_alltoallw_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const c_int, comm: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, team::degrees(*comm).1, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::degrees(*comm).0, handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, false);
+        kept::keep(recvbuf_s, code, request_c, false);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -579,13 +651,17 @@ entry! {
 entry! {
     Neighbor_alltoallw_init: mpi_neighbor_alltoallw_init_f08ts_ MPI_Neighbor_alltoallw_init, pmpi_neighbor_alltoallw_init_f08ts_ PMPI_Neighbor_alltoallw_init;
     (sendbuf: *const Descriptor, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, team::degrees(*comm).1, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::degrees(*comm).0, handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -594,13 +670,17 @@ entry! {
 entry! {
     Neighbor_alltoallw_init_c: mpi_neighbor_alltoallw_init_c_f08ts_ MPI_Neighbor_alltoallw_init_c, pmpi_neighbor_alltoallw_init_c_f08ts_ PMPI_Neighbor_alltoallw_init_c;
     (sendbuf: *const Descriptor, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const c_int, recvbuf: *const Descriptor, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const c_int, comm: *const c_int, info: *const c_int, request: *mut c_int; ) call => {
-        let sendbuf_c = tried!(section::whole(sendbuf));
+        let sendbuf_s = tried!(Copied::new(sendbuf, true, false));
+        let sendbuf_c = sendbuf_s.address();
         let sendtypes_c = Handles::of(sendtypes, team::degrees(*comm).1, handle::datatype);
-        let recvbuf_c = tried!(section::whole(recvbuf));
+        let recvbuf_s = tried!(Copied::new(recvbuf, true, true));
+        let recvbuf_c = recvbuf_s.address();
         let recvtypes_c = Handles::of(recvtypes, team::degrees(*comm).0, handle::datatype);
         let request_i = 0;
         let mut request_c = request_i;
         let code = call(sendbuf_c, sendcounts, sdispls, sendtypes_c.as_ptr(), recvbuf_c, recvcounts, rdispls, recvtypes_c.as_ptr(), handle::comm(*comm), handle::info(*info), &mut request_c);
+        kept::keep(sendbuf_s, code, request_c, true);
+        kept::keep(recvbuf_s, code, request_c, true);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }

@@ -5,7 +5,7 @@ use super::{c, constants, types::*};
 use crate::arrays::Handles;
 use crate::descriptor::Descriptor;
 use crate::section::{self, Copied, Typed};
-use crate::{address, calls, handle, index, logical, team, text};
+use crate::{address, calls, handle, index, kept, logical, team, text};
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {

@@ -5,7 +5,7 @@ use super::{c, constants, types::*};
 use crate::arrays::Handles;
 use crate::descriptor::Descriptor;
 use crate::section::{self, Copied, Typed};
-use crate::{address, calls, handle, index, logical, team, text};
+use crate::{address, calls, handle, index, kept, logical, team, text};
 use std::ffi::{c_char, c_int, c_void};
 
 entry! {
@@ -13,7 +13,9 @@ entry! {
     (request: *mut c_int; ) call => {
         let request_i = handle::request(*request);
         let mut request_c = request_i;
+        let request_k = kept::take(&[request_c]);
         let code = call(&mut request_c);
+        request_k.settle(&[request_c]);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -39,7 +41,9 @@ entry! {
     (request: *mut c_int; ) call => {
         let request_i = handle::request(*request);
         let mut request_c = request_i;
+        let request_k = kept::take(&[request_c]);
         let code = call(&mut request_c);
+        request_k.freed();
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -48,7 +52,10 @@ entry! {
 entry! {
     Request_get_status: mpi_request_get_status_ MPI_Request_get_status, pmpi_request_get_status_ PMPI_Request_get_status, mpi_request_get_status_f08_ MPI_Request_get_status, pmpi_request_get_status_f08_ PMPI_Request_get_status;
     (request: *const c_int, flag: *mut c_int, status: *mut MPI_Status; ) call => {
-        let code = call(handle::request(*request), flag, address::status(status));
+        let request_c = handle::request(*request);
+        let request_k = kept::take(&[request_c]);
+        let code = call(request_c, flag, address::status(status));
+        request_k.settle(&[request_c]);
         logical::tidy(flag, 1);
         code
     }
@@ -58,7 +65,9 @@ entry! {
     Request_get_status_all: mpi_request_get_status_all_ MPI_Request_get_status_all, pmpi_request_get_status_all_ PMPI_Request_get_status_all, mpi_request_get_status_all_f08_ MPI_Request_get_status_all, pmpi_request_get_status_all_f08_ PMPI_Request_get_status_all;
     (count: *const c_int, array_of_requests: *const c_int, flag: *mut c_int, array_of_statuses: *mut MPI_Status; ) call => {
         let array_of_requests_c = Handles::of(array_of_requests, team::number(*count as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*count, array_of_requests_c.as_ptr(), flag, address::statuses(array_of_statuses));
+        array_of_requests_k.settle(array_of_requests_c.all());
         logical::tidy(flag, 1);
         code
     }
@@ -68,7 +77,9 @@ entry! {
     Request_get_status_any: mpi_request_get_status_any_ MPI_Request_get_status_any, pmpi_request_get_status_any_ PMPI_Request_get_status_any, mpi_request_get_status_any_f08_ MPI_Request_get_status_any, pmpi_request_get_status_any_f08_ PMPI_Request_get_status_any;
     (count: *const c_int, array_of_requests: *const c_int, index: *mut c_int, flag: *mut c_int, status: *mut MPI_Status; ) call => {
         let array_of_requests_c = Handles::of(array_of_requests, team::number(*count as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*count, array_of_requests_c.as_ptr(), index, flag, address::status(status));
+        array_of_requests_k.settle(array_of_requests_c.all());
         index::one(index);
         logical::tidy(flag, 1);
         code
@@ -79,7 +90,9 @@ entry! {
     Request_get_status_some: mpi_request_get_status_some_ MPI_Request_get_status_some, pmpi_request_get_status_some_ PMPI_Request_get_status_some, mpi_request_get_status_some_f08_ MPI_Request_get_status_some, pmpi_request_get_status_some_f08_ PMPI_Request_get_status_some;
     (incount: *const c_int, array_of_requests: *const c_int, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status; ) call => {
         let array_of_requests_c = Handles::of(array_of_requests, team::number(*incount as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*incount, array_of_requests_c.as_ptr(), outcount, array_of_indices, address::statuses(array_of_statuses));
+        array_of_requests_k.settle(array_of_requests_c.all());
         index::many(array_of_indices, outcount, code);
         code
     }
@@ -90,6 +103,7 @@ entry! {
     (request: *mut c_int; ) call => {
         let request_i = handle::request(*request);
         let mut request_c = request_i;
+        kept::start(&[request_c]);
         let code = call(&mut request_c);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
@@ -100,6 +114,7 @@ entry! {
     Startall: mpi_startall_ MPI_Startall, pmpi_startall_ PMPI_Startall, mpi_startall_f08_ MPI_Startall, pmpi_startall_f08_ PMPI_Startall;
     (count: *const c_int, array_of_requests: *mut c_int; ) call => {
         let mut array_of_requests_c = Handles::of(array_of_requests, team::number(*count as i64), handle::request);
+        kept::start(array_of_requests_c.all());
         let code = call(*count, array_of_requests_c.as_mut_ptr());
         array_of_requests_c.give_back(array_of_requests, handle::request_out);
         code
@@ -111,7 +126,9 @@ entry! {
     (request: *mut c_int, flag: *mut c_int, status: *mut MPI_Status; ) call => {
         let request_i = handle::request(*request);
         let mut request_c = request_i;
+        let request_k = kept::take(&[request_c]);
         let code = call(&mut request_c, flag, address::status(status));
+        request_k.settle(&[request_c]);
         if request_c != request_i { *request = handle::request_out(request_c); }
         logical::tidy(flag, 1);
         code
@@ -122,7 +139,9 @@ entry! {
     Testall: mpi_testall_ MPI_Testall, pmpi_testall_ PMPI_Testall, mpi_testall_f08_ MPI_Testall, pmpi_testall_f08_ PMPI_Testall;
     (count: *const c_int, array_of_requests: *mut c_int, flag: *mut c_int, array_of_statuses: *mut MPI_Status; ) call => {
         let mut array_of_requests_c = Handles::of(array_of_requests, team::number(*count as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*count, array_of_requests_c.as_mut_ptr(), flag, address::statuses(array_of_statuses));
+        array_of_requests_k.settle(array_of_requests_c.all());
         array_of_requests_c.give_back(array_of_requests, handle::request_out);
         logical::tidy(flag, 1);
         code
@@ -133,7 +152,9 @@ entry! {
     Testany: mpi_testany_ MPI_Testany, pmpi_testany_ PMPI_Testany, mpi_testany_f08_ MPI_Testany, pmpi_testany_f08_ PMPI_Testany;
     (count: *const c_int, array_of_requests: *mut c_int, index: *mut c_int, flag: *mut c_int, status: *mut MPI_Status; ) call => {
         let mut array_of_requests_c = Handles::of(array_of_requests, team::number(*count as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*count, array_of_requests_c.as_mut_ptr(), index, flag, address::status(status));
+        array_of_requests_k.settle(array_of_requests_c.all());
         array_of_requests_c.give_back(array_of_requests, handle::request_out);
         index::one(index);
         logical::tidy(flag, 1);
@@ -145,7 +166,9 @@ entry! {
     Testsome: mpi_testsome_ MPI_Testsome, pmpi_testsome_ PMPI_Testsome, mpi_testsome_f08_ MPI_Testsome, pmpi_testsome_f08_ PMPI_Testsome;
     (incount: *const c_int, array_of_requests: *mut c_int, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status; ) call => {
         let mut array_of_requests_c = Handles::of(array_of_requests, team::number(*incount as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*incount, array_of_requests_c.as_mut_ptr(), outcount, array_of_indices, address::statuses(array_of_statuses));
+        array_of_requests_k.settle(array_of_requests_c.all());
         array_of_requests_c.give_back(array_of_requests, handle::request_out);
         index::many(array_of_indices, outcount, code);
         code
@@ -157,7 +180,9 @@ entry! {
     (request: *mut c_int, status: *mut MPI_Status; ) call => {
         let request_i = handle::request(*request);
         let mut request_c = request_i;
+        let request_k = kept::take(&[request_c]);
         let code = call(&mut request_c, address::status(status));
+        request_k.settle(&[request_c]);
         if request_c != request_i { *request = handle::request_out(request_c); }
         code
     }
@@ -167,7 +192,9 @@ entry! {
     Waitall: mpi_waitall_ MPI_Waitall, pmpi_waitall_ PMPI_Waitall, mpi_waitall_f08_ MPI_Waitall, pmpi_waitall_f08_ PMPI_Waitall;
     (count: *const c_int, array_of_requests: *mut c_int, array_of_statuses: *mut MPI_Status; ) call => {
         let mut array_of_requests_c = Handles::of(array_of_requests, team::number(*count as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*count, array_of_requests_c.as_mut_ptr(), address::statuses(array_of_statuses));
+        array_of_requests_k.settle(array_of_requests_c.all());
         array_of_requests_c.give_back(array_of_requests, handle::request_out);
         code
     }
@@ -177,7 +204,9 @@ entry! {
     Waitany: mpi_waitany_ MPI_Waitany, pmpi_waitany_ PMPI_Waitany, mpi_waitany_f08_ MPI_Waitany, pmpi_waitany_f08_ PMPI_Waitany;
     (count: *const c_int, array_of_requests: *mut c_int, index: *mut c_int, status: *mut MPI_Status; ) call => {
         let mut array_of_requests_c = Handles::of(array_of_requests, team::number(*count as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*count, array_of_requests_c.as_mut_ptr(), index, address::status(status));
+        array_of_requests_k.settle(array_of_requests_c.all());
         array_of_requests_c.give_back(array_of_requests, handle::request_out);
         index::one(index);
         code
@@ -188,7 +217,9 @@ entry! {
     Waitsome: mpi_waitsome_ MPI_Waitsome, pmpi_waitsome_ PMPI_Waitsome, mpi_waitsome_f08_ MPI_Waitsome, pmpi_waitsome_f08_ PMPI_Waitsome;
     (incount: *const c_int, array_of_requests: *mut c_int, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status; ) call => {
         let mut array_of_requests_c = Handles::of(array_of_requests, team::number(*incount as i64), handle::request);
+        let array_of_requests_k = kept::take(array_of_requests_c.all());
         let code = call(*incount, array_of_requests_c.as_mut_ptr(), outcount, array_of_indices, address::statuses(array_of_statuses));
+        array_of_requests_k.settle(array_of_requests_c.all());
         array_of_requests_c.give_back(array_of_requests, handle::request_out);
         index::many(array_of_indices, outcount, code);
         code

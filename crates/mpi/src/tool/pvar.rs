@@ -129,6 +129,7 @@ const ENGINE: &[OfEngine] = &[
     ("rendezvous_received", Class::Counter, Subject::Engine, "long messages that a receive took", |c| c.rendezvous),
     ("rendezvous_pulled", Class::Counter, Subject::Engine, "of rendezvous_received, those that the receiver alone copied", |c| c.pulled),
     ("rendezvous_shared", Class::Counter, Subject::Engine, "of rendezvous_received, those that the sender was invited to copy as well", |c| c.shared),
+    ("rendezvous_striped", Class::Counter, Subject::Engine, "of rendezvous_received, those that several rails were to move", |c| c.striped),
     ("rendezvous_written", Class::Counter, Subject::Engine, "of rendezvous_received, those that the sender was asked to write into the receiver's memory", |c| c.written),
     ("rendezvous_streamed", Class::Counter, Subject::Engine, "of rendezvous_received, those that came as packets", |c| c.streamed),
     ("transfer_fallbacks", Class::Counter, Subject::Engine, "copies between processes that failed and were done another way", |c| c.fallbacks),

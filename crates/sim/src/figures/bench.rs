@@ -46,15 +46,18 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Two ranks with messages of at most `bytes_max`, over channels that `wire` makes.
+    /// Two ranks with messages of at most `bytes_max`, over channels that `wires` makes.
     pub fn new(
         subnet: Subnet,
         bytes_max: usize,
         settings: Settings,
-        mut wire: impl FnMut(Rank) -> Box<dyn Channel>,
+        mut wires: impl FnMut(Rank) -> Vec<Box<dyn Channel>>,
     ) -> Bench {
-        let players = (0..2).map(|me| Player {
-            engine: Engine::new(me, 2, vec![Box::new(Loopback::new(me)), wire(me)], settings),
+        let mut channels =
+            |me| [Box::new(Loopback::new(me)) as Box<dyn Channel>].into_iter().chain(wires(me)).collect();
+        let players = [0, 1].map(|me| (me, channels(me)));
+        let players = players.into_iter().map(|(me, channels)| Player {
+            engine: Engine::new(me, 2, channels, settings),
             program: Vec::new(),
             next: 0,
             pending: Vec::new(),

@@ -125,7 +125,7 @@ impl Design {
         let mut rcs = rcs.into_iter();
         let wire = |rank| {
             let inner: Box<dyn Channel> = Box::new(rcs.next().expect("one for each rank"));
-            Box::new(Around { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>
+            vec![Box::new(Around { inner, tap: Costed { rank, subnet: subnet.clone() } }) as Box<dyn Channel>]
         };
         let bench = Bench::new(subnet.clone(), bytes, self.engine_settings(), wire);
         (bench, subnet)

@@ -1,4 +1,4 @@
-//! The figures of papers 1 and 2, by the cost model of their device with the real engine and the real channel `rc` above.
+//! The figures of papers 1, 2 and 5, by the cost model of their device with the real engine and the real channel `rc` above.
 //!
 //! What runs is the code of an installation: only the device below it ([`crate::verbs`]) and the time that things take
 //! ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all figures; `cargo run -p verbena-sim --example papers`
@@ -9,10 +9,12 @@ mod costed;
 mod design;
 pub mod everyone;
 pub mod polling;
+mod rails;
 mod table;
 mod tables;
 
 pub use design::Design;
+pub use rails::{bandwidth_mb_s as rails_bandwidth_mb_s, rails};
 pub use table::{Row, Table};
 pub use tables::{
     chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, small_bandwidth, tables,

@@ -27,6 +27,7 @@ pub fn tables() -> Result<Vec<Table>, String> {
         ladder_bandwidth()?,
         chunks()?,
         directions()?,
+        super::rails()?,
     ])
 }
 

@@ -366,6 +366,7 @@ impl Driver {
             truncated: 0,
             rendezvous: 0,
             written: 0,
+            striped: 0,
             memory_bytes: 0,
             fallbacks: 0,
             duplicates: 0,
@@ -384,6 +385,7 @@ impl Driver {
             let counters = self.cluster.engine(rank).counters();
             report.rendezvous += counters.rendezvous;
             report.written += counters.written;
+            report.striped += counters.striped;
             report.fallbacks += counters.fallbacks;
             report.duplicates += counters.duplicates;
             report.throttles += counters.throttles;

@@ -34,6 +34,8 @@ pub struct Report {
     pub rendezvous: u64,
     /// Of these, messages that the sender was asked to write.
     pub written: u64,
+    /// Messages that several rails were to move.
+    pub striped: u64,
     /// Bytes that were read or written directly.
     pub memory_bytes: u64,
     /// Transfers of memory that failed.

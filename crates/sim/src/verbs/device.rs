@@ -31,6 +31,8 @@ impl Queued {
 pub(super) struct Device {
     /// What the rank's CPU has done takes it to this time.
     pub clock_ns: u64,
+    /// It moves bytes so many times slower than [`Costs`](super::Costs) say; 0 counts as 1.
+    pub slower: u64,
     /// The device may start the next work.
     pub out_free_ns: u64,
     /// The device can take the next arrival.

@@ -15,7 +15,7 @@ impl Inner {
         self.blink(rank);
         let stage = self.stage(work.operation);
         let is_read = matches!(work.operation, Operation::Read(_));
-        let wire_ns = if is_read { 0 } else { self.costs.wire_ns(work.local.len()) };
+        let wire_ns = if is_read { 0 } else { self.wire_ns(rank, work.local.len()) };
         let issue_ns = self.time_ns(rank).max(self.device(rank).out_free_ns);
         let device = self.device(rank);
         device.out_free_ns = issue_ns + wire_ns.max(stage.issue_ns);
@@ -51,7 +51,7 @@ impl Inner {
 
     /// The peer's device answers a read: how long it is until its first piece is here.
     pub fn answer_ns(&mut self, rank: Rank, peer: Rank, bytes: usize) -> u64 {
-        let (stage, wire_ns, now_ns) = (self.costs.read, self.costs.wire_ns(bytes), self.now_ns);
+        let (stage, wire_ns, now_ns) = (self.costs.read, self.wire_ns(peer, bytes), self.now_ns);
         let device = self.device(peer);
         let begin_ns = now_ns.max(device.out_free_ns);
         let ready_ns = begin_ns + stage.receive_ns;
@@ -59,6 +59,11 @@ impl Inner {
         device.note_busy(ready_ns, ready_ns + wire_ns);
         let last_ns = self.take_in(rank, ready_ns + stage.latency_ns / 2 + wire_ns, wire_ns, 0);
         last_ns - wire_ns - now_ns
+    }
+
+    /// Time on the wire of so many bytes that the device sends.
+    fn wire_ns(&mut self, rank: Rank, bytes: usize) -> u64 {
+        self.costs.wire_ns(bytes) * self.device(rank).slower.max(1)
     }
 
     fn stage(&self, operation: Operation) -> Stage {

@@ -275,6 +275,12 @@ impl Subnet {
         (0..self.ranks).for_each(|rank| inner.device(rank + rail * self.ranks).safe = true);
     }
 
+    /// The devices of a rail move bytes so many times slower than the costs say.
+    pub fn slow_down(&self, rail: Rank, times: u64) {
+        let mut inner = self.lock();
+        (0..self.ranks).for_each(|rank| inner.device(rank + rail * self.ranks).slower = times);
+    }
+
     pub(super) fn lock(&self) -> Inside<'_> {
         INSIDE.set(true);
         Inside(self.inner.lock().expect("no thread panicked with the subnet"))

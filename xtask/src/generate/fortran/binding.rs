@@ -26,6 +26,8 @@ pub enum Shape {
     Typed(String, String),
     /// A contiguous copy for the time of the call.
     Copied,
+    /// A contiguous copy until the request is complete; whether that is persistent.
+    Kept(bool),
     /// It must be contiguous.
     Whole,
     /// Only its address is used.
@@ -259,7 +261,7 @@ fn handle(kind: &Kind) -> Result<&'static str> {
 }
 
 /// What becomes of a section: a datatype where a count and a datatype follow the buffer and mean all of it; else a
-/// copy, if the call is done with the buffer when it returns.
+/// copy, until the call returns or its request is complete.
 fn shape(function: &Function, name: &str, rest: &[&OfC], facts: &Facts) -> Shape {
     let of_all = function.collective.as_ref().is_none_or(|(_, collective)| collective == "Bcast");
     let typed = |count: &OfC, datatype: &OfC| {
@@ -267,12 +269,15 @@ fn shape(function: &Function, name: &str, rest: &[&OfC], facts: &Facts) -> Shape
             && matches!(datatype.kind.base.as_str(), "transfer" | "datatype")
             && function.name != "Reduce_local"
     };
+    let form = function.collective.as_ref().map(|(form, _)| *form);
     match rest {
         [count, datatype, ..] if of_all && typed(count, datatype) => {
             Shape::Typed(count.name.clone(), datatype.name.clone())
         }
         _ if facts.takes_address(&function.name) => Shape::Address,
         _ if is_done_at_return(function, name) => Shape::Copied,
+        _ if form == Some(Form::Nonblocking) => Shape::Kept(false),
+        _ if form == Some(Form::Persistent) => Shape::Kept(true),
         _ => Shape::Whole,
     }
 }

@@ -30,15 +30,15 @@ pub struct Piece {
 pub fn piece(p: &Parameter, binding: &Binding<'_>, side: Side) -> Piece {
     let descriptors = side == Side::New && binding.has_buffer();
     match &p.what {
-        What::Buffer(shape) if descriptors => section(p, shape, binding),
+        What::Buffer(shape) if descriptors => section(p, shape),
         What::Buffer(_) => buffer(p),
         What::Text if descriptors => text_of_descriptor(p),
         What::Text => text(p, binding),
         What::Integer(_) if descriptors => replaced(p, binding).unwrap_or_else(|| integer(p)),
         What::Handle(_) if descriptors => replaced(p, binding).unwrap_or_else(|| handle(p)),
         What::Integer(_) => integer(p),
-        What::Handle(_) => handle(p),
-        What::Handles(_) => handles(p),
+        What::Handle(_) => watched(handle(p), p, binding, &format!("&[{}_c]", p.name)),
+        What::Handles(_) => watched(handles(p), p, binding, &format!("{}_c.all()", p.name)),
         What::Logical => logical(p),
         What::Logicals => logicals(p),
         What::Index => counted(p, format!("index::one({});", p.name)),
@@ -81,28 +81,31 @@ fn buffer(p: &Parameter) -> Piece {
     Piece { takes: p.ctype.clone(), before, passes: format!("{}_c", p.name), after: vec![] }
 }
 
-fn section(p: &Parameter, shape: &Shape, binding: &Binding<'_>) -> Piece {
+fn section(p: &Parameter, shape: &Shape) -> Piece {
     let name = &p.name;
     let mut piece = Piece { takes: "*const Descriptor".into(), ..Piece::default() };
     let make = match shape {
         Shape::Typed(count, datatype) => format!("tried!(Typed::new({name}, *{count} as i64, *{datatype}))"),
-        Shape::Copied => {
+        Shape::Copied | Shape::Kept(_) => {
             let reads = p.direction == Direction::In || !p.ctype.starts_with("*const");
             format!("tried!(Copied::new({name}, {reads}, {}))", p.direction != Direction::In)
         }
         Shape::Whole => format!("tried!(section::whole({name}))"),
         Shape::Address => format!("section::place({name})"),
     };
-    let is_object = matches!(shape, Shape::Typed(..) | Shape::Copied);
+    let is_object = matches!(shape, Shape::Typed(..) | Shape::Copied | Shape::Kept(_));
     let object = if is_object { format!("{name}_s") } else { format!("{name}_c") };
     piece.before.push(format!("let {object} = {make};"));
     if is_object {
         piece.before.push(format!("let {name}_c = {object}.address();"));
     }
-    if *shape == Shape::Copied {
-        piece.after.push(format!("{object}.give_back();"));
+    match shape {
+        Shape::Copied => piece.after.push(format!("{object}.give_back();")),
+        Shape::Kept(persistent) => {
+            piece.after.push(format!("kept::keep({object}, code, request_c, {persistent});"));
+        }
+        _ => {}
     }
-    let _ = binding;
     piece.passes = format!("{name}_c");
     piece
 }
@@ -168,6 +171,30 @@ fn handle(p: &Parameter) -> Piece {
         passes: format!("&mut {name}_c"),
         after: vec![format!("if {name}_c != {name}_i {{ *{name} = handle::{word}_out({name}_c); }}")],
     }
+}
+
+/// Requests that the call may start or complete: copies of sections may be kept for them (`kept.rs`).
+fn watched(mut piece: Piece, p: &Parameter, binding: &Binding<'_>, all: &str) -> Piece {
+    let name = &p.name;
+    let function = binding.function.name.as_str();
+    let asks = function.starts_with("Request_get_status");
+    let is_request = matches!(p.what, What::Handle("request") | What::Handles("request"));
+    if !is_request || !(asks || p.direction == Direction::InOut) {
+        return piece;
+    }
+    if asks && matches!(p.what, What::Handle(_)) {
+        piece.before.push(format!("let {name}_c = handle::request(*{name});"));
+        piece.passes = format!("{name}_c");
+    }
+    if function.starts_with("Start") {
+        piece.before.push(format!("kept::start({all});"));
+        return piece;
+    }
+    piece.before.push(format!("let {name}_k = kept::take({all});"));
+    let then = if function == "Request_free" { "freed()".into() } else { format!("settle({all})") };
+    // Before the handles go back to the program, which another thread may then use.
+    piece.after.insert(0, format!("{name}_k.{then};"));
+    piece
 }
 
 fn handles(p: &Parameter) -> Piece {

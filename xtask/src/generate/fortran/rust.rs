@@ -33,7 +33,7 @@ pub fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bodies) -
          use crate::arrays::Handles;\n\
          use crate::descriptor::Descriptor;\n\
          use crate::section::{{self, Copied, Typed}};\n\
-         use crate::{{address, calls, handle, index, logical, team, text}};\n\
+         use crate::{{address, calls, handle, index, kept, logical, team, text}};\n\
          use std::ffi::{{c_char, c_int, c_void}};\n"
     );
     // Functions that return a value, and MPI_Pcontrol, which has no IERROR, are written by hand altogether.

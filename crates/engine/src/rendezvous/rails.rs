@@ -1,0 +1,113 @@
+//! Long messages over several rails: which there are, their keys, and where each side's memory is shown or pinned on them.
+//!
+//! The sender names every rail on which it is connected, in the announcement; the receiver uses those on which it is connected too. The
+//! other rails are asked to connect, and carry later messages. Both sides have the whole message registered on each rail: the one
+//! whose memory is shown must, and the other would register every piece alone otherwise.
+
+use super::Piece;
+use super::stripe::Stripe;
+use crate::Engine;
+use crate::core::Core;
+use crate::peer::Route;
+use crate::slab::Id;
+use crate::wire::{MEMORY_BYTES, Memory, name_hash};
+use verbena_channel::memory::Region;
+use verbena_channel::{Key, Peer};
+
+/// Own memory on a rail, and the other side's.
+pub(crate) struct Joined {
+    pub channel: usize,
+    pub mine: Key,
+    pub theirs: Key,
+}
+
+impl Engine {
+    /// Shows memory on all rails to this peer but the first, if the message is worth it and this side is connected there, as many as
+    /// fit a packet behind so many bytes.
+    pub(crate) fn show_on_rails(
+        &mut self,
+        peer: Peer,
+        route: &Route,
+        region: Region,
+        before: usize,
+    ) -> Vec<(usize, Key)> {
+        if route.rails.is_empty() || region.len() < self.core.settings.rails_bytes_min {
+            return Vec::new();
+        }
+        let most = route.packet_bytes_max.saturating_sub(before) / MEMORY_BYTES;
+        let mut shown = Vec::new();
+        for channel in route.rails.iter().take(most) {
+            match self.channels[channel].expose(peer, region) {
+                Some(key) => shown.push((channel, key)),
+                None => self.channels[channel].meet(peer),
+            }
+        }
+        shown
+    }
+
+    /// Has this side's memory registered on the rails on which the sender has shown its own. The others are told to connect.
+    pub(super) fn join_rails(
+        &mut self,
+        peer: Peer,
+        route: &Route,
+        region: Region,
+        offered: &[Memory],
+    ) -> Vec<Joined> {
+        let mut joined = Vec::new();
+        if region.len() < self.core.settings.rails_bytes_min {
+            return joined;
+        }
+        for memory in offered {
+            let channel =
+                self.core.channel_named(memory.channel).filter(|channel| route.rails.contains(*channel));
+            let Some(channel) = channel else { continue };
+            match self.channels[channel].expose(peer, region) {
+                Some(mine) => joined.push(Joined { channel, mine, theirs: memory.key }),
+                None => self.channels[channel].meet(peer),
+            }
+        }
+        joined
+    }
+
+    /// Lets the message be read over several rails, if there are; returns whether it is.
+    pub(super) fn read_by_rails(
+        &mut self,
+        id: Id,
+        peer: Peer,
+        route: &Route,
+        region: Region,
+        offered: &[Memory],
+    ) -> Option<()> {
+        let others = self.join_rails(peer, route, region, offered);
+        let first = self.core.incoming_of(peer, id)?.1.memory()?;
+        let channel = self.core.memory_channel(peer, first.channel)?;
+        if others.is_empty() {
+            return None;
+        }
+        let pinned = self.channels[channel].expose(peer, region).map(|key| (channel, key));
+        let rails: Vec<(usize, Key)> = [(channel, first.key)]
+            .into_iter()
+            .chain(others.iter().map(|rail| (rail.channel, rail.theirs)))
+            .collect();
+        let mine = pinned.into_iter().chain(others.iter().map(|rail| (rail.channel, rail.mine))).collect();
+        let stripe = self.core.stripe_over(peer, Piece { offset: 0, len: region.len() as u64 }, &rails)?;
+        self.core.incoming_of(peer, id)?.1.stripe_by(stripe, mine);
+        self.core.counts.striped += 1;
+        Some(())
+    }
+}
+
+impl Core {
+    /// A span of a message with this peer, over several rails.
+    pub(super) fn stripe_over(&mut self, peer: Peer, span: Piece, rails: &[(usize, Key)]) -> Option<Stripe> {
+        let speeds = self.peers.get(peer)?.speeds.get_or_insert_default().clone();
+        Some(Stripe::over(span, rails, speeds, self.settings.rails_piece_bytes_min as u64))
+    }
+
+    /// Memory on these channels as the peer needs it.
+    pub(crate) fn named(&self, memory: &[(usize, Key)]) -> impl Iterator<Item = Memory> {
+        memory
+            .iter()
+            .map(|(channel, key)| Memory { channel: name_hash(self.tally[*channel].name), key: *key })
+    }
+}

@@ -1,0 +1,108 @@
+//! Copies of array sections that nonblocking and persistent collectives work on, until their requests are complete.
+//!
+//! A collective reads and writes parts of a buffer for each process, which no one datatype can say of a section; so it gets a
+//! contiguous copy, which goes back when the program learns that the request is complete. Fortran's own procedures for
+//! requests look here; a request that C code completes would be missed, so a program that gives one away should pass
+//! contiguous buffers.
+//!
+//! An entry leaves the table for the time of a call that may complete its request: from then on another thread may get a
+//! request with the same handle.
+
+use crate::generated::{c, constants as mpi};
+use crate::section::Copied;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A copy, and the request that it is for.
+struct Entry {
+    request: usize,
+    copy: Copied,
+    /// Whether the request was started and not seen complete since.
+    active: bool,
+}
+
+static TABLE: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+/// Entries in the table or held: programs without sections take no lock.
+static ENTRIES: AtomicUsize = AtomicUsize::new(0);
+
+fn table() -> MutexGuard<'static, Vec<Entry>> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the copy that a call just began to work on, or will when the request is started (`persistent`). `code` is what
+/// the call returned.
+pub fn keep(copy: Copied, code: c_int, request: usize, persistent: bool) {
+    if !copy.is_copy() || code != mpi::MPI_SUCCESS {
+        return;
+    }
+    if request == mpi::MPI_REQUEST_NULL {
+        return copy.give_back();
+    }
+    ENTRIES.fetch_add(1, Ordering::Relaxed);
+    table().push(Entry { request, copy, active: !persistent });
+}
+
+/// Before persistent requests are started: their copies get what the program has put into its arrays.
+pub fn start(requests: &[usize]) {
+    if ENTRIES.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    for entry in table().iter_mut().filter(|entry| requests.contains(&entry.request)) {
+        entry.copy.take_in();
+        entry.active = true;
+    }
+}
+
+/// The entries of the requests of one call.
+#[must_use]
+pub struct Held(Vec<(usize, Entry)>);
+
+/// Takes out the entries of these requests, before a call that may complete them.
+pub fn take(requests: &[usize]) -> Held {
+    if ENTRIES.load(Ordering::Relaxed) == 0 {
+        return Held(Vec::new());
+    }
+    let mut table = table();
+    let place = |entry: &Entry| requests.iter().position(|&request| request == entry.request);
+    let (mine, others): (Vec<_>, Vec<_>) = table.drain(..).partition(|entry| place(entry).is_some());
+    *table = others;
+    Held(mine.into_iter().filter_map(|entry| Some((place(&entry)?, entry))).collect())
+}
+
+impl Held {
+    /// After the call: what is complete goes back to the program; what is not, or may be started again, is kept.
+    pub fn settle(self, requests: &[usize]) {
+        for (place, mut entry) in self.0 {
+            let gone = requests[place] != entry.request;
+            if entry.active && (gone || is_complete(entry.request)) {
+                entry.copy.give_back();
+                entry.active = false;
+            }
+            match gone {
+                true => drop(ENTRIES.fetch_sub(1, Ordering::Relaxed)),
+                false => table().push(entry),
+            }
+        }
+    }
+
+    /// After `MPI_Request_free`. A program that frees an active request of a collective is wrong (MPI-5.0, 6.12), but the
+    /// library may still work on the copy: it stays for good.
+    pub fn freed(self) {
+        for (_, entry) in self.0 {
+            ENTRIES.fetch_sub(1, Ordering::Relaxed);
+            if entry.active {
+                std::mem::forget(entry);
+            }
+        }
+    }
+}
+
+/// Whether the request's operation is done; an inactive persistent request's is.
+fn is_complete(request: usize) -> bool {
+    let mut flag = 0;
+    // SAFETY: a request of the program's, a place for the answer, and MPI_STATUS_IGNORE.
+    let code = unsafe { c::PMPI_Request_get_status(request, &mut flag, std::ptr::null_mut()) };
+    code == mpi::MPI_SUCCESS && flag != 0
+}

@@ -1,0 +1,123 @@
+//! Applications of others: how each is built, run and judged. The tests use some of them; `cargo xtask apps` runs them all.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`hpcc`] | the HPC Challenge benchmarks |
+//! | [`netpipe`] | messages of every length between two ranks, with a check of each byte |
+//! | [`hypre`] | structured multigrid solvers, by hypre's own tests |
+//! | [`fftw`] | distributed transforms, by FFTW's own tests |
+//! | [`scalapack`] | ScaLAPACK's own testers, as Debian ships them for MPICH or Open MPI |
+//! | [`npb`] | the NAS Parallel Benchmarks that the user has built |
+
+pub mod fftw;
+pub mod hpcc;
+pub mod hypre;
+pub mod netpipe;
+pub mod npb;
+pub mod scalapack;
+
+use crate::world::World;
+use crate::{Ended, top};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The application's own checks.
+    Checked,
+    /// A part of them that is short on virtual nodes, which are slow.
+    Nodes,
+    /// Long enough to be timed beside other libraries.
+    Timed,
+}
+
+/// A figure that an application reports of itself. Units that end in `/s` are better the higher they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it is.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its value.
+    pub value: f64,
+}
+
+impl Figure {
+    /// A figure.
+    pub fn new(name: impl Into<String>, unit: &'static str, value: f64) -> Figure {
+        Figure { name: name.into(), unit, value }
+    }
+}
+
+/// Panics unless the application's own checks passed; else its figures.
+pub type Judge = Box<dyn Fn(&Ended) -> Vec<Figure>>;
+
+/// One run of an application.
+pub struct Run {
+    /// Its name, of one word.
+    pub name: String,
+    /// The most ranks in it.
+    pub ranks: u32,
+    /// When it is given up, in seconds.
+    pub seconds_max: u32,
+    /// Files in its folder: name and text.
+    pub files: Vec<(&'static str, String)>,
+    /// A script of `bash`, run in an empty folder, that starts ranks by `$LAUNCH N PROGRAM ARGUMENTS...` and prints what the
+    /// judge wants to see.
+    pub script: String,
+    /// The judge.
+    pub judge: Judge,
+}
+
+impl Run {
+    /// The script with all that it needs, whose folder is made.
+    pub fn ready(&self, world: &World) -> String {
+        let folder = top().join("target/apps/run").join(&world.name).join(&self.name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("target/ is writable");
+        for (name, text) in &self.files {
+            fs::write(folder.join(name), text).expect("target/ is writable");
+        }
+        let (launch, folder) = (world.launch.display(), folder.display());
+        format!("set -e\ncd {folder}\nexport LAUNCH={launch}\n{}\n", self.script)
+    }
+
+    /// Runs it here, without judging.
+    pub fn go(&self, world: &World) -> Ended {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", &self.seconds_max.to_string(), "bash", "-c", &self.ready(world)]);
+        let start = std::time::Instant::now();
+        let output = command.stdin(std::process::Stdio::null()).output().expect("bash starts");
+        crate::ended(output, start.elapsed())
+    }
+
+    /// Runs it here and judges it.
+    #[track_caller]
+    pub fn check(&self, world: &World) -> Vec<Figure> {
+        (self.judge)(&self.go(world).ok())
+    }
+}
+
+/// An application.
+pub struct App {
+    /// Its name.
+    pub name: &'static str,
+    /// Its runs in a world; builds what is missing, and panics if that fails.
+    pub runs: Box<dyn Fn(&World, Purpose) -> Vec<Run>>,
+}
+
+/// All of them. `npb` is the folder of the NAS Parallel Benchmarks, if there is one.
+pub fn all(npb: Option<PathBuf>) -> Vec<App> {
+    let app = |name, runs: fn(&World, Purpose) -> Vec<Run>| App { name, runs: Box::new(runs) };
+    let mut all = vec![
+        app("netpipe", netpipe::runs),
+        app("hpcc", hpcc::runs),
+        app("hypre", hypre::runs),
+        app("fftw", fftw::runs),
+        app("scalapack", scalapack::runs),
+    ];
+    all.extend(npb.map(|home| App { name: "npb", runs: Box::new(move |_, purpose| npb::runs(&home, purpose)) }));
+    all
+}

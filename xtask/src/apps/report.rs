@@ -37,7 +37,10 @@ impl Outcome {
             failure: None,
         };
         match judged(judge) {
-            Ok(figures) => outcome.figures = figures.into_iter().map(|Figure { name, unit, value }| (name, value, unit)).collect(),
+            Ok(figures) => {
+                outcome.figures =
+                    figures.into_iter().map(|Figure { name, unit, value }| (name, value, unit)).collect()
+            }
             Err(why) if ended.hung => outcome.failure = Some(format!("its time was up; {why}")),
             Err(why) => outcome.failure = Some(why),
         }
@@ -116,7 +119,13 @@ mod tests {
     }
 
     fn ended(code: i32) -> Ended {
-        Ended { code, stdout: "7".into(), stderr: String::new(), took: Duration::from_secs(3), hung: code == 124 }
+        Ended {
+            code,
+            stdout: "7".into(),
+            stderr: String::new(),
+            took: Duration::from_secs(3),
+            hung: code == 124,
+        }
     }
 
     #[test]
@@ -126,7 +135,9 @@ mod tests {
         let wrong = Outcome::of(&run(false), "here", &ended(0)).failure.expect("it failed");
         assert!(wrong.contains("wrong result 7"), "{wrong}");
         assert!(!Outcome::of(&run(true), "here", &ended(1)).passed());
-        assert!(Outcome::of(&run(true), "here", &ended(124)).failure.expect("it failed").contains("time was up"));
+        assert!(
+            Outcome::of(&run(true), "here", &ended(124)).failure.expect("it failed").contains("time was up")
+        );
     }
 
     #[test]

@@ -163,7 +163,8 @@ fn behind(row: &Row) -> Option<String> {
     let ours = row.cells.get(contender::OURS)?;
     let (median, ratio) = (ours.median()?, row.ratio()?);
     let half = |values: &[f64]| {
-        let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
+        let (low, high) =
+            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
         (high - low) / 2.0
     };
     let noise = half(&ours.values).max(half(&row.cells.get(best)?.values));

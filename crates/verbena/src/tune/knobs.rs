@@ -194,12 +194,20 @@ impl Knob {
         verbena_settings::all().find(named).unwrap_or_else(|| panic!("there is no setting {}", self.setting))
     }
 
-    /// The experiment: one variant for each value, and at last one that reads this file, if there is one.
-    pub fn experiment(&self, profile: Option<&str>) -> Experiment {
+    /// The experiment: one variant for each value, all under what was found before; at last, if there is such a file, one that leaves
+    /// the value to that, under which all are then.
+    pub fn experiment(&self, found: &[Set], profile: Option<&str>) -> Experiment {
         let place = if self.network { Place::Nodes } else { Place::Node };
-        let variant = |name: &str, more: Set| Variant::ours(name, place, [&self.fixed[..], &[more]].concat());
-        let values = self.values().into_iter().map(|(value, name)| variant(&name, set(self.setting, value)));
-        let profile = profile.map(|file| variant("profile", set("SETTINGS", file)));
+        let is_free = |set: &&Set| set.0 != self.setting && self.fixed.iter().all(|fixed| fixed.0 != set.0);
+        let file = profile.map(|file| set("SETTINGS", file));
+        let common: Vec<Set> =
+            self.fixed.iter().chain(found.iter().filter(is_free)).chain(&file).cloned().collect();
+        let variant = |name: &str, more: Option<Set>| {
+            Variant::ours(name, place, common.iter().cloned().chain(more).collect())
+        };
+        let values =
+            self.values().into_iter().map(|(value, name)| variant(&name, Some(set(self.setting, value))));
+        let profile = profile.map(|_| variant("profile", None));
         Experiment {
             name: self.setting,
             title: self.what,
@@ -216,13 +224,13 @@ impl Knob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::experiment::variant::check_settings;
+    use crate::bench::experiment::variant::{How, check_settings};
 
     #[test]
     fn every_setting_exists_and_takes_its_values() {
         for by in [By::Latency, By::Overlap] {
             for knob in knobs(by, true, 64) {
-                check_settings(&knob.experiment(None));
+                check_settings(&knob.experiment(&[], None));
                 assert!(
                     knob.sizes.is_sorted() && knob.sizes.len() * knob.ranks.len() >= 3,
                     "{}",
@@ -247,6 +255,18 @@ mod tests {
             let name = setting.about.name.trim_start_matches("VERBENA_");
             let known = all.iter().any(|knob| knob.setting == name);
             assert!(known || !name.starts_with("COLL_"), "{name} is not tuned");
+        }
+    }
+
+    #[test]
+    fn what_was_found_counts_unless_the_knob_says_otherwise() {
+        let all = knobs(By::Latency, false, 2);
+        let knob = all.iter().find(|knob| knob.setting == "CMA_BYTES_MIN").expect("a knob");
+        let found = [set("CLAIM_BYTES", 4096), set("CHANNELS", "rc"), set("CMA_BYTES_MIN", 7)];
+        for variant in knob.experiment(&found, Some("/file")).variants {
+            let How::Ours(_, settings) = variant.how else { panic!("ours") };
+            assert!(settings.contains(&found[0]) && settings.contains(&set("SETTINGS", "/file")));
+            assert!(!settings.contains(&found[1]) && !settings.contains(&found[2]));
         }
     }
 

@@ -25,6 +25,7 @@ pub fn by_overlap() -> Vec<Knob> {
     knobs
 }
 
+/// In an order in which each is measured with what it depends on: the pieces, who copies them, and from where on that is worth it.
 fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> Vec<Knob> {
     let knob = |setting, what, metric, sizes, sort| {
         let (ranks, network, fixed) = (vec![2], false, vec![set("CHANNELS", "shm,cma")]);
@@ -32,11 +33,11 @@ fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> 
     };
     vec![
         knob(
-            "CMA_BYTES_MIN",
-            "messages within a node: through shared memory, or in one copy by the kernel",
-            short,
-            sizes(*powers.start(), *powers.end()),
-            from(["two copies through shared memory", "one copy by cma"]),
+            "CLAIM_BYTES",
+            "the piece of a long message that one rank copies at a time",
+            long,
+            sizes(18, 22),
+            Sort::Values(&["32768", "65536", "131072", "262144"]),
         ),
         knob(
             "COPY_BY_BOTH_BYTES_MIN",
@@ -46,11 +47,11 @@ fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> 
             from(["the receiver copies", "both copy"]),
         ),
         knob(
-            "CLAIM_BYTES",
-            "the piece of a long message that one rank copies at a time",
-            long,
-            sizes(18, 22),
-            Sort::Values(&["32768", "65536", "131072", "262144"]),
+            "CMA_BYTES_MIN",
+            "messages within a node: through shared memory, or in one copy by the kernel",
+            short,
+            sizes(*powers.start(), *powers.end()),
+            from(["two copies through shared memory", "one copy by cma"]),
         ),
     ]
 }

@@ -40,6 +40,15 @@ fn two_nodes_without_rdma_work_with_no_setting() {
 }
 
 #[test]
+fn a_long_message_arrives_while_its_receiver_computes() {
+    if has_libfabric() {
+        let job =
+            job(2, program("beside")).env("VERBENA_CHANNELS", ALONE).env("VERBENA_PROGRESS_THREAD", "1");
+        says_ok(job.run());
+    }
+}
+
+#[test]
 fn ranks_of_a_node_share_memory_and_the_rest_goes_over_the_network() {
     if has_libfabric() {
         says_ok(over("a:2,b:2", NAMED, 4, "point"));

@@ -25,6 +25,17 @@ fn long_messages() {
     }
 }
 
+/// Over shared memory and in one copy; beside.c says what it proves.
+#[test]
+fn a_long_message_arrives_while_its_receiver_computes() {
+    let program = program("beside");
+    for channels in ["loopback,shm", "loopback,shm,cma"] {
+        let job = job(2, &program).env("VERBENA_PROGRESS_THREAD", "1").env("VERBENA_CHANNELS", channels);
+        let ended = job.run().ok();
+        assert!(ended.stdout.contains("beside: ok with 2 ranks"), "{channels}: {ended:?}");
+    }
+}
+
 #[test]
 fn collectives() {
     passes("collectives", &[1, 2, 3, 4, 7, 8]);

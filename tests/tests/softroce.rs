@@ -86,6 +86,7 @@ fn go_by_write(ended: Ended) {
 #[test]
 fn programs_over_reliable_connections() {
     let (point, collectives, busy) = (path("point"), path("collectives"), path("busy"));
+    let beside = path("beside");
     Boot::new(&["--nodes", "2"])
         .check("point to point over rc alone, 2 ranks", 60, format!("{RC} {TWO} {point}"), says_ok)
         .check("collectives over rc alone, 4 ranks", 60, format!("{RC} {FOUR} {collectives}"), says_ok)
@@ -119,6 +120,13 @@ fn programs_over_reliable_connections() {
             format!("{BAD}\n{UD} VERBENA_UD_CHECKSUM=1 {FOUR} {collectives}"),
             says_ok,
         )
+        .check(
+            "a long message arrives over rc while its receiver computes",
+            60,
+            format!("{THREAD} {RC} {TWO} {beside}"),
+            says_ok,
+        )
+        .check("the same over ud", 60, format!("{THREAD} {UD} {TWO} {beside}"), says_ok)
         .check("a killed rank ends the job", 60, killed(&busy), |ended| {
             assert_eq!(ended.code, 128 + libc::SIGKILL);
             ended.complains("was killed by signal 9 (SIGKILL)");
@@ -141,6 +149,7 @@ fn says_ok(ended: Ended) {
 
 const RC: &str = "VERBENA_CHANNELS=loopback,rc";
 const UD: &str = "VERBENA_CHANNELS=loopback,ud";
+const THREAD: &str = "VERBENA_PROGRESS_THREAD=1";
 const TWO: &str = "mpiexec -hosts node0,node1 -n 2";
 const FOUR: &str = "mpiexec -hosts node0:2,node1:2 -n 4";
 

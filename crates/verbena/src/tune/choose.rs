@@ -1,6 +1,6 @@
 //! What follows from the measurements: the value of a setting, and why.
 
-use super::knobs::{Knob, NEVER, Sort};
+use super::knobs::{Edge, Knob, Sort};
 use crate::bench::experiment::series::Series;
 use crate::bench::metric::{Metric, Point, format_size};
 use crate::bench::table::format_value;
@@ -25,13 +25,29 @@ fn cost(metric: Metric, value: f64) -> f64 {
     }
 }
 
-/// The costs of all candidates, by size; sizes that some candidate lacks are left out.
-fn costs(knob: &Knob, candidates: &[Series]) -> Vec<(Point, Vec<f64>)> {
-    let of = |point: Point| {
-        let all = candidates.iter().map(|candidate| Some(cost(knob.metric, candidate.value(point)?)));
-        Some((point, all.collect::<Option<Vec<f64>>>()?))
+/// What a candidate does when it is not disturbed: the better quartile of its samples. What else runs on a machine only ever takes
+/// from a sample, so this scatters less than their median, and two ways are to be told apart by a few percent.
+fn value_of(candidate: &Series, (point, ranks): (Point, usize)) -> Option<f64> {
+    let mut sorted = candidate.entry_of(point, ranks)?.samples.clone();
+    sorted.sort_by(f64::total_cmp);
+    if point.metric == Metric::Bandwidth {
+        sorted.reverse();
+    }
+    sorted.get(sorted.len() / 4).copied()
+}
+
+/// A point at a number of ranks, and the costs of all candidates there.
+type Row = ((Point, usize), Vec<f64>);
+
+/// All rows by size and ranks; those that some candidate lacks are left out.
+fn costs(knob: &Knob, candidates: &[Series]) -> Vec<Row> {
+    let of = |point: Point, ranks: usize| {
+        let value = |candidate: &Series| Some(cost(knob.metric, value_of(candidate, (point, ranks))?));
+        Some(((point, ranks), candidates.iter().map(value).collect::<Option<Vec<f64>>>()?))
     };
-    knob.points().into_iter().filter_map(of).collect()
+    let rows =
+        knob.points().into_iter().flat_map(|point| knob.ranks.iter().map(move |&ranks| (point, ranks)));
+    rows.filter_map(|(point, ranks)| of(point, ranks)).collect()
 }
 
 fn best(costs: &[f64]) -> f64 {
@@ -39,7 +55,7 @@ fn best(costs: &[f64]) -> f64 {
 }
 
 /// How a choice does: the sum of how far it is off the best, on a scale of ratios, and the worst of them.
-fn judge(costs: &[(Point, Vec<f64>)], chosen: impl Fn(usize) -> usize) -> (f64, f64) {
+fn judge(costs: &[Row], chosen: impl Fn(usize) -> usize) -> (f64, f64) {
     let ratios = costs.iter().enumerate().map(|(at, (_, all))| all[chosen(at)] / best(all));
     ratios.fold((0.0, 1.0), |(sum, worst), ratio| (sum + ratio.ln(), worst.max(ratio)))
 }
@@ -51,39 +67,50 @@ pub fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
         return None;
     }
     Some(match knob.sort {
-        Sort::From { parts, .. } => threshold(knob, candidates, &costs, parts),
+        Sort::Threshold { edge, .. } => threshold(knob, candidates, &costs, edge),
         Sort::Values(_) => value(knob, candidates, &costs),
     })
 }
 
-/// The cut between two ways that is off the better one by the least, over all sizes.
-fn threshold(knob: &Knob, candidates: &[Series], costs: &[(Point, Vec<f64>)], parts: usize) -> Choice {
+/// The cut between two ways that is off the better one by the least, over all rows.
+fn threshold(knob: &Knob, candidates: &[Series], costs: &[Row], edge: Edge) -> Choice {
     let by = |cut: usize| judge(costs, |at| usize::from(at >= cut));
     let cut = (0..=costs.len()).min_by(|one, other| by(*one).0.total_cmp(&by(*other).0)).unwrap_or(0);
     let [below, from] = [&candidates[0].variant.name, &candidates[1].variant.name];
-    let size = |at: usize| costs[at].0.bytes;
-    let (value, first) = match cut {
-        0 => (knob.values()[1].0.clone(), format!("{from} is better from {} on", format_size(size(0)))),
-        _ if cut == costs.len() => {
-            (NEVER.to_string(), format!("{below} is better up to {}", format_size(size(cut - 1))))
-        }
-        _ => {
-            let text = format!(
-                "up to {} {below}, from {} on {from}",
-                format_size(size(cut - 1)),
-                format_size(size(cut))
-            );
-            ((size(cut) / parts).to_string(), text)
-        }
+    let words = |at: usize| place(knob, costs[at].0);
+    let first = match cut {
+        0 => format!("{from} is better from {} on", words(0)),
+        _ if cut == costs.len() => format!("{below} is better up to {}", words(cut - 1)),
+        _ => format!("up to {} {below}, from {} on {from}", words(cut - 1), words(cut)),
     };
     let around = cut.saturating_sub(1)..(cut + 1).min(costs.len());
     let mut reason = vec![first];
     reason.extend(around.map(|at| line(costs[at].0, candidates)));
-    Choice { value, reason, worst: by(cut).1 }
+    let rows: Vec<(Point, usize)> = costs.iter().map(|row| row.0).collect();
+    Choice { value: edge_of(knob, &rows, cut, edge).to_string(), reason, worst: by(cut).1 }
+}
+
+/// The setting's value if everything before the cut goes the first way. What was not measured goes the way of what is next to it.
+fn edge_of(knob: &Knob, rows: &[(Point, usize)], cut: usize, edge: Edge) -> i64 {
+    let Sort::Threshold { counts, .. } = knob.sort else { return 0 };
+    let range = knob.range();
+    if cut == 0 {
+        return *range.start();
+    }
+    if cut == rows.len() {
+        return *range.end();
+    }
+    let (point, ranks) = rows[if edge == Edge::From { cut } else { cut - 1 }];
+    (counts.of(point, ranks) as i64).clamp(*range.start(), *range.end())
+}
+
+/// A size, or a number of ranks, in words.
+fn place(knob: &Knob, (point, ranks): (Point, usize)) -> String {
+    if knob.counts_ranks() { format!("{ranks} ranks") } else { format_size(point.bytes) }
 }
 
 /// The value that is off the best one by the least, over all sizes.
-fn value(knob: &Knob, candidates: &[Series], costs: &[(Point, Vec<f64>)]) -> Choice {
+fn value(knob: &Knob, candidates: &[Series], costs: &[Row]) -> Choice {
     let by = |candidate: usize| judge(costs, |_| candidate);
     let chosen = (0..candidates.len()).min_by(|one, other| by(*one).0.total_cmp(&by(*other).0)).unwrap_or(0);
     let mean = by(chosen).0 / costs.len() as f64;
@@ -96,36 +123,32 @@ fn value(knob: &Knob, candidates: &[Series], costs: &[(Point, Vec<f64>)]) -> Cho
     Choice { value: knob.values()[chosen].0.clone(), reason, worst: by(chosen).1 }
 }
 
-/// All candidates at one point, in words.
-fn line(point: Point, candidates: &[Series]) -> String {
+/// All candidates in one row, in words.
+fn line((point, ranks): (Point, usize), candidates: &[Series]) -> String {
     let value = |candidate: &Series| {
-        let value = candidate.value(point).map_or_else(|| "not measured".into(), format_value);
+        let value = value_of(candidate, (point, ranks));
+        let value = value.map_or_else(|| "not measured".into(), format_value);
         format!("{} {value}", candidate.variant.name)
     };
     let all: Vec<String> = candidates.iter().map(value).collect();
-    format!(
-        "{} of {}: {} {}",
-        point.metric.name(),
-        format_size(point.bytes),
-        all.join(", "),
-        point.metric.unit()
-    )
+    let (name, size, unit) = (point.metric.name(), format_size(point.bytes), point.metric.unit());
+    format!("{name} of {size} with {ranks} ranks: {} {unit}", all.join(", "))
 }
 
 /// A profile against the best candidate at one size.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// Where.
-    pub point: Point,
+    pub place: String,
     /// Its cost by that of the best candidate.
     pub ratio: f64,
 }
 
 /// The last candidate, at every size, against the best of the others.
 pub fn compare(knob: &Knob, candidates: &[Series]) -> Vec<Compared> {
-    let one = |(point, all): (Point, Vec<f64>)| {
+    let one = |(at, all): Row| {
         let (profile, others) = all.split_last()?;
-        Some(Compared { point, ratio: profile / best(others) })
+        Some(Compared { place: place(knob, at), ratio: profile / best(others) })
     };
     costs(knob, candidates).into_iter().filter_map(one).collect()
 }
@@ -135,16 +158,15 @@ mod tests {
     use super::*;
     use crate::tune::knobs::{By, knobs};
 
-    fn point(bytes: usize) -> Point {
-        Point { metric: Metric::Latency, bytes }
+    fn point(bytes: usize) -> (Point, usize) {
+        (Point { metric: Metric::Latency, bytes }, 2)
     }
 
     #[test]
     fn the_cut_is_where_the_ways_cross() {
-        let costs: Vec<(Point, Vec<f64>)> =
-            [(1, [1.0, 3.0]), (2, [2.0, 3.1]), (4, [4.0, 3.2]), (8, [8.0, 3.4])]
-                .map(|(bytes, all)| (point(bytes), all.to_vec()))
-                .to_vec();
+        let costs: Vec<Row> = [(1, [1.0, 3.0]), (2, [2.0, 3.1]), (4, [4.0, 3.2]), (8, [8.0, 3.4])]
+            .map(|(bytes, all)| (point(bytes), all.to_vec()))
+            .to_vec();
         let by = |cut: usize| judge(&costs, |at| usize::from(at >= cut)).0;
         assert_eq!((0..=4).min_by(|a, b| by(*a).total_cmp(&by(*b))), Some(2));
         assert_eq!(judge(&costs, |at| usize::from(at >= 2)), (0.0, 1.0));
@@ -154,7 +176,7 @@ mod tests {
     #[test]
     fn one_bad_point_moves_no_cut() {
         // The second way is better from 4 on; at 8 somebody disturbed it a little.
-        let costs: Vec<(Point, Vec<f64>)> =
+        let costs: Vec<Row> =
             [(1, [1.0, 2.0]), (2, [2.0, 2.5]), (4, [4.0, 3.0]), (8, [8.0, 8.2]), (16, [16.0, 9.0])]
                 .map(|(bytes, all)| (point(bytes), all.to_vec()))
                 .to_vec();
@@ -164,6 +186,27 @@ mod tests {
 
     #[test]
     fn a_knob_that_was_not_measured_has_no_value() {
-        assert_eq!(choose(&knobs(By::Latency, false)[0], &[]), None);
+        assert_eq!(choose(&knobs(By::Latency, false, 2)[0], &[]), None);
+    }
+
+    #[test]
+    fn the_value_lies_on_the_side_that_the_setting_counts() {
+        let all = knobs(By::Latency, true, 16);
+        let named = |name: &str| all.iter().find(|knob| knob.setting == name).expect(name);
+        let value = |name: &str, cut: usize, edge: Edge| {
+            let knob = named(name);
+            let points = knob.points().into_iter();
+            let rows: Vec<_> =
+                points.flat_map(|point| knob.ranks.iter().map(move |&ranks| (point, ranks))).collect();
+            edge_of(knob, &rows, cut, edge)
+        };
+        assert_eq!(value("CMA_BYTES_MIN", 2, Edge::From), 4096);
+        assert_eq!(value("CMA_BYTES_MIN", 0, Edge::From), 1);
+        assert_eq!(value("CMA_BYTES_MIN", 11, Edge::From), 1 << 40);
+        assert_eq!(value("COLL_BCAST_WHOLE_BYTES_MAX", 2, Edge::UpTo), 16 << 10);
+        assert_eq!(value("COLL_DIRECT_SHARE_BYTES_MIN", 1, Edge::From), 16 << 10);
+        assert_eq!(value("COLL_ALLGATHER_SHORT_TOTAL_BYTES_MAX", 1, Edge::UpTo), 1024);
+        assert_eq!(value("COLL_BCAST_CHAIN_RANKS_MAX", 2, Edge::UpTo), 4);
+        assert_eq!(value("COLL_ALLTOALL_BRUCK_RANKS_MIN", 2, Edge::From), 8);
     }
 }

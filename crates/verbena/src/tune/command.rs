@@ -1,13 +1,13 @@
 //! The command line of `verbena tune`.
 
 use super::choose::{Choice, choose, compare};
-use super::knobs::{By, Knob, knobs};
+use super::knobs::{By, Knob, beyond, knobs};
 use super::profile;
 use crate::bench::experiment::bar::Bar;
 use crate::bench::experiment::between::Between;
 use crate::bench::experiment::command::{Nodes, Timing};
+use crate::bench::experiment::variant::set;
 use crate::bench::experiment::{Measured, Wanted, record, show};
-use crate::bench::metric::format_size;
 use crate::bench::plot;
 use crate::bench::table::format_value;
 use anyhow::{Context, Result, bail};
@@ -26,6 +26,9 @@ pub struct TuneArgs {
     /// Two nodes, as in node0,node1, for what joins nodes; without, only what joins ranks of this one
     #[arg(long, value_delimiter = ',')]
     hosts: Vec<String>,
+    /// The most ranks that take part in a collective; what needs more is left as it is [default: a rank for each usable processor]
+    #[arg(long)]
+    ranks: Option<usize>,
     #[command(flatten)]
     timing: Timing,
     /// Where to write the settings
@@ -45,10 +48,11 @@ pub struct TuneArgs {
     plot: Option<PathBuf>,
 }
 
-/// A knob and its candidates.
+/// A knob, what was measured of its candidates, and what follows.
 struct Trial {
     knob: Knob,
     measured: Measured,
+    choice: Option<Choice>,
 }
 
 /// Runs `verbena tune`.
@@ -60,40 +64,42 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         plot::check_name(path)?;
     }
     let between = Nodes::of(&args.hosts).between(&args.timing, &[])?;
-    let mut trials = trials(args, &between)?;
-    measure(&mut trials, &between, args.timing.rounds())?;
-    for Trial { knob, measured } in &trials {
+    let trials = measure(args, wanted(args, &between)?, &between)?;
+    for Trial { knob, measured, .. } in &trials {
         println!("\n{}: {}\n{}", knob.setting, knob.what, show::table(measured));
         measured.series.iter().flat_map(|series| series.failures()).for_each(|reason| println!("{reason}"));
     }
-    let (knobs, all): (Vec<Knob>, Vec<Measured>) =
-        trials.into_iter().map(|trial| (trial.knob, trial.measured)).unzip();
-    save(args, &all)?;
-    let trials: Vec<(&Knob, &Measured)> = knobs.iter().zip(&all).collect();
-    match &args.check {
+    let outcome = match &args.check {
         Some(_) => check(args, &trials),
         None => write(args, &trials),
-    }
+    };
+    save(args, trials)?;
+    outcome
 }
 
-fn trials(args: &TuneArgs, between: &Between) -> Result<Vec<Trial>> {
+/// The knobs that are asked for and can be tuned here.
+fn wanted(args: &TuneArgs, between: &Between) -> Result<Vec<Knob>> {
     let named = args.check.as_deref().map(profile::names).transpose()?;
-    let file = args.check.as_deref().map(absolute).transpose()?;
     let wanted = |knob: &Knob| {
         let only = |name: &String| name.eq_ignore_ascii_case(knob.setting);
         let in_file = named.as_ref().is_none_or(|names| names.iter().any(only));
         in_file && (args.only.is_empty() || args.only.iter().any(only))
     };
-    let trial = |knob: Knob| {
-        let experiment = knob.experiment(file.as_deref());
-        Ok(Trial { knob, measured: Measured::new(experiment, &Wanted::default(), between)? })
-    };
-    let all = knobs(args.by, between.has_nodes());
-    let trials: Vec<Trial> = all.into_iter().filter(wanted).map(trial).collect::<Result<_>>()?;
-    if trials.is_empty() {
+    let (network, ranks) = (between.has_nodes(), ranks(args));
+    let left = beyond(args.by, network, ranks);
+    if !left.is_empty() {
+        println!("left as they are, since they need more than {ranks} ranks (--ranks): {}", left.join(", "));
+    }
+    let knobs: Vec<Knob> = knobs(args.by, network, ranks).into_iter().filter(wanted).collect();
+    if knobs.is_empty() {
         bail!("there is nothing to tune: no setting that can be tuned here was named");
     }
-    Ok(trials)
+    Ok(knobs)
+}
+
+/// More ranks than processors are slow in a way of their own, so nobody gets them unasked.
+fn ranks(args: &TuneArgs) -> usize {
+    args.ranks.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from))
 }
 
 /// The ranks may start in another folder.
@@ -102,24 +108,37 @@ fn absolute(path: &Path) -> Result<String> {
     Ok(path.display().to_string())
 }
 
-fn measure(trials: &mut [Trial], between: &Between, rounds: usize) -> Result<()> {
-    let steps: usize = trials.iter().map(|trial| trial.measured.series.len()).sum();
-    let mut bar = Bar::new(steps * rounds);
-    for _ in 0..rounds {
-        for Trial { knob, measured } in trials.iter_mut() {
-            for series in &mut measured.series {
-                bar.step(&format!("{}: {}", knob.setting, series.variant.name));
-                series.round(between)?;
-            }
+/// One knob after the other, each under what was found before, since one may decide what another is worth. The candidates of a
+/// knob take turns.
+fn measure(args: &TuneArgs, knobs: Vec<Knob>, between: &Between) -> Result<Vec<Trial>> {
+    let file = args.check.as_deref().map(absolute).transpose()?;
+    let rounds = args.timing.rounds();
+    let mut bar = Bar::new(knobs.len() * rounds);
+    let (mut trials, mut found) = (Vec::new(), Vec::new());
+    for knob in knobs {
+        let experiment = knob.experiment(&found, file.as_deref());
+        let mut measured = Measured::new(experiment, &Wanted::default(), between)?;
+        for _ in 0..rounds {
+            bar.step(knob.setting);
+            measured.series.iter_mut().try_for_each(|series| series.round(between))?;
         }
+        let choice = if file.is_some() { None } else { choose(&knob, &measured.series) };
+        found.extend(choice.iter().map(|choice| set(knob.setting, &choice.value)));
+        trials.push(Trial { knob, measured, choice });
     }
-    Ok(())
+    Ok(trials)
 }
 
 /// Writes the profile.
+<<<<<<< HEAD
 fn write(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
     let found: Vec<(&Knob, Choice)> =
         trials.iter().filter_map(|(knob, measured)| Some((*knob, choose(knob, &measured.series)?))).collect();
+=======
+fn write(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
+    let found: Vec<(&Knob, &Choice)> =
+        trials.iter().filter_map(|trial| Some((&trial.knob, trial.choice.as_ref()?))).collect();
+>>>>>>> benches
     if found.is_empty() {
         bail!("nothing could be measured; the reasons are above");
     }
@@ -131,16 +150,16 @@ fn write(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
 }
 
 /// Compares the profile with the best candidates.
-fn check(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
+fn check(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
     let most = 1.0 + args.within / 100.0;
     let (mut points, mut missed) = (0, 0);
-    for (knob, measured) in trials {
+    for Trial { knob, measured, .. } in trials {
         for compared in compare(knob, &measured.series) {
             points += 1;
             if compared.ratio > most {
                 missed += 1;
-                let (size, ratio) = (format_size(compared.point.bytes), format_value(compared.ratio));
-                println!("{}, {size}: {ratio} times the best candidate", knob.setting);
+                let ratio = format_value(compared.ratio);
+                println!("{}, {}: {ratio} times the best candidate", knob.setting, compared.place);
             }
         }
     }
@@ -148,12 +167,13 @@ fn check(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
     if missed > 0 || points == 0 { bail!("{missed} of {points} points are not") } else { Ok(()) }
 }
 
-fn save(args: &TuneArgs, all: &[Measured]) -> Result<()> {
+fn save(args: &TuneArgs, trials: Vec<Trial>) -> Result<()> {
+    let all: Vec<Measured> = trials.into_iter().map(|trial| trial.measured).collect();
     if let Some(path) = &args.json {
-        record::write(path, all, None, None)?;
+        record::write(path, &all, None, None)?;
     }
     match &args.plot {
-        Some(path) => plot::draw_panels(&show::panels(all), path),
+        Some(path) => plot::draw_panels(&show::panels(&all), path),
         None => Ok(()),
     }
 }

@@ -1,9 +1,20 @@
 //! What is tuned.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`node`] | messages between two ranks of a node |
+//! | [`network`] | messages between nodes |
+//! | [`collectives`] | collectives |
+
+mod collectives;
+mod network;
+mod node;
 
 use crate::bench::experiment::variant::{Place, Set, Variant, set};
 use crate::bench::experiment::{Experiment, goal, points};
 use crate::bench::metric::{Metric, Point};
 use clap::ValueEnum;
+use verbena_settings::{Kind, Setting};
 
 /// By what the settings are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -17,15 +28,51 @@ pub enum By {
 /// How the value of a setting follows from its candidates.
 #[derive(Clone, Copy, Debug)]
 pub enum Sort {
-    /// The shortest message that goes the second of two ways.
-    From {
-        /// Both ways in words.
+    /// A threshold between two ways.
+    Threshold {
+        /// Both ways in words: the one for the less, and the one for the more.
         ways: [&'static str; 2],
-        /// The setting counts messages in so many parts.
-        parts: usize,
+        /// Which side of the threshold the setting is.
+        edge: Edge,
+        /// What the setting counts.
+        counts: Counts,
     },
     /// The best of these values.
     Values(&'static [&'static str]),
+}
+
+/// Which side of a threshold a setting is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// The least that goes the second way.
+    From,
+    /// The most that goes the first way.
+    UpTo,
+}
+
+/// What a threshold counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Bytes of a message, or of a block.
+    Bytes,
+    /// Bytes by the ranks: the share of each.
+    Share,
+    /// Bytes times the ranks: all blocks together.
+    Total,
+    /// Ranks.
+    Ranks,
+}
+
+impl Counts {
+    /// What the setting counts at a point with so many ranks.
+    pub fn of(self, point: Point, ranks: usize) -> usize {
+        match self {
+            Counts::Bytes => point.bytes,
+            Counts::Share => point.bytes / ranks,
+            Counts::Total => point.bytes * ranks,
+            Counts::Ranks => ranks,
+        }
+    }
 }
 
 /// A setting to be found.
@@ -38,8 +85,8 @@ pub struct Knob {
     pub metric: Metric,
     /// At which sizes, ascending.
     pub sizes: Vec<usize>,
-    /// Among so many ranks.
-    pub ranks: usize,
+    /// Among so many ranks; several, ascending, only for what counts ranks.
+    pub ranks: Vec<usize>,
     /// Between two nodes.
     pub network: bool,
     /// How its value follows.
@@ -51,144 +98,62 @@ pub struct Knob {
 /// Messages in flight in the window tests.
 const WINDOW: usize = 16;
 
-/// A threshold that no message reaches.
-pub const NEVER: u64 = 1 << 40;
+/// Larger than any message.
+const NEVER: u64 = 1 << 40;
 
 fn sizes(from: u32, to: u32) -> Vec<usize> {
     (from..=to).map(|power| 1 << power).collect()
 }
 
-/// The knobs.
-pub fn knobs(by: By, network: bool) -> Vec<Knob> {
+/// A threshold of bytes: the shortest message that goes the second way.
+fn from(ways: [&'static str; 2]) -> Sort {
+    Sort::Threshold { ways, edge: Edge::From, counts: Counts::Bytes }
+}
+
+/// A threshold of bytes: the longest message that goes the first way.
+fn up_to(ways: [&'static str; 2]) -> Sort {
+    Sort::Threshold { ways, edge: Edge::UpTo, counts: Counts::Bytes }
+}
+
+/// The knobs, for the most ranks that may take part in a collective.
+pub fn knobs(by: By, network: bool, ranks_max: usize) -> Vec<Knob> {
     let mut knobs = match by {
-        By::Latency => [pairs(Metric::Latency, 10..=20), collectives()].concat_all(),
-        By::Overlap => [pairs(Metric::OverlapTime, 16..=22), vec![progress_thread(false)]].concat_all(),
+        By::Latency => node::by_latency(),
+        By::Overlap => node::by_overlap(),
     };
+    if by == By::Latency {
+        knobs.extend(collectives::on_a_node());
+        knobs.extend(collectives::by_messages(network));
+    }
     if network {
         knobs.extend(match by {
-            By::Latency => between_nodes(Metric::Latency),
-            By::Overlap => [between_nodes(Metric::OverlapTime), vec![progress_thread(true)]].concat_all(),
+            By::Latency => network::by_latency(),
+            By::Overlap => network::by_overlap(),
         });
     }
-    knobs
+    knobs.into_iter().filter_map(|knob| knob.within(ranks_max)).collect()
 }
 
-/// Vectors of things that cannot be copied, one behind the other.
-trait ConcatAll {
-    fn concat_all(self) -> Vec<Knob>;
-}
-
-impl<const N: usize> ConcatAll for [Vec<Knob>; N] {
-    fn concat_all(self) -> Vec<Knob> {
-        self.into_iter().flatten().collect()
-    }
-}
-
-/// Messages between two ranks of a node.
-fn pairs(metric: Metric, powers: std::ops::RangeInclusive<u32>) -> Vec<Knob> {
-    let knob = |setting, what, metric, sizes, sort| {
-        let (ranks, network, fixed) = (2, false, vec![set("CHANNELS", "shm,cma")]);
-        Knob { setting, what, metric, sizes, ranks, network, sort, fixed }
-    };
-    let long = if metric == Metric::Latency { Metric::Bandwidth } else { metric };
-    vec![
-        knob(
-            "CMA_BYTES_MIN",
-            "messages within a node: through shared memory, or in one copy by the kernel",
-            metric,
-            sizes(*powers.start(), *powers.end()),
-            Sort::From { ways: ["two copies through shared memory", "one copy by cma"], parts: 1 },
-        ),
-        knob(
-            "COPY_BY_BOTH_BYTES_MIN",
-            "long messages one way within a node: copied by the receiver, or by both ranks",
-            long,
-            sizes(15, 22),
-            Sort::From { ways: ["the receiver copies", "both copy"], parts: 1 },
-        ),
-        knob(
-            "CLAIM_BYTES",
-            "the piece of a long message that one rank copies at a time",
-            long,
-            sizes(18, 22),
-            Sort::Values(&["32768", "65536", "131072", "262144"]),
-        ),
-    ]
-}
-
-/// Collectives within a node.
-fn collectives() -> Vec<Knob> {
-    let knob = |setting, what, metric, sizes, ranks, sort| {
-        let (network, fixed) = (false, vec![set("CHANNELS", "shm,cma")]);
-        Knob { setting, what, metric, sizes, ranks, network, sort, fixed }
-    };
-    vec![
-        knob(
-            "COLL_DIRECT_SHARE_BYTES_MIN",
-            "allreduce of two ranks: through the board, or in each other's memory (the share of each counts)",
-            Metric::Allreduce,
-            sizes(10, 18),
-            2,
-            Sort::From { ways: ["through the board", "in each other's memory"], parts: 2 },
-        ),
-        knob(
-            "COLL_DIRECT_PIECE_BYTES_MIN",
-            "the smallest part of such a vector that one rank reduces at a time",
-            Metric::Allreduce,
-            sizes(16, 20),
-            2,
-            Sort::Values(&["4096", "8192", "16384", "32768"]),
-        ),
-    ]
-}
-
-/// Messages between nodes, over `rc`.
-fn between_nodes(metric: Metric) -> Vec<Knob> {
-    let knob = |setting, what, sizes, sort, more: &[Set]| {
-        let fixed = [&[set("CHANNELS", "rc")], more].concat();
-        Knob { setting, what, metric, sizes, ranks: 2, network: true, sort, fixed }
-    };
-    let least = if metric == Metric::Latency { 12 } else { 16 };
-    vec![
-        knob(
-            "RC_MEMORY_BYTES_MIN",
-            "messages between nodes: copied through the ring, or read and written where they lie",
-            sizes(least, 20),
-            Sort::From { ways: ["copied through the ring", "moved by RDMA"], parts: 1 },
-            &[],
-        ),
-        knob(
-            "LARGE",
-            "how long messages between nodes go",
-            sizes(16, 20),
-            Sort::Values(&["auto", "read", "write", "pipeline"]),
-            &[],
-        ),
-        knob(
-            "CHUNK_BYTES",
-            "the chunks of messages that are copied through the ring",
-            sizes(15, 19),
-            Sort::Values(&["2048", "4096", "8192", "16384"]),
-            &[set("LARGE", "pipeline")],
-        ),
-    ]
-}
-
-/// Whether a helper thread makes progress.
-fn progress_thread(network: bool) -> Knob {
-    Knob {
-        setting: "PROGRESS_THREAD",
-        what: "progress by a helper thread while the program computes",
-        metric: Metric::OverlapTime,
-        sizes: sizes(20, 22),
-        ranks: 2,
-        network,
-        sort: Sort::Values(&["0", "1"]),
-        fixed: if network { vec![set("CHANNELS", "rc")] } else { Vec::new() },
-    }
+/// The knobs that need more ranks.
+pub fn beyond(by: By, network: bool, ranks_max: usize) -> Vec<&'static str> {
+    let has = knobs(by, network, ranks_max);
+    let all = knobs(by, network, usize::MAX).into_iter().map(|knob| knob.setting);
+    all.filter(|setting| has.iter().all(|knob| knob.setting != *setting)).collect()
 }
 
 impl Knob {
+    /// With at most so many ranks; `None` if it decides nothing then.
+    fn within(mut self, ranks_max: usize) -> Option<Knob> {
+        self.ranks.retain(|&ranks| ranks <= ranks_max.max(2));
+        let needed = if self.counts_ranks() { 2 } else { 1 };
+        (self.ranks.len() >= needed).then_some(self)
+    }
+
+    /// Whether it is a threshold of ranks.
+    pub fn counts_ranks(&self) -> bool {
+        matches!(self.sort, Sort::Threshold { counts: Counts::Ranks, .. })
+    }
+
     /// What is measured.
     pub fn points(&self) -> Vec<Point> {
         points(self.metric, &self.sizes)
@@ -197,9 +162,9 @@ impl Knob {
     /// The values of the candidates, and their names.
     pub fn values(&self) -> Vec<(String, String)> {
         match self.sort {
-            Sort::From { ways: [below, from], .. } => {
-                let always = if self.is_from_zero() { 0 } else { 1 };
-                vec![(NEVER.to_string(), below.into()), (always.to_string(), from.into())]
+            Sort::Threshold { ways: [below, from], .. } => {
+                let [never, always] = self.extremes().map(|value| value.to_string());
+                vec![(never, below.into()), (always, from.into())]
             }
             Sort::Values(values) => {
                 values.iter().map(|value| (value.to_string(), value.to_string())).collect()
@@ -207,26 +172,52 @@ impl Knob {
         }
     }
 
-    /// Whether the setting may be 0.
-    fn is_from_zero(&self) -> bool {
-        let found =
-            verbena_settings::all().find(|setting| setting.about.name == format!("VERBENA_{}", self.setting));
-        found.is_some_and(|setting| match &setting.kind {
-            verbena_settings::Kind::Number { range, .. } => *range.start() == 0,
-            _ => false,
-        })
+    /// The values with which everything goes the first way, and the second.
+    fn extremes(&self) -> [i64; 2] {
+        let range = self.range();
+        [*range.end(), *range.start()]
     }
 
-    /// The experiment: one variant for each value, and at last one that reads this file, if there is one.
-    pub fn experiment(&self, profile: Option<&str>) -> Experiment {
+    /// The setting's range.
+    ///
+    /// # Panics
+    /// If it is no number, which a test makes sure of.
+    pub fn range(&self) -> std::ops::RangeInclusive<i64> {
+        match &self.of_table().kind {
+            Kind::Number { range, .. } => range.clone(),
+            other => panic!("{} is no number but {other:?}", self.setting),
+        }
+    }
+
+    fn of_table(&self) -> &'static Setting {
+        let named = |setting: &&Setting| setting.about.name == format!("VERBENA_{}", self.setting);
+        verbena_settings::all().find(named).unwrap_or_else(|| panic!("there is no setting {}", self.setting))
+    }
+
+    /// The experiment: one variant for each value, all under what was found before; at last, if there is such a file, one that leaves
+    /// the value to that, under which all are then.
+    pub fn experiment(&self, found: &[Set], profile: Option<&str>) -> Experiment {
         let place = if self.network { Place::Nodes } else { Place::Node };
+<<<<<<< HEAD
         let variant = |name: &str, more: Set| Variant::ours(name, place, [&self.fixed[..], &[more]].concat());
         let values = self.values().into_iter().map(|(value, name)| variant(&name, set(self.setting, value)));
         let profile = profile.map(|file| variant("profile", set("SETTINGS", file)));
+=======
+        let is_free = |set: &&Set| set.0 != self.setting && self.fixed.iter().all(|fixed| fixed.0 != set.0);
+        let file = profile.map(|file| set("SETTINGS", file));
+        let common: Vec<Set> =
+            self.fixed.iter().chain(found.iter().filter(is_free)).chain(&file).cloned().collect();
+        let variant = |name: &str, more: Option<Set>| {
+            Variant::ours(name, place, common.iter().cloned().chain(more).collect())
+        };
+        let values =
+            self.values().into_iter().map(|(value, name)| variant(&name, Some(set(self.setting, value))));
+        let profile = profile.map(|_| variant("profile", None));
+>>>>>>> benches
         Experiment {
             name: self.setting,
             title: self.what,
-            ranks: vec![self.ranks],
+            ranks: self.ranks.clone(),
             window: WINDOW,
             points: self.points(),
             variants: values.chain(profile).collect(),
@@ -239,25 +230,56 @@ impl Knob {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::experiment::variant::{How, check_settings};
 
     #[test]
     fn every_setting_exists_and_takes_its_values() {
         for by in [By::Latency, By::Overlap] {
-            for knob in knobs(by, true) {
-                let named = |name: &str| {
-                    let name = format!("VERBENA_{name}");
-                    verbena_settings::all().find(|setting| setting.about.name == name).expect("a setting")
-                };
-                for (value, _) in knob.values() {
-                    named(knob.setting)
-                        .set_text(&value, verbena_settings::Origin::Environment)
-                        .expect(knob.setting);
+            for knob in knobs(by, true, 64) {
+                check_settings(&knob.experiment(&[], None));
+                assert!(
+                    knob.sizes.is_sorted() && knob.sizes.len() * knob.ranks.len() >= 3,
+                    "{}",
+                    knob.setting
+                );
+                if let Sort::Threshold { .. } = knob.sort {
+                    assert!(
+                        knob.range().contains(&(knob.sizes[0] as i64)) || knob.counts_ranks(),
+                        "{}",
+                        knob.setting
+                    );
                 }
-                for (name, value) in &knob.fixed {
-                    named(name).set_text(value, verbena_settings::Origin::Environment).expect(name);
-                }
-                assert!(knob.sizes.is_sorted() && knob.sizes.len() >= 3);
             }
         }
+    }
+
+    /// Collectives and long messages: whatever the table calls a threshold of theirs can be tuned.
+    #[test]
+    fn every_threshold_of_the_collectives_is_a_knob() {
+        let all = knobs(By::Latency, true, 64);
+        for setting in verbena_settings::all() {
+            let name = setting.about.name.trim_start_matches("VERBENA_");
+            let known = all.iter().any(|knob| knob.setting == name);
+            assert!(known || !name.starts_with("COLL_"), "{name} is not tuned");
+        }
+    }
+
+    #[test]
+    fn what_was_found_counts_unless_the_knob_says_otherwise() {
+        let all = knobs(By::Latency, false, 2);
+        let knob = all.iter().find(|knob| knob.setting == "CMA_BYTES_MIN").expect("a knob");
+        let found = [set("CLAIM_BYTES", 4096), set("CHANNELS", "rc"), set("CMA_BYTES_MIN", 7)];
+        for variant in knob.experiment(&found, Some("/file")).variants {
+            let How::Ours(_, settings) = variant.how else { panic!("ours") };
+            assert!(settings.contains(&found[0]) && settings.contains(&set("SETTINGS", "/file")));
+            assert!(!settings.contains(&found[1]) && !settings.contains(&found[2]));
+        }
+    }
+
+    #[test]
+    fn what_needs_more_ranks_is_left_out_and_named() {
+        assert!(knobs(By::Latency, false, 2).iter().all(|knob| knob.ranks == [2]));
+        let left = beyond(By::Latency, false, 2);
+        assert!(left.contains(&"COLL_SHORT_MANY_BYTES_MAX") && !left.contains(&"CMA_BYTES_MIN"), "{left:?}");
     }
 }

@@ -22,6 +22,8 @@ pub enum Verb {
 
 /// Bytes that one run of a bandwidth test moves about, so that each takes about as long.
 const BANDWIDTH_BYTES: usize = 16 << 20;
+/// The same for a latency test of long messages.
+const LATENCY_BYTES: usize = 8 << 20;
 /// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the size.
 const DATAGRAM_BYTES_MAX: usize = 4096;
 /// Between two tries to reach the server, which takes a moment to listen.
@@ -63,7 +65,7 @@ impl Verb {
     /// The program and its arguments for a point.
     pub fn command_line(self, between: &Between, point: Point, window: usize) -> String {
         let (test, output, iterations) = match point.metric {
-            Metric::Latency => ("lat", "latency", 3000),
+            Metric::Latency => ("lat", "latency", (LATENCY_BYTES / point.bytes.max(1)).clamp(100, 3000)),
             _ => ("bw", "bandwidth", (BANDWIDTH_BYTES / point.bytes.max(1)).clamp(16, 5000)),
         };
         let depth = if test == "bw" { format!(" -t {window} -N --report_gbits") } else { String::new() };

@@ -1,0 +1,57 @@
+//! Messages between two ranks of a node.
+
+use super::{Knob, Sort, from, sizes};
+use crate::bench::experiment::variant::set;
+use crate::bench::metric::Metric;
+
+/// By latency and bandwidth.
+pub fn by_latency() -> Vec<Knob> {
+    pairs(Metric::Latency, Metric::Bandwidth, 10..=20)
+}
+
+/// By what a transfer takes from a computation beside it.
+pub fn by_overlap() -> Vec<Knob> {
+    let mut knobs = pairs(Metric::OverlapTime, Metric::OverlapTime, 16..=22);
+    knobs.push(Knob {
+        setting: "PROGRESS_THREAD",
+        what: "progress by a helper thread while the program computes",
+        metric: Metric::OverlapTime,
+        sizes: sizes(20, 22),
+        ranks: vec![2],
+        network: false,
+        sort: Sort::Values(&["0", "1"]),
+        fixed: Vec::new(),
+    });
+    knobs
+}
+
+/// In an order in which each is measured with what it depends on: the pieces, who copies them, and from where on that is worth it.
+fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> Vec<Knob> {
+    let knob = |setting, what, metric, sizes, sort| {
+        let (ranks, network, fixed) = (vec![2], false, vec![set("CHANNELS", "shm,cma")]);
+        Knob { setting, what, metric, sizes, ranks, network, sort, fixed }
+    };
+    vec![
+        knob(
+            "CLAIM_BYTES",
+            "the piece of a long message that one rank copies at a time",
+            long,
+            sizes(18, 22),
+            Sort::Values(&["32768", "65536", "131072", "262144"]),
+        ),
+        knob(
+            "COPY_BY_BOTH_BYTES_MIN",
+            "long messages one way within a node: copied by the receiver, or by both ranks",
+            long,
+            sizes(15, 22),
+            from(["the receiver copies", "both copy"]),
+        ),
+        knob(
+            "CMA_BYTES_MIN",
+            "messages within a node: through shared memory, or in one copy by the kernel",
+            short,
+            sizes(*powers.start(), *powers.end()),
+            from(["two copies through shared memory", "one copy by cma"]),
+        ),
+    ]
+}

@@ -130,15 +130,9 @@ fn measure(args: &TuneArgs, knobs: Vec<Knob>, between: &Between) -> Result<Vec<T
 }
 
 /// Writes the profile.
-<<<<<<< HEAD
-fn write(args: &TuneArgs, trials: &[(&Knob, &Measured)]) -> Result<()> {
-    let found: Vec<(&Knob, Choice)> =
-        trials.iter().filter_map(|(knob, measured)| Some((*knob, choose(knob, &measured.series)?))).collect();
-=======
 fn write(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
     let found: Vec<(&Knob, &Choice)> =
         trials.iter().filter_map(|trial| Some((&trial.knob, trial.choice.as_ref()?))).collect();
->>>>>>> benches
     if found.is_empty() {
         bail!("nothing could be measured; the reasons are above");
     }

@@ -198,11 +198,6 @@ impl Knob {
     /// the value to that, under which all are then.
     pub fn experiment(&self, found: &[Set], profile: Option<&str>) -> Experiment {
         let place = if self.network { Place::Nodes } else { Place::Node };
-<<<<<<< HEAD
-        let variant = |name: &str, more: Set| Variant::ours(name, place, [&self.fixed[..], &[more]].concat());
-        let values = self.values().into_iter().map(|(value, name)| variant(&name, set(self.setting, value)));
-        let profile = profile.map(|file| variant("profile", set("SETTINGS", file)));
-=======
         let is_free = |set: &&Set| set.0 != self.setting && self.fixed.iter().all(|fixed| fixed.0 != set.0);
         let file = profile.map(|file| set("SETTINGS", file));
         let common: Vec<Set> =
@@ -213,7 +208,6 @@ impl Knob {
         let values =
             self.values().into_iter().map(|(value, name)| variant(&name, Some(set(self.setting, value))));
         let profile = profile.map(|_| variant("profile", None));
->>>>>>> benches
         Experiment {
             name: self.setting,
             title: self.what,

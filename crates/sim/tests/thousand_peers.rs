@@ -203,25 +203,6 @@ fn all_speaking_over_ud_takes_at_most_2_mib() {
     }
 }
 
-/// As many connections as by default; the rest goes by `ud`.
-#[test]
-fn all_speaking_over_both_takes_at_most_4_mib() {
-    let subnet = Subnet::of_rails(1, PROCESSES, 2, Costs::PLAIN, DeviceFaults::NONE);
-    let settings = Settings::current(PROCESSES);
-    let rcs = channels(&subnet, |_| settings.clone(), PROCESSES);
-    let uds = over_ud::channels_on(
-        &subnet,
-        1,
-        over_ud::LIMITS,
-        |_| verbena_channel::ud::Settings::current(),
-        PROCESSES,
-    );
-    let both = |(rc, ud)| vec![Box::new(rc) as Box<dyn Channel>, Box::new(ud)];
-    let (high, pairs) = all_speak(&subnet, rcs.into_iter().zip(uds).map(both).collect(), BYTES);
-    assert_eq!(pairs, verbena_engine::Settings::default().connected_peers_max);
-    assert!(high <= 4 << 20, "{high} bytes");
-}
-
 /// Everyone sends rank 0 messages of so many bytes over these channels, and gets such; the bytes that rank 0 held at most, and
 /// its queue pairs for connections.
 fn all_speak(subnet: &Subnet, channels: Vec<Channels>, bytes: usize) -> (isize, usize) {

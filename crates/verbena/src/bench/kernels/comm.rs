@@ -67,16 +67,23 @@ impl Comm for World {
 #[cfg(test)]
 pub mod threads {
     use super::Comm;
-    use anyhow::Result;
-    use std::collections::{HashMap, VecDeque};
+    use anyhow::{Result, ensure};
+    use std::collections::{HashMap, HashSet, VecDeque};
     use std::sync::{Condvar, Mutex};
 
     /// Letters that wait, by sender and receiver.
     type Letters = HashMap<(usize, usize), VecDeque<Vec<u64>>>;
 
     #[derive(Default)]
+    struct Room {
+        letters: Letters,
+        /// Ranks that have ended.
+        left: HashSet<usize>,
+    }
+
+    #[derive(Default)]
     struct Post {
-        letters: Mutex<Letters>,
+        room: Mutex<Room>,
         came: Condvar,
     }
 
@@ -102,7 +109,11 @@ pub mod threads {
         std::thread::scope(|scope| {
             let of = |rank| {
                 let comm = Threads { rank, size: ranks, garbles: garbles && rank == 1, post: &post };
-                scope.spawn(move || what(&comm))
+                scope.spawn(move || {
+                    let result = what(&comm);
+                    comm.leave();
+                    result
+                })
             };
             let all: Vec<_> = (0..ranks).map(of).collect();
             all.into_iter().map(|thread| thread.join().expect("a rank")).collect()
@@ -114,18 +125,26 @@ pub mod threads {
             if self.garbles {
                 words.iter_mut().for_each(|word| *word ^= 1 << 61);
             }
-            self.post.letters.lock().expect("post").entry((self.rank, to)).or_default().push_back(words);
+            let mut room = self.post.room.lock().expect("post");
+            room.letters.entry((self.rank, to)).or_default().push_back(words);
             self.post.came.notify_all();
         }
 
-        fn get(&self, from: usize) -> Vec<u64> {
-            let mut letters = self.post.letters.lock().expect("post");
+        /// The next letter; none comes any more from a rank that has ended, which found out that something is wrong.
+        fn get(&self, from: usize) -> Result<Vec<u64>> {
+            let mut room = self.post.room.lock().expect("post");
             loop {
-                if let Some(words) = letters.entry((from, self.rank)).or_default().pop_front() {
-                    return words;
+                if let Some(words) = room.letters.entry((from, self.rank)).or_default().pop_front() {
+                    return Ok(words);
                 }
-                letters = self.post.came.wait(letters).expect("post");
+                ensure!(!room.left.contains(&from), "rank {from} has ended");
+                room = self.post.came.wait(room).expect("post");
             }
+        }
+
+        fn leave(&self) {
+            self.post.room.lock().expect("post").left.insert(self.rank);
+            self.post.came.notify_all();
         }
     }
 
@@ -153,20 +172,24 @@ pub mod threads {
         }
 
         fn recv(&self, values: &mut [f64], from: usize) -> Result<()> {
-            fill(values, &self.get(from));
+            fill(values, &self.get(from)?);
             Ok(())
         }
 
         fn exchange(&self, sends: &[(usize, &[f64])], receives: &mut [(usize, &mut [f64])]) -> Result<()> {
             sends.iter().for_each(|(to, values)| self.put(*to, words(values)));
-            receives.iter_mut().for_each(|(from, values)| fill(values, &self.get(*from)));
+            for (from, values) in receives {
+                fill(values, &self.get(*from)?);
+            }
             Ok(())
         }
 
         fn alltoall(&self, own: &[f64], to: &mut [f64]) -> Result<()> {
             let each = own.len() / self.size;
             own.chunks(each).enumerate().for_each(|(rank, block)| self.put(rank, words(block)));
-            to.chunks_mut(each).enumerate().for_each(|(rank, block)| fill(block, &self.get(rank)));
+            for (rank, block) in to.chunks_mut(each).enumerate() {
+                fill(block, &self.get(rank)?);
+            }
             Ok(())
         }
 
@@ -174,7 +197,9 @@ pub mod threads {
             // Counts arrive as they are: a wrong one would only make the sender wait for ever.
             let honest = Threads { garbles: false, ..*self };
             own.iter().enumerate().for_each(|(rank, count)| honest.put(rank, vec![*count]));
-            to.iter_mut().enumerate().for_each(|(rank, count)| *count = self.get(rank)[0]);
+            for (rank, count) in to.iter_mut().enumerate() {
+                *count = self.get(rank)?[0];
+            }
             Ok(())
         }
 
@@ -192,7 +217,7 @@ pub mod threads {
             }
             let mut at = 0;
             for (rank, count) in to_counts.iter().enumerate() {
-                let words = self.get(rank);
+                let words = self.get(rank)?;
                 assert_eq!(words.len(), *count);
                 to[at..at + count].iter_mut().zip(&words).for_each(|(key, word)| *key = *word as u32);
                 at += count;
@@ -203,7 +228,7 @@ pub mod threads {
         fn sum(&self, values: &mut [f64]) -> Result<()> {
             let honest = Threads { garbles: false, ..*self };
             (0..self.size).for_each(|rank| honest.put(rank, words(values)));
-            let all: Vec<Vec<u64>> = (0..self.size).map(|rank| self.get(rank)).collect();
+            let all = (0..self.size).map(|rank| self.get(rank)).collect::<Result<Vec<_>>>()?;
             for (at, value) in values.iter_mut().enumerate() {
                 *value = all.iter().map(|words| f64::from_bits(words[at])).sum();
             }

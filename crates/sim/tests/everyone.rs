@@ -14,7 +14,8 @@ fn datagrams_need_no_connections() {
     let [datagrams, shared, own] = all;
     assert_eq!(datagrams[1].pairs, 0);
     assert_eq!((shared[1].pairs, own[1].pairs), (127, 127));
-    assert_eq!(datagrams[0].registered_bytes, datagrams[1].registered_bytes);
+    // Some more buffers may be under way at once.
+    assert!(datagrams[1].registered_bytes < datagrams[0].registered_bytes * 11 / 10);
     assert!(own[1].registered_bytes > own[0].registered_bytes);
     assert!(shared[1].time_ns > 3 * datagrams[1].time_ns && own[1].time_ns > 3 * datagrams[1].time_ns);
 }

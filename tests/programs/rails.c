@@ -10,16 +10,21 @@ static unsigned char byte_of(long round, int sender, int at) {
     return (unsigned char)(round * 31 + sender * 7 + at * 13 + (at >> 8));
 }
 
-/* The value of one of the library's counters. */
-static unsigned long long counter(const char *name) {
-    int provided, index, count;
-    unsigned long long value = 0;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handle;
+
+/* Begins to count: a counter of the library stands at zero when its handle is made. */
+static void count(const char *name) {
+    int provided, index, values;
     CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
     CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
-    CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS && count == 1);
+    CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &values) == MPI_SUCCESS && values == 1);
+}
+
+/* What was counted since. */
+static unsigned long long counted(void) {
+    unsigned long long value = 0;
     CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
     MPI_T_pvar_handle_free(session, &handle);
     MPI_T_pvar_session_free(&session);
@@ -53,6 +58,7 @@ int main(int argc, char **argv) {
     unsigned char *out = malloc(LONGEST), *in = malloc(LONGEST);
     long round = 0;
     MPI_Init(&argc, &argv);
+    count("failovers");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double start = MPI_Wtime();
@@ -63,7 +69,7 @@ int main(int argc, char **argv) {
             MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
         }
     }
-    unsigned long long failovers = counter("failovers"), all = 0;
+    unsigned long long failovers = counted(), all = 0;
     MPI_Reduce(&failovers, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     MPI_Finalize();
     if (rank == 0)

@@ -234,11 +234,9 @@ impl Engine {
     /// written by that channel must not come after the message that another rail has ended.
     fn keep_packets(&mut self, peer: Peer, lost: usize, old: Route, new: Route) {
         let name = name_hash(self.channels[lost].name());
-        let packets = self.channels[lost].undelivered(peer);
-        let bytes_max = self.shortest_packet(peer);
-        let Some(state) = self.core.peers.get(peer) else { return };
         // It may have carried packets before it left that to another one.
-        self.core.counts.sent_again += state.send_again(packets, bytes_max) as u64;
+        self.hand_on(peer, lost);
+        let Some(state) = self.core.peers.get(peer) else { return };
         let Route { memory, rails, get, put, in_background, memory_bytes_min, .. } = new;
         state.route = Some(Route { memory, rails, get, put, in_background, memory_bytes_min, ..old });
         state.announce([name].into_iter());
@@ -246,30 +244,35 @@ impl Engine {
         self.core.list_outbox(peer);
     }
 
+    /// What the peer may not have taken from a channel that has lost it is sent again.
+    pub(crate) fn hand_on(&mut self, peer: Peer, channel: usize) {
+        let packets = self.channels[channel].undelivered(peer);
+        let bytes_max = self.shortest_packet(peer);
+        if let Some(state) = self.core.peers.get(peer) {
+            self.core.counts.sent_again += state.send_again(packets, bytes_max) as u64;
+        }
+    }
+
     /// So short is what goes again that no third channel has to cut the parts of a packet again.
-    pub(crate) fn shortest_packet(&mut self, peer: Peer) -> usize {
+    fn shortest_packet(&mut self, peer: Peer) -> usize {
         let longest = |wire: &mut Wire| Some(wire.reach(peer)?.packet_bytes_max).filter(|bytes| *bytes > 0);
         self.channels.iter_mut().filter_map(longest).min().unwrap_or(CONTROL_BYTES_MAX)
     }
 
     /// Lets the route take the place of the lost channel for packets.
     fn take_over(&mut self, peer: Peer, channel: usize, route: Route) {
-        let packets = self.channels[channel].undelivered(peer);
-        let bytes_max = self.shortest_packet(peer);
         let names: Vec<u32> = self.channels.iter().map(|channel| name_hash(channel.name())).collect();
         let Some(state) = self.core.peers.get(peer) else { return };
         state.count_for(&mut self.core.tally[channel]);
-        let again = state.send_again(packets, bytes_max);
+        self.hand_on(peer, channel);
+        let Some(state) = self.core.peers.get(peer) else { return };
         let lost: Vec<u32> =
             state.trail.iter().flat_map(|trail| &trail.lost).map(|lost| names[lost.channel]).collect();
         state.announce(lost.into_iter());
         let wire = &mut self.channels[route.packets];
         wire.meet(peer);
-        (state.route, state.lane) = (Some(route), wire.lend(peer));
-        state.kept = route.spare && state.lane.is_none() && wire.keep_sent(peer);
-        state.update_eager();
+        state.take_route(peer, route, wire);
         self.core.counts.failovers += 1;
-        self.core.counts.sent_again += again as u64;
         self.core.tell(Event { kind: EventKind::Failover, peer, source: 0, tag: 0, bytes: 0 });
         self.core.list_outbox(peer);
     }

@@ -24,7 +24,7 @@
 
 use crate::Engine;
 use crate::core::{Affair, Core};
-use crate::peer::{PeerState, Rails, Route, choose_route};
+use crate::peer::{PeerState, Route, choose_route};
 use crate::request::State;
 use crate::wire::{Control, name_hash};
 use verbena_channel::packet::{Header, Kind};
@@ -278,15 +278,13 @@ impl Engine {
         let is_out = |channel, wire: &_| state.is_out_of_question(channel, wire, peer, true);
         let Some(route) = choose_route(&mut self.channels, peer, eager_bytes_max, &is_out) else { return };
         let route = Route { spare: true, ..route };
-        state.route = Some(route);
-        if route.packets != old.packets {
-            state.count_for(&mut self.core.tally[old.packets]);
-            let wire = &mut self.channels[route.packets];
-            state.lane = wire.lend(peer);
-            state.kept = route.spare && state.lane.is_none() && wire.keep_sent(peer);
-            self.core.counts.moves += 1;
+        if route.packets == old.packets {
+            state.route = Some(route);
+            return state.update_eager();
         }
-        state.update_eager();
+        state.count_for(&mut self.core.tally[old.packets]);
+        state.take_route(peer, route, &mut self.channels[route.packets]);
+        self.core.counts.moves += 1;
     }
 
     fn ask_to_leave(&mut self, peer: Peer, channel: usize) {
@@ -352,10 +350,11 @@ impl Engine {
     /// Gives the connection back, with those of the rails beside it.
     fn leave(&mut self, peer: Peer, channel: usize) {
         let sort = self.channels[channel].rail_of();
-        let is_rail = |wire: &Wire| sort.is_some() && wire.rail_of() == sort;
-        let rails = Rails::of((0..self.channels.len()).filter(|other| is_rail(&self.channels[*other])));
-        self.channels[channel].leave(peer);
-        rails.iter().for_each(|rail| self.channels[rail].leave(peer));
+        for (other, wire) in self.channels.iter_mut().enumerate() {
+            if other == channel || sort.is_some() && wire.rail_of() == sort {
+                wire.leave(peer);
+            }
+        }
         self.stop_leaving(peer);
         self.core.counts.left += 1;
         self.move_to_best(peer);
@@ -365,10 +364,8 @@ impl Engine {
     /// taken is sent again.
     #[cold]
     pub(crate) fn lost_while_leaving(&mut self, peer: Peer, channel: usize) {
-        let packets = self.channels[channel].undelivered(peer);
-        let bytes_max = self.shortest_packet(peer);
+        self.hand_on(peer, channel);
         let Some(state) = self.core.peers.get(peer) else { return };
-        self.core.counts.sent_again += state.send_again(packets, bytes_max) as u64;
         state.update_at_once();
         self.core.list_outbox(peer);
     }

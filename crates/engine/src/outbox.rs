@@ -81,10 +81,7 @@ impl Engine {
             return None;
         };
         let route = Route { spare: route.spare || is_hybrid, ..route };
-        state.route = Some(route);
-        state.lane = self.channels[route.packets].lend(peer);
-        state.kept = route.spare && state.lane.is_none() && self.channels[route.packets].keep_sent(peer);
-        state.update_eager();
+        state.take_route(peer, route, &mut self.channels[route.packets]);
         if is_hybrid {
             self.met(peer);
         }

@@ -184,6 +184,13 @@ impl PeerState {
         self.update_at_once();
     }
 
+    /// Packets go this way from now on, over `wire`, its channel for them.
+    pub fn take_route(&mut self, peer: Peer, route: Route, wire: &mut Wire) {
+        (self.route, self.lane) = (Some(route), wire.lend(peer));
+        self.kept = route.spare && self.lane.is_none() && wire.keep_sent(peer);
+        self.update_eager();
+    }
+
     /// Whether anything waits that the peer has to get before this process leaves.
     pub fn has_to_send(&self) -> bool {
         let is_notice =

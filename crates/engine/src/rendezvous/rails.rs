@@ -37,12 +37,18 @@ impl Engine {
         let most = route.packet_bytes_max.saturating_sub(before) / MEMORY_BYTES;
         let mut shown = Vec::new();
         for channel in route.rails.iter().take(most) {
-            match self.channels[channel].expose(peer, region) {
-                Some(key) => shown.push((channel, key)),
-                None => self.channels[channel].meet(peer),
-            }
+            shown.extend(self.show_on_rail(peer, channel, region).map(|key| (channel, key)));
         }
         shown
+    }
+
+    /// Shows memory to this peer on a rail; one that is not connected is told to.
+    fn show_on_rail(&mut self, peer: Peer, channel: usize, region: Region) -> Option<Key> {
+        let key = self.channels[channel].expose(peer, region);
+        if key.is_none() {
+            self.channels[channel].meet(peer);
+        }
+        key
     }
 
     /// Has this side's memory registered on the rails on which the sender has shown its own. The others are told to connect.
@@ -61,15 +67,13 @@ impl Engine {
             let channel =
                 self.core.channel_named(memory.channel).filter(|channel| route.rails.contains(*channel));
             let Some(channel) = channel else { continue };
-            match self.channels[channel].expose(peer, region) {
-                Some(mine) => joined.push(Joined { channel, mine, theirs: memory.key }),
-                None => self.channels[channel].meet(peer),
-            }
+            let mine = self.show_on_rail(peer, channel, region);
+            joined.extend(mine.map(|mine| Joined { channel, mine, theirs: memory.key }));
         }
         joined
     }
 
-    /// Lets the message be read over several rails, if there are; returns whether it is.
+    /// Lets the message be read over several rails; `None` if there are none.
     pub(super) fn read_by_rails(
         &mut self,
         id: Id,

@@ -185,7 +185,7 @@ settings! {
     UD_WINDOW_MIN: Number(8, 1..=256), Channel, Packets, Process, Start, "RFC 5681";
     /// after so many datagrams an acknowledgement goes out at once
     UD_ACK_EVERY: Number(16, 1..=256), Channel, Packets, Process, Start, "paper 4, 4.2";
-    /// an acknowledgement waits so long for a packet the other way to ride on
+    /// an acknowledgement waits so long, or for a measured round trip (at most half of UD_RESEND_NS_MIN) if that is longer, for a packet the other way to ride on
     UD_ACK_DELAY_NS: Number(100_000, 0..=1 << 30), Channel, Nanoseconds, Job, Start, "paper 4, 4.2";
     /// the shortest wait for an acknowledgement before what is missing is sent again; longer by the measured round trips
     UD_RESEND_NS_MIN: Number(1_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";

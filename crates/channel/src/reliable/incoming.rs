@@ -1,6 +1,6 @@
 //! What has arrived from a peer, and when that is to be said.
 
-use super::{NEVER, Rules, SPAN, distance};
+use super::{NEVER, SPAN, distance};
 
 /// Words of the bitmap.
 pub const WORDS: usize = (SPAN / 64) as usize;
@@ -109,11 +109,12 @@ impl Incoming {
         }
     }
 
-    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement.
-    pub fn completed(&mut self, rules: &Rules, fragments: u32, wanted: bool, now_ns: u64) {
+    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement, which otherwise is due after
+    /// `every` fragments or `delay_ns`.
+    pub fn completed(&mut self, (every, delay_ns): (u32, u64), fragments: u32, wanted: bool, now_ns: u64) {
         self.owed += fragments;
-        let at_once = wanted || self.owed >= rules.ack_every;
-        let due_ns = if at_once { now_ns } else { now_ns + rules.ack_delay_ns };
+        let at_once = wanted || self.owed >= every;
+        let due_ns = if at_once { now_ns } else { now_ns + delay_ns };
         self.due_ns = self.due_ns.min(due_ns);
     }
 

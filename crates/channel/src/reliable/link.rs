@@ -32,6 +32,12 @@ impl Link {
         self.outgoing.due_ns().min(self.incoming.due_ns())
     }
 
+    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement.
+    pub fn completed(&mut self, rules: &Rules, fragments: u32, wanted: bool, now_ns: u64) {
+        let delay_ns = self.outgoing.ack_delay_ns(rules);
+        self.incoming.completed((rules.ack_every, delay_ns), fragments, wanted, now_ns);
+    }
+
     /// Whether nothing is under way and nothing is to be said.
     pub fn is_quiet(&self) -> bool {
         self.outgoing.is_idle() && self.incoming.due_ns() == super::NEVER

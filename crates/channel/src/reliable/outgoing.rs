@@ -332,6 +332,11 @@ impl Outgoing {
         self.rtt.wait_ns(rules, 0)
     }
 
+    /// How long an acknowledgement of this side waits for something to ride on.
+    pub fn ack_delay_ns(&self, rules: &Rules) -> u64 {
+        self.rtt.ack_delay_ns(rules)
+    }
+
     /// The smoothed round trip in nanoseconds; 0 before the first is measured.
     pub fn round_trip_ns(&self) -> u64 {
         self.rtt.smoothed_ns()

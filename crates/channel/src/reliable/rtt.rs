@@ -39,11 +39,17 @@ impl Rtt {
         self.smoothed_ns
     }
 
+    /// How long an acknowledgement waits for something to ride on. What answers a message comes within about a round trip where both sides do the
+    /// same work, so it waits for that, but never so long that the other side, which measures about the same, could think it lost.
+    pub fn ack_delay_ns(&self, rules: &Rules) -> u64 {
+        rules.ack_delay_ns.max(self.smoothed_ns.min(rules.resend_ns_min / 2))
+    }
+
     /// How long to wait for an acknowledgement after so many waits in vain.
     pub fn wait_ns(&self, rules: &Rules, in_vain: u32) -> u64 {
         let once_ns = match self.smoothed_ns {
             0 => rules.resend_ns_first,
-            smoothed_ns => (smoothed_ns + 4 * self.variation_ns + rules.ack_delay_ns)
+            smoothed_ns => (smoothed_ns + 4 * self.variation_ns + self.ack_delay_ns(rules))
                 .clamp(rules.resend_ns_min, rules.resend_ns_max),
         };
         (once_ns << in_vain.min(DOUBLINGS_MAX)).min(rules.resend_ns_max)

@@ -43,15 +43,6 @@ pub struct Aim {
     pub generation: u32,
 }
 
-/// What became of a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Posted {
-    /// It is on its way.
-    Posted,
-    /// The way to the peer is being asked for, so that nobody has to wait: nothing was posted, and the datagram is lost.
-    Lost,
-}
-
 /// The end of work, or of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -91,7 +82,11 @@ pub trait Datagrams: Send {
     /// Posts a receive buffer.
     fn post_receive(&mut self, id: u32, into: Memory) -> Result<(), Refused>;
 
-    /// Sends a datagram through a sending queue pair; it may be lost, doubled, garbled or late.
+    /// Whether the way to the peer is known; if not, it is being asked for, and nobody waits for that.
+    fn knows_way(&mut self, to: &Address, aim: &mut Aim) -> Result<bool, Refused>;
+
+    /// Sends a datagram through a sending queue pair; it may be lost, doubled, garbled or late. [`Refused::Full`] also if the way to the
+    /// peer is not known yet.
     fn post(
         &mut self,
         queue: usize,
@@ -99,7 +94,7 @@ pub trait Datagrams: Send {
         aim: &mut Aim,
         from: Memory,
         how: Post,
-    ) -> Result<Posted, Refused>;
+    ) -> Result<(), Refused>;
 
     /// What has ended next, if anything has.
     fn poll(&mut self) -> Option<Ended>;

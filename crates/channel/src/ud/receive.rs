@@ -139,14 +139,14 @@ impl<A: Datagrams> Ud<A> {
             return;
         }
         if frame.count == 1 {
-            partner.link.incoming.completed(&self.settings.rules, 1, frame.wanted, now_ns);
+            partner.link.completed(&self.settings.rules, 1, frame.wanted, now_ns);
             return self.deliver(frame.from, body, sink);
         }
         let spot = spot(frame, partner.fragment_bytes);
         let whole = partner.link.assembly.put(spot, body);
         if whole.is_some() || frame.wanted {
             let count = if whole.is_some() { spot.count } else { 0 };
-            partner.link.incoming.completed(&self.settings.rules, count, frame.wanted, now_ns);
+            partner.link.completed(&self.settings.rules, count, frame.wanted, now_ns);
         }
         if let Some(whole) = whole {
             self.deliver(frame.from, &whole, sink);

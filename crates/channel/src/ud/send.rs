@@ -1,7 +1,7 @@
 //! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn.
 
 use super::Ud;
-use super::adapter::{Datagrams, Memory, Post, Posted, Refused};
+use super::adapter::{Datagrams, Memory, Post, Refused};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
 use crate::memory::Region;
@@ -53,7 +53,11 @@ impl<A: Datagrams> Ud<A> {
         }
         let (bytes, each) = (HEADER_BYTES + payload.len(), usize::from(partner.fragment_bytes));
         let count = bytes.div_ceil(each);
-        let takes = if reliable { partner.link.outgoing.takes_group() } else { self.queues.has_room(count) };
+        let takes = match reliable {
+            true => partner.link.outgoing.takes_group(),
+            // What is lost stays lost, so nothing goes before the way is known.
+            false => self.queues.has_room(count) && self.knows_way(peer)?,
+        };
         let rest = bytes - (count - 1) * each;
         if !takes || !self.has_buffers(peer, (count - 1, PREFIX_BYTES + each), PREFIX_BYTES + rest)? {
             return Err(SendError::Full);
@@ -87,6 +91,15 @@ impl<A: Datagrams> Ud<A> {
     fn has_buffers(&mut self, peer: Peer, full: (usize, usize), rest: usize) -> Result<bool, SendError> {
         let has = self.buffers.has_room(full, rest, &mut self.adapter);
         has.map_err(|fault| SendError::Broken(self.refused(peer, &fault)))
+    }
+
+    fn knows_way(&mut self, peer: Peer) -> Result<bool, SendError> {
+        let Some((card, partner)) = self.peers.both(peer) else { return Ok(false) };
+        match self.adapter.knows_way(&card.address, &mut partner.aim) {
+            Ok(known) => Ok(known),
+            Err(Refused::Full) => Ok(false),
+            Err(Refused::Broken(fault)) => Err(SendError::Broken(self.refused(peer, &fault))),
+        }
     }
 
     /// Sends what is due to the peer, as far as window and queue pairs allow.
@@ -202,8 +215,7 @@ impl<A: Datagrams> Ud<A> {
         let Some((card, partner)) = self.peers.both(peer) else { return false };
         let how = Post { signalled, inline };
         match self.adapter.post(queue, &card.address, &mut partner.aim, from, how) {
-            Ok(Posted::Lost) => true,
-            Ok(Posted::Posted) => {
+            Ok(()) => {
                 self.queues.posted(queue, signalled, (!inline).then_some(buffer), now_ns);
                 if !inline {
                     self.buffers.posted(buffer);

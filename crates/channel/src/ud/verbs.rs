@@ -7,9 +7,7 @@
 mod handles;
 
 use super::Settings;
-use super::adapter::{
-    Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Posted, Refused, Trouble,
-};
+use super::adapter::{Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Refused, Trouble};
 use crate::Fault;
 use crate::memory::Region;
 use crate::rc::verbs::completions::failed;
@@ -161,7 +159,7 @@ impl Device {
     }
 
     /// The aim at an address that was not aimed at before, or whose handle has gone. `None` if the kernel asks for the way there
-    /// just now: then the datagram counts as lost, so that nobody has to wait.
+    /// just now.
     #[cold]
     fn take_aim(&mut self, to: &Address) -> Result<Option<Aim>, Refused> {
         let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
@@ -270,6 +268,16 @@ impl Datagrams for Device {
         unsafe { self.receiver.post_receive(&buffer) }.map_err(|number| self.refused(number))
     }
 
+    #[inline]
+    fn knows_way(&mut self, to: &Address, aim: &mut Aim) -> Result<bool, Refused> {
+        if self.handles.get(*aim).is_some() {
+            return Ok(true);
+        }
+        let found = self.take_aim(to)?;
+        *aim = found.unwrap_or(*aim);
+        Ok(found.is_some())
+    }
+
     fn post(
         &mut self,
         queue: usize,
@@ -277,12 +285,9 @@ impl Datagrams for Device {
         aim: &mut Aim,
         from: Memory,
         how: Post,
-    ) -> Result<Posted, Refused> {
-        if self.handles.get(*aim).is_none() {
-            match self.take_aim(to)? {
-                Some(found) => *aim = found,
-                None => return Ok(Posted::Lost),
-            }
+    ) -> Result<(), Refused> {
+        if !self.knows_way(to, aim)? {
+            return Err(Refused::Full);
         }
         let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
         let handle = self.handles.get(*aim).expect("aimed just now");
@@ -303,7 +308,7 @@ impl Datagrams for Device {
         if how.signalled {
             sender.signalled.push_back(sender.posted);
         }
-        Ok(Posted::Posted)
+        Ok(())
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use verbena_channel::Fault;
 use verbena_channel::memory::Region;
 use verbena_channel::ud::adapter::{
-    Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Posted, Refused, Trouble,
+    Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Refused, Trouble,
 };
 
 /// A datagram on a sending queue pair.
@@ -86,6 +86,9 @@ fn rank_of(address: &Address) -> Rank {
     u32::from_le_bytes(address.0[..4].try_into().expect("four bytes"))
 }
 
+/// Looks at the way to a peer until it is known.
+const LOOKS: u32 = 2;
+
 impl Datagrams for SimDatagrams {
     fn limits(&self) -> Limits {
         self.limits
@@ -136,14 +139,24 @@ impl Datagrams for SimDatagrams {
         Ok(())
     }
 
+    /// As a kernel that asks its network for an address first.
+    fn knows_way(&mut self, _to: &Address, aim: &mut Aim) -> Result<bool, Refused> {
+        let known = aim.generation == LOOKS;
+        aim.generation += u32::from(!known);
+        Ok(known)
+    }
+
     fn post(
         &mut self,
         queue: usize,
         to: &Address,
-        _aim: &mut Aim,
+        aim: &mut Aim,
         from: Memory,
         how: Post,
-    ) -> Result<Posted, Refused> {
+    ) -> Result<(), Refused> {
+        if !self.knows_way(to, aim)? {
+            return Err(Refused::Full);
+        }
         let mut inner = self.subnet.lock();
         inner.post_datagram(self.rank, queue, rank_of(to), from, how, &self.limits)
     }
@@ -174,7 +187,7 @@ impl Inner {
         from: Memory,
         how: Post,
         limits: &Limits,
-    ) -> Result<Posted, Refused> {
+    ) -> Result<(), Refused> {
         if !self.device(rank).is_up() {
             return Err(Refused::Broken(fault("the simulated device is gone", rank)));
         }
@@ -204,7 +217,7 @@ impl Inner {
         let at_ns = sender.last_ns;
         sender.outbound.push_back(Outbound { to, from, inline, signalled: how.signalled });
         self.schedule(at_ns, Event::Post { rank, queue });
-        Ok(Posted::Posted)
+        Ok(())
     }
 
     /// The device sends the next datagram of a queue pair.

@@ -181,7 +181,7 @@ impl Pair {
             let first = number.wrapping_sub(index);
             let spot = Spot { first, index, count, fragment_bytes: FRAGMENT_BYTES };
             if let Some(group) = link.assembly.put(spot, &body) {
-                link.incoming.completed(&rules, count, wanted, now_ns);
+                link.completed(&rules, count, wanted, now_ns);
                 let word = |at: usize| u32::from_le_bytes(group[at..at + 4].try_into().expect("four bytes"));
                 assert!((0..count as usize).all(|i| word(8 * i) == word(0) && word(8 * i + 4) == i as u32));
                 self.delivered[at].push((word(0), count as usize));

@@ -60,8 +60,9 @@ impl Outcome {
 const NEAR: f64 = 0.1;
 
 impl Claimed {
-    /// Whether a ratio is as claimed.
+    /// Whether a ratio is as claimed, to a hundredth: the papers give whole per cent.
     pub fn holds(self, ratio: f64) -> bool {
+        let ratio = (ratio * 100.0).round() / 100.0;
         match self {
             Claimed::About(value) => (ratio / value - 1.0).abs() <= NEAR,
             Claimed::AtLeast(value) => ratio >= value,

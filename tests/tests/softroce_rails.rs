@@ -18,6 +18,8 @@ fn a_rail_is_cut_in_the_middle_of_every_run() {
             print!("{said}");
             let ended_right = said.lines().filter(|line| line.contains("rails: ok")).count();
             assert_eq!(ended_right, cuts, "{said}");
+            let afterwards = said.lines().filter(|line| line.contains("afterwards")).count();
+            assert!(4 * afterwards <= cuts, "the runs were over too soon:\n{said}");
             let moved = said.lines().filter(|line| !line.ends_with(" 0 failovers")).count();
             // A pair's packets go by one of the two rails, so a cut of the other one moves nothing but memory.
             assert!(moved > 0, "no cut met the rail of the packets:\n{said}");
@@ -31,14 +33,15 @@ fn script(cuts: usize) -> String {
     format!(
         "interfaces=(e0 e1 e0_1 e1_1)\n\
          for run in $(seq {cuts}); do\n\
-             VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {rails} 4 >/tmp/run.out 2>&1 & job=$!\n\
+             VERBENA_CHANNELS=loopback,rc mpiexec -hosts node0,node1 -n 2 {rails} 8 >/tmp/run.out 2>&1 & job=$!\n\
              until grep -q 'under way' /tmp/run.out || ! kill -0 $job; do sleep 0.1; done\n\
-             sleep $((RANDOM % 3)).$((RANDOM % 10))\n\
+             sleep 0.$((RANDOM % 10))\n\
              cut=${{interfaces[run % 4]}}\n\
              ip link set $cut down\n\
+             kill -0 $job && when=meanwhile || when=afterwards\n\
              wait $job; code=$?\n\
              ip link set $cut up\n\
-             echo \"$run: $cut cut, exit code $code, $(tail -n 1 /tmp/run.out)\"\n\
+             echo \"$run: $cut cut $when, exit code $code, $(tail -n 1 /tmp/run.out)\"\n\
              [ $code = 0 ] || cat /tmp/run.out\n\
              sleep 1\n\
          done"

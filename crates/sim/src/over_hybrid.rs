@@ -36,6 +36,7 @@ impl HybridFaults {
             datagrams_doubled_percent: ud.device.datagrams_doubled_percent,
             datagrams_late_ns_max: ud.device.datagrams_late_ns_max,
             datagrams_garbled_percent: ud.device.datagrams_garbled_percent,
+            way_looks: ud.device.way_looks,
             sender_hangs_one_in: ud.device.sender_hangs_one_in,
             sender_hangs_ns_max: ud.device.sender_hangs_ns_max,
             ..rc.device

@@ -97,6 +97,7 @@ impl UdFaults {
             datagrams_doubled_percent: random.pick(&[0, 0, 5, 50]),
             datagrams_late_ns_max: random.pick(&[0, 1000, 50_000, 3_000_000]),
             datagrams_garbled_percent: if checksum { random.pick(&[0, 1, 5, 20]) } else { 0 },
+            way_looks: if senders > 2 { 3 } else { 0 },
             sender_hangs_one_in: random.pick(&[0, 0, 100, 1000]),
             sender_hangs_ns_max: 3_000_000,
             ..DeviceFaults::NONE

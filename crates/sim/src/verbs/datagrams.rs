@@ -86,9 +86,6 @@ fn rank_of(address: &Address) -> Rank {
     u32::from_le_bytes(address.0[..4].try_into().expect("four bytes"))
 }
 
-/// Looks at the way to a peer until it is known.
-const LOOKS: u32 = 2;
-
 impl Datagrams for SimDatagrams {
     fn limits(&self) -> Limits {
         self.limits
@@ -139,9 +136,8 @@ impl Datagrams for SimDatagrams {
         Ok(())
     }
 
-    /// As a kernel that asks its network for an address first.
     fn knows_way(&mut self, _to: &Address, aim: &mut Aim) -> Result<bool, Refused> {
-        let known = aim.generation == LOOKS;
+        let known = aim.generation == self.subnet.lock().faults.way_looks;
         aim.generation += u32::from(!known);
         Ok(known)
     }

@@ -33,6 +33,8 @@ pub struct DeviceFaults {
     pub datagrams_late_ns_max: u64,
     /// Percentage of datagrams of `ud` of which one bit is flipped.
     pub datagrams_garbled_percent: u32,
+    /// So often the way of datagrams of `ud` to a peer is not known yet, as where a kernel asks its network first.
+    pub way_looks: u32,
     /// One post in so many makes its sending queue pair of `ud` hang; 0: none.
     pub sender_hangs_one_in: u64,
     /// For so long at most, in nanoseconds.
@@ -67,6 +69,7 @@ impl DeviceFaults {
         datagrams_doubled_percent: 0,
         datagrams_late_ns_max: 0,
         datagrams_garbled_percent: 0,
+        way_looks: 0,
         sender_hangs_one_in: 0,
         sender_hangs_ns_max: 0,
         canary: Canary::None,

@@ -133,7 +133,8 @@ impl Pick {
             _ if self.experiment == "sim sources" => "counted",
             "sim" => "simulator",
             "npb" => "NAS programs",
-            "node" | "threshold" => "shared memory",
+            "node" => "shared memory",
+            "threshold" => "on and between nodes",
             _ => "between nodes",
         }
     }

@@ -197,7 +197,7 @@ impl Inner {
             return Err(fault("the simulated limit of locked memory is reached", rank));
         }
         self.charge(rank, self.costs.registration_ns(region.len()));
-        let (handle, local_key, remote_key) = (self.number(), self.number(), self.number());
+        let (handle, local_key, remote_key) = (self.key(), self.key(), self.key());
         let device = self.device(rank);
         device.registered_bytes += bytes;
         device.registered_bytes_high = device.registered_bytes_high.max(device.registered_bytes);

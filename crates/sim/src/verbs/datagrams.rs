@@ -113,7 +113,7 @@ impl Datagrams for SimDatagrams {
         let (region, owner) = Region::allocate(bytes);
         self.owners.push(owner);
         let mut inner = self.subnet.lock();
-        let key = inner.number();
+        let key = inner.key();
         let device = inner.device(self.rank);
         device.registered_bytes += bytes as u64;
         device.registered_bytes_high = device.registered_bytes_high.max(device.registered_bytes);

@@ -68,8 +68,10 @@ pub(super) struct Inner {
     /// Rules that the devices' users broke.
     pub violations: Vec<String>,
     pub counts: Counts,
-    /// Every key, handle and queue pair number ever given.
-    pub numbers: u32,
+    /// Queue pair numbers given.
+    numbers: u32,
+    /// Keys and handles of memory given.
+    keys: u32,
     /// By time, then by age.
     events: BTreeMap<(u64, u64), Event>,
     scheduled: u64,
@@ -94,10 +96,17 @@ impl Inner {
         self.trace = words.iter().fold(self.trace, |trace, word| mix(trace ^ *word).wrapping_add(1));
     }
 
-    /// A number that was not given before.
+    /// A number of a queue pair that was not given before.
     pub fn number(&mut self) -> u32 {
         self.numbers += 1;
         self.numbers
+    }
+
+    /// A key of registered memory that was not given before. They are counted by themselves: how many there are depends on which buffers share a
+    /// page, and so on addresses, which no seed decides.
+    pub fn key(&mut self) -> u32 {
+        self.keys += 1;
+        self.keys
     }
 
     /// A rank's device.
@@ -246,6 +255,7 @@ impl Subnet {
             violations: Vec::new(),
             counts: Counts::default(),
             numbers: 0,
+            keys: 0,
             events: BTreeMap::new(),
             scheduled: 0,
             woken: Vec::new(),

@@ -224,9 +224,8 @@ impl Engine {
         };
         match old {
             Some(old) if !carried => self.keep_packets(peer, channel, old, route),
-            Some(_) => self.take_over(peer, channel, route),
-            // Nothing was sent yet; the first packet finds the way.
-            None => {}
+            // Even if nothing was sent by it yet: what the peer sent may be lost, though the device here took it, and nobody else tells.
+            _ => self.take_over(peer, channel, route),
         }
     }
 

@@ -303,10 +303,12 @@ impl<A: Adapter> Rc<A> {
             .collect();
         for peer in unheard {
             // What finds no room is tried again, since the caller asks again.
-            if self.say(peer, Kind::Credits, &[], true).is_some()
-                && let Some(connection) = self.peers.get(peer)
-            {
-                connection.bidden = true;
+            let said = self.say(peer, Kind::Credits, &[], true).is_some();
+            let Some(connection) = self.peers.get(peer) else { continue };
+            connection.bidden |= said;
+            // Credits may never come back from a process that hangs or is gone. A write of no bytes needs none, and ends after all before it.
+            if !said && connection.queue.is_unheard() {
+                self.ask_for_life(peer);
             }
         }
         let quiet = self.peers.iter().all(|(_, connection)| !connection.is_up() || connection.is_quiet());

@@ -152,7 +152,7 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Writes no bytes to the peer. What finds no room is tried at the next tour; what fills the queue asks as well.
-    fn ask_for_life(&mut self, peer: Peer) {
+    pub(super) fn ask_for_life(&mut self, peer: Peer) {
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(pair) = connection.pair.filter(|_| connection.queue.has_room(1)) else { return };
         let operation = Operation::Write(Remote { address: 0, key: 0 });

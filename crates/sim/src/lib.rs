@@ -18,6 +18,7 @@ pub mod over_rails;
 pub mod over_rc;
 pub mod over_ud;
 mod random;
+pub mod seeds;
 pub mod traffic;
 pub mod verbs;
 mod world;
@@ -26,15 +27,7 @@ pub use cluster::{Cluster, Nodes};
 pub use faults::{Canary, Faults, Memory as MemoryFaults};
 pub use memory::{Memory, Shape};
 pub use random::Random;
+pub use seeds::seed_to_replay;
 
 /// The index of a process of the cluster.
 pub type Rank = u32;
-
-/// The seed named by `VERBENA_SIM_SEED`, to replay one run; `None` if the variable is not set.
-///
-/// # Panics
-/// If the variable is no number.
-pub fn seed_to_replay() -> Option<u64> {
-    let text = std::env::var("VERBENA_SIM_SEED").ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("VERBENA_SIM_SEED is {text:?}, which is no seed")))
-}

@@ -5,74 +5,48 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use verbena_channel::rc::Settings;
 use verbena_channel::rc::settings::Notify;
+use verbena_sim::Faults;
 use verbena_sim::over_rc::RcFaults;
-use verbena_sim::traffic::{Report, run_over_rc, run_over_rc_under};
-use verbena_sim::verbs::{Canary, Counts, DeviceFaults};
-use verbena_sim::{Faults, seed_to_replay};
+use verbena_sim::seeds::Trial;
+use verbena_sim::traffic::{run_over_rc, run_over_rc_under};
+use verbena_sim::verbs::{Canary, DeviceFaults};
 
-/// Seeds of a run if nobody says how many.
-const SEEDS: u64 = 1000;
-
-/// Runs a seed; a failure or panic names the seed and how to replay it.
-fn run_seed(seed: u64) -> (Report, Counts) {
-    let outcome = catch_unwind(AssertUnwindSafe(|| run_over_rc(seed)));
-    let broken = match outcome {
-        Ok(Ok(report)) => return report,
-        Ok(Err(broken)) => broken,
-        Err(_) => "a panic (its message is above)".into(),
-    };
-    panic!(
-        "seed {seed}: {broken}\nreplay: VERBENA_SIM_SEED={seed} cargo test -p verbena-sim --test over_rc replay -- --nocapture"
-    );
-}
-
-fn seeds() -> u64 {
-    let number = |text: String| text.parse().unwrap_or_else(|_| panic!("VERBENA_SIM_SEEDS is {text:?}"));
-    std::env::var("VERBENA_SIM_SEEDS").map_or(SEEDS, number)
-}
+const TRIAL: Trial = Trial { test: "over_rc", run: run_over_rc };
 
 /// The runs together must have met everything that they are meant to try.
 #[test]
 fn a_thousand_seeds() {
-    let seeds = seeds();
-    let halves = [0..seeds / 2, seeds / 2..seeds];
-    let halves = halves.map(|seeds| std::thread::spawn(move || seeds.map(run_seed).collect::<Vec<_>>()));
-    let reports: Vec<(Report, Counts)> =
-        halves.into_iter().flat_map(|half| half.join().expect("no seed fails")).collect();
-    let sum = |what: fn(&(Report, Counts)) -> u64| reports.iter().map(what).sum::<u64>();
-    for (name, count) in [
-        ("messages", sum(|(r, _)| r.messages as u64)),
-        ("died", sum(|(r, _)| r.died as u64)),
-        ("cancelled", sum(|(r, _)| r.cancelled as u64)),
-        ("rendezvous", sum(|(r, _)| r.rendezvous)),
-        ("written", sum(|(r, _)| r.written)),
-        ("bytes by RDMA", sum(|(r, _)| r.memory_bytes)),
-        ("throttles", sum(|(r, _)| r.throttles)),
-        ("sends", sum(|(_, c)| c.sends)),
-        ("lost datagrams", sum(|(_, c)| c.lost)),
-        ("broken pairs", sum(|(_, c)| c.broken)),
-        ("writes", sum(|(_, c)| c.writes)),
-        ("reads", sum(|(_, c)| c.reads)),
-        ("torn writes", sum(|(_, c)| c.torn)),
-        ("packets of credits", sum(|(_, c)| c.packets[2])),
-        ("rings offered", sum(|(_, c)| c.packets[3])),
-        ("rings accepted", sum(|(_, c)| c.packets[4])),
-        ("rings declined", sum(|(_, c)| c.packets[5])),
-        ("rings taken back", sum(|(_, c)| c.packets[6])),
-        ("rings closed", sum(|(_, c)| c.packets[8])),
-        ("inline posts", sum(|(_, c)| c.inline)),
-        ("ports down", sum(|(_, c)| c.ports_down)),
-    ] {
-        println!("{name}: {count}");
-        assert!(count as f64 >= 0.005 * seeds as f64, "only {count} {name} in all runs");
-    }
+    TRIAL.many(
+        0.005,
+        &[
+            ("messages", |r, _| r.messages as u64),
+            ("died", |r, _| r.died as u64),
+            ("cancelled", |r, _| r.cancelled as u64),
+            ("rendezvous", |r, _| r.rendezvous),
+            ("written", |r, _| r.written),
+            ("bytes by RDMA", |r, _| r.memory_bytes),
+            ("throttles", |r, _| r.throttles),
+            ("sends", |_, c| c.sends),
+            ("lost datagrams", |_, c| c.lost),
+            ("broken pairs", |_, c| c.broken),
+            ("writes", |_, c| c.writes),
+            ("reads", |_, c| c.reads),
+            ("torn writes", |_, c| c.torn),
+            ("packets of credits", |_, c| c.packets[2]),
+            ("rings offered", |_, c| c.packets[3]),
+            ("rings accepted", |_, c| c.packets[4]),
+            ("rings declined", |_, c| c.packets[5]),
+            ("rings taken back", |_, c| c.packets[6]),
+            ("rings closed", |_, c| c.packets[8]),
+            ("inline posts", |_, c| c.inline),
+            ("ports down", |_, c| c.ports_down),
+        ],
+    );
 }
 
 #[test]
 fn a_seed_replays_exactly() {
-    for seed in 2000..2020 {
-        assert_eq!(run_seed(seed), run_seed(seed), "seed {seed}");
-    }
+    TRIAL.replays_exactly(2000..2020);
 }
 
 /// Small rings of small slots, so that slots are soon used again, few credits, torn writes, and ranks that look away.
@@ -138,12 +112,10 @@ fn flags_need_a_device_that_writes_in_order_and_pointers_do_not() {
 /// Each has shown a defect among ten thousand.
 #[test]
 fn seeds_that_once_failed() {
-    [3364, 5103].into_iter().for_each(|seed| _ = run_seed(seed));
+    [3364, 5103].into_iter().for_each(|seed| _ = TRIAL.seed(seed));
 }
 
 #[test]
 fn replay() {
-    if let Some(seed) = seed_to_replay() {
-        println!("{:#?}", run_seed(seed));
-    }
+    TRIAL.replay();
 }

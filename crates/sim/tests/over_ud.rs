@@ -6,65 +6,39 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::ud::Settings;
 use verbena_channel::{Channel, Fault, Payload, Peer, Sink};
+use verbena_sim::Faults;
 use verbena_sim::over_ud::{self, UdFaults};
-use verbena_sim::traffic::{Report, run_over_ud, run_over_ud_under};
-use verbena_sim::verbs::{Costs, Counts, DeviceFaults, Subnet};
-use verbena_sim::{Faults, seed_to_replay};
+use verbena_sim::seeds::Trial;
+use verbena_sim::traffic::{run_over_ud, run_over_ud_under};
+use verbena_sim::verbs::{Costs, DeviceFaults, Subnet};
 
-/// Seeds of a run if nobody says how many.
-const SEEDS: u64 = 1000;
-
-/// Runs a seed; a failure or panic names the seed and how to replay it.
-fn run_seed(seed: u64) -> (Report, Counts) {
-    let outcome = catch_unwind(AssertUnwindSafe(|| run_over_ud(seed)));
-    let broken = match outcome {
-        Ok(Ok(report)) => return report,
-        Ok(Err(broken)) => broken,
-        Err(_) => "a panic (its message is above)".into(),
-    };
-    panic!(
-        "seed {seed}: {broken}\nreplay: VERBENA_SIM_SEED={seed} cargo test -p verbena-sim --test over_ud replay -- --nocapture"
-    );
-}
-
-fn seeds() -> u64 {
-    let number = |text: String| text.parse().unwrap_or_else(|_| panic!("VERBENA_SIM_SEEDS is {text:?}"));
-    std::env::var("VERBENA_SIM_SEEDS").map_or(SEEDS, number)
-}
+const TRIAL: Trial = Trial { test: "over_ud", run: run_over_ud };
 
 /// The runs together must have met everything that they are meant to try.
 #[test]
 fn a_thousand_seeds() {
-    let seeds = seeds();
-    let halves = [0..seeds / 2, seeds / 2..seeds];
-    let halves = halves.map(|seeds| std::thread::spawn(move || seeds.map(run_seed).collect::<Vec<_>>()));
-    let reports: Vec<(Report, Counts)> =
-        halves.into_iter().flat_map(|half| half.join().expect("no seed fails")).collect();
-    let sum = |what: fn(&(Report, Counts)) -> u64| reports.iter().map(what).sum::<u64>();
-    for (name, count) in [
-        ("messages", sum(|(r, _)| r.messages as u64)),
-        ("died", sum(|(r, _)| r.died as u64)),
-        ("cancelled", sum(|(r, _)| r.cancelled as u64)),
-        ("rendezvous", sum(|(r, _)| r.rendezvous)),
-        ("throttles", sum(|(r, _)| r.throttles)),
-        ("datagrams", sum(|(_, c)| c.datagrams)),
-        ("lost", sum(|(_, c)| c.lost)),
-        ("doubled", sum(|(_, c)| c.doubled)),
-        ("garbled", sum(|(_, c)| c.garbled)),
-        ("without a receive buffer", sum(|(_, c)| c.unposted)),
-        ("queue pairs that hung", sum(|(_, c)| c.hung)),
-        ("inline posts", sum(|(_, c)| c.inline)),
-    ] {
-        println!("{name}: {count}");
-        assert!(count as f64 >= 0.005 * seeds as f64, "only {count} {name} in all runs");
-    }
+    TRIAL.many(
+        0.005,
+        &[
+            ("messages", |r, _| r.messages as u64),
+            ("died", |r, _| r.died as u64),
+            ("cancelled", |r, _| r.cancelled as u64),
+            ("rendezvous", |r, _| r.rendezvous),
+            ("throttles", |r, _| r.throttles),
+            ("datagrams", |_, c| c.datagrams),
+            ("lost", |_, c| c.lost),
+            ("doubled", |_, c| c.doubled),
+            ("garbled", |_, c| c.garbled),
+            ("without a receive buffer", |_, c| c.unposted),
+            ("queue pairs that hung", |_, c| c.hung),
+            ("inline posts", |_, c| c.inline),
+        ],
+    );
 }
 
 #[test]
 fn a_seed_replays_exactly() {
-    for seed in 2000..2020 {
-        assert_eq!(run_seed(seed), run_seed(seed), "seed {seed}");
-    }
+    TRIAL.replays_exactly(2000..2020);
 }
 
 /// How many of 60 seeds notice what is wrong.
@@ -149,7 +123,5 @@ fn everyone_can_leave_a_bad_network() {
 
 #[test]
 fn replay() {
-    if let Some(seed) = seed_to_replay() {
-        println!("{:#?}", run_seed(seed));
-    }
+    TRIAL.replay();
 }

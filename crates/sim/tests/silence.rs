@@ -5,6 +5,7 @@
 use verbena_channel::rc::Settings;
 use verbena_engine::{ANY_SOURCE, Failure, Mode, Posted, Receive, RequestId, Send};
 use verbena_sim::over_rc::{self, RcFaults};
+use verbena_sim::seeds::seeds_to_run;
 use verbena_sim::verbs::{DeviceFaults, Subnet};
 use verbena_sim::{Cluster, Faults, Random, Rank, Shape, seed_to_replay};
 
@@ -215,8 +216,7 @@ fn run_seed(seed: u64) -> (Loss, usize) {
 
 #[test]
 fn whoever_is_lost_in_silence_is_missed_and_nobody_else() {
-    let number = |text: String| text.parse().unwrap_or_else(|_| panic!("VERBENA_SIM_SEEDS is {text:?}"));
-    let seeds: u64 = std::env::var("VERBENA_SIM_SEEDS").map_or(SEEDS, number);
+    let seeds = seeds_to_run(SEEDS);
     let runs: Vec<(Loss, usize)> = (0..seeds).map(run_seed).collect();
     for loss in LOSSES {
         let of_it: Vec<usize> = runs.iter().filter(|run| run.0 == loss).map(|run| run.1).collect();

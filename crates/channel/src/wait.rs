@@ -15,6 +15,7 @@ mod eventful;
 pub(crate) mod events;
 mod plain;
 pub(crate) mod sleeper;
+mod strangers;
 
 pub use cores::Load;
 pub use eventful::Eventful;

@@ -227,4 +227,9 @@ impl Whereabouts for DeskOf {
         let desks = (0..self.control.measures.ranks).map(|rank| self.control.desk(rank));
         desks.map(|desk| desk.core.load(Relaxed).checked_sub(1))
     }
+
+    fn awake(&self) -> u32 {
+        let awake = |rank: &u32| !self.control.desk(*rank).bell.is_raised();
+        (0..self.control.measures.ranks).filter(awake).count() as u32
+    }
 }

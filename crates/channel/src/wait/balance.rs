@@ -104,6 +104,9 @@ mod tests {
         fn told(&self) -> impl Iterator<Item = Option<u32>> {
             std::iter::repeat_n(Some(cores::here()), 4)
         }
+        fn awake(&self) -> u32 {
+            4
+        }
     }
 
     #[test]

@@ -100,6 +100,11 @@ impl Bell {
         self.sleeping.store(0, Relaxed);
     }
 
+    /// Whether the owner sleeps, or is about to.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.sleeping.load(Relaxed) != 0
+    }
+
     /// Sleeps until rung, or `limit` is over, or a signal arrives. Returns at once if rung since `raise`.
     /// False if the limit came first.
     pub(crate) fn wait(&self, limit: Duration) -> bool {

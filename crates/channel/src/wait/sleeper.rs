@@ -4,6 +4,7 @@ use super::balance::Balance;
 use super::bell::Bell;
 use super::cores::{self, Load};
 use super::events::Events;
+use super::strangers::Strangers;
 use super::{SLEEP_MAX, Step, Waiter};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -111,6 +112,8 @@ pub(crate) trait Whereabouts {
     fn tell_core(&self, core: u32);
     /// The core of each rank by its number; `None` for one that has not told yet.
     fn told(&self) -> impl Iterator<Item = Option<u32>>;
+    /// Ranks that do not sleep.
+    fn awake(&self) -> u32;
 
     /// Whether another rank is on this core, or may be.
     fn is_with_another(&self, core: u32) -> bool {
@@ -133,6 +136,7 @@ pub(crate) struct Sleeper<B> {
     armed: Mutex<u32>,
     company: Company,
     balance: Balance,
+    strangers: Strangers,
     /// What it sleeps on, if not on the bell's word.
     events: OnceLock<Events>,
 }
@@ -191,6 +195,7 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
             armed: Mutex::new(0),
             company: Company::default(),
             balance: Balance::new(load),
+            strangers: Strangers::new(),
             events: OnceLock::new(),
         }
     }
@@ -218,20 +223,23 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
 impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     fn idle(&self, round: u32) -> Step {
         let patience = Patience { yields: self.yields.0.load(Relaxed), ..self.patience };
-        if patience.shares_cores() {
+        let over = patience.is_over(round) || (round >= patience.spins && self.strangers.are_here());
+        let yields = if patience.shares_cores() {
             self.balance.pass(&self.bell);
+            patience.yields_at(round)
         } else {
-            let yields = self.yields_at(patience, round);
+            let yields = !over && self.yields_at(patience, round);
             if self.company.is_met(round, yields) {
                 cores::leave_core();
             }
-            if !yields && !patience.is_over(round) {
-                std::hint::spin_loop();
-                return Step::Again;
+            yields
+        };
+        if !over {
+            match yields {
+                true => self.strangers.yield_to_them(&self.bell),
+                false => std::hint::spin_loop(),
             }
-        }
-        if let Some(step) = pass_time(patience, round) {
-            return step;
+            return Step::Again;
         }
         *self.armed() += 1;
         self.bell.as_ref().raise();
@@ -239,6 +247,7 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     }
 
     fn sleep(&self, longest: Duration) {
+        self.strangers.slept();
         let start = Instant::now();
         match self.events.get() {
             Some(events) => events.wait(longest.min(SLEEP_MAX)),
@@ -304,6 +313,9 @@ mod tests {
             let other = (!self.alone).then(cores::here);
             [Some(cores::here())].into_iter().chain(other.map(Some))
         }
+        fn awake(&self) -> u32 {
+            1
+        }
     }
 
     const PAIR: Load = Load { local_ranks: 2, cores: 2, quota: None };
@@ -315,7 +327,11 @@ mod tests {
     #[test]
     fn waiting_deepens_and_then_arms() {
         let sleeper = sleeper();
-        let steps: Vec<Step> = (0..8).map(|round| sleeper.idle(round)).collect();
+        let idle = |round| {
+            sleeper.strangers.forget();
+            sleeper.idle(round)
+        };
+        let steps: Vec<Step> = (0..8).map(idle).collect();
         assert_eq!(steps[..7], [Step::Again; 7]);
         assert_eq!((steps[7], sleeper.idle(u32::MAX)), (Step::Armed, Step::Armed));
     }

@@ -32,6 +32,7 @@
 //! | [`memory`] | long messages, moved by RDMA |
 //! | [`cache`] | registrations of the program's memory |
 //! | [`learn`] | read or write, learnt |
+//! | [`paths`] | rings or send and receive, learnt |
 //!
 //! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this
 //! very code.
@@ -52,6 +53,7 @@ mod leave;
 mod memory;
 mod open;
 mod order;
+mod paths;
 mod peers;
 mod pinned;
 mod policy;
@@ -99,6 +101,8 @@ pub struct Rc<A: Adapter> {
     memory: memory::Memory,
     /// What reading and writing took, if that is to decide.
     learner: Option<Box<learn::Learner>>,
+    /// What packets took on either path, if that is to decide.
+    paths: Option<Box<paths::Paths>>,
     /// Rings of ours that a peer has or is offered, and rings of peers that we have.
     rings_in: usize,
     rings_out: usize,
@@ -158,6 +162,7 @@ impl<A: Adapter> Rc<A> {
             set: PollingSet::new(settings.order),
             memory: memory::Memory::new(&settings),
             learner: settings.learn.then(|| Box::new(learn::Learner::new())),
+            paths: (settings.path_series > 0).then(|| Box::new(paths::Paths::new(settings.path_series))),
             rings_in: 0,
             rings_out: 0,
             hinted: Vec::new(),

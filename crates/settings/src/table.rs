@@ -116,6 +116,8 @@ settings! {
     RC_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
     /// whether messages are read or written as took less so far, learnt by their length; the four costs below decide until that is known, or always
     RC_LEARN: Flag(true), Channel, None, Process, Start, "paper 2, 6 and figure 15";
+    /// whether streams of packets go through rings or by send and receive as took less so far; else all go through rings while these have room
+    RC_LEARN_PATH: Flag(true), Channel, None, Process, Start, "paper 1, 4.4";
     /// what the smallest RDMA read takes: with the three below this decides between reading and writing
     RC_READ_START_NS: Number(45_000, 0..=1 << 30), Channel, Nanoseconds, Process, Start, "paper 2, 6 and figure 15; measured on Soft-RoCE";
     /// what each byte adds to an RDMA read

@@ -55,26 +55,37 @@ struct Way {
     /// Its share of the time since the last series was counted, and the messages that ended in it.
     spent_ns: u64,
     ended: u32,
-    /// What a message of the last series took, the newest last; 0 where there was none.
-    series_ns: [u64; REMEMBERED],
+    /// What a message of the last series took.
+    series: Recent,
 }
 
-impl Way {
-    /// What a message costs, if that is known.
-    fn cost_ns(&self) -> Option<u64> {
-        let mut known = self.series_ns;
+/// What the last few series took, for each of their messages, the newest last; 0 where there was none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recent([u64; REMEMBERED]);
+
+impl Recent {
+    /// One more series has ended, each message of which took so long.
+    pub fn add(&mut self, ns: u64) {
+        self.0.rotate_left(1);
+        // Never 0, which means that nothing is known.
+        self.0[REMEMBERED - 1] = ns.max(1);
+    }
+
+    /// The middle one, so that a single stall does not decide; `None` if there was no series yet.
+    pub fn middle(&self) -> Option<u64> {
+        let mut known = self.0;
         known.sort_unstable();
         let known = &known[known.iter().position(|ns| *ns > 0)?..];
         Some(known[(known.len() - 1) / 2])
     }
+}
 
+impl Way {
     fn end(&mut self) {
         self.under_way -= 1;
         self.ended += 1;
         if self.ended == SERIES {
-            self.series_ns.rotate_left(1);
-            // Never 0, which means that nothing is known.
-            self.series_ns[REMEMBERED - 1] = (self.spent_ns / u64::from(SERIES)).max(1);
+            self.series.add(self.spent_ns / u64::from(SERIES));
             (self.spent_ns, self.ended) = (0, 0);
         }
     }
@@ -92,7 +103,7 @@ impl Class {
     }
 
     fn next_series(&self, estimate: usize) -> (usize, u32) {
-        let costs = self.ways.map(|way| way.cost_ns());
+        let costs = self.ways.map(|way| way.series.middle());
         let [Some(read), Some(write)] = costs else {
             // So far messages are decided quicker than they end.
             return (if self.begun.is_multiple_of(2) { estimate } else { 1 - estimate }, SERIES);

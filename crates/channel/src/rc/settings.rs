@@ -62,6 +62,8 @@ pub struct Settings {
     pub write: Cost,
     /// Whether what messages took decides between reading and writing, once that is known.
     pub learn: bool,
+    /// Packets of a series, by which it is learnt whether streams go through rings or by send and receive; 0: it is not learnt.
+    pub path_series: u32,
     /// Most bytes of the program's memory whose registration is kept.
     pub cache_bytes_max: u64,
     /// Most registrations kept.
@@ -104,6 +106,8 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 const CHUNK_BYTES: usize = 16 << 10;
 /// Bytes of kept registrations if nobody says otherwise; the limit of locked memory counts besides.
 const CACHE_BYTES_MAX: u64 = 4 << 30;
+/// Packets of a series by which paths are compared: what it takes is milliseconds on Soft-RoCE.
+const PATH_SERIES: u32 = 64;
 /// Credits of a connection if nobody says otherwise: many in a small job, few in a large one.
 const CREDITS_MAX: usize = 32;
 /// Receive buffers of a process if all speak, as far as [`CREDITS_MIN`] for each allows.
@@ -133,6 +137,7 @@ impl Settings {
                 byte_ps: table::RC_WRITE_BYTE_PS.get() as u32,
             },
             learn: table::RC_LEARN.get(),
+            path_series: if table::RC_LEARN_PATH.get() { PATH_SERIES } else { 0 },
             cache_bytes_max: table::RC_CACHE_BYTES_MAX.get().map_or(CACHE_BYTES_MAX, |bytes| bytes as u64),
             cache_entries_max: table::RC_CACHE_ENTRIES_MAX.get(),
             credits: credits.min(most) as u16,

@@ -23,6 +23,7 @@ pub fn settings() -> Settings {
         read: Cost::default(),
         write: Cost::default(),
         learn: false,
+        path_series: 0,
         cache_bytes_max: 1 << 20,
         cache_entries_max: 8,
         credits: 4,

@@ -189,6 +189,12 @@ impl<D> Outgoing<D> {
         self.memory.word(self.geometry.word_offset()).load(Ordering::Relaxed) != 0
     }
 
+    /// Whether a packet with this body may go into the ring, once it has room, and need not.
+    #[inline]
+    pub fn takes(&self, body_bytes: usize) -> bool {
+        self.stage == Stage::Open && !self.held && self.geometry.span(body_bytes) <= self.geometry.span_max
+    }
+
     /// Whether a packet with this body goes into the ring now.
     #[inline]
     pub fn has_room(&mut self, body_bytes: usize) -> bool {

@@ -50,10 +50,11 @@ impl Name {
     }
 }
 
-/// Our library between nodes, over `rc` alone.
+/// Our library between nodes, over `rc` alone, by the path that is compared.
 fn ours(name: &str, settings: &[(&str, &str)]) -> Variant {
     let settings = settings.iter().map(|(name, value)| set(name, value));
-    let all: Vec<Set> = std::iter::once(set("CHANNELS", "rc")).chain(settings).collect();
+    let all: Vec<Set> =
+        [set("CHANNELS", "rc"), set("RC_LEARN_PATH", "0")].into_iter().chain(settings).collect();
     Variant::ours(name, Place::Nodes, all)
 }
 

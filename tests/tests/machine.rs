@@ -1,6 +1,7 @@
-//! What machines deny: shared memory file systems that are full, tiny, read-only or missing, and copying from
-//! one process to another in one step.
+//! What machines deny: shared memory file systems that are full, tiny, read-only or missing, copying from
+//! one process to another in one step, and cores of one's own.
 
+use std::process::{Child, Command};
 use verbena_tests::room::room;
 use verbena_tests::{job, program, staged};
 
@@ -59,5 +60,31 @@ fn single_copy_refused_after_it_worked() {
     for (ranks, who) in [(2, None), (3, None), (2, Some("0")), (2, Some("1")), (4, Some("2"))] {
         let ended = job(ranks, program("late")).args(who).run().ok();
         assert!(ended.stdout.contains(&format!("late: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
+/// A program of somebody else that keeps a core busy until this is dropped.
+struct Stranger(Child);
+
+impl Stranger {
+    fn start() -> Stranger {
+        Stranger(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).expect("it runs");
+    }
+}
+
+/// Ranks that wait then sleep where they otherwise yield, and must still be woken by whatever they wait for.
+#[test]
+fn cores_may_be_kept_busy_by_other_programs() {
+    let cores = std::thread::available_parallelism().expect("a number of cores").get();
+    let _strangers: Vec<Stranger> = (0..cores).map(|_| Stranger::start()).collect();
+    for (ranks, name) in [(2, "point"), (4, "point"), (4, "collectives"), (3, "threads")] {
+        let ended = job(ranks, program(name)).run().ok();
+        assert!(ended.stdout.contains(&format!("{name}: ok with {ranks} ranks")), "{ended:?}");
     }
 }

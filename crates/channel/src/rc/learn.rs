@@ -19,7 +19,7 @@ use crate::{Choice, Direction};
 /// Messages of a series.
 const SERIES: u32 = 8;
 /// Series of each way that are remembered, and that take turns at first.
-const REMEMBERED: usize = 3;
+pub(super) const REMEMBERED: usize = 3;
 /// After so many messages of a class one series goes the other way: 1.5% of all.
 const REVIEW_EVERY: u32 = 512;
 /// Classes: the last one holds all that is longer.

@@ -8,10 +8,8 @@
 //! is what its path costs. At first the paths take turns, then streams take the cheaper one, and now and then the other, so that a
 //! change is noticed. Any other series goes by the ring.
 
-use super::learn::Recent;
+use super::learn::{REMEMBERED, Recent};
 
-/// Series of each path at first.
-const TURNS: u32 = 3;
 /// After so many series of a stream one takes the path that costs more.
 const REVIEW_EVERY: u32 = 32;
 
@@ -89,18 +87,11 @@ impl Paths {
 
     /// The path of the next series of a stream.
     fn of_stream(&self) -> Path {
-        let [Some(ring), Some(buffer)] = [Path::Ring, Path::Buffer].map(|p| self.costs[p as usize].middle())
-        else {
-            return if self.costs[Path::Ring as usize].middle().is_none() {
-                Path::Ring
-            } else {
-                Path::Buffer
-            };
-        };
-        let ring_is_cheaper = ring <= buffer;
-        let goes_by_ring = match self.streams {
-            first if first < 2 * TURNS => first.is_multiple_of(2),
-            later => ring_is_cheaper != later.is_multiple_of(REVIEW_EVERY),
+        let goes_by_ring = match self.costs.map(|cost| cost.middle()) {
+            [None, _] => true,
+            [_, None] => false,
+            _ if self.streams < 2 * REMEMBERED as u32 => self.streams.is_multiple_of(2),
+            [ring, buffer] => (ring <= buffer) != self.streams.is_multiple_of(REVIEW_EVERY),
         };
         if goes_by_ring { Path::Ring } else { Path::Buffer }
     }

@@ -61,11 +61,7 @@ impl<A: Adapter> Rc<A> {
         header: &Header,
         payload: Payload<'_>,
     ) -> Result<(), SendError> {
-        let by_ring = match self.path(peer, HEADER_BYTES + payload.len()) {
-            Path::Ring => self.send_by_ring(peer, header, &payload),
-            Path::Buffer => None,
-        };
-        let sent = match by_ring {
+        let sent = match self.send_by_ring(peer, header, &payload) {
             Some(answer) => answer,
             None => self.send_by_buffer(peer, Kind::Data, Some(header), payload, false),
         };
@@ -75,17 +71,7 @@ impl<A: Adapter> Rc<A> {
         sent
     }
 
-    /// The path of a packet with this body: only what fits both has a choice.
-    #[inline]
-    fn path(&mut self, peer: Peer, body: usize) -> Path {
-        let Some(paths) = &mut self.paths else { return Path::Ring };
-        let ring = self.peers.get(peer).and_then(|connection| connection.ring_out.as_deref());
-        let has_both =
-            ring.is_some_and(|ring| ring.takes(body)) && PREFIX_BYTES + body <= self.settings.buffer_bytes;
-        if has_both { paths.next(|| self.adapter.now_ns()) } else { Path::Ring }
-    }
-
-    /// Sends a packet by RDMA write, if the peer gave us a ring and it has room; else `None`.
+    /// Sends a packet by RDMA write, if the peer gave us a ring, it has room, and that is the packet's path; else `None`.
     #[inline]
     fn send_by_ring(
         &mut self,
@@ -96,6 +82,14 @@ impl<A: Adapter> Rc<A> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_out.as_deref_mut()?;
         let body = HEADER_BYTES + payload.len();
+        // Only what fits both has a choice.
+        if let Some(paths) = &mut self.paths
+            && ring.takes(body)
+            && PREFIX_BYTES + body <= self.settings.buffer_bytes
+            && paths.next(|| self.adapter.now_ns()) == Path::Buffer
+        {
+            return None;
+        }
         if !ring.has_room(body) || !(ring.held || ring.is_posted() && connection.queue.has_room(2)) {
             return None;
         }

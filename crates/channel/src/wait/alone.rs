@@ -2,7 +2,7 @@
 
 use super::Step;
 use super::cores::Load;
-use super::sleeper::{Patience, pass_time};
+use super::sleeper::Patience;
 
 /// Idle rounds in which the process only looks again. A round of progress over a device takes some hundred instructions, so it
 /// is itself the pause that the instruction of that name makes between looks. And that instruction costs 0.4 to 1 us
@@ -27,9 +27,12 @@ impl Alone {
     #[inline]
     pub fn pass(&self, round: u32) -> Option<Step> {
         match round.checked_sub(self.looks) {
-            None => Some(Step::Again),
-            Some(round) => pass_time(self.patience, round),
+            None => {}
+            Some(round) if self.patience.is_over(round) => return None,
+            Some(round) if self.patience.yields_at(round) => std::thread::yield_now(),
+            Some(_) => std::hint::spin_loop(),
         }
+        Some(Step::Again)
     }
 
     pub fn shares_cores(&self) -> bool {

@@ -55,12 +55,12 @@ impl Patience {
 impl Patience {
     /// Whether this idle round yields the core (if it does not sleep).
     #[inline]
-    fn yields_at(&self, round: u32) -> bool {
+    pub(super) fn yields_at(&self, round: u32) -> bool {
         round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
     }
 
     /// Whether it is time to sleep.
-    fn is_over(&self, round: u32) -> bool {
+    pub(super) fn is_over(&self, round: u32) -> bool {
         round.checked_sub(self.spins).is_some_and(|round| round >= self.yields)
     }
 
@@ -68,20 +68,6 @@ impl Patience {
     pub(super) fn shares_cores(&self) -> bool {
         self.spins == 0
     }
-}
-
-/// One idle round of spinning or yielding; `None` when it is time to sleep.
-#[inline]
-pub(super) fn pass_time(patience: Patience, round: u32) -> Option<Step> {
-    if patience.is_over(round) {
-        return None;
-    }
-    if patience.yields_at(round) {
-        std::thread::yield_now();
-    } else {
-        std::hint::spin_loop();
-    }
-    Some(Step::Again)
 }
 
 /// How many times a rank without a core of its own yields before it sleeps, learnt from its sleeps.

@@ -7,6 +7,7 @@
 //! ([`Channel::waiter`](crate::Channel::waiter)); any other uses [`Plain`].
 
 mod alone;
+mod apart;
 mod balance;
 pub(crate) mod bell;
 pub(crate) mod cgroup;
@@ -17,6 +18,7 @@ mod plain;
 pub(crate) mod sleeper;
 mod strangers;
 
+pub use apart::Apart;
 pub use cores::Load;
 pub use eventful::Eventful;
 pub use plain::Plain;

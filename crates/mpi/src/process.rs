@@ -16,7 +16,7 @@ use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::neighbor::Neighbors;
-use verbena_channel::wait::{SLEEP_MAX, Step, Waiter};
+use verbena_channel::wait::{Apart, SLEEP_MAX, Step, Waiter};
 use verbena_engine::{Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, Send, Taken};
 
 /// The state of this process.
@@ -395,6 +395,7 @@ impl Process {
     /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as there is nothing to do, and whoever
     /// has something for this process wakes it.
     pub fn help(&self, stop: &AtomicBool) {
+        let mut apart = Apart::new();
         while !stop.load(Ordering::SeqCst) {
             if self.progress() || self.waiter.idle(u32::MAX) == Step::Again {
                 continue;
@@ -405,6 +406,7 @@ impl Process {
                 self.waiter.disarm();
             } else {
                 self.waiter.sleep(longest.min(self.sleep_max));
+                apart.keep();
             }
             self.helper_sleeps.store(false, Ordering::SeqCst);
             self.engine.lock().disarm();

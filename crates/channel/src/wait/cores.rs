@@ -122,6 +122,12 @@ fn visit(meant: impl Fn(usize) -> bool) {
     }
 }
 
+/// Lets this thread run on the cores of this mask only, one bit each, lowest first. Nothing happens if the system refuses.
+pub(super) fn confine(mask: &[u8]) {
+    // SAFETY: the call reads as many bytes as the slice has.
+    unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) };
+}
+
 /// The core on which this thread is, as far as the system says; else the largest number.
 pub(super) fn here() -> u32 {
     // SAFETY: the call takes nothing and touches no memory of ours.

@@ -77,7 +77,7 @@ settings! {
     /// size of a slot; a packet that needs more takes several in a row. Paper 1 has 2048
     RC_SLOT_BYTES: Number(2 << 10, 192..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 5";
     /// size of a receive buffer, and of the largest packet that goes by send and receive; paper 1 has 2048
-    RC_BUFFER_BYTES: Number(2 << 10, 192..=4 << 20), Channel, Bytes, Job, Start, "paper 1, 3.1 and 5";
+    RC_BUFFER_BYTES: Automatic("for 16 KiB up to 8 ranks, then less, 2048 from 64 on", 192..=4 << 20), Channel, Bytes, Job, Start, "paper 1, 3.1 and 5; measured with verbena bench rc";
     /// the longest message that rc sends eagerly; paper 1 has 2048 with all headers
     RC_EAGER_BYTES_MAX: Automatic("what fits a receive buffer", 0..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 6.2.1";
     /// receive buffers posted for each connection, and so the packets that the peer may send by send and receive before it hears of credits
@@ -113,7 +113,7 @@ settings! {
     /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
     /// the longest piece of a long message that is read or written at a time; packets go in between
-    RC_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
+    RC_PIECE_BYTES: Number(64 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
     /// whether messages are read or written as took less so far, learnt by their length; the four costs below decide until that is known, or always
     RC_LEARN: Flag(true), Channel, None, Process, Start, "paper 2, 6 and figure 15";
     /// whether streams of packets go through rings or by send and receive as took less so far; else all go through rings while these have room
@@ -190,7 +190,7 @@ settings! {
     /// an acknowledgement waits so long, or for a measured round trip (at most half of UD_RESEND_NS_MIN) if that is longer, for a packet the other way to ride on
     UD_ACK_DELAY_NS: Number(100_000, 0..=1 << 30), Channel, Nanoseconds, Job, Start, "paper 4, 4.2";
     /// the shortest wait for an acknowledgement before what is missing is sent again; longer by the measured round trips
-    UD_RESEND_NS_MIN: Number(1_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
+    UD_RESEND_NS_MIN: Number(2_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
     /// the longest such wait, however often it was in vain
     UD_RESEND_NS_MAX: Number(250_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
     /// the wait while no round trip is measured

@@ -113,13 +113,31 @@ const CREDITS_MAX: usize = 32;
 /// Receive buffers of a process if all speak, as far as [`CREDITS_MIN`] for each allows.
 const RECEIVES_TOTAL: usize = 4096;
 
+/// Bytes of the receive buffers of a process if all speak, as far as [`BUFFER_BYTES_MIN`] for each allows.
+const RECEIVES_BYTES: usize = 4 << 20;
+/// What a receive buffer holds if nobody says otherwise: what fits it is sent at once, and between Soft-RoCE nodes
+/// 2 to 16 KiB arrive in half the time of a rendezvous.
+const PAYLOAD_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a receive buffer in a large job (paper 1, 5).
+const BUFFER_BYTES_MIN: usize = 2 << 10;
+
+/// Bytes of each of so many receive buffers a connection, in a job of `size` processes.
+fn buffer_bytes(size: u32, credits: usize) -> usize {
+    let share = RECEIVES_BYTES / (size as usize * credits).max(1);
+    match share.min(PAYLOAD_BYTES_MAX) {
+        bytes if bytes > BUFFER_BYTES_MIN => bytes + DATA_BYTES,
+        _ => BUFFER_BYTES_MIN,
+    }
+}
+
 impl Settings {
     /// What the table of settings says now, for a job of `size` processes.
     pub fn current(size: u32) -> Settings {
         use verbena_settings as table;
         let credits = table::RC_CREDITS.get().unwrap_or(RECEIVES_TOTAL / (size as usize).max(1));
         let most = if table::RC_CREDITS.get().is_some() { usize::from(u16::MAX) } else { CREDITS_MAX };
-        let buffer_bytes = table::RC_BUFFER_BYTES.get();
+        let credits = credits.min(most);
+        let buffer_bytes = table::RC_BUFFER_BYTES.get().unwrap_or_else(|| buffer_bytes(size, credits));
         Settings {
             slots: table::RC_SLOTS.get(),
             slot_bytes: table::RC_SLOT_BYTES.get(),
@@ -140,7 +158,7 @@ impl Settings {
             path_series: if table::RC_LEARN_PATH.get() { PATH_SERIES } else { 0 },
             cache_bytes_max: table::RC_CACHE_BYTES_MAX.get().map_or(CACHE_BYTES_MAX, |bytes| bytes as u64),
             cache_entries_max: table::RC_CACHE_ENTRIES_MAX.get(),
-            credits: credits.min(most) as u16,
+            credits: credits as u16,
             shared_receives: table::RC_SHARED_RECEIVES.get(),
             send_buffers_max: table::RC_SEND_BUFFERS_MAX.get(),
             policy: [Policy::None, Policy::First, Policy::Most, Policy::Hinted, Policy::All]
@@ -176,5 +194,24 @@ impl Settings {
     /// The longest payload of a packet of the engine that fits a receive buffer.
     pub fn packet_bytes_max(&self) -> usize {
         self.buffer_bytes - DATA_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receive_buffers_are_long_in_small_jobs_and_never_take_much() {
+        assert_eq!(buffer_bytes(2, 32) - DATA_BYTES, 16 << 10);
+        assert_eq!(buffer_bytes(8, 32) - DATA_BYTES, 16 << 10);
+        assert_eq!(buffer_bytes(16, 32) - DATA_BYTES, 8 << 10);
+        assert_eq!(buffer_bytes(64, 32), 2 << 10);
+        assert_eq!(buffer_bytes(1024, 4), 2 << 10);
+        for size in 2..=1024 {
+            let credits = (RECEIVES_TOTAL / size).min(CREDITS_MAX);
+            let all = size * credits * buffer_bytes(size as u32, credits);
+            assert!(all <= RECEIVES_TOTAL * BUFFER_BYTES_MIN + size * credits * DATA_BYTES, "{size}: {all}");
+        }
     }
 }

@@ -68,7 +68,7 @@ fn over_rc(metric: Metric) -> Vec<Knob> {
             "the largest packet of rc, and so the longest message that is sent at once",
             metric,
             sizes(8, 15),
-            Sort::Values(&["2048", "4096", "8192", "16384"]),
+            Sort::Values(&["2048", "4160", "8256", "16448"]),
             &[rc],
         ));
     }

@@ -67,14 +67,14 @@ fn measured(args: &PapersArgs, out: &Path) -> Result<serde_json::Value> {
     let until = Instant::now() + time;
     let mut record = Record::new(out.join("measured.json"));
     let asked = |section: &&Section| args.only.is_empty() || args.only.contains(section);
-    let mut left = Section::value_variants().iter().filter(asked).count() as u32;
+    let mut left: u32 = Section::value_variants().iter().filter(asked).map(|section| section.weight()).sum();
     for section in Section::value_variants().iter().filter(asked) {
         // Each part has its share of the time that is left, so that no part takes that of the last ones.
-        let share = until.saturating_duration_since(Instant::now()) / left.max(1);
+        let share = until.saturating_duration_since(Instant::now()) * section.weight() / left.max(1);
         let (rounds, quick) = (args.timing.rounds(), args.timing.quick);
         let budget = Budget { until: Instant::now() + share, rounds, quick };
         one(*section, args, &between, &budget, out, &mut record)?;
-        left -= 1;
+        left -= section.weight();
     }
     Ok(record.document())
 }

@@ -30,6 +30,18 @@ pub enum Section {
     Bulk,
 }
 
+impl Section {
+    /// Its share of the time, to those of the others: by what it took between emulated nodes.
+    pub fn weight(self) -> u32 {
+        match self {
+            Section::Sim | Section::Trace | Section::Npb => 1,
+            Section::Node | Section::Polling | Section::Bulk => 2,
+            Section::Threshold | Section::Ud => 3,
+            Section::Rc => 6,
+        }
+    }
+}
+
 /// Ranks of what all take part in, between nodes: so many processors the machine that emulates them has not.
 const RANKS: usize = 4;
 /// Ranks of what all take part in, on this node.

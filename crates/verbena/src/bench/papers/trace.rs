@@ -14,6 +14,8 @@ use verbena_sim::figures::Table;
 const SIZES: [usize; 3] = [8, 256, 1024];
 /// Messages of each length that are left out at the beginning.
 const SKIP: usize = 20;
+/// Long enough for many more messages than these, on an emulated machine too.
+const POINT_MS_MIN: u64 = 100;
 /// What the receiver does until the message is handed over.
 const RECEIVER: [&str; 2] = ["r_completion", "r_protocol"];
 
@@ -62,7 +64,8 @@ fn table(designs: &[Design], between: &Between, folder: &Path) -> Result<Table> 
         let files = folder.join(format!("trace-{number}-{}", std::process::id()));
         let trace = set("TRACE", files.display());
         let how = How::Ours(*place, settings.iter().cloned().chain([trace]).collect());
-        let launch = between.launch(&how, 2, 1)?.context("our library has a launcher")?;
+        let mut launch = between.launch(&how, 2, 1)?.context("our library has a launcher")?;
+        launch.point_ms = launch.point_ms.max(POINT_MS_MIN);
         let points = SIZES.map(|bytes| Point { metric: Metric::Latency, bytes });
         let end = launch.run(2, &points, &mut |_| {})?;
         ensure!(end == crate::bench::job::End::Finished, "the traced job ended otherwise: {end:?}");

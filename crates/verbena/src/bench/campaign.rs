@@ -189,6 +189,7 @@ mod tests {
             repetitions: 1,
             window: 64,
             environment: Vec::new(),
+            of_ranks: Vec::new(),
             limit: Duration::from_millis(200),
         };
         let points = points.iter().map(|point| point.parse().expect("point")).collect();

@@ -187,6 +187,7 @@ fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
         repetitions: args.repetitions,
         window: args.window,
         environment: Vec::new(),
+        of_ranks: Vec::new(),
         limit,
     })
 }

@@ -8,6 +8,7 @@ use super::worker::Line;
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -31,6 +32,8 @@ pub struct Launch {
     pub window: usize,
     /// Variables that launcher and ranks get besides ours.
     pub environment: Vec<(String, String)>,
+    /// Variables that single ranks get besides, those of rank 0 first; without any all ranks are alike.
+    pub of_ranks: Vec<(String, String)>,
     /// The longest that one point (and the start) may take.
     pub limit: Duration,
 }
@@ -89,20 +92,34 @@ impl Launch {
     }
 
     fn command(&self, ranks: usize, points: &[Point]) -> Result<Command> {
-        let worker = std::env::current_exe().context("cannot find this program's own path")?;
-        let points: Vec<String> = points.iter().map(Point::to_string).collect();
+        let worker = self.worker(points)?;
         let mut command = Command::new(&self.mpiexec);
-        command.args(&self.launcher_args).arg("-n").arg(ranks.to_string()).arg(worker).arg("bench-worker");
-        command.arg("--library").arg(&self.library);
-        command.arg("--point-ms").arg(self.point_ms.to_string());
-        command.arg("--repetitions").arg(self.repetitions.to_string());
-        if !points.is_empty() {
-            command.arg("--points").arg(points.join(","));
+        command.args(&self.launcher_args);
+        if self.of_ranks.is_empty() {
+            command.arg("-n").arg(ranks.to_string()).args(&worker);
         }
-        command.arg("--window").arg(self.window.to_string());
+        for (rank, (name, value)) in self.of_ranks.iter().enumerate().take(ranks) {
+            command.args((rank > 0).then_some(":")).args(["-n", "1", "env"]);
+            command.arg(format!("{name}={value}")).args(&worker);
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)
+    }
+
+    /// The command line of a rank.
+    fn worker(&self, points: &[Point]) -> Result<Vec<OsString>> {
+        let program = std::env::current_exe().context("cannot find this program's own path")?;
+        let mut words: Vec<OsString> = vec![program.into(), "bench-worker".into()];
+        words.extend(["--library".into(), self.library.clone().into()]);
+        words.extend(["--point-ms".into(), self.point_ms.to_string().into()]);
+        words.extend(["--repetitions".into(), self.repetitions.to_string().into()]);
+        if !points.is_empty() {
+            let points: Vec<String> = points.iter().map(Point::to_string).collect();
+            words.extend(["--points".into(), points.join(",").into()]);
+        }
+        words.extend(["--window".into(), self.window.to_string().into()]);
+        Ok(words)
     }
 }
 
@@ -198,6 +215,7 @@ mod tests {
             repetitions: 1,
             window: 64,
             environment: Vec::new(),
+            of_ranks: Vec::new(),
             limit: Duration::from_millis(300),
         }
     }
@@ -206,6 +224,14 @@ mod tests {
         let mut lines = Vec::new();
         let end = shell(script).run(2, &[], &mut |line| lines.push(line)).expect("sh starts");
         (end, lines)
+    }
+
+    #[test]
+    fn ranks_may_have_a_variable_of_their_own() {
+        let own = |value: &str| ("DEVICE".to_string(), value.to_string());
+        let launch = Launch { of_ranks: vec![own("a"), own("b")], ..shell("true") };
+        let line = launch.command_line(2, &[]).expect("this program has a path");
+        assert!(line.contains("-n 1 env DEVICE=a ") && line.contains(" : -n 1 env DEVICE=b "), "{line}");
     }
 
     #[test]

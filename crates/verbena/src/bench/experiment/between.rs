@@ -8,6 +8,9 @@ use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What makes UCX take a device whose address is in a network of its own, as those of `cargo xtask softroce` are.
+const UCX: &[(&str, &str)] = &[("UCX_IB_ROCE_REACHABILITY_MODE", "all")];
+
 /// Nodes, devices and time.
 #[derive(Clone, Debug)]
 pub struct Between {
@@ -17,8 +20,8 @@ pub struct Between {
     pub launcher: String,
     /// The entry of the table of addresses that perftest uses.
     pub gid_index: u32,
-    /// The one device where all ranks share one.
-    pub device: String,
+    /// The device of each rank in comparisons with other libraries.
+    pub devices: Vec<String>,
     /// Where the peers are installed.
     pub peers: PathBuf,
     /// Effort of a point, its window aside.
@@ -49,18 +52,23 @@ impl Between {
 
     fn ours(&self, place: Place, settings: &[Set], ranks: usize, window: usize) -> Result<Launch> {
         let variable = |(name, value): &Set| (format!("VERBENA_{name}"), value.clone());
-        let mut environment: Vec<(String, String)> = settings.iter().map(variable).collect();
+        let environment: Vec<(String, String)> = settings.iter().map(variable).collect();
         let launcher_args = match (place, &self.nodes[..]) {
             (Place::Nodes, nodes) if self.has_nodes() => vec!["-hosts".into(), hosts(nodes, ranks)],
             (Place::Nodes, _) => bail!("there are no nodes to measure between; --hosts names them"),
             (Place::Node, [node, ..]) => vec!["-hosts".into(), format!("{node}:{ranks}")],
             (Place::Node, []) => Vec::new(),
-            (Place::Device, _) => {
-                environment.push(("VERBENA_RC_DEVICE".into(), self.device.clone()));
-                Vec::new()
-            }
+            (Place::Devices, _) => Vec::new(),
         };
-        self.verbena(launcher_args, environment, window)
+        let of_ranks = match place {
+            Place::Devices => self.each_device(|device| ("VERBENA_RC_DEVICE".into(), device.into())),
+            Place::Nodes | Place::Node => Vec::new(),
+        };
+        Ok(Launch { of_ranks, ..self.verbena(launcher_args, environment, window)? })
+    }
+
+    fn each_device(&self, of: impl Fn(&str) -> (String, String)) -> Vec<(String, String)> {
+        self.devices.iter().map(|device| of(device)).collect()
     }
 
     fn verbena(
@@ -77,6 +85,7 @@ impl Between {
             repetitions: self.effort.repetitions,
             window,
             environment,
+            of_ranks: Vec::new(),
             limit: self.limit,
         })
     }
@@ -84,13 +93,14 @@ impl Between {
     /// Another library's launcher, library and variables instead of ours.
     fn foreign(&self, peer: Peer, transport: Transport, ours: Launch) -> Launch {
         let home = self.peers.join(peer.folder());
-        let ucx = [("UCX_NET_DEVICES", format!("{}:1", self.device)), ("UCX_TLS", transport.of_ucx().into())];
-        let own = peer.environment().iter().map(|&(name, value)| (name, value.to_string()));
+        let own = peer.environment().iter().chain(UCX).copied();
+        let all = own.chain([("UCX_TLS", transport.of_ucx())]);
         Launch {
             mpiexec: home.join("bin/mpiexec"),
             launcher_args: peer.launcher_args().iter().map(ToString::to_string).collect(),
             library: home.join(peer.library()),
-            environment: own.chain(ucx).map(|(name, value)| (name.to_string(), value)).collect(),
+            environment: all.map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+            of_ranks: self.each_device(|device| ("UCX_NET_DEVICES".into(), format!("{device}:1"))),
             ..ours
         }
     }

@@ -69,16 +69,16 @@ pub struct Nodes {
     /// The entry of the device's table of addresses that perftest uses
     #[arg(long, default_value_t = GID_INDEX)]
     gid_index: u32,
-    /// The device that all ranks share in comparisons with other libraries
-    #[arg(long, default_value = DEVICE)]
-    device: String,
+    /// The devices of the ranks in comparisons with other libraries, which all run on this node; messages take the wire between them
+    #[arg(long, value_delimiter = ',', default_values = DEVICES)]
+    devices: Vec<String>,
     /// Where other libraries are installed, as `cargo xtask peers` does it
     #[arg(long, default_value = PEERS)]
     peers: PathBuf,
 }
 
-/// The first device of Soft-RoCE.
-const DEVICE: &str = "rxe0";
+/// The devices of the first two nodes of `cargo xtask softroce`, all of which every node sees.
+const DEVICES: [&str; 2] = ["rxe0", "rxe1"];
 /// Where `cargo xtask peers` installs other libraries.
 const PEERS: &str = "target/peers";
 /// The entry that has the IPv4 address on Soft-RoCE.
@@ -87,8 +87,8 @@ const GID_INDEX: u32 = 1;
 impl Nodes {
     /// These nodes, with nothing else said.
     pub fn of(hosts: &[String]) -> Nodes {
-        let (device, peers) = (DEVICE.into(), PEERS.into());
-        Nodes { hosts: hosts.to_vec(), launcher: None, gid_index: GID_INDEX, device, peers }
+        let devices = DEVICES.map(String::from).to_vec();
+        Nodes { hosts: hosts.to_vec(), launcher: None, gid_index: GID_INDEX, devices, peers: PEERS.into() }
     }
 
     /// The nodes with the time for a point; `or` are the nodes if none is named.
@@ -103,7 +103,7 @@ impl Nodes {
             nodes: if self.hosts.is_empty() { or() } else { self.hosts.clone() },
             launcher: self.launcher.clone().or_else(own).unwrap_or_else(|| "ssh".into()),
             gid_index: self.gid_index,
-            device: self.device.clone(),
+            devices: self.devices.clone(),
             peers: absolute(&self.peers)?,
             effort,
             limit,

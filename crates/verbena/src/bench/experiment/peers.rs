@@ -1,4 +1,4 @@
-//! Our library against MPICH and Open MPI over UCX, all ranks of a node on one device.
+//! Our library against MPICH and Open MPI over UCX, each rank on a device of its own.
 
 use super::goal::{Bound, Goal};
 use super::variant::{Peer, Place, Transport, Variant, set};
@@ -19,7 +19,7 @@ pub fn against(title: &'static str, channel: &str, transport: Transport) -> Expe
         ]
         .concat(),
         variants: vec![
-            Variant::ours("Verbena", Place::Device, vec![set("CHANNELS", channel)]),
+            Variant::ours("Verbena", Place::Devices, vec![set("CHANNELS", channel)]),
             Variant::peer(Peer::Mpich, transport),
             Variant::peer(Peer::OpenMpi, transport),
         ],

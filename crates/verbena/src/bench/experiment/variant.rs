@@ -30,7 +30,7 @@ pub enum How {
     Ours(Place, Vec<Set>),
     /// The bare device, between the first two nodes.
     Device(Verb),
-    /// Another library, over UCX on one device.
+    /// Another library, over UCX.
     Peer(Peer, Transport),
 }
 
@@ -41,8 +41,8 @@ pub enum Place {
     Nodes,
     /// All on one node.
     Node,
-    /// All on this node, and each message through one device, as the peers run.
-    Device,
+    /// All on this node, each with a device of its own, so that messages go over the wire: as the other libraries run.
+    Devices,
 }
 
 /// Another library.

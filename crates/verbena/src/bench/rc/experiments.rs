@@ -23,7 +23,7 @@ pub enum Name {
     Direction,
     /// 5 to 100 slots under the communication of IS, CG and MG
     Slots,
-    /// Our library against MPICH and Open MPI over UCX, all on one device
+    /// Our library against MPICH and Open MPI over UCX, each rank on a device of its own
     Peers,
 }
 
@@ -172,7 +172,7 @@ fn slots() -> Experiment {
 }
 
 fn of_peers() -> Experiment {
-    let title = "Against MPICH and Open MPI over UCX, all ranks on one device";
+    let title = "Against MPICH and Open MPI over UCX, each rank on a device of its own";
     peers::against(title, "rc", Transport::Rc)
 }
 

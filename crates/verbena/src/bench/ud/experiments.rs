@@ -21,7 +21,7 @@ pub enum Name {
     Everyone,
     /// Many small messages to many ranks, in the manner of SMG2000
     Multigrid,
-    /// Our library against MPICH and Open MPI over UCX by datagrams, all on one device
+    /// Our library against MPICH and Open MPI over UCX by datagrams, each rank on a device of its own
     Peers,
 }
 
@@ -37,7 +37,7 @@ impl Name {
             Name::Everyone => everyone(ranks),
             Name::Multigrid => multigrid(ranks),
             Name::Peers => {
-                let title = "Datagrams against MPICH and Open MPI over UCX ud_verbs, all ranks on one device";
+                let title = "Datagrams against MPICH and Open MPI over UCX ud_verbs, each rank on a device of its own";
                 peers::against(title, "ud", Transport::Ud)
             }
         }

@@ -10,6 +10,7 @@
 
 pub mod around;
 pub mod board;
+mod clock;
 pub mod cma;
 pub mod copy;
 pub mod elements;

@@ -33,6 +33,7 @@ use super::adapter::{
     Adapter, Address, Completion, Endpoint, Limits, Post, QueuePair, Refused, Registration, Trouble, Work,
 };
 use crate::Fault;
+use crate::clock::Clock;
 use crate::memory::Region;
 use completions::Batch;
 use datagrams::Datagrams;
@@ -43,7 +44,6 @@ use port::OpenPort;
 use std::hash::{BuildHasher, Hasher};
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::time::Instant;
 pub use verbena_verbs::GidEntry;
 use verbena_verbs::domain::Access;
 use verbena_verbs::explain::fault;
@@ -69,7 +69,7 @@ pub struct Verbs {
     answers_max: u8,
     /// Why the device is of no use any more, until that is reported.
     broken: Option<Fault>,
-    started: Instant,
+    clock: Clock,
     /// Where both completion queues report events; none if the device cannot.
     events: Option<Arc<EventChannel>>,
     port: OpenPort,
@@ -131,7 +131,7 @@ impl Verbs {
             reads_max,
             answers_max: reads(device.max_qp_rd_atom),
             broken: None,
-            started: Instant::now(),
+            clock: Clock::new(),
             events,
             port,
         })
@@ -243,7 +243,7 @@ impl Adapter for Verbs {
     }
 
     fn now_ns(&self) -> u64 {
-        self.started.elapsed().as_nanos() as u64
+        self.clock.now_ns()
     }
 
     fn address(&self) -> Address {

@@ -9,6 +9,7 @@ mod handles;
 use super::Settings;
 use super::adapter::{Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Refused, Trouble};
 use crate::Fault;
+use crate::clock::Clock;
 use crate::memory::Region;
 use crate::rc::verbs::completions::failed;
 use crate::rc::verbs::encoding::Mailbox;
@@ -20,7 +21,6 @@ use crate::rc::verbs::{random, trouble, unlike};
 use handles::Handles;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
 use verbena_verbs::device::mtu_bytes;
 use verbena_verbs::domain::Access;
 use verbena_verbs::explain::fault;
@@ -62,7 +62,7 @@ pub struct Device {
     limits: Limits,
     q_key: u32,
     broken: Option<Fault>,
-    started: Instant,
+    clock: Clock,
     /// When a host was last asked for; 0 for never.
     asked_ns: u64,
     port: OpenPort,
@@ -135,7 +135,7 @@ impl Device {
             limits,
             q_key,
             broken: None,
-            started: Instant::now(),
+            clock: Clock::new(),
             asked_ns: 0,
             port,
         };
@@ -228,7 +228,7 @@ impl Datagrams for Device {
     }
 
     fn now_ns(&self) -> u64 {
-        self.started.elapsed().as_nanos() as u64
+        self.clock.now_ns()
     }
 
     fn address(&self) -> Address {

@@ -1,0 +1,151 @@
+//! A clock that is read in a few instructions.
+//!
+//! Channels with timers ask for the time with every packet, and with every look while they wait. Where the kernel does not trust the processor's
+//! own counter, each such question is a system call: 2.7 us in an emulated machine, several of them in the way of each datagram. So the
+//! counter tells how much time has passed since the kernel was last asked, but never over more than [`SPAN_NS`]: what a counter
+//! that differs between cores, or stops, can make wrong is bounded by that.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+/// The kernel is asked again after so long, at the latest, and how quickly the counter runs is measured over no less.
+const SPAN_NS: u64 = 1_000_000;
+/// Between two spans the counter may seem to have become quicker or slower by one part in so many; else the kernel is asked until it is steady.
+const STEADY: u64 = 8;
+
+/// Nanoseconds since it was made.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    started: Instant,
+    told: Cell<Told>,
+}
+
+/// What the kernel told last.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    ns: u64,
+    ticks: u64,
+    /// Nanoseconds for 2^32 ticks; 0 while that is not known.
+    rate: u64,
+}
+
+impl Clock {
+    /// It begins at 0.
+    pub fn new() -> Clock {
+        Clock { started: Instant::now(), told: Cell::new(Told { ns: 0, ticks: ticks(), rate: 0 }) }
+    }
+
+    /// The time. It may go back by what the counter was wrong in a span.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        let told = self.told.get();
+        match told.after(ticks()) {
+            Some(ns) => told.ns + ns,
+            None => self.ask(told),
+        }
+    }
+
+    #[cold]
+    fn ask(&self, told: Told) -> u64 {
+        let ns = self.started.elapsed().as_nanos() as u64;
+        self.told.set(told.then(ns, ticks()));
+        ns
+    }
+}
+
+impl Told {
+    /// How long after this the counter shows so many ticks; `None` if it cannot tell.
+    #[inline]
+    fn after(self, ticks: u64) -> Option<u64> {
+        let passed = ticks.wrapping_sub(self.ticks);
+        // Also a counter that went back is too far away.
+        let ns = u64::try_from((u128::from(passed) * u128::from(self.rate)) >> 32).ok()?;
+        (self.rate > 0 && ns < SPAN_NS).then_some(ns)
+    }
+
+    /// The kernel told again.
+    fn then(self, ns: u64, ticks: u64) -> Told {
+        let (passed_ns, passed) = (ns.saturating_sub(self.ns), ticks.wrapping_sub(self.ticks));
+        if passed_ns < SPAN_NS {
+            // Too short a time to measure the counter by.
+            return self;
+        }
+        // A counter that stands still has no rate, and the kernel goes on being asked.
+        let rate = (u128::from(passed_ns) << 32).checked_div(u128::from(passed));
+        let rate = rate.and_then(|rate| u64::try_from(rate).ok()).unwrap_or(0);
+        // The first measurement is taken as it is, and one that the next does not confirm is dropped.
+        let is_steady = self.rate == 0 || rate.abs_diff(self.rate) <= self.rate / STEADY;
+        Told { ns, ticks, rate: if is_steady { rate } else { 0 } }
+    }
+}
+
+/// The processor's counter.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline]
+fn ticks() -> u64 {
+    // SAFETY: every processor of this architecture has the instruction, which only reads a counter.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// There is none that is known here: the kernel is always asked.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline]
+fn ticks() -> u64 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Told = Told { ns: 5_000_000, ticks: 1 << 40, rate: 0 };
+
+    /// As [`START`], with a counter of two ticks a nanosecond that was measured over a span.
+    fn measured() -> Told {
+        START.then(7_000_000, (1 << 40) + 4_000_000)
+    }
+
+    #[test]
+    fn the_counter_tells_the_time_within_a_span() {
+        assert_eq!(START.after((1 << 40) + 10), None);
+        let told = measured();
+        assert_eq!((told.ns, told.after(told.ticks + 1000)), (7_000_000, Some(500)));
+        assert_eq!(told.after(told.ticks + 2 * SPAN_NS), None);
+    }
+
+    #[test]
+    fn a_counter_that_goes_back_or_stands_still_is_not_believed() {
+        let told = measured();
+        assert_eq!(told.after(told.ticks - 1), None);
+        let still = START.then(9_000_000, START.ticks);
+        assert_eq!((still.rate, still.after(START.ticks)), (0, None));
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_measured_again() {
+        let told = measured();
+        let slower = told.then(told.ns + 4_000_000, told.ticks + 4_000_000);
+        assert_eq!(slower.rate, 0);
+        assert_eq!(slower.then(slower.ns + 4_000_000, slower.ticks + 4_000_000).rate, 1 << 32);
+        let as_before = told.then(told.ns + 2_000_000, told.ticks + 4_100_000);
+        assert!(as_before.rate > 0);
+    }
+
+    #[test]
+    fn too_short_a_time_measures_nothing() {
+        let told = measured();
+        let soon = told.then(told.ns + 10, told.ticks + 1_000_000);
+        assert_eq!((soon.ns, soon.rate), (told.ns, told.rate));
+    }
+
+    #[test]
+    fn it_keeps_up_with_the_kernel() {
+        let (clock, start) = (Clock::new(), Instant::now());
+        while start.elapsed().as_millis() < 20 {
+            let before = start.elapsed().as_nanos() as u64;
+            let now = clock.now_ns();
+            // The two began a moment apart, and either may be held up between two readings; only the earlier bound is sharp.
+            assert!(now + SPAN_NS >= before, "{now} at {before}");
+        }
+    }
+}

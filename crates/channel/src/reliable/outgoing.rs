@@ -173,9 +173,10 @@ impl Outgoing {
         flight.transmission = self.transmissions;
         flight.sent_ns = now_ns;
         self.flying += 1;
-        if self.due_ns == NEVER {
-            self.due_ns = now_ns + self.rtt.wait_ns(rules, self.in_vain);
-        }
+        self.due_ns = match self.due_ns {
+            NEVER => now_ns + self.rtt.wait_ns(rules, self.in_vain, self.flying),
+            due_ns => (due_ns + self.rtt.least_ns()).min(now_ns + rules.resend_ns_max),
+        };
         if self.silent_since_ns == NEVER {
             self.silent_since_ns = now_ns;
         }
@@ -248,7 +249,7 @@ impl Outgoing {
         }
         self.due_ns = match self.flying + self.lost {
             0 => NEVER,
-            _ => now_ns + self.rtt.wait_ns(rules, 0),
+            _ => now_ns + self.rtt.wait_ns(rules, 0, self.flying),
         };
         if self.flying + self.lost == 0 {
             self.silent_since_ns = NEVER;
@@ -312,7 +313,7 @@ impl Outgoing {
         self.lost += std::mem::take(&mut self.flying);
         let next = self.base.wrapping_add(self.flights.len() as u32 - self.waiting);
         self.window.timed_out(rules, next);
-        self.due_ns = now_ns + self.rtt.wait_ns(rules, self.in_vain);
+        self.due_ns = now_ns + self.rtt.wait_ns(rules, self.in_vain, 0);
         Verdict::Again
     }
 
@@ -329,7 +330,7 @@ impl Outgoing {
 
     /// How long an acknowledgement is waited for, the first time.
     pub fn wait_ns(&self, rules: &Rules) -> u64 {
-        self.rtt.wait_ns(rules, 0)
+        self.rtt.wait_ns(rules, 0, self.flying)
     }
 
     /// How long an acknowledgement of this side waits for something to ride on.

@@ -45,13 +45,15 @@ impl Rtt {
         rules.ack_delay_ns.max(self.smoothed_ns.min(rules.resend_ns_min / 2))
     }
 
-    /// How long to wait for an acknowledgement after so many waits in vain.
-    pub fn wait_ns(&self, rules: &Rules, in_vain: u32) -> u64 {
+    /// How long to wait for an acknowledgement after so many waits in vain, with so many fragments under way. Each of them may take as long as
+    /// the shortest round trip to be carried, before the last one is: a round trip that was measured with one says nothing of a burst.
+    pub fn wait_ns(&self, rules: &Rules, in_vain: u32, under_way: u32) -> u64 {
+        let burst_ns = u64::from(under_way) * self.least_ns;
         let once_ns = match self.smoothed_ns {
             0 => rules.resend_ns_first,
             smoothed_ns => (smoothed_ns + 4 * self.variation_ns + self.ack_delay_ns(rules))
                 .clamp(rules.resend_ns_min, rules.resend_ns_max),
         };
-        (once_ns << in_vain.min(DOUBLINGS_MAX)).min(rules.resend_ns_max)
+        ((once_ns << in_vain.min(DOUBLINGS_MAX)) + burst_ns).min(rules.resend_ns_max)
     }
 }

@@ -104,7 +104,8 @@ fn programs_over_reliable_connections() {
             says_ok,
         )
         .check("mpi4py over rc alone, 2 ranks", 120, mpi4py("cco_obj"), |ended| {
-            assert_eq!(ended.ok().stderr.matches("\nOK\n").count(), 2);
+            // Lines of two ranks may come one right after the other.
+            assert_eq!(ended.ok().stderr.lines().filter(|line| *line == "OK").count(), 2);
         })
         .check("point to point over ud alone, 2 ranks", 60, format!("{UD} {TWO} {point}"), says_ok)
         .check("collectives over ud alone, 4 ranks", 60, format!("{UD} {FOUR} {collectives}"), says_ok)

@@ -44,8 +44,8 @@ impl Apart {
         self.looked = Some(Instant::now());
         let mut text = [0; 1024];
         let core = stat.read_at(&mut text, 0).ok().and_then(|bytes| core_in(&text[..bytes]));
-        if core.is_some() && core != self.left {
-            self.left = core;
+        if let Some(core) = core.filter(|core| self.left != Some(*core)) {
+            self.left = Some(core);
             cores::confine(&without(&self.allowed, core));
         }
     }
@@ -64,13 +64,8 @@ fn core_in(stat: &[u8]) -> Option<u32> {
 }
 
 /// The mask without that core; the whole mask if that would be empty.
-fn without(allowed: &[u8], core: Option<u32>) -> Vec<u8> {
-    let mut mask = allowed.to_vec();
-    if let Some(core) = core
-        && let Some(bits) = mask.get_mut(core as usize / 8)
-    {
-        *bits &= !(1 << (core % 8));
-    }
+fn without(allowed: &[u8], core: u32) -> Vec<u8> {
+    let mask = cores::only(allowed, |other| other != core);
     if mask.iter().all(|&bits| bits == 0) { allowed.to_vec() } else { mask }
 }
 
@@ -90,10 +85,10 @@ mod tests {
 
     #[test]
     fn one_core_is_left_out_unless_it_is_the_last() {
-        assert_eq!(without(&[0b11], Some(0)), [0b10]);
-        assert_eq!(without(&[0b11, 1], Some(8)), [0b11, 0]);
-        assert_eq!(without(&[0b10], Some(1)), [0b10]);
-        assert_eq!(without(&[0b10], Some(70)), [0b10]);
+        assert_eq!(without(&[0b11], 0), [0b10]);
+        assert_eq!(without(&[0b11, 1], 8), [0b11, 0]);
+        assert_eq!(without(&[0b10], 1), [0b10]);
+        assert_eq!(without(&[0b10], 70), [0b10]);
     }
 
     #[test]
@@ -103,7 +98,7 @@ mod tests {
             let mut apart = Apart::new();
             apart.keep();
             match apart.left {
-                Some(core) => assert_eq!(cores::affinity(), trimmed(without(&allowed, Some(core)))),
+                Some(core) => assert_eq!(cores::affinity(), trimmed(without(&allowed, core))),
                 None => assert_eq!(cores::affinity(), allowed),
             }
         })

@@ -92,40 +92,38 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
 /// if there is no other core, or if the system refuses.
 #[cold]
 pub(crate) fn leave_core() {
-    let here = here() as usize;
+    let here = here();
     visit(|core| core != here);
 }
 
 /// Moves this thread to this core, as [`leave_core`].
 #[cold]
 pub(super) fn move_to(core: u32) {
-    visit(|other| other == core as usize);
+    visit(|other| other == core);
 }
 
 /// Moves this thread to one of the cores that it may use and that are `meant`.
-fn visit(meant: impl Fn(usize) -> bool) {
-    const BYTES: usize = size_of::<libc::cpu_set_t>();
-    // SAFETY: a set of processors is plain bits, of which all zero is the empty set.
-    let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the calls read and write sets of ours, of the size that is told, and the numbers lie within them.
-    unsafe {
-        if libc::sched_getaffinity(0, BYTES, &mut allowed) != 0 {
-            return;
-        }
-        let mut some = allowed;
-        (0..libc::CPU_SETSIZE as usize)
-            .filter(|&core| !meant(core))
-            .for_each(|core| libc::CPU_CLR(core, &mut some));
-        if libc::CPU_COUNT(&some) > 0 && libc::sched_setaffinity(0, BYTES, &some) == 0 {
-            libc::sched_setaffinity(0, BYTES, &allowed);
-        }
+fn visit(meant: impl Fn(u32) -> bool) {
+    let allowed = affinity();
+    if confine(&only(&allowed, meant)) {
+        confine(&allowed);
     }
 }
 
-/// Lets this thread run on the cores of this mask only, one bit each, lowest first. Nothing happens if the system refuses.
-pub(super) fn confine(mask: &[u8]) {
+/// The cores of a mask that are `meant`, as a mask.
+pub(super) fn only(mask: &[u8], meant: impl Fn(u32) -> bool) -> Vec<u8> {
+    let of_byte = |(at, bits): (usize, &u8)| {
+        let kept = (0..8).filter(|bit| meant(8 * at as u32 + bit));
+        kept.fold(0, |kept, bit| kept | bits & 1 << bit)
+    };
+    mask.iter().enumerate().map(of_byte).collect()
+}
+
+/// Lets this thread run on the cores of this mask only, one bit each, lowest first. `false`, and nothing happens, if the system refuses, as it does if
+/// there is none.
+pub(super) fn confine(mask: &[u8]) -> bool {
     // SAFETY: the call reads as many bytes as the slice has.
-    unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) };
+    unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) == 0 }
 }
 
 /// The core on which this thread is, as far as the system says; else the largest number.

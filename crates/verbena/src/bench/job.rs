@@ -5,7 +5,7 @@
 
 use super::metric::Point;
 use super::worker::Line;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::ffi::OsString;
@@ -92,7 +92,8 @@ impl Launch {
     }
 
     fn command(&self, ranks: usize, points: &[Point]) -> Result<Command> {
-        let worker = self.worker(points)?;
+        let (worker, own) = (self.worker(points)?, self.of_ranks.len());
+        ensure!(own == 0 || own >= ranks, "{ranks} ranks, but variables (or devices) for {own} of them only");
         let mut command = Command::new(&self.mpiexec);
         command.args(&self.launcher_args);
         if self.of_ranks.is_empty() {

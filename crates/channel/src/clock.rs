@@ -2,8 +2,9 @@
 //!
 //! Channels with timers ask for the time with every packet, and with every look while they wait. Where the kernel does not trust the processor's
 //! own counter, each such question is a system call: 2.7 us in an emulated machine, several of them in the way of each datagram. So the
-//! counter tells how much time has passed since the kernel was last asked, but never over more than [`SPAN_NS`]: what a counter
-//! that differs between cores, or stops, can make wrong is bounded by that.
+//! counter tells how much time has passed since the kernel was last asked, but never over more than [`SPAN_NS`]: a counter
+//! that differs between cores is wrong by less than that. One that stops while its core sleeps, as on processors of long ago, loses the sleep until
+//! it has counted a span.
 
 use std::cell::Cell;
 use std::time::Instant;

@@ -27,24 +27,29 @@ impl Budget {
     }
 }
 
-/// Measures the experiments of a section.
+/// Measures the experiments of a section: one round of all of them before a second of any, so that what the time does not
+/// suffice for costs rounds and no experiments.
 ///
 /// # Errors
 /// Our launcher cannot be started, or the file cannot be written. A point that fails is noted in its entry.
 pub fn section(section: Section, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
+    let mut all = Vec::new();
     for experiment in experiments(section, budget.quick) {
         let name = experiment.name;
-        if budget.is_up() {
-            record.skip(name, "the time for this run was up before its turn")?;
-            continue;
-        }
         let measured = Measured::new(experiment, &Wanted::default(), between)?;
         if measured.series.is_empty() {
             record.skip(name, NO_NODES)?;
-            continue;
+        } else {
+            all.push(measured);
         }
-        eprintln!("{name}");
-        run(measured, between, budget, record)?;
+    }
+    for round in 1..=budget.rounds {
+        for measured in &mut all {
+            eprintln!("{}, round {round} of {}", measured.experiment.name, budget.rounds);
+            if !one_round(measured, between, budget, record)? {
+                return all.iter_mut().try_for_each(|measured| unreached(measured, record));
+            }
+        }
     }
     Ok(())
 }
@@ -52,21 +57,29 @@ pub fn section(section: Section, between: &Between, budget: &Budget, record: &mu
 /// Why what goes between nodes is not measured.
 pub const NO_NODES: &str = "no nodes were named (--hosts), so nothing between nodes was measured";
 
-fn run(mut measured: Measured, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
-    for _ in 0..budget.rounds {
-        for at in 0..measured.series.len() {
-            if budget.is_up() {
-                measured.series[at..].iter_mut().for_each(|series| {
-                    let untried = series.report.entries.iter_mut().filter(|entry| entry.samples.is_empty());
-                    untried.for_each(|entry| entry.fail("the time for this run was up"));
-                });
-                return record.measured(&measured);
-            }
-            measured.series[at].round(between)?;
-            record.measured(&measured)?;
+/// Whether the time sufficed for it.
+fn one_round(
+    measured: &mut Measured,
+    between: &Between,
+    budget: &Budget,
+    record: &mut Record,
+) -> Result<bool> {
+    for at in 0..measured.series.len() {
+        if budget.is_up() {
+            return Ok(false);
         }
+        measured.series[at].round(between)?;
+        record.measured(measured)?;
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Gives what was never measured its reason.
+fn unreached(measured: &mut Measured, record: &mut Record) -> Result<()> {
+    let entries = measured.series.iter_mut().flat_map(|series| &mut series.report.entries);
+    let untried = entries.filter(|entry| entry.samples.is_empty() && entry.failure.is_none());
+    untried.for_each(|entry| entry.fail("the time for this run was up"));
+    record.measured(measured)
 }
 
 /// What needs no MPI: copies, and looks at rings.

@@ -1,7 +1,9 @@
 //! mpi4py's own test suite, unmodified, module by module, against `tests/mpi4py-expectations.toml`.
 //!
 //! On the standard face it is built by our `mpicc`; on the MPICH face it is the stock wheel, at the numbers of ranks
-//! in `VERBENA_STOCK_RANKS` (default: 2).
+//! in `VERBENA_STOCK_RANKS` (default: 2). Between two emulated nodes, where all takes fifty times as long, those modules run over
+//! reliable connections alone that `VERBENA_NODES_MODULES` names (default: `cco_obj`; `all` for the suite), at
+//! `VERBENA_NODES_RANKS` ranks (default: 2).
 //!
 //! A module that does not stand in that file must have no failure. One that is expected to fail and passes
 //! is an error too: it comes off the list. A hang is a failure, whatever the file says; a module that cannot
@@ -12,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
+use verbena_tests::softroce::Boot;
 use verbena_tests::{Ended, Job, staged, stock_venv, top, venv};
 
 /// The only modules that may stand in the file: those of windows, files and processes started at run time.
@@ -19,6 +22,9 @@ const OPEN: [&str; 8] = ["dynproc", "file", "io", "msgspec", "spawn", "util_pool
 
 /// A module is a hang after this many seconds: ten times what the longest takes on a quiet machine.
 const MODULE_SECONDS_MAX: u32 = 150;
+
+/// The same between emulated nodes.
+const NODES_SECONDS_MAX: u32 = 900;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,6 +71,27 @@ fn modules() -> BTreeSet<String> {
     names.filter_map(|name| Some(name.strip_prefix("test_")?.strip_suffix(".py")?.to_string())).collect()
 }
 
+impl Run {
+    /// The words for Python, in the folder of mpi4py.
+    fn words(&self) -> Vec<String> {
+        let only = format!(r"^test_{}\.py$", self.module);
+        let all = ["test/main.py", "-v", "-i", &only].map(str::to_owned);
+        all.into_iter().chain(self.arguments.iter().cloned()).collect()
+    }
+
+    /// Empty if all is as expected.
+    fn judge(&self, ended: &Ended, ranks: u32, place: &str) -> String {
+        let title = format!("{} {} at {ranks} ranks ({place})", self.module, self.arguments.join(" "));
+        println!("{:6.1} s  {title}: {}", ended.took.as_secs_f64(), summary(ended));
+        match passed(ended, ranks) {
+            _ if ended.hung => format!("{title} hung\n{}\n", tail(&ended.stderr)),
+            passed if passed == self.passes => String::new(),
+            true => format!("{title} passes: take it off mpi4py-expectations.toml\n"),
+            false => format!("{title}: {}\n{}\n", summary(ended), failures(&ended.stderr)),
+        }
+    }
+}
+
 /// What to run of a module at this number of ranks.
 fn runs(module: &str, ranks: u32, expectations: &[Entry]) -> Vec<Run> {
     let holds = |e: &&Entry| e.name == module && e.ranks.as_ref().is_none_or(|list| list.contains(&ranks));
@@ -106,18 +133,9 @@ fn python(ranks: u32, face: Face) -> Job {
 
 /// Runs it; the answer is empty if all is as expected.
 fn check(run: &Run, ranks: u32, face: Face) -> String {
-    let job = python(ranks, face);
-    let mut job = job.args(["test/main.py", "-v", "-i", &format!(r"^test_{}\.py$", run.module)]);
-    job.command().args(&run.arguments).current_dir(venv("mpi4py"));
-    let ended = job.run();
-    let title = format!("{} {} at {ranks} ranks ({face:?})", run.module, run.arguments.join(" "));
-    println!("{:6.1} s  {title}: {}", ended.took.as_secs_f64(), summary(&ended));
-    match passed(&ended, ranks) {
-        _ if ended.hung => format!("{title} hung\n{}\n", tail(&ended.stderr)),
-        passed if passed == run.passes => String::new(),
-        true => format!("{title} passes: take it off mpi4py-expectations.toml\n"),
-        false => format!("{title}: {}\n{}\n", summary(&ended), failures(&ended.stderr)),
-    }
+    let mut job = python(ranks, face);
+    job.command().args(run.words()).current_dir(venv("mpi4py"));
+    run.judge(&job.run(), ranks, &format!("{face:?}"))
 }
 
 /// Whether every rank ran tests and reported no failure.
@@ -190,6 +208,43 @@ fn the_suite_with_the_stock_wheel() {
     for ranks in ranks.split(',') {
         suite(ranks.trim().parse().expect("a number of ranks"), Face::Mpich);
     }
+}
+
+#[test]
+fn modules_between_nodes() {
+    let set = |name: &str, or: &str| std::env::var(name).unwrap_or(or.into());
+    let ranks: u32 = set("VERBENA_NODES_RANKS", "2").parse().expect("a number of ranks");
+    let (all, wanted) = (modules(), set("VERBENA_NODES_MODULES", "cco_obj"));
+    let wanted: Vec<&str> = match wanted.as_str() {
+        "all" => all.iter().map(String::as_str).collect(),
+        names => names.split(',').map(str::trim).collect(),
+    };
+    let (expectations, mut boot) = (expectations(), Boot::new(&["--nodes", "2"]));
+    for module in wanted {
+        assert!(all.contains(module), "there is no module {module}");
+        for run in runs(module, ranks, &expectations) {
+            let script = between_nodes(&run, ranks);
+            boot = boot.check(module, NODES_SECONDS_MAX, script, move |ended| {
+                let wrong = run.judge(&ended, ranks, "rc");
+                assert!(wrong.is_empty(), "{wrong}");
+            });
+        }
+    }
+    boot.run();
+}
+
+/// The script of a run over reliable connections alone, half of the ranks on either node.
+fn between_nodes(run: &Run, ranks: u32) -> String {
+    let words: Vec<String> = run.words().iter().map(|word| format!("'{word}'")).collect();
+    let each = ranks.div_ceil(2);
+    format!(
+        "cd {}\nexport VERBENA_CHANNELS=loopback,rc LD_LIBRARY_PATH={}\n\
+         mpiexec -hosts node0:{each},node1:{each} -n {ranks} -genvall {} {}",
+        venv("mpi4py").display(),
+        staged("lib").display(),
+        venv("bin/python").display(),
+        words.join(" ")
+    )
 }
 
 #[test]

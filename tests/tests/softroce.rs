@@ -4,7 +4,7 @@
 
 use std::process::Command;
 use verbena_tests::softroce::{self, Boot};
-use verbena_tests::{Ended, program, staged, top, venv};
+use verbena_tests::{Ended, program, top};
 
 fn succeeds(ended: Ended) {
     ended.ok();
@@ -103,10 +103,6 @@ fn programs_over_reliable_connections() {
             format!("{WIRE}\n{RC} {FOUR} {collectives}"),
             says_ok,
         )
-        .check("mpi4py over rc alone, 2 ranks", 120, mpi4py("cco_obj"), |ended| {
-            // Lines of two ranks may come one right after the other.
-            assert_eq!(ended.ok().stderr.lines().filter(|line| *line == "OK").count(), 2);
-        })
         .check("point to point over ud alone, 2 ranks", 60, format!("{UD} {TWO} {point}"), says_ok)
         .check("collectives over ud alone, 4 ranks", 60, format!("{UD} {FOUR} {collectives}"), says_ok)
         .check(
@@ -159,14 +155,6 @@ const WIRE: &str = "wire delay 500us loss 1% reorder 99%";
 
 /// Of a hundred packets five are lost, five come twice, five overtake the others and one is garbled.
 const BAD: &str = "wire delay 500us loss 5% duplicate 5% reorder 95% corrupt 1%";
-
-/// One module of mpi4py's own test suite.
-fn mpi4py(module: &str) -> String {
-    let (python, library) = (venv("bin/python"), staged("lib"));
-    let (python, library, test) = (python.display(), library.display(), venv("mpi4py/test/main.py"));
-    let test = test.display();
-    format!("{RC} LD_LIBRARY_PATH={library} {TWO} -genvall {python} {test} -i 'test_{module}\\.py'")
-}
 
 /// A job that talks for ever, until the last of its ranks that started is killed. Only words of the shell look for it: the
 /// ranks leave little time to other processes.

@@ -39,7 +39,7 @@ struct Time {
 }
 
 /// What a guest may take beyond its measurements: to boot, and for an experiment that has begun. In seconds.
-const GUEST_SPARE_S: u32 = 90;
+const GUEST_SPARE_S: u32 = 180;
 /// Memory of the guest in MiB: the sixteen ranks of a start-up benchmark.
 const GUEST_MIB: u32 = 2048;
 /// What is measured here, and what between nodes.
@@ -91,7 +91,7 @@ fn measure_nodes(args: &Args, stage: &Path, out: &Path, minutes: u32) -> Result<
     command.args(["softroce", "--nodes", "2", "--memory", &GUEST_MIB.to_string(), "--stage"]).arg(stage);
     command.args(["--limit", &(60 * minutes + GUEST_SPARE_S).to_string(), "--out"]).arg(out).arg("--");
     command.args(["verbena", "bench", "papers", "--hosts", "node0,node1", "--only", NODES, "--out", "/out"]);
-    command.args(effort(args, minutes)).args(["--limit-s", "20"]);
+    command.args(effort(args, minutes)).args(["--limit-s", "60"]);
     let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
     if !status.success() {
         eprintln!("papers: the guest ended with {status}; its rows say what it did not measure");

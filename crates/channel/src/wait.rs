@@ -63,6 +63,8 @@ pub trait Waiter: Send + Sync {
     fn watch(&self, _descriptors: Vec<RawFd>) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
+    /// The calling thread, which makes progress beside the program, has woken: whoever waits on its core lets it work.
+    fn help(&self) {}
     /// Wakes the other threads of this process that sleep here (one of them made progress for another).
     fn ring_self(&self);
 }

@@ -328,6 +328,8 @@ pub const OTHERS: &[&str] = &[
     "VERBENA_VENV",
     "VERBENA_STOCK_VENV",
     "VERBENA_STOCK_RANKS",
+    "VERBENA_NODES_MODULES",
+    "VERBENA_NODES_RANKS",
     "VERBENA_MPICH",
 ];
 

@@ -3,7 +3,7 @@
 //! | part | size | content |
 //! | --- | --- | --- |
 //! | head | 2 lines | what the segment is; where the next ring goes |
-//! | desks | 1 line for each rank | doorbell, number of incoming rings announced, core |
+//! | desks | 1 line for each rank | doorbell, number of incoming rings announced, where the rank is |
 //! | tables | one word for each pair | for each receiver, by sender: offset of the ring, and log2 of its bytes in the low bits |
 //! | pool | room for a ring between every two ranks | rings, each on its own pages |
 //! | boards | the rest | boards, see `boards` |
@@ -14,7 +14,7 @@
 use super::boards;
 use super::segment::{PAGE_BYTES, Segment};
 use crate::wait::bell::Bell;
-use crate::wait::sleeper::Whereabouts;
+use crate::wait::sleeper::{Told, Whereabouts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
@@ -87,8 +87,9 @@ pub(crate) struct Desk {
     pub(crate) bell: Bell,
     /// How many rings were announced to the rank.
     pub(crate) announced: AtomicU32,
-    /// The core on which it was when it last waited for long, plus 1; 0 before that.
-    core: AtomicU32,
+    /// Where it was when it last waited for long, or its progress thread when that woke: twice the core plus 1, and 1 more for the
+    /// thread; 0 before that.
+    place: AtomicU32,
 }
 
 /// The control area of a mapped segment.
@@ -211,8 +212,9 @@ impl AsRef<Bell> for DeskOf {
 }
 
 impl Whereabouts for DeskOf {
-    fn tell_core(&self, core: u32) {
-        let (word, told) = (&self.control.desk(self.rank).core, core.wrapping_add(1));
+    fn tell(&self, Told { core, helper }: Told) {
+        let told = core.wrapping_add(1) << 1 | u32::from(helper);
+        let word = &self.control.desk(self.rank).place;
         // Whoever sends to this rank reads the line of its desk.
         if word.load(Relaxed) != told {
             word.store(told, Relaxed);
@@ -223,9 +225,9 @@ impl Whereabouts for DeskOf {
         self.rank
     }
 
-    fn told(&self) -> impl Iterator<Item = Option<u32>> {
-        let desks = (0..self.control.measures.ranks).map(|rank| self.control.desk(rank));
-        desks.map(|desk| desk.core.load(Relaxed).checked_sub(1))
+    fn told(&self) -> impl Iterator<Item = Option<Told>> {
+        let words = (0..self.control.measures.ranks).map(|rank| self.control.desk(rank).place.load(Relaxed));
+        words.map(|word| Some(Told { core: (word >> 1).checked_sub(1)?, helper: word & 1 == 1 }))
     }
 
     fn awake(&self) -> u32 {

@@ -6,7 +6,7 @@
 //! move therefore doubles the time to this rank's next one.
 
 use super::cores::{self, Load};
-use super::sleeper::Whereabouts;
+use super::sleeper::{Told, Whereabouts};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Idle rounds from one look to the next, before the first move.
@@ -46,20 +46,21 @@ impl Balance {
     #[cold]
     fn look(&self, ranks: &impl Whereabouts) {
         let here = cores::here();
-        ranks.tell_core(here);
-        let told: Vec<u32> = ranks.told().flatten().collect();
+        ranks.tell(Told { core: here, helper: false });
+        let told: Vec<u32> = ranks.told().flatten().map(|told| told.core).collect();
         let crowd = told.iter().filter(|&&core| core == here).count() as u32;
         // Who has not told yet may be anywhere.
         if crowd <= self.fair || told.len() < ranks.told().count() {
             return;
         }
-        let is_last = (0..).zip(ranks.told()).filter(|(_, core)| *core == Some(here)).last();
+        let is_last =
+            (0..).zip(ranks.told()).filter(|(_, told)| told.is_some_and(|told| told.core == here)).last();
         if is_last.is_some_and(|(rank, _)| rank == ranks.me())
             && let Some(core) = emptier(here, &told, &cores::affinity())
         {
             self.moves.store(self.moves.load(Relaxed).saturating_add(1), Relaxed);
             cores::move_to(core);
-            ranks.tell_core(core);
+            ranks.tell(Told { core, helper: false });
         }
     }
 }
@@ -100,9 +101,9 @@ mod tests {
         fn me(&self) -> u32 {
             3
         }
-        fn tell_core(&self, _: u32) {}
-        fn told(&self) -> impl Iterator<Item = Option<u32>> {
-            std::iter::repeat_n(Some(cores::here()), 4)
+        fn tell(&self, _: Told) {}
+        fn told(&self) -> impl Iterator<Item = Option<Told>> {
+            std::iter::repeat_n(Some(Told { core: cores::here(), helper: false }), 4)
         }
         fn awake(&self) -> u32 {
             4

@@ -90,22 +90,47 @@ impl Learnt {
     }
 }
 
-/// The cores on which the ranks of a node run, as far as they told when they last waited for long.
+/// Where a rank said that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// The core.
+    pub(crate) core: u32,
+    /// Only its progress thread is there: the program computes elsewhere.
+    pub(crate) helper: bool,
+}
+
+/// What of other ranks is on a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Others {
+    Nobody,
+    /// Nothing but progress threads, which never wait here for long, and whose programs had better be left alone on theirs.
+    Helpers,
+    /// A rank, or one that has not told and may be there.
+    Rank,
+}
+
+/// The cores on which the ranks of a node run, as far as they told: when they last waited for long, or their progress thread last woke.
 pub(crate) trait Whereabouts {
     /// The number of this rank on the node.
     fn me(&self) -> u32;
-    /// Tells the core of this rank.
-    fn tell_core(&self, core: u32);
-    /// The core of each rank by its number; `None` for one that has not told yet.
-    fn told(&self) -> impl Iterator<Item = Option<u32>>;
+    /// Tells where this rank is.
+    fn tell(&self, where_it_is: Told);
+    /// Where each rank is, by its number; `None` for one that has not told yet.
+    fn told(&self) -> impl Iterator<Item = Option<Told>>;
     /// Ranks that do not sleep.
     fn awake(&self) -> u32;
+}
 
-    /// Whether another rank is on this core, or may be.
-    fn is_with_another(&self, core: u32) -> bool {
-        let mut ranks = (0..).zip(self.told());
-        ranks.any(|(rank, told)| rank != self.me() && told.is_none_or(|told| told == core))
-    }
+/// What of other ranks is on this core.
+fn others_on(ranks: &impl Whereabouts, core: u32) -> Others {
+    let others = (0..).zip(ranks.told()).filter(|(rank, _)| *rank != ranks.me());
+    let here = others.map(|(_, told)| match told {
+        None => Others::Rank,
+        Some(told) if told.core != core => Others::Nobody,
+        Some(told) if told.helper => Others::Helpers,
+        Some(_) => Others::Rank,
+    });
+    here.max().unwrap_or(Others::Nobody)
 }
 
 /// Every so many idle rounds a rank with a core of its own yields though no other rank seems to be there: about 300
@@ -186,19 +211,20 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
         }
     }
 
-    /// Whether this idle round yields the core, where each rank should have one.
+    /// Whether this idle round yields the core, where each rank should have one, and then what of others is there.
     ///
     /// A rank that it waits for gives the core back in microseconds. Another program keeps it for a whole time slice, in
     /// which the answer lies unread: 16 KiB took 300 microseconds beside a busy process, and 1.6 without yields. So it
     /// yields only if another rank is on its core.
-    fn yields_at(&self, patience: Patience, round: u32) -> bool {
+    fn yields_at(&self, patience: Patience, round: u32) -> Option<Others> {
         if !patience.yields_at(round) || patience.is_over(round) {
-            return false;
+            return None;
         }
         let core = cores::here();
-        self.bell.tell_core(core);
-        let round = round - patience.spins;
-        self.bell.is_with_another(core) || (round > 0 && round.is_multiple_of(YIELD_TO_STRANGERS_EVERY))
+        self.bell.tell(Told { core, helper: false });
+        let (round, others) = (round - patience.spins, others_on(&self.bell, core));
+        let to_strangers = round > 0 && round.is_multiple_of(YIELD_TO_STRANGERS_EVERY);
+        (others != Others::Nobody || to_strangers).then_some(others)
     }
 
     fn armed(&self) -> std::sync::MutexGuard<'_, u32> {
@@ -214,11 +240,12 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
             self.balance.pass(&self.bell);
             patience.yields_at(round)
         } else {
-            let yields = !over && self.yields_at(patience, round);
-            if self.company.is_met(round, yields) {
+            let yields = if over { None } else { self.yields_at(patience, round) };
+            // Another rank's progress thread is no company to be left: on the next core its program may compute.
+            if self.company.is_met(round, yields.is_some_and(|others| others != Others::Helpers)) {
                 cores::leave_core();
             }
-            yields
+            yields.is_some()
         };
         if !over {
             match yields {
@@ -268,6 +295,13 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
         Ok(())
     }
 
+    fn help(&self) {
+        // Where ranks share cores they yield anyhow, and count who is where.
+        if !self.patience.shares_cores() {
+            self.bell.tell(Told { core: cores::here(), helper: true });
+        }
+    }
+
     fn ring_self(&self) {
         self.bell.as_ref().notify(true);
     }
@@ -281,7 +315,10 @@ mod tests {
     #[derive(Default)]
     struct Own {
         bell: Bell,
+        /// Nobody else is on this core.
         alone: bool,
+        /// Only the other's progress thread is.
+        helper: bool,
     }
 
     impl AsRef<Bell> for Own {
@@ -294,10 +331,11 @@ mod tests {
         fn me(&self) -> u32 {
             0
         }
-        fn tell_core(&self, _: u32) {}
-        fn told(&self) -> impl Iterator<Item = Option<u32>> {
-            let other = (!self.alone).then(cores::here);
-            [Some(cores::here())].into_iter().chain(other.map(Some))
+        fn tell(&self, _: Told) {}
+        fn told(&self) -> impl Iterator<Item = Option<Told>> {
+            let here = |helper| Told { core: cores::here(), helper };
+            let other = (!self.alone).then(|| here(self.helper));
+            [Some(here(false))].into_iter().chain(other.map(Some))
         }
         fn awake(&self) -> u32 {
             1
@@ -363,8 +401,24 @@ mod tests {
             let patience = Patience { spins: 100, yields: u32::MAX, yield_every: 32 };
             let sleeper = Sleeper::patient(Own { alone, ..Own::default() }, patience, &PAIR);
             let yields =
-                (101..=100 + YIELD_TO_STRANGERS_EVERY).filter(|&round| sleeper.yields_at(patience, round));
+                (101..=100 + YIELD_TO_STRANGERS_EVERY).filter_map(|round| sleeper.yields_at(patience, round));
             assert_eq!(yields.count(), expected);
+        }
+    }
+
+    #[test]
+    fn the_core_is_yielded_to_a_progress_thread_but_not_left() {
+        for (helper, left) in [(true, 0), (false, 1)] {
+            let patience = Patience { spins: 1, yields: 8, yield_every: 2 };
+            let sleeper = Sleeper::patient(Own { helper, ..Own::default() }, patience, &PAIR);
+            for _ in 0..=COMPANY_WAITS {
+                (0..4).for_each(|round| {
+                    sleeper.strangers.forget();
+                    assert_eq!(sleeper.idle(round), Step::Again);
+                });
+            }
+            assert!(sleeper.strangers.yields_so_far() > COMPANY_WAITS);
+            assert_eq!(sleeper.company.answers.load(Relaxed), left);
         }
     }
 

@@ -73,6 +73,12 @@ impl Strangers {
         }
     }
 
+    /// Yields so far.
+    #[cfg(test)]
+    pub fn yields_so_far(&self) -> u32 {
+        self.yields.load(Relaxed)
+    }
+
     /// Another test's process may be a stranger too.
     #[cfg(test)]
     pub fn forget(&self) {

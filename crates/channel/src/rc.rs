@@ -161,7 +161,7 @@ impl<A: Adapter> Rc<A> {
             peers: Peers::new(cards),
             set: PollingSet::new(settings.order),
             memory: memory::Memory::new(&settings),
-            learner: settings.learn.then(|| Box::new(learn::Learner::new())),
+            learner: (settings.learn && limits.mixes).then(|| Box::new(learn::Learner::new())),
             paths: (settings.path_series > 0).then(|| Box::new(paths::Paths::new(settings.path_series))),
             rings_in: 0,
             rings_out: 0,
@@ -331,6 +331,9 @@ impl<A: Adapter> Channel for Rc<A> {
     }
 
     fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
+        if !self.limits.mixes {
+            return Some(Choice { direction: Direction::Read, class: 0 });
+        }
         let now_ns = self.adapter.now_ns();
         self.learner.as_mut().map(|learner| learner.choose(bytes, estimate, now_ns))
     }

@@ -114,7 +114,7 @@ settings! {
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
     /// the longest piece of a long message that is read or written at a time; packets go in between
     RC_PIECE_BYTES: Number(64 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "measured with verbena bench rc";
-    /// whether messages are read or written as took less so far, learnt by their length; the four costs below decide until that is known, or always
+    /// whether messages are read or written as took less so far, learnt by their length; the four costs below decide until that is known, or always. On Soft-RoCE, which takes no mixture, all are read
     RC_LEARN: Flag(true), Channel, None, Process, Start, "paper 2, 6 and figure 15";
     /// whether streams of packets go through rings or by send and receive as took less so far; else all go through rings while these have room
     RC_LEARN_PATH: Flag(true), Channel, None, Process, Start, "paper 1, 4.4";

@@ -28,14 +28,14 @@ fn home(tools: &Tools) -> PathBuf {
 pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     let home = home(&world.tools);
     match purpose {
-        Purpose::Checked => (1..=4).map(|ranks| check(&home, ranks, 3)).collect(),
+        Purpose::Checked => (1..=4).map(|ranks| check(&home, ranks, 20)).collect(),
         Purpose::Nodes => vec![verify(&home)],
         Purpose::Timed => vec![speed(&home, "ic128x128x64"), speed(&home, "ir256x256x32")],
     }
 }
 
 /// FFTW's own script, with so many random problems of each kind.
-fn check(home: &Path, ranks: u32, problems: u32) -> Run {
+fn check(home: &Path, ranks: u32, problems: usize) -> Run {
     let (script, program) = (home.join("tests/check.pl"), home.join("mpi/mpi-bench"));
     let (script, program) = (script.display(), program.display());
     Run {
@@ -47,9 +47,9 @@ fn check(home: &Path, ranks: u32, problems: u32) -> Run {
             "perl -w {script} --verbose --random --maxsize=10000 -c={problems} --mpi \
              \"$LAUNCH {ranks} {program}\" 2>&1"
         ),
-        judge: Box::new(|ended| {
-            // Each problem that passed has a line with its errors; the script ends with another code at the first that did not.
-            verified(&ended.stdout, 30);
+        judge: Box::new(move |ended| {
+            // A problem that passed has a line with its errors for each direction, at least; the script ends with another code at the first that did not.
+            verified(&ended.stdout, 2 * problems);
             vec![]
         }),
     }
@@ -58,7 +58,7 @@ fn check(home: &Path, ranks: u32, problems: u32) -> Run {
 /// A few problems, in one job.
 fn verify(home: &Path) -> Run {
     let program = home.join("mpi/mpi-bench").display().to_string();
-    let problems = "--verify obc12x15 --verify ibr16x10x9 --verify ofc64x32 --verify obc30";
+    let problems = "--verbose=1 --verify obc12x15 --verify ibr16x10x9 --verify ofc64x32 --verify obc30";
     Run {
         name: "fftw-verify".into(),
         ranks: 4,

@@ -145,6 +145,9 @@ pub struct Limits {
     pub register_bytes_max: u64,
     /// Whether there is a shared receive queue.
     pub shared_receives: bool,
+    /// Whether one process may read what another writes to it at the same time: long messages are else all read, unless the user wants
+    /// them written.
+    pub mixes: bool,
 }
 
 /// A verbs device as `rc` sees it: one device, one port, one protection domain, one completion queue.

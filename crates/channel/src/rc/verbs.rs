@@ -75,6 +75,11 @@ pub struct Verbs {
     port: OpenPort,
 }
 
+/// The vendor that the kernel's software device (rxe) names. If it must repeat a packet while one end of a connection reads long messages of the other, which
+/// writes others there, it may take what follows for an invalid request, and the connection breaks (measured: 8 of 12 runs
+/// of 16 MiB under way, and none of 8 with only reads or only writes).
+const SOFT_ROCE: u32 = 0x00ff_ffff;
+
 /// 32 bits that nobody foresees, so that packets of an earlier life and strangers are not mistaken for ours.
 pub(crate) fn random() -> u32 {
     std::hash::RandomState::new().build_hasher().finish() as u32
@@ -120,6 +125,7 @@ impl Verbs {
             datagram_bytes_max: datagrams::BYTES_MAX,
             register_bytes_max: locked.left(),
             shared_receives: device.max_srq > 0,
+            mixes: device.vendor_id != SOFT_ROCE,
         };
         Ok(Verbs {
             pairs,

@@ -56,6 +56,7 @@ impl DeviceFaults {
             datagram_bytes_max: 1024,
             register_bytes_max: u64::MAX,
             shared_receives: true,
+            mixes: true,
         },
         delay_ns_max: 0,
         pieces_max: 1,

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// Width of the picture and height of a panel, in pixels.
 const PANEL: (u32, u32) = (1000, 480);
+/// Labels of the vertical axis at most: more would lie over each other where lines are close together.
+const Y_LABELS: usize = 6;
 
 /// Refuses a file name whose ending is no known format, before anything is measured.
 ///
@@ -154,6 +156,7 @@ where
         .label_style(("sans-serif", 15))
         .x_label_formatter(&|&x| (axis.label)(x.round() as usize))
         .y_label_formatter(&|&y| format_value(y))
+        .y_labels(Y_LABELS)
         .draw()?;
     for (index, line) in panel.lines.iter().enumerate() {
         let color = Palette99::pick(index).to_rgba();
@@ -166,7 +169,7 @@ where
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
+        .position(emptiest(&panel.lines, (x_min, x_max), (y_min, y_max)))
         .label_font(("sans-serif", 15))
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
@@ -174,14 +177,36 @@ where
     Ok(())
 }
 
-/// The ranges of both axes, with a little air above and below.
+/// The corner with the fewest points, where the legend covers least.
+fn emptiest(lines: &[Line], x: (f64, f64), y: (f64, f64)) -> SeriesLabelPosition {
+    let part = |value: f64, (low, high): (f64, f64)| (value / low).ln() / (high / low).ln().max(f64::EPSILON);
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let within = |left: bool, upper: bool| {
+        let is_there = |point: &&(usize, f64)| {
+            let (across, up) = (part(point.0 as f64, x), part(point.1, y));
+            (if left { across <= 0.5 } else { across >= 0.5 }) && (if upper { up >= 0.5 } else { up <= 0.5 })
+        };
+        points().filter(is_there).count()
+    };
+    let corners = [
+        (SeriesLabelPosition::UpperLeft, within(true, true)),
+        (SeriesLabelPosition::UpperRight, within(false, true)),
+        (SeriesLabelPosition::LowerRight, within(false, false)),
+        (SeriesLabelPosition::LowerLeft, within(true, false)),
+    ];
+    let least = corners.into_iter().min_by_key(|corner| corner.1);
+    least.map_or(SeriesLabelPosition::UpperLeft, |corner| corner.0)
+}
+
+/// The ranges of both axes, with a little air above and below: up to whole powers of two, which are then what is labelled.
 fn ranges(lines: &[Line]) -> ((f64, f64), (f64, f64)) {
     let all = || lines.iter().flat_map(|line| &line.points);
     let span = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)))
     };
     let (low, high) = span(&mut all().map(|point| point.1));
-    (span(&mut all().map(|point| point.0 as f64)), (low / 1.3, high * 1.3))
+    let air = ((low / 1.05).log2().floor().exp2(), (high * 1.05).log2().ceil().exp2());
+    (span(&mut all().map(|point| point.0 as f64)), air)
 }
 
 #[cfg(test)]

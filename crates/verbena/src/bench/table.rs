@@ -94,6 +94,16 @@ pub fn cell(entry: &Entry) -> String {
     }
 }
 
+/// The unit in which a value can be read, and what values are multiplied by to be in it: speeds of an emulated network are a small
+/// part of GB/s.
+pub fn readable(unit: &str, largest: f64) -> (&str, f64) {
+    match unit {
+        "GB/s" if largest < 1e-3 => ("kB/s", 1e6),
+        "GB/s" if largest < 1.0 => ("MB/s", 1e3),
+        _ => (unit, 1.0),
+    }
+}
+
 /// Three significant digits; whole numbers from 100 on.
 pub fn format_value(value: f64) -> String {
     match value.abs() {
@@ -117,6 +127,12 @@ mod tests {
         slow.fail("timed out after 30 s\nmore");
         let text = one(&[&fine, &slow]).to_string();
         assert!(text.contains("1.23") && text.contains("timed out") && text.contains("4 ranks"), "{text}");
+    }
+
+    #[test]
+    fn slow_speeds_are_readable() {
+        assert_eq!([2.0, 0.02, 0.00002].map(|value| readable("GB/s", value).0), ["GB/s", "MB/s", "kB/s"]);
+        assert_eq!(readable("us", 0.1), ("us", 1.0));
     }
 
     #[test]

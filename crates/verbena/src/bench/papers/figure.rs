@@ -5,6 +5,7 @@ use super::results::{Measured, Results, Series};
 use crate::bench::bars::{self, Bar, Bars};
 use crate::bench::metric::format_size;
 use crate::bench::plot::{self, Axis, Line, Panel};
+use crate::bench::table::readable;
 use anyhow::Result;
 
 /// A picture, or why there is none.
@@ -60,15 +61,26 @@ pub fn of_ours(show: &Show, results: &Results) -> Result<Figure> {
         return Ok(Figure { title, drawn: None, reason });
     }
     let numeric = show.axis != "kernel" && show.axis != "scheme";
-    let lines: Vec<Line> = series.iter().filter_map(|series| line(series, show)).collect();
+    let mut lines: Vec<Line> = series.iter().filter_map(|series| line(series, show)).collect();
     let drawn = if numeric && !lines.is_empty() {
-        let unit = unit(&series, show);
+        let values = lines.iter_mut().flat_map(|line| &mut line.points).map(|point| &mut point.1);
+        let unit = in_readable(&unit(&series, show), values.collect());
         plot::svg(&Panel { title: title.clone(), unit, axis: axis(show), lines }, SIZE)?
     } else {
-        let picture = bars_of(show, &series, &title);
+        let mut picture = bars_of(show, &series, &title);
+        picture.unit =
+            in_readable(&picture.unit, picture.bars.iter_mut().map(|bar| &mut bar.value).collect());
         bars::svg(&picture, SIZE.0)?
     };
     Ok(Figure { title, drawn: Some(drawn), reason: String::new() })
+}
+
+/// Brings values into the unit in which the largest can be read, which is returned.
+fn in_readable(unit: &str, values: Vec<&mut f64>) -> String {
+    let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(**value));
+    let (readable, factor) = readable(unit, largest);
+    values.into_iter().for_each(|value| *value *= factor);
+    readable.to_string()
 }
 
 fn title(show: &Show, series: &[&Series]) -> String {

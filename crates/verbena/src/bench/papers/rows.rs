@@ -3,7 +3,7 @@
 use super::inventory::{Claim, Claimed, Item, Seen, To};
 use super::pick::{Found, Pick};
 use super::results::Results;
-use crate::bench::table::format_value;
+use crate::bench::table::{format_value, readable};
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,7 +154,8 @@ fn measured(row: Row, claim: &Claim, seen: &Seen, of: &Found<'_>, to: Option<&Fo
 }
 
 fn in_unit(value: f64, found: &Found<'_>) -> String {
-    format!("{} {}", format_value(value), found.measured.unit).trim_end().to_string()
+    let (unit, factor) = readable(&found.measured.unit, value);
+    format!("{} {unit}", format_value(value * factor)).trim_end().to_string()
 }
 
 fn words(pick: &Pick, found: &Found<'_>) -> String {

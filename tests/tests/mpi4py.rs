@@ -12,7 +12,7 @@
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use verbena_tests::softroce::Boot;
 use verbena_tests::{Ended, Job, staged, stock_venv, top, venv};
@@ -169,10 +169,14 @@ fn tail(text: &str) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-fn suite(ranks: u32, face: Face) {
-    // One suite after the other: together they would have more ranks than any of them says.
+/// One suite after the other: together they would have more ranks than any of them says.
+fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn suite(ranks: u32, face: Face) {
+    let _turn = turn();
     let expectations = expectations();
     let (mut wrong, start) = (String::new(), Instant::now());
     for run in modules().iter().flat_map(|module| runs(module, ranks, &expectations)) {
@@ -230,6 +234,7 @@ fn modules_between_nodes() {
             });
         }
     }
+    let _turn = turn();
     boot.run();
 }
 

@@ -53,7 +53,7 @@ const NODES: &str = "trace,rc,polling,threshold,ud,bulk";
 pub fn run(args: &Args) -> Result<()> {
     let stage = args.stage.clone().map_or_else(|| build_stage(&top()), Ok)?;
     let verbena = stage.join("bin/verbena");
-    let time = if args.quick { Time { here: 3, nodes: 14 } } else { Time { here: 20, nodes: 75 } };
+    let time = if args.quick { Time { here: 3, nodes: 13 } } else { Time { here: 20, nodes: 75 } };
     let (here, nodes) = (args.out.join("here"), args.out.join("nodes"));
     [&here, &nodes].into_iter().try_for_each(|folder| cleared(folder))?;
     measure_here(args, &verbena, &here, time.here)?;

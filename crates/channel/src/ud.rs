@@ -40,7 +40,7 @@ pub mod verbs;
 
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::Verdict;
-use crate::wait::NAP;
+use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
 use adapter::{Datagrams, GLOBAL_BYTES, Limits, Memory};
 use buffers::Buffers;
@@ -49,6 +49,7 @@ pub use open::open;
 use peers::Peers;
 use queues::Queues;
 pub use settings::Settings;
+use std::os::fd::RawFd;
 use std::time::Duration;
 use timers::Timers;
 
@@ -293,10 +294,17 @@ impl<A: Datagrams> Channel for Ud<A> {
         broken.map_or_else(Vec::new, |broken| std::mem::take(&mut broken.undelivered))
     }
 
-    /// What arrives wakes nobody, and timers must be looked at in time.
+    /// What arrives makes an event; timers must be looked at in time, and what waits for the way to a peer before long.
     fn arm(&mut self) -> Duration {
-        let Some(at_ns) = self.timers.next_ns() else { return NAP };
-        NAP.min(Duration::from_nanos(at_ns.saturating_sub(self.adapter.now_ns())))
+        self.look_for_trouble();
+        let busy = !(self.stalled.is_empty() && self.broken.is_empty());
+        let longest = if self.adapter.arm() && !busy { SLEEP_MAX } else { NAP };
+        let Some(at_ns) = self.timers.next_ns() else { return longest };
+        longest.min(Duration::from_nanos(at_ns.saturating_sub(self.adapter.now_ns())))
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        self.adapter.descriptors()
     }
 
     fn is_quiet(&mut self) -> bool {

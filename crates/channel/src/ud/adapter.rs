@@ -6,6 +6,7 @@
 use crate::Fault;
 use crate::memory::Region;
 pub use crate::rc::adapter::{Address, Failed, Post, Refused, Trouble};
+use std::os::fd::RawFd;
 
 /// Bytes before each datagram received: room for a global header, used or not (InfiniBand specification, 11.4.1.2).
 pub const GLOBAL_BYTES: usize = 40;
@@ -98,6 +99,16 @@ pub trait Datagrams: Send {
 
     /// What has ended next, if anything has.
     fn poll(&mut self) -> Option<Ended>;
+
+    /// From now on the next completion makes an event; what is there already makes none. `false` if this adapter makes no events.
+    fn arm(&mut self) -> bool {
+        false
+    }
+
+    /// What becomes readable at an event, or when there is trouble.
+    fn descriptors(&self) -> Vec<RawFd> {
+        Vec::new()
+    }
 
     /// What happened to the device without being asked, oldest first. May cost a system call: not for every poll.
     fn trouble(&mut self) -> Option<Trouble>;

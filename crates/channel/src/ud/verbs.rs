@@ -20,6 +20,7 @@ use crate::rc::verbs::survey::Survey;
 use crate::rc::verbs::{random, trouble, unlike};
 use handles::Handles;
 use std::collections::VecDeque;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_verbs::device::mtu_bytes;
 use verbena_verbs::domain::Access;
@@ -27,7 +28,9 @@ use verbena_verbs::explain::fault;
 use verbena_verbs::pair::{Plan, Service};
 use verbena_verbs::queues::ReceiveBuffer;
 use verbena_verbs::raw::{IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
-use verbena_verbs::{AddressHandle, CompletionQueue, Context, GidEntry, MemoryRegion, Port, QueuePair};
+use verbena_verbs::{
+    AddressHandle, CompletionQueue, Context, EventChannel, GidEntry, MemoryRegion, Port, QueuePair,
+};
 
 /// Completions taken from the device at once.
 const BATCH: usize = 16;
@@ -53,6 +56,8 @@ pub struct Device {
     senders: Vec<Sender>,
     receiver: QueuePair,
     completions: Arc<CompletionQueue>,
+    /// Where the completion queue reports events; none if the device cannot.
+    events: Option<Arc<EventChannel>>,
     memory: Vec<(MemoryRegion, Box<[u8]>)>,
     handles: Handles,
     neighbours: Neighbours,
@@ -96,7 +101,9 @@ impl Device {
         let receives_max = within(u32::MAX, device.max_qp_wr);
         let receives = settings.receives(datagram_bytes_max, receives_max) as u32;
         let entries = receives + settings.senders as u32 * work_max;
-        let completions = CompletionQueue::new(port.domain.context(), entries)?;
+        // Without events a process that waits takes naps.
+        let events = EventChannel::new(context).ok();
+        let completions = CompletionQueue::reporting(port.domain.context(), entries, events.clone())?;
         let plan = |sends: u32, receives: u32| Plan {
             service: Service::Datagram,
             completions: Arc::clone(&completions),
@@ -126,6 +133,7 @@ impl Device {
             senders,
             receiver,
             completions,
+            events,
             memory: Vec::new(),
             handles: Handles::new(HANDLES_MAX),
             neighbours: Neighbours::default(),
@@ -329,6 +337,18 @@ impl Datagrams for Device {
         let wc = self.batch[self.next];
         self.next += 1;
         Some(self.ended(&wc))
+    }
+
+    fn arm(&mut self) -> bool {
+        let Some(events) = &self.events else { return false };
+        events.drain();
+        // Completions that were taken in a batch and not handed out make no event.
+        self.completions.ask_for_event().is_ok() && self.next == self.end
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        let events = self.events.iter().map(|events| events.descriptor());
+        events.chain([self.port.domain.context().event_descriptor()]).collect()
     }
 
     fn trouble(&mut self) -> Option<Trouble> {

@@ -169,6 +169,13 @@ impl Datagrams for SimDatagrams {
         Some(ended)
     }
 
+    fn arm(&mut self) -> bool {
+        let mut inner = self.subnet.lock();
+        let device = inner.device(self.rank);
+        (device.armed, device.event) = (true, false);
+        true
+    }
+
     fn trouble(&mut self) -> Option<Trouble> {
         self.subnet.lock().device(self.rank).troubles.pop_front()
     }
@@ -230,6 +237,7 @@ impl Inner {
         let sent = sender.sent;
         if outbound.signalled {
             device.post.ended.push_back((Ended::Sent(queue), sent));
+            device.tell();
             self.wake(rank);
         }
         if !may {
@@ -283,6 +291,7 @@ impl Inner {
         }
         into.region.write(GLOBAL_BYTES, &bytes);
         device.post.ended.push_back((Ended::Received(id, (GLOBAL_BYTES + bytes.len()) as u32), 0));
+        device.tell();
         self.wake(to);
     }
 }

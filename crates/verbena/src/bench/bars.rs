@@ -61,8 +61,11 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, picture: &Ba
         .margin_right(30)
         .x_label_area_size(42)
         .y_label_area_size(letters.min(LETTERS_MAX) as u32 * LETTER + 16)
-        .build_cartesian_2d(0.0..longest.max(f64::MIN_POSITIVE) * 1.18, (0..count).into_segmented())?;
-    // The first bar is at the top.
+        .build_cartesian_2d(
+            0.0..longest.max(f64::MIN_POSITIVE) * 1.18,
+            (0..count.max(2) - 1).into_segmented(),
+        )?;
+    // Segments count the end of their range too, and one alone has no label. The first bar is at the top.
     let at = |index: usize| count - 1 - index;
     let label = |value: &SegmentValue<usize>| match value {
         SegmentValue::CenterOf(index) if *index < count => short(&picture.bars[at(*index)].label),
@@ -115,5 +118,7 @@ mod tests {
         for word in ["basic", "piggyback", "18.6", "7.40", "us"] {
             assert!(text.contains(word), "{word}: {text}");
         }
+        let one = Bars { bars: vec![bar("alone", 1.0)], ..picture };
+        assert!(svg(&one, 600).expect("svg").contains("alone"));
     }
 }

@@ -118,6 +118,9 @@ pub fn svg(panel: &Panel, size: (u32, u32)) -> Result<String> {
     Ok(text)
 }
 
+/// Places of a line's stretch at which it is asked whether the legend covers it.
+const STEPS: u32 = 8;
+
 /// The texts need a font; a machine without any must do, so it is built in.
 pub(super) fn register_font() -> Result<()> {
     plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
@@ -167,9 +170,10 @@ where
             .label(&line.label)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2)));
     }
+    let legend = legend_part(&panel.lines, chart.plotting_area().dim_in_pixel());
     chart
         .configure_series_labels()
-        .position(emptiest(&panel.lines, (x_min, x_max), (y_min, y_max)))
+        .position(emptiest(&panel.lines, legend, (x_min, x_max), (y_min, y_max)))
         .label_font(("sans-serif", 15))
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK.mix(0.3))
@@ -177,25 +181,41 @@ where
     Ok(())
 }
 
-/// The corner with the fewest points, where the legend covers least.
-fn emptiest(lines: &[Line], x: (f64, f64), y: (f64, f64)) -> SeriesLabelPosition {
+/// The corner where a legend of this part of the plot, across and up, covers least of the lines.
+fn emptiest(lines: &[Line], legend: (f64, f64), x: (f64, f64), y: (f64, f64)) -> SeriesLabelPosition {
     let part = |value: f64, (low, high): (f64, f64)| (value / low).ln() / (high / low).ln().max(f64::EPSILON);
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let within = |left: bool, upper: bool| {
-        let is_there = |point: &&(usize, f64)| {
-            let (across, up) = (part(point.0 as f64, x), part(point.1, y));
-            (if left { across <= 0.5 } else { across >= 0.5 }) && (if upper { up >= 0.5 } else { up <= 0.5 })
+    let place = |point: &(usize, f64)| (part(point.0 as f64, x), part(point.1, y));
+    let along = |pair: &[(usize, f64)]| {
+        let (from, to) = (place(&pair[0]), place(&pair[1]));
+        (0..=STEPS).map(move |step| {
+            let share = f64::from(step) / f64::from(STEPS);
+            (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1))
+        })
+    };
+    let places: Vec<(f64, f64)> =
+        lines.iter().flat_map(|line| line.points.windows(2).flat_map(along)).collect();
+    let covered = |left: bool, upper: bool| {
+        let is_there = |&&(across, up): &&(f64, f64)| {
+            (if left { across <= legend.0 } else { across >= 1.0 - legend.0 })
+                && (if upper { up >= 1.0 - legend.1 } else { up <= legend.1 })
         };
-        points().filter(is_there).count()
+        places.iter().filter(is_there).count()
     };
     let corners = [
-        (SeriesLabelPosition::UpperLeft, within(true, true)),
-        (SeriesLabelPosition::UpperRight, within(false, true)),
-        (SeriesLabelPosition::LowerRight, within(false, false)),
-        (SeriesLabelPosition::LowerLeft, within(true, false)),
+        (SeriesLabelPosition::UpperLeft, covered(true, true)),
+        (SeriesLabelPosition::UpperRight, covered(false, true)),
+        (SeriesLabelPosition::LowerRight, covered(false, false)),
+        (SeriesLabelPosition::LowerLeft, covered(true, false)),
     ];
     let least = corners.into_iter().min_by_key(|corner| corner.1);
     least.map_or(SeriesLabelPosition::UpperLeft, |corner| corner.0)
+}
+
+/// The part of a plot of so many pixels that the legend takes, across and up, with some air.
+fn legend_part(lines: &[Line], (width, height): (u32, u32)) -> (f64, f64) {
+    let longest = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or(0);
+    let (across, up) = (60 + 9 * longest, 20 + 24 * lines.len());
+    (across as f64 / f64::from(width.max(1)), up as f64 / f64::from(height.max(1)))
 }
 
 /// The ranges of both axes, with a little air above and below: up to whole powers of two, which are then what is labelled.
@@ -234,6 +254,17 @@ mod tests {
         assert!(text.contains("latency, 2 ranks") && text.contains("32 KiB"), "{text}");
         assert!(std::fs::read(&png).expect("png").starts_with(b"\x89PNG"));
         std::fs::remove_dir_all(folder).expect("clean up");
+    }
+
+    #[test]
+    fn the_legend_covers_no_line_if_it_need_not() {
+        let line = |points: &[(usize, f64)]| Line { label: "one".into(), points: points.to_vec() };
+        // Nothing but the ends are points, and the line runs through two corners.
+        let rising = [line(&[(1, 1.0), (1024, 1024.0)])];
+        let falling = [line(&[(1, 1024.0), (1024, 1.0)])];
+        let place = |lines: &[Line]| emptiest(lines, (0.3, 0.3), (1.0, 1024.0), (1.0, 1024.0));
+        assert!(matches!(place(&rising), SeriesLabelPosition::UpperLeft));
+        assert!(matches!(place(&falling), SeriesLabelPosition::UpperRight));
     }
 
     #[test]

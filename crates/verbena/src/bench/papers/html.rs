@@ -63,7 +63,7 @@ fn overview(out: &mut String, page: &Page) {
         for row in &part.rows {
             let _ = writeln!(
                 out,
-                "<tr class=\"{}\"><td>{}</td><td><a href=\"#{}\">{}</a></td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+                "<tr class=\"{}\"><td>{}</td><td class=\"k\"><a href=\"#{}\">{}</a></td><td>{}</td><td class=\"k\">{}</td><td class=\"k\">{}</td><td class=\"n\">{}</td><td class=\"k\">{}</td></tr>",
                 class(row.outcome),
                 part.item.paper,
                 anchor(part),
@@ -138,7 +138,7 @@ fn table(out: &mut String, rows: &[Row]) {
     for row in rows {
         let _ = writeln!(
             out,
-            "<tr class=\"{}\"><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td><td><code>{}</code></td><td>{}</td></tr>",
+            "<tr class=\"{}\"><td>{}</td><td class=\"k\">{}</td><td>{}</td><td class=\"k\">{}</td><td class=\"n\">{}</td><td class=\"k\">{}</td><td><code>{}</code></td><td>{}</td></tr>",
             class(row.outcome),
             text(&row.what),
             row.source,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::wait::{Step, Waiter};
+use verbena_channel::wait::{Load, Step, Waiter};
 use verbena_channel::{Fault, Key, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
 
 const SIZES: [usize; 12] = [0, 8, 24, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1 << 20, 4 << 20];
@@ -206,7 +206,7 @@ fn connect(me: Peer, mut output: impl Write, input: impl BufRead) -> End {
     let mut channels = openings.into_iter().map(|opening| {
         let (own, other) = (opening.as_ref().map(|o| o.card()), theirs.next().expect("the partner's card"));
         let cards = if me == 0 { [own, Some(other)] } else { [Some(other), own] };
-        opening.map(|o| o.connect(&cards).unwrap_or_else(|fault| panic!("{fault}")))
+        opening.map(|o| o.connect(&cards, &Load::measure(2)).unwrap_or_else(|fault| panic!("{fault}")))
     });
     let (mut shm, cma) = (channels.next().flatten().expect("shm"), channels.next().flatten());
     let buffer = vec![0; SIZES[SIZES.len() - 1]];

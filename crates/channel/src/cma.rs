@@ -16,6 +16,7 @@ use crate::memory::Region;
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::shm::node;
+use crate::wait::Load;
 use crate::{
     Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };
@@ -96,7 +97,7 @@ impl Opening for CmaOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
         Ok(Wire::Memory(Box::new(self.connect_cma(cards))))
     }
 }

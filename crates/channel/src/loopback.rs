@@ -5,6 +5,7 @@
 
 use crate::memory::Region;
 use crate::packet::Header;
+use crate::wait::Load;
 use crate::wait::SLEEP_MAX;
 use crate::{
     Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
@@ -53,7 +54,7 @@ impl Opening for Ready {
         Vec::new()
     }
 
-    fn connect(self: Box<Self>, _cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+    fn connect(self: Box<Self>, _cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
         Ok(Wire::Loopback(Box::new(Loopback::new(self.me))))
     }
 }

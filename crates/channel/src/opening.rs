@@ -1,5 +1,6 @@
 //! How a process opens a channel and meets the others.
 
+use crate::wait::Load;
 use crate::{Fault, Peer, Wire};
 
 /// What a process knows of itself and its job when channels are opened.
@@ -31,6 +32,7 @@ pub trait Opening {
         Vec::new()
     }
     /// All cards in rank order (`None` where that process did not open this channel). Every process of
-    /// the job is inside this call at about the same time, so a bounded handshake is allowed.
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault>;
+    /// the job is inside this call at about the same time, so a bounded handshake is allowed. The load is that of the cores that this
+    /// process may use.
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Wire, Fault>;
 }

@@ -2,7 +2,8 @@
 //!
 //! A new wire is one module and one line in [`CHANNELS`].
 
-use crate::{Fault, Opening, Place, Wire, cma, loopback, ofi, rc, shm, ud};
+use crate::wait::{Load, mates};
+use crate::{Fault, Opening, Peer, Place, Wire, cma, loopback, ofi, rc, shm, ud};
 
 /// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
@@ -19,6 +20,9 @@ pub const CHANNELS: &[(&str, Open)] = &[
 
 /// Channels that reach other nodes by hardware of their own.
 const NETWORKS: [&str; 2] = ["rc", "ud"];
+
+/// What stands in a card before the part that is about cores.
+const CORES: &str = "cores";
 
 /// The channels that are open on this side, before the others are known.
 pub struct Opened {
@@ -62,12 +66,12 @@ fn unknown(name: &str) -> Fault {
 }
 
 impl Opened {
-    /// What the other processes must know of this one: for each channel its name's length and name, its
+    /// What the other processes must know of this one: for each channel, and before them for its cores, the name's length and name, the
     /// card's length (little-endian, 4 bytes) and card.
     pub fn card(&self) -> Vec<u8> {
+        let channels = self.openings.iter().map(|(name, opening)| (*name, opening.card()));
         let mut out = Vec::new();
-        for (name, opening) in &self.openings {
-            let card = opening.card();
+        for (name, card) in std::iter::once((CORES, mates::card())).chain(channels) {
             out.push(name.len() as u8);
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(&(card.len() as u32).to_le_bytes());
@@ -93,14 +97,24 @@ impl Opened {
 
     /// Connects every channel, given the cards of all processes in rank order, of the first round and of the second, if there was
     /// one.
-    pub fn connect(self, cards: &[Vec<u8>], second: Option<&[Vec<u8>]>) -> Result<Vec<Wire>, Fault> {
+    pub fn connect(
+        self,
+        cards: &[Vec<u8>],
+        second: Option<&[Vec<u8>]>,
+        load: &Load,
+    ) -> Result<Vec<Wire>, Fault> {
         let of = |name: &str| match (name, second) {
             ("ofi", Some(second)) => second.iter().map(|card| Some(card.clone())).collect(),
             ("ofi", None) => vec![None; cards.len()],
             _ => of_channel(name, cards),
         };
-        self.openings.into_iter().map(|(name, opening)| opening.connect(&of(name))).collect()
+        self.openings.into_iter().map(|(name, opening)| opening.connect(&of(name), load)).collect()
     }
+}
+
+/// How many processes of the job share the cores of process `me`, by the cards of all.
+pub fn load(me: Peer, cards: &[Vec<u8>]) -> Load {
+    mates::load(me as usize, &of_channel(CORES, cards))
 }
 
 /// One channel's part of all cards.

@@ -14,6 +14,7 @@ pub(crate) mod cgroup;
 pub(crate) mod cores;
 mod eventful;
 pub(crate) mod events;
+pub(crate) mod mates;
 mod plain;
 pub(crate) mod sleeper;
 mod strangers;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use verbena_boot::Boot;
 use verbena_channel::trace::{self, Traced};
-use verbena_channel::wait::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
+use verbena_channel::wait::{Eventful, Load, NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_channel::{Place, Wire, registry};
 use verbena_engine::{Engine, Polling, Settings};
 
@@ -49,12 +49,13 @@ pub fn start() -> Result<Started, Error> {
         Some(card) => Some(boot.exchange(&card).map_err(Error::boot)?),
         None => None,
     };
-    let mut channels = opened.connect(&cards, second.as_deref()).map_err(Error::channel)?;
+    let load = registry::load(place.me, &cards);
+    let mut channels = opened.connect(&cards, second.as_deref(), &load).map_err(Error::channel)?;
     trace::start();
     if trace::is_on() {
         channels = channels.into_iter().map(Traced::wrap).collect();
     }
-    let (waiter, sleep_max) = waiter(&channels);
+    let (waiter, sleep_max) = waiter(&channels, &load);
     let boards = channels.iter().find_map(|channel| channel.boards());
     let neighbors = channels.iter().find_map(|channel| channel.neighbors());
     let mut engine = Engine::over(place.me, place.size, channels, Settings::current());
@@ -109,7 +110,7 @@ mod card {
 
 /// The waiter of the first channel that has one, since the others of the node ring it; and for how long it may sleep. Channels that
 /// tell of arrivals by descriptors are watched by it; if that cannot be, it only naps.
-fn waiter(channels: &[Wire]) -> (Arc<dyn Waiter>, Duration) {
+fn waiter(channels: &[Wire], load: &Load) -> (Arc<dyn Waiter>, Duration) {
     let descriptors: Vec<_> = channels.iter().flat_map(|channel| channel.descriptors()).collect();
     match channels.iter().find_map(|channel| channel.waiter()) {
         Some(waiter) if descriptors.is_empty() => (waiter, SLEEP_MAX),
@@ -117,10 +118,10 @@ fn waiter(channels: &[Wire]) -> (Arc<dyn Waiter>, Duration) {
             let watched = waiter.watch(descriptors).is_ok();
             (waiter, if watched { SLEEP_MAX } else { NAP })
         }
-        None if descriptors.is_empty() => (Arc::new(Plain::default()), SLEEP_MAX),
-        None => match Eventful::new(descriptors) {
+        None if descriptors.is_empty() => (Arc::new(Plain::new(load)), SLEEP_MAX),
+        None => match Eventful::new(descriptors, load) {
             Ok(waiter) => (Arc::new(waiter), SLEEP_MAX),
-            Err(_) => (Arc::new(Plain::default()), NAP),
+            Err(_) => (Arc::new(Plain::new(load)), NAP),
         },
     }
 }

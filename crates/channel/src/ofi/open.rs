@@ -9,6 +9,7 @@ use super::interfaces::{self, Interface};
 use super::net::Net;
 use super::settings::{Settings, names};
 use crate::shm::node;
+use crate::wait::Load;
 use crate::{Fault, Opening, Place, Wire};
 use verbena_fabric::{Library, Offer, Wanted, raw};
 use verbena_settings as table;
@@ -99,7 +100,7 @@ impl Opening for Ready {
         Ok(card)
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
         let absent = match self.end {
             Some(Ok(End { net, contact, findings })) => {
                 let all = cards.iter().map(|card| Contact::parse(card.as_deref()?)).collect();

@@ -6,6 +6,7 @@ use super::verbs::Verbs;
 use super::verbs::options::{Options, RAILS_MAX};
 use super::verbs::survey::Survey;
 use super::{Rc, Settings};
+use crate::wait::Load;
 use crate::{Fault, Opening, Peer, Place, Wire};
 
 /// Opens the channel on this side; not for a job of one, nor where there is no device that works. If the user names
@@ -55,7 +56,7 @@ impl Opening for Ready {
         others.map(|ready| (ready.name, Box::new(ready) as Box<dyn Opening>)).collect()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
         let address = |card: &Option<Vec<u8>>| Some(Address(card.as_deref()?.try_into().ok()?));
         let size = cards.len() as u32;
         let cards = cards.iter().map(address).collect();

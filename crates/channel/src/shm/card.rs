@@ -6,11 +6,10 @@
 //! | 8 | node, see [`node`](super::node) |
 //! | 8 | name of the socket that hands over the segment |
 //! | 8 | secret: proves to the server that the client read this card, and to the client that it got the right memory |
-//! | rest | cores that the process may run on, one bit each, lowest first |
 //!
 //! Integers are little-endian.
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// A decoded card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +17,6 @@ pub(crate) struct Card {
     pub(crate) node: u64,
     pub(crate) socket: u64,
     pub(crate) secret: u64,
-    pub(crate) cores: Vec<u8>,
 }
 
 impl Card {
@@ -28,20 +26,14 @@ impl Card {
         for word in [self.node, self.socket, self.secret] {
             out.extend(word.to_le_bytes());
         }
-        out.extend(&self.cores);
         out
     }
 
     /// Decodes a card; `None` if it is of another version or too short.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Card> {
-        let (head, cores) = bytes.split_at_checked(25)?;
+        let head = bytes.first_chunk::<25>()?;
         let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap());
-        (head[0] == VERSION).then(|| Card {
-            node: word(1),
-            socket: word(9),
-            secret: word(17),
-            cores: cores.to_vec(),
-        })
+        (head[0] == VERSION).then(|| Card { node: word(1), socket: word(9), secret: word(17) })
     }
 }
 
@@ -51,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_card_survives_the_wire() {
-        let card = Card { node: 1, socket: u64::MAX, secret: 3, cores: vec![0x81, 1] };
+        let card = Card { node: 1, socket: u64::MAX, secret: 3 };
         assert_eq!(Card::parse(&card.emit()), Some(card));
     }
 

@@ -6,7 +6,7 @@ use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{Shm, headroom, node};
-use crate::wait::cores::{self, Load};
+use crate::wait::Load;
 use crate::{Fault, Opening, Peer, Place, Wire};
 use std::io::{Error, ErrorKind};
 use std::os::fd::AsFd;
@@ -38,11 +38,11 @@ pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
 impl ShmOpening {
     pub(super) fn new(me: Peer, limit: Duration) -> std::io::Result<ShmOpening> {
         let (socket, secret) = (node::random_word()?, node::random_word()?);
-        let card = Card { node: node::identity(), socket, secret, cores: cores::affinity() };
+        let card = Card { node: node::identity(), socket, secret };
         Ok(ShmOpening { me, card, listener: handover::listen(socket)?, limit })
     }
 
-    pub(super) fn connect_shm(self, cards: &[Option<Vec<u8>>]) -> Result<Shm, Fault> {
+    pub(super) fn connect_shm(self, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Shm, Fault> {
         let cards: Vec<Option<Card>> = cards.iter().map(|c| c.as_deref().and_then(Card::parse)).collect();
         let mates: Vec<(Peer, &Card)> = (0..)
             .zip(&cards)
@@ -53,10 +53,7 @@ impl ShmOpening {
         let me = me.ok_or_else(|| no_own_card(self.me))? as u32;
         let peers: Vec<Peer> = mates.iter().map(|&(p, _)| p).collect();
         let control = if me == 0 { self.provide(&peers)? } else { self.obtain(me, &mates)? };
-        let masks = mates.iter().map(|(_, c)| c.cores.as_slice());
-        let load =
-            Load { local_ranks: peers.len() as u32, cores: cores::count_union(masks), quota: cores::quota() };
-        Ok(Shm::new(control, me, peers, load, cards.len()))
+        Ok(Shm::new(control, me, peers, *load, cards.len()))
     }
 
     /// The lowest rank makes the segment and serves the others; it tells them too if that fails.
@@ -100,8 +97,8 @@ impl Opening for ShmOpening {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
-        Ok(Wire::Shm(Box::new(self.connect_shm(cards)?)))
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Wire, Fault> {
+        Ok(Wire::Shm(Box::new(self.connect_shm(cards, load)?)))
     }
 }
 

@@ -6,14 +6,21 @@ use std::os::unix::fs::MetadataExt;
 /// of the same kernel, same host name (so that a node may be simulated by a namespace of its own), same network
 /// namespace (the descriptor travels over an abstract socket, and those belong to it).
 pub(crate) fn identity() -> u64 {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    hash(format!("{}\n{}\n{}", boot.trim(), host_name(), namespace("net")).as_bytes())
+    hash(format!("{}\n{}\n{}", boot_id(), host_name(), namespace("net")).as_bytes())
+}
+
+/// The machine of this process, as a number that is equal exactly on processes of one boot of one kernel.
+pub(crate) fn machine() -> u64 {
+    hash(boot_id().as_bytes())
+}
+
+fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
 /// The network of this process, as a number that is equal exactly on processes that see the same interfaces.
 pub(crate) fn network_identity() -> u64 {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    hash(format!("{}\n{}", boot.trim(), namespace("net")).as_bytes())
+    hash(format!("{}\n{}", boot_id(), namespace("net")).as_bytes())
 }
 
 /// The inode of one of this process's namespaces; 0 if `/proc` does not say.

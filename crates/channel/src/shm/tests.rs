@@ -11,7 +11,8 @@ fn node(ranks: u32) -> Vec<Shm> {
     let openings: Vec<ShmOpening> =
         (0..ranks).map(|me| ShmOpening::new(me, Duration::from_secs(20)).unwrap()).collect();
     let cards: Vec<Option<Vec<u8>>> = openings.iter().map(|o| Some(crate::Opening::card(o))).collect();
-    let connect = |o: ShmOpening| o.connect_shm(&cards).unwrap();
+    let load = Load::measure(ranks);
+    let connect = |o: ShmOpening| o.connect_shm(&cards, &load).unwrap();
     std::thread::scope(|s| {
         let threads: Vec<_> = openings.into_iter().map(|o| s.spawn(move || connect(o))).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()

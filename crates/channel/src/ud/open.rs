@@ -4,6 +4,7 @@ use super::card::Card;
 use super::verbs::Device;
 use super::{Settings, Ud};
 use crate::rc::verbs::options::Options;
+use crate::wait::Load;
 use crate::{Fault, Opening, Peer, Place, Wire};
 
 /// Opens the channel on this side where it is named, and in large jobs by itself; not where there is no device that works. If
@@ -43,7 +44,7 @@ impl Opening for Ready {
         Ud::card(&self.device, &self.settings).emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>]) -> Result<Wire, Fault> {
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
         let cards = cards.iter().map(|card| Card::parse(card.as_deref()?)).collect();
         let ud = Ud::new(self.me, self.device, cards, self.settings)?;
         Ok(Wire::Other(Box::new(ud)))

@@ -18,8 +18,8 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    pub fn new() -> Alone {
-        let patience = Patience::for_load(&Load::measure(1));
+    pub fn new(load: &Load) -> Alone {
+        let patience = Patience::for_load(load);
         Alone { patience, looks: if patience.spins > 0 { LOOKS } else { 0 } }
     }
 

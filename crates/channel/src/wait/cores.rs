@@ -2,12 +2,12 @@
 
 use super::cgroup::{self, Group, Version};
 
-/// Cores against ranks on this node, as measured when the job started.
+/// Cores against ranks, as measured when the job started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Ranks of the job on this node.
+    /// Ranks of the job that may use some of the cores that this process may, on its node or beside it.
     pub local_ranks: u32,
-    /// Cores in the union of their affinity masks.
+    /// Cores that those may use.
     pub cores: u32,
     /// Cores' worth of time that the cgroup grants (quota by period), if it limits it.
     pub quota: Option<f64>,

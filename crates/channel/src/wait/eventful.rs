@@ -3,6 +3,7 @@
 
 use super::alone::Alone;
 use super::bell::Bell;
+use super::cores::Load;
 use super::events::Events;
 use super::{SLEEP_MAX, Step, Waiter};
 use std::os::fd::RawFd;
@@ -24,10 +25,10 @@ impl Eventful {
     ///
     /// # Errors
     /// The process has no descriptor left, or the sandbox allows no socket.
-    pub fn new(descriptors: Vec<RawFd>) -> std::io::Result<Eventful> {
+    pub fn new(descriptors: Vec<RawFd>, load: &Load) -> std::io::Result<Eventful> {
         let (bell, events) = (Bell::default(), Events::new(descriptors)?);
         bell.sleep_on(events.name());
-        Ok(Eventful { bell, events, alone: Alone::new(), armed: AtomicU32::new(0) })
+        Ok(Eventful { bell, events, alone: Alone::new(load), armed: AtomicU32::new(0) })
     }
 }
 
@@ -68,7 +69,7 @@ mod tests {
 
     #[test]
     fn another_thread_ends_the_sleep() {
-        let waiter = Eventful::new(Vec::new()).expect("a socket");
+        let waiter = Eventful::new(Vec::new(), &Load::measure(1)).expect("a socket");
         while waiter.idle(u32::MAX) != Step::Armed {}
         let start = Instant::now();
         waiter.ring_self();

@@ -2,6 +2,7 @@
 
 use super::alone::Alone;
 use super::bell::Bell;
+use super::cores::Load;
 use super::{NAP, Step, Waiter};
 use std::time::Duration;
 
@@ -14,15 +15,9 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// A waiter for a process that shares its cores with no other rank.
-    pub fn new() -> Plain {
-        Plain { bell: Bell::default(), alone: Alone::new() }
-    }
-}
-
-impl Default for Plain {
-    fn default() -> Plain {
-        Plain::new()
+    /// A waiter for a process that shares its cores with so many.
+    pub fn new(load: &Load) -> Plain {
+        Plain { bell: Bell::default(), alone: Alone::new(load) }
     }
 }
 

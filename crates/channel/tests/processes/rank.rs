@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::wait::{Step, Waiter};
+use verbena_channel::wait::{Load, Step, Waiter};
 use verbena_channel::{Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
 
 /// A connected rank.
@@ -85,8 +85,8 @@ fn connect(me: Peer, size: u32) -> Result<Rank, Fault> {
     let cards = |which: usize| -> Vec<Option<Vec<u8>>> {
         line.split_whitespace().map(|pair| pair.split(':').nth(which).map(unhex)).collect()
     };
-    let [shm, cma] = openings;
-    let (shm, cma) = (shm.connect(&cards(0))?, cma.connect(&cards(1))?);
+    let ([shm, cma], load) = (openings, Load::measure(size));
+    let (shm, cma) = (shm.connect(&cards(0), &load)?, cma.connect(&cards(1), &load)?);
     let inbox = Inbox { next: vec![0; size as usize], keys: vec![None; size as usize] };
     Ok(Rank { me, size, waiter: shm.waiter().expect("shm wakes"), shm, cma, inbox, round: 0 })
 }

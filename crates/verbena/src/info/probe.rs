@@ -60,7 +60,7 @@ pub fn run(args: &ProbeArgs) -> Result<()> {
     let mut opened = registry::open(&place, wanted.as_deref())?;
     let cards = exchange(&opened.card(), args.size)?;
     let second = opened.second_card(&cards)?.map(|card| exchange(&card, args.size)).transpose()?;
-    let mut channels = opened.connect(&cards, second.as_deref())?;
+    let mut channels = opened.connect(&cards, second.as_deref(), &registry::load(args.me, &cards))?;
     let found: Vec<Found> = channels.iter_mut().map(|channel| ask(&mut **channel, args)).collect();
     say(&serde_json::to_string(&found)?)?;
     std::io::stdin().read_to_end(&mut Vec::new()).context("waiting for the parent")?;

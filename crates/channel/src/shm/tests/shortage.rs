@@ -54,7 +54,7 @@ fn connect_all(ranks: u32, present: usize, limit: Duration) -> Vec<Result<Shm, F
     let cards: Vec<Option<Vec<u8>>> = openings.iter().map(|o| Some(crate::Opening::card(o))).collect();
     let _absent = openings.split_off(present);
     std::thread::scope(|s| {
-        let connect = |o: ShmOpening| s.spawn(|| o.connect_shm(&cards));
+        let connect = |o: ShmOpening| s.spawn(|| o.connect_shm(&cards, &Load::measure(ranks)));
         let threads: Vec<_> = openings.into_iter().map(connect).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })
@@ -73,12 +73,12 @@ fn a_server_that_does_not_answer_is_named() {
     let openings = [0, 1].map(|me| ShmOpening::new(me, Duration::from_millis(300)).unwrap());
     let cards: Vec<_> = openings.iter().map(|o| Some(crate::Opening::card(o))).collect();
     let [server, client] = openings;
-    let fault = client.connect_shm(&cards).unwrap_err();
+    let fault = client.connect_shm(&cards, &Load::measure(2)).unwrap_err();
     assert!(fault.on.contains("process 1, asking process 0"), "{fault}");
     drop(server);
     let client = ShmOpening::new(1, Duration::from_secs(20)).unwrap();
     let cards = [cards[0].clone(), Some(crate::Opening::card(&client))];
-    assert!(client.connect_shm(&cards).unwrap_err().what.contains("refused"));
+    assert!(client.connect_shm(&cards, &Load::measure(2)).unwrap_err().what.contains("refused"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn processes_elsewhere_are_not_reached() {
     let own = crate::Opening::card(&opening);
     let mut far = own.clone();
     far[1] ^= 1;
-    let mut end = opening.connect_shm(&[Some(far), Some(own), None]).unwrap();
+    let mut end = opening.connect_shm(&[Some(far), Some(own), None], &Load::measure(1)).unwrap();
     assert_eq!([0, 1, 2, 77].map(|peer| end.reach(peer)), [None; 4]);
     assert!(matches!(end.send(0, &header(0), Payload::Bytes(&[])), Err(SendError::Broken(_))));
 }

@@ -1,0 +1,68 @@
+//! Which processes of a job share cores with this one, by what each tells of itself when the job starts.
+//!
+//! Whose node is another one, and who shares no memory, may run on the same cores all the same: in a container or a namespace
+//! beside this one, or where the user left `shm` out. Who spins there holds them up as well.
+//!
+//! | bytes | field of a card |
+//! | --- | --- |
+//! | 8 | the machine: a number that is equal exactly on processes of one boot of one kernel, little-endian |
+//! | rest | cores that the process may run on, one bit each, lowest first |
+
+use super::cores::{self, Load};
+use crate::shm::node;
+
+/// What the others must know of this process.
+pub(crate) fn card() -> Vec<u8> {
+    [&node::machine().to_le_bytes()[..], &cores::affinity()].concat()
+}
+
+/// How many ranks share the cores of process `me` or some of them, and how many cores those may use, by the cards of all.
+pub(crate) fn load(me: usize, cards: &[Option<Vec<u8>>]) -> Load {
+    let parse = |card: &Option<Vec<u8>>| {
+        let (machine, mask) = card.as_ref()?.split_first_chunk::<8>()?;
+        Some((u64::from_le_bytes(*machine), mask.to_vec()))
+    };
+    let all: Vec<_> = cards.iter().map(parse).collect();
+    let Some(Some((machine, mask))) = all.get(me) else { return Load::measure(1) };
+    let meets = |other: &[u8]| mask.iter().zip(other).any(|(own, other)| own & other != 0);
+    let mates: Vec<&[u8]> = all
+        .iter()
+        .flatten()
+        .filter(|(theirs, other)| theirs == machine && meets(other))
+        .map(|(_, other)| other.as_slice())
+        .collect();
+    let cores = cores::count_union(mates.iter().copied());
+    Load { local_ranks: mates.len() as u32, cores, quota: cores::quota() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(machine: u64, mask: &[u8]) -> Option<Vec<u8>> {
+        Some([&machine.to_le_bytes()[..], mask].concat())
+    }
+
+    #[test]
+    fn ranks_of_the_same_machine_with_cores_in_common_count() {
+        let cards = [card(7, &[0b11]), card(7, &[0b110]), card(7, &[0, 1]), card(8, &[0b11]), None];
+        let of = |me: usize| {
+            let load = load(me, &cards);
+            (load.local_ranks, load.cores)
+        };
+        assert_eq!([of(0), of(1), of(2), of(3)], [(2, 3), (2, 3), (1, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn bound_ranks_have_a_core_each() {
+        let cards = [card(7, &[1]), card(7, &[2]), card(7, &[4])];
+        assert!((0..3).all(|me| load(me, &cards).ranks_per_core() <= 1.0 || cores::quota().is_some()));
+    }
+
+    #[test]
+    fn a_process_finds_itself() {
+        let load = load(0, &[Some(super::card())]);
+        assert_eq!((load.local_ranks, load.cores), (1, Load::measure(1).cores));
+        assert_eq!(super::load(0, &[]), Load::measure(1));
+    }
+}

@@ -4,14 +4,17 @@
 //! counts is how many a second the devices and both processes get through, and that differs: paper 1's adapter wrote quicker than it sent,
 //! while Soft-RoCE gets a quarter more packets through by send and receive (measured with `verbena bench rc`).
 //!
-//! So packets are counted in series. A series in which the channel had no room for some packet was a stream; its packets' mean time
-//! is what its path costs. At first the paths take turns, then streams take the cheaper one, and now and then the other, so that a
+//! So packets are counted in series. A series in which the channel had no room for some packet, or heard little while it sent much, was a
+//! stream; its packets' mean time is what its path costs. At first the paths take turns, then streams take the cheaper one, and now and then the other, so that a
 //! change is noticed. Any other series goes by the ring.
 
 use super::learn::{REMEMBERED, Recent};
 
 /// After so many series of a stream one takes the path that costs more.
 const REVIEW_EVERY: u32 = 32;
+
+/// Who sends so many packets for each that comes does not wait for an answer to each.
+const STREAM_RATIO: u32 = 4;
 
 /// The two ways of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub struct Paths {
     left: u32,
     /// When it began; `None` before the first.
     began_ns: Option<u64>,
+    /// Packets that the channel had heard by then.
+    heard: u32,
     /// Some packet of it had to wait.
     is_stream: bool,
     /// Series of streams so far.
@@ -48,17 +53,18 @@ impl Paths {
             path: Path::Ring,
             left: 0,
             began_ns: None,
+            heard: 0,
             is_stream: false,
             streams: 0,
             costs: Default::default(),
         }
     }
 
-    /// The path of the next packet, if it has both.
+    /// The path of the next packet, if it has both; the channel has heard so many packets, a number that may begin anew.
     #[inline]
-    pub fn next(&mut self, now_ns: impl FnOnce() -> u64) -> Path {
+    pub fn next(&mut self, heard: u32, now_ns: impl FnOnce() -> u64) -> Path {
         if self.left == 0 {
-            self.begin(now_ns());
+            self.begin(heard, now_ns());
         }
         self.left -= 1;
         self.path
@@ -71,10 +77,11 @@ impl Paths {
     }
 
     #[cold]
-    fn begin(&mut self, now_ns: u64) {
+    fn begin(&mut self, heard: u32, now_ns: u64) {
         let began_ns = self.began_ns.replace(now_ns);
         self.left = self.series;
-        let was_stream = std::mem::take(&mut self.is_stream);
+        let answers = heard.wrapping_sub(std::mem::replace(&mut self.heard, heard));
+        let was_stream = std::mem::take(&mut self.is_stream) || answers <= self.series / STREAM_RATIO;
         self.path = match began_ns.filter(|_| was_stream) {
             Some(began_ns) => {
                 self.costs[self.path as usize].add(now_ns.saturating_sub(began_ns) / u64::from(self.series));
@@ -112,11 +119,10 @@ mod tests {
         took: impl Fn(Path) -> u64,
     ) -> u32 {
         let by_ring = |_: &u32| {
-            let path = paths.next(|| *now_ns);
+            // What is no stream gets an answer to each packet; the time goes on with each, so that it counts them.
+            let heard = if is_stream { 0 } else { *now_ns as u32 };
+            let path = paths.next(heard, || *now_ns);
             *now_ns += took(path);
-            if is_stream {
-                paths.full();
-            }
             path == Path::Ring
         };
         (0..packets).filter(by_ring).count() as u32
@@ -146,6 +152,16 @@ mod tests {
         // The series that goes on ends, and one more is still thought to be a stream.
         send(&mut paths, &mut now_ns, 2 * SERIES, false, took);
         assert_eq!(send(&mut paths, &mut now_ns, 6400, false, took), 6400);
+    }
+
+    #[test]
+    fn a_packet_that_waited_makes_a_stream_though_answers_come() {
+        let mut paths = Paths::new(SERIES);
+        let by_ring = (0..6400).filter(|&at: &u32| {
+            paths.full();
+            paths.next(at, || 0) == Path::Ring
+        });
+        assert!(by_ring.count() < 6400);
     }
 
     #[test]

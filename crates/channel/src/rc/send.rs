@@ -86,7 +86,7 @@ impl<A: Adapter> Rc<A> {
         if let Some(paths) = &mut self.paths
             && ring.takes(body)
             && PREFIX_BYTES + body <= self.settings.buffer_bytes
-            && paths.next(|| self.adapter.now_ns()) == Path::Buffer
+            && paths.next(self.heard, || self.adapter.now_ns()) == Path::Buffer
         {
             return None;
         }

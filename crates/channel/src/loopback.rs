@@ -5,8 +5,7 @@
 
 use crate::memory::Region;
 use crate::packet::Header;
-use crate::wait::Load;
-use crate::wait::SLEEP_MAX;
+use crate::wait::{Load, SLEEP_MAX};
 use crate::{
     Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };

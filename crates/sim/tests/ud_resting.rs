@@ -19,6 +19,8 @@ const SLEEPER: Rank = 1;
 const FLIGHT_NS_MAX: u64 = 20_000;
 /// The longest flight.
 const WIRE: DeviceFaults = DeviceFaults { delay_ns_max: 1000, ..DeviceFaults::NONE };
+/// Packets of a run.
+const PACKETS: usize = 100;
 /// The sender looks this often.
 const LOOK_NS: u64 = 50_000;
 
@@ -32,20 +34,6 @@ impl Sink for Log<'_> {
     fn packet(&mut self, _peer: Peer, header: &Header, _bytes: &[u8]) {
         let before = self.arrived_ns.insert(header.context, self.subnet.now_ns());
         assert_eq!(before, None, "packet {} twice", header.context);
-    }
-
-    fn transferred(&mut self, _token: u64, _outcome: Result<(), Fault>) {}
-
-    fn broken(&mut self, peer: Peer, fault: Fault) {
-        panic!("{peer}: {fault:?}");
-    }
-}
-
-struct Nothing;
-
-impl Sink for Nothing {
-    fn packet(&mut self, _peer: Peer, _header: &Header, _bytes: &[u8]) {
-        panic!("nobody sends to the sender");
     }
 
     fn transferred(&mut self, _token: u64, _outcome: Result<(), Fault>) {}
@@ -72,15 +60,15 @@ fn chatter(seed: u64, hears: bool) -> Seen {
     let mut random = Random::new(seed);
     let subnet = Subnet::new(random.word(), 2, Costs::PLAIN, WIRE);
     let mut uds: Vec<Ud> = channels(&subnet, LIMITS, |_| Settings::current(), 2);
-    let mut log = Log { arrived_ns: BTreeMap::new(), subnet: &subnet };
+    let [mut log, mut sender_log] = [0; 2].map(|_| Log { arrived_ns: BTreeMap::new(), subnet: &subnet });
     let (mut sent_ns, mut wake_ns, mut look_ns, mut send_ns) = (Vec::new(), 0, 0, 0);
     let mut seen = Seen { worst_ns: 0, sleeps: 0, long: 0, resent: 0 };
     let end_ns = loop {
         let now_ns = subnet.now_ns();
-        if sent_ns.len() == 100 && now_ns > send_ns + SLEEP_MAX.as_nanos() as u64 {
+        if sent_ns.len() == PACKETS && now_ns > send_ns + SLEEP_MAX.as_nanos() as u64 {
             break now_ns;
         }
-        if now_ns >= send_ns && sent_ns.len() < 100 {
+        if now_ns >= send_ns && sent_ns.len() < PACKETS {
             let header = Header { context: sent_ns.len() as u64, length: 8, ..Header::new(Kind::Eager) };
             match uds[SENDER as usize].send(SLEEPER, &header, Payload::Bytes(&[7; 8])) {
                 Ok(()) => {
@@ -93,7 +81,7 @@ fn chatter(seed: u64, hears: bool) -> Seen {
             }
         }
         if now_ns >= look_ns {
-            uds[SENDER as usize].poll(&mut Nothing);
+            uds[SENDER as usize].poll(&mut sender_log);
             look_ns = now_ns + LOOK_NS;
         }
         let rung = subnet.take_event(SLEEPER) && hears;
@@ -106,11 +94,12 @@ fn chatter(seed: u64, hears: bool) -> Seen {
             (seen.sleeps, seen.long) = (seen.sleeps + 1, seen.long + u32::from(allowed > NAP));
             wake_ns = now_ns + (allowed.as_nanos() as u64).max(1);
         }
-        let sends_ns = if sent_ns.len() < 100 { send_ns } else { u64::MAX };
+        let sends_ns = if sent_ns.len() < PACKETS { send_ns } else { u64::MAX };
         let next_ns = subnet.next_ns().unwrap_or(u64::MAX).min(wake_ns).min(look_ns).min(sends_ns);
         subnet.run_until(next_ns.max(now_ns + 1));
     };
     assert_eq!(log.arrived_ns.len(), sent_ns.len(), "at {end_ns} ns");
+    assert!(sender_log.arrived_ns.is_empty(), "nobody sends to the sender");
     let waits = log.arrived_ns.values().zip(&sent_ns).map(|(arrived, sent)| arrived - sent);
     seen.worst_ns = waits.max().unwrap_or(0);
     seen.resent = uds[SENDER as usize].counts().resent;

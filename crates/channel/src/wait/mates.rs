@@ -16,20 +16,22 @@ pub(crate) fn card() -> Vec<u8> {
     [&node::machine().to_le_bytes()[..], &cores::affinity()].concat()
 }
 
+/// The machine and the cores in a card.
+fn parse(card: &[u8]) -> Option<(u64, &[u8])> {
+    let (machine, mask) = card.split_first_chunk::<8>()?;
+    Some((u64::from_le_bytes(*machine), mask))
+}
+
 /// How many ranks share the cores of process `me` or some of them, and how many cores those may use, by the cards of all.
 pub(crate) fn load(me: usize, cards: &[Option<Vec<u8>>]) -> Load {
-    let parse = |card: &Option<Vec<u8>>| {
-        let (machine, mask) = card.as_ref()?.split_first_chunk::<8>()?;
-        Some((u64::from_le_bytes(*machine), mask.to_vec()))
-    };
-    let all: Vec<_> = cards.iter().map(parse).collect();
-    let Some(Some((machine, mask))) = all.get(me) else { return Load::measure(1) };
+    let all: Vec<_> = cards.iter().map(|card| parse(card.as_deref()?)).collect();
+    let Some(&Some((machine, mask))) = all.get(me) else { return Load::measure(1) };
     let meets = |other: &[u8]| mask.iter().zip(other).any(|(own, other)| own & other != 0);
     let mates: Vec<&[u8]> = all
         .iter()
         .flatten()
-        .filter(|(theirs, other)| theirs == machine && meets(other))
-        .map(|(_, other)| other.as_slice())
+        .filter(|(theirs, other)| *theirs == machine && meets(other))
+        .map(|(_, other)| *other)
         .collect();
     let cores = cores::count_union(mates.iter().copied());
     Load { local_ranks: mates.len() as u32, cores, quota: cores::quota() }

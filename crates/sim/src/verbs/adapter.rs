@@ -170,9 +170,7 @@ impl Adapter for SimAdapter {
     }
 
     fn arm(&mut self) -> bool {
-        let mut inner = self.subnet.lock();
-        let device = inner.device(self.rank);
-        (device.armed, device.event) = (true, false);
+        self.subnet.lock().device(self.rank).arm();
         true
     }
 

@@ -113,6 +113,11 @@ impl Device {
         self.tell();
     }
 
+    /// The rank asks for an event; what is there already makes none.
+    pub fn arm(&mut self) {
+        (self.armed, self.event) = (true, false);
+    }
+
     /// Something is there to be taken: makes the event, if one was asked for.
     pub fn tell(&mut self) {
         self.event |= std::mem::take(&mut self.armed);

@@ -93,6 +93,9 @@ pub fn finish(me: Peer) -> Result<(), Fault> {
     })
 }
 
+/// Out of line, so that the quick ways do not ask for the thread's place.
+#[cold]
+#[inline(never)]
 fn update(change: impl FnOnce(&mut Now, u64)) {
     NOW.with(|cell| {
         let mut now = cell.get();

@@ -1,13 +1,22 @@
 //! Credits for the receive buffers of one pair (paper 1, 3.1 and 4.4).
 //!
 //! Each side may send so many packets as the other has buffers posted for it. Credits for buffers that were posted
-//! anew ride on every packet; if none goes that way and enough are owed, a packet of its own carries them.
+//! anew ride on every packet; if none goes that way and enough are owed ([`worth`]), a packet of its own carries them.
 //!
 //! The last credit may only be used by a packet that brings credits itself. So of two sides that have used theirs up,
 //! the one that heard last has at least one and can hand back what it owes: neither waits for ever.
 
 /// Fewest credits for which the rules below hold: explicit packets neither fail to come nor answer each other.
 pub const CREDITS_MIN: u16 = 4;
+
+/// The credits left to the other side to send on with, while a packet brings it more.
+const LEFT: u32 = 8;
+
+/// Of so many credits, how many must be owed to be worth a packet of their own: three quarters, since as a rule an answer that
+/// carries them comes first; but half if the rest were too few to send on with.
+pub fn worth(total: u32) -> u32 {
+    (total - (total / 4).max(LEFT.min(total / 2))).max(2)
+}
 
 /// The credits of one pair, as one side sees them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +34,7 @@ pub struct Credits {
 impl Credits {
     /// The other side has posted `theirs` buffers for us, and we `ours` for it.
     pub fn new(theirs: u16, ours: u16) -> Credits {
-        Credits { have: theirs, owed: 0, total: theirs, worth: (ours / 2).max(2) }
+        Credits { have: theirs, owed: 0, total: theirs, worth: worth(ours.into()) as u16 }
     }
 
     /// Whether a packet may be sent, which will carry what is owed.

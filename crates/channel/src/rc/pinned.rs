@@ -71,9 +71,10 @@ impl Pinned {
     /// If it is out of range or not aligned.
     #[inline]
     pub fn word(&self, offset: usize) -> &AtomicU64 {
-        let at = self.region().part(offset, 8).address();
-        assert!(at.is_multiple_of(8));
-        // SAFETY: within the memory, aligned, and alive as long as `self`; every access of this process to words that
+        let region = self.region();
+        assert!(offset < region.len() && region.len() - offset >= 8 && offset.is_multiple_of(8));
+        let at = region.address() + offset as u64;
+        // SAFETY: within the memory, aligned as its front is, and alive as long as `self`; every access of this process to words that
         // a device may write meanwhile is atomic.
         unsafe { AtomicU64::from_ptr(at as *mut u64) }
     }

@@ -10,7 +10,6 @@ use super::order::Turn;
 use super::resting::Rest;
 use super::ring::incoming::Found;
 use super::settings::Order;
-use crate::memory::Region;
 use crate::trace::{self, Way};
 use crate::{Peer, Sink};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +24,15 @@ struct Watch {
     word: u64,
     /// Its value while there is nothing.
     idle: u64,
+}
+
+impl Watch {
+    #[inline]
+    fn has_changed(&self) -> bool {
+        // SAFETY: an aligned word in the memory of a ring, which lives as long as its watch (`PollingSet::add`).
+        let word = unsafe { AtomicU64::from_ptr(self.word as *mut u64) };
+        word.load(Ordering::Relaxed) != self.idle
+    }
 }
 
 /// The set, in the order in which it is polled.
@@ -79,12 +87,7 @@ impl PollingSet {
     #[inline]
     pub fn find(&self, at: usize) -> Option<usize> {
         let rest = self.watches.get(at..)?;
-        let changed = |watch: &Watch| {
-            // SAFETY: an aligned word in the memory of a ring, which lives as long as its watch (`add`).
-            let word = unsafe { AtomicU64::from_ptr(watch.word as *mut u64) };
-            word.load(Ordering::Relaxed) != watch.idle
-        };
-        rest.iter().position(changed).map(|found| at + found)
+        rest.iter().position(Watch::has_changed).map(|found| at + found)
     }
 
     /// Puts those with the largest rank first.
@@ -135,15 +138,28 @@ impl<A: Adapter> Rc<A> {
     #[inline]
     fn drain(&mut self, at: usize, packets_max: usize, sink: &mut dyn Sink) -> usize {
         let peer = self.set.peers[at];
-        let taken = self.drain_ring(peer, packets_max, sink);
-        // The set may have changed by what was said in a packet.
-        if self.set.peers.get(at) == Some(&peer)
-            && let Some(ring) = self.peers.look(peer).and_then(|connection| connection.ring_in.as_ref())
-        {
-            let (word, idle) = ring.watch();
-            self.set.watches[at] = Watch { word, idle };
+        let mut taken = 0;
+        while taken < packets_max && self.take_from_ring(peer, sink) {
+            taken += 1;
+            if !self.watch_on(at, peer) {
+                break;
+            }
         }
         taken
+    }
+
+    /// A packet was taken from the ring at this place, which is watched where the next one must come. Whether it is there.
+    #[inline]
+    fn watch_on(&mut self, at: usize, peer: Peer) -> bool {
+        // The set may have changed by what was said in the packet.
+        if self.set.peers.get(at) != Some(&peer) {
+            return false;
+        }
+        let ring = self.peers.look(peer).and_then(|connection| connection.ring_in.as_ref());
+        let Some((word, idle)) = ring.map(|ring| ring.watch()) else { return false };
+        let watch = &mut self.set.watches[at];
+        *watch = Watch { word, idle };
+        watch.has_changed()
     }
 
     /// Takes up to so many packets from the peer's ring.
@@ -162,9 +178,9 @@ impl<A: Adapter> Rc<A> {
     fn take_from_ring(&mut self, peer: Peer, sink: &mut dyn Sink) -> bool {
         let Some(connection) = self.peers.get(peer) else { return false };
         let Some(ring) = &mut connection.ring_in else { return false };
-        let packet = match ring.look() {
+        let (packet, span) = match ring.look() {
             Found::Nothing => return false,
-            Found::Packet(packet) => packet,
+            Found::Packet(packet, span) => (packet, span),
             Found::Nonsense => {
                 self.nonsense(peer, "longer than the ring");
                 return false;
@@ -185,7 +201,7 @@ impl<A: Adapter> Rc<A> {
             }
         }
         self.deliver(peer, &frame, packet, sink);
-        self.free_ring(peer, packet);
+        self.free_ring(peer, span);
         if self.peers.look(peer).is_some_and(|connection| connection.sequence.has_waiting()) {
             self.catch_up(peer, sink);
         }
@@ -194,10 +210,10 @@ impl<A: Adapter> Rc<A> {
 
     /// The packet is processed, so its slots are free (paper 1, 4.4).
     #[inline]
-    fn free_ring(&mut self, peer: Peer, packet: Region) {
+    fn free_ring(&mut self, peer: Peer, span: u32) {
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(ring) = &mut connection.ring_in else { return };
-        let (first, span) = ring.take(packet);
+        let first = ring.take(span);
         ring.free(first, span);
         let rests = ring.rest != Rest::Awake;
         if ring.is_worth_telling() || (ring.owes_pointer() && self.post_tail_pointer(peer).is_none()) {

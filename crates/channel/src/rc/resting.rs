@@ -123,15 +123,6 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// After packets were put into the peer's ring: lets the bell follow if it rests.
-    #[inline]
-    pub(super) fn ring_if_resting(&mut self, peer: Peer) {
-        let ring = self.peers.get(peer).and_then(|connection| connection.ring_out.as_ref());
-        if ring.is_some_and(|ring| ring.peer_rests()) {
-            self.ring_bell(peer);
-        }
-    }
-
     /// The bell; one that finds no room now is sent by a later poll. `None` in that case.
     #[cold]
     pub(super) fn ring_bell(&mut self, peer: Peer) -> Option<()> {

@@ -23,6 +23,7 @@ pub mod freed;
 pub mod incoming;
 pub mod outgoing;
 
+use super::credit;
 use super::frame::PREFIX_BYTES;
 use super::settings::{Notify, Settings};
 
@@ -30,6 +31,9 @@ use super::settings::{Notify, Settings};
 pub const POINTER_BYTES: usize = 8;
 /// Bytes of the word by which a receiver says that it rests.
 pub const WORD_BYTES: usize = 8;
+
+/// Slots up to this size are for packets that cost hardly more than one that only brings credits.
+const SMALL_SLOT_BYTES: u32 = 4096;
 
 /// How a ring is laid out; the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +120,22 @@ impl Geometry {
     /// Slots that such a packet takes.
     #[inline]
     pub fn span(&self, body_bytes: usize) -> u32 {
-        let bytes = self.packet_bytes(body_bytes) as u32;
-        if bytes <= self.slot_bytes { 1 } else { bytes.div_ceil(self.slot_bytes) }
+        self.span_of(self.packet_bytes(body_bytes))
+    }
+
+    /// Slots for so many bytes.
+    #[inline]
+    pub fn span_of(&self, bytes: usize) -> u32 {
+        if bytes <= self.slot_bytes as usize { 1 } else { (bytes as u32).div_ceil(self.slot_bytes) }
+    }
+
+    /// Freed slots of which the sender is told in a packet of its own, if none goes there anyhow: always so many that a longest
+    /// packet has room without them. Long chunks keep the sender waiting sooner, and such a packet costs little beside them.
+    #[inline]
+    pub fn worth(&self) -> u32 {
+        let half = (self.slots / 2).max(1);
+        let worth = if self.slot_bytes > SMALL_SLOT_BYTES { half } else { credit::worth(self.slots) };
+        worth.min(self.slots - self.span_max + 1)
     }
 
     /// The longest body that fits.

@@ -7,7 +7,7 @@ use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, write_words};
 use super::paths::Path;
 use super::peers::Connection;
 use super::ring::POINTER_BYTES;
-use super::ring::outgoing::Manner;
+use super::ring::outgoing::{Fit, Manner};
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::trace::{self, Way};
@@ -82,21 +82,23 @@ impl<A: Adapter> Rc<A> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_out.as_deref_mut()?;
         let body = HEADER_BYTES + payload.len();
+        let fit = ring.fit(body)?;
         // Only what fits both has a choice.
         if let Some(paths) = &mut self.paths
-            && ring.takes(body)
+            && !ring.held
             && PREFIX_BYTES + body <= self.settings.buffer_bytes
             && paths.next(self.heard, || self.adapter.now_ns()) == Path::Buffer
         {
             return None;
         }
-        if !ring.has_room(body) || !(ring.held || ring.is_posted() && connection.queue.has_room(2)) {
+        if !ring.has_room(fit) || !(ring.held || ring.is_posted() && connection.queue.has_room(2)) {
             return None;
         }
         if ring.peer_may_rest() && !(connection.receives.may_send() && connection.queue.has_room(3)) {
             return Some(Err(SendError::Full));
         }
-        let flag = ring.flag(body);
+        let place = ring.place(fit);
+        let flag = ring.flag(place);
         let owed = connection.ring_in.as_mut().map_or(0, |ring| std::mem::take(&mut ring.owed));
         let frame = Frame {
             first: flag,
@@ -106,13 +108,13 @@ impl<A: Adapter> Rc<A> {
             ring_credits: owed,
             receive_credits: connection.receives.hand_back(),
         };
-        write_packet(ring.place(body), &frame, Some(header), payload);
-        ring.put(body, flag);
+        write_packet(place, &frame, Some(header), payload);
+        ring.put(fit, place, flag);
         if ring.held {
             return Some(Ok(()));
         }
         trace::posting(Way::RdmaEager);
-        let posted = self.post_ring_now(peer);
+        let posted = self.post_ring_now(peer, Some(fit));
         trace::posted();
         // The queue has room, so this fails only if the connection does; what the device refuses all the same is in
         // its place and posted later. On a broken connection it is taken too: it is among what is handed back, and must
@@ -123,15 +125,20 @@ impl<A: Adapter> Rc<A> {
         Some(Ok(()))
     }
 
+    /// Posts what is in the ring's slots and was not posted yet: this one only, if it is known.
     #[inline]
-    fn post_ring_now(&mut self, peer: Peer) -> Result<(), Refused> {
+    fn post_ring_now(&mut self, peer: Peer, last: Option<Fit>) -> Result<(), Refused> {
         let Some(connection) = self.peers.get(peer) else { return Ok(()) };
         let (Some(ring), Some(pair)) = (&mut connection.ring_out, connection.pair) else { return Ok(()) };
         let inline_bytes_max = self.settings.inline_bytes_max;
         let manner = Manner { pair, inline_bytes_max, signalled: self.leaving };
-        let posted = ring.post(&mut self.adapter, &mut connection.queue, manner);
+        let posted = match last {
+            Some(fit) => ring.post_last(fit, &mut self.adapter, &mut connection.queue, manner),
+            None => ring.post(&mut self.adapter, &mut connection.queue, manner),
+        };
         match posted {
-            Ok(()) => self.ring_if_resting(peer),
+            Ok(()) if ring.peer_rests() => _ = self.ring_bell(peer),
+            Ok(()) => {}
             Err(_) => self.enlist(peer),
         }
         posted
@@ -139,7 +146,7 @@ impl<A: Adapter> Rc<A> {
 
     /// Posts what is in the ring's slots and was not posted yet; `None` if something remains.
     pub(super) fn post_ring(&mut self, peer: Peer) -> Option<()> {
-        match self.post_ring_now(peer) {
+        match self.post_ring_now(peer, None) {
             Ok(()) => Some(()),
             Err(refused) => {
                 self.refused(peer, refused);

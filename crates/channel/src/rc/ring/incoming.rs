@@ -28,8 +28,8 @@ pub enum Stage {
 pub enum Found {
     /// Nothing, or not all of it yet.
     Nothing,
-    /// A whole packet with so many bytes behind its prefix.
-    Packet(Region),
+    /// A whole packet, without its tail flag, and the slots that it takes.
+    Packet(Region, u32),
     /// Something that cannot be a packet.
     Nonsense,
 }
@@ -143,23 +143,24 @@ impl<D> Incoming<D> {
         }
         let body = body_bytes(first);
         let bytes = self.geometry.packet_bytes(body);
-        if bytes > self.geometry.offset(self.geometry.span_max) {
+        let span = self.geometry.span_of(bytes);
+        if span > self.geometry.span_max {
             return Found::Nonsense;
         }
         let packet = self.memory.region().part(at, bytes);
-        if self.pointer.is_none() && load_flag(packet, flags::tail_offset(body)) != first as u32 {
+        if self.pointer.is_none() && load_flag(packet, bytes - flags::FLAG_BYTES) != first as u32 {
             return Found::Nothing;
         }
         // What lies between head and tail is read after both.
         fence(Ordering::Acquire);
-        Found::Packet(packet.part(0, PREFIX_BYTES + body))
+        Found::Packet(packet.part(0, PREFIX_BYTES + body), span)
     }
 
-    /// Takes the packet that [`Incoming::look`] found: the head pointer moves on, and the head words of its slots are cleared, so
-    /// that they can be seen to change. The slots are still in use; returns the first and their number.
+    /// Takes the packet of so many slots that [`Incoming::look`] found: the head pointer moves on, and the head words of its slots are cleared, so
+    /// that they can be seen to change. The slots are still in use; returns the first.
     #[inline]
-    pub fn take(&mut self, packet: Region) -> (u32, u32) {
-        let (first, span) = (self.head, self.geometry.span(packet.len() - PREFIX_BYTES));
+    pub fn take(&mut self, span: u32) -> u32 {
+        let first = self.head;
         // Those behind the last slot are never looked at, and the sender knows that they are not cleared.
         for slot in first..(first + span).min(self.geometry.slots) {
             self.memory.word(self.geometry.offset(slot)).store(0, Ordering::Relaxed);
@@ -168,7 +169,7 @@ impl<D> Incoming<D> {
         if let Some(pointer) = &mut self.pointer {
             pointer.taken += u64::from(span);
         }
-        (first, span)
+        first
     }
 
     /// Frees slots, in any order (paper 1, 4.4).
@@ -184,7 +185,7 @@ impl<D> Incoming<D> {
     /// Whether the sender should be told of freed slots although nothing else goes that way.
     #[inline]
     pub fn is_worth_telling(&self) -> bool {
-        u32::from(self.owed) >= (self.geometry.slots / 2).max(1)
+        u32::from(self.owed) >= self.geometry.worth()
     }
 
     /// The sender's place for the tail pointer is known, and with it that of the word (`resting.rs`).

@@ -46,6 +46,8 @@ pub struct Outgoing<D> {
     pub held: bool,
     geometry: Geometry,
     memory: Pinned,
+    /// Where the word lies by which the receiver says that it rests.
+    word_at: usize,
     /// One for each slot, filled in once.
     descriptors: Vec<D>,
     /// The head pointer: where the next packet goes.
@@ -56,6 +58,15 @@ pub struct Outgoing<D> {
     waiting: u32,
     waiting_slots: u32,
     pointer: Option<Pointer<D>>,
+}
+
+/// What a packet takes of the ring, worked out once.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// Bytes that are written, its tail flag among them.
+    bytes: usize,
+    /// Slots.
+    span: u32,
 }
 
 /// What [`Notify::Pointer`] needs besides.
@@ -108,6 +119,7 @@ impl<D> Outgoing<D> {
             stage: Stage::Accepting,
             held: false,
             geometry,
+            word_at: geometry.word_offset(),
             descriptors: (0..geometry.slots).map(slot).collect(),
             memory,
             head: 0,
@@ -180,29 +192,27 @@ impl<D> Outgoing<D> {
     pub fn peer_rests(&self) -> bool {
         // The packet is posted before this looks; the receiver raises the word before it looks for packets.
         fence(Ordering::SeqCst);
-        self.memory.word(self.geometry.word_offset()).load(Ordering::Relaxed) != 0
+        self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
     /// As [`Outgoing::peer_rests`], before a packet is posted: a bell might be needed, so there must be room for one.
     #[inline]
     pub fn peer_may_rest(&self) -> bool {
-        self.memory.word(self.geometry.word_offset()).load(Ordering::Relaxed) != 0
+        self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a packet with this body may go into the ring, once it has room, and need not.
+    /// What a packet with this body takes of the ring; `None` if it may not go there.
     #[inline]
-    pub fn takes(&self, body_bytes: usize) -> bool {
-        self.stage == Stage::Open && !self.held && self.geometry.span(body_bytes) <= self.geometry.span_max
+    pub fn fit(&self, body_bytes: usize) -> Option<Fit> {
+        let bytes = self.geometry.packet_bytes(body_bytes);
+        let span = self.geometry.span_of(bytes);
+        (self.stage == Stage::Open && span <= self.geometry.span_max).then_some(Fit { bytes, span })
     }
 
-    /// Whether a packet with this body goes into the ring now.
+    /// Whether such a packet goes into the ring now.
     #[inline]
-    pub fn has_room(&mut self, body_bytes: usize) -> bool {
-        let span = self.geometry.span(body_bytes);
-        if self.stage != Stage::Open || span > self.geometry.span_max {
-            return false;
-        }
-        let wanted = if self.held { span.max(self.turn_slots()) } else { span };
+    pub fn has_room(&mut self, fit: Fit) -> bool {
+        let wanted = if self.held { fit.span.max(self.turn_slots()) } else { fit.span };
         if self.free < wanted && self.pointer.is_some() {
             self.read_tail();
         }
@@ -210,12 +220,12 @@ impl<D> Outgoing<D> {
     }
 
     /// How many slots must be free before packets are put in place to be held: all, so that copying and transferring take
-    /// turns (paper 2, 4.2). Without pointers the receiver keeps up to half of them to itself for a while.
+    /// turns (paper 2, 4.2). Without pointers the receiver keeps some of them to itself for a while.
     #[cold]
     fn turn_slots(&self) -> u32 {
         match (self.waiting_slots, &self.pointer) {
             (0, Some(_)) => self.geometry.slots,
-            (0, None) => self.geometry.slots / 2 + 1,
+            (0, None) => self.geometry.slots - self.geometry.worth() + 1,
             _ => 0,
         }
     }
@@ -231,34 +241,53 @@ impl<D> Outgoing<D> {
 
     /// Where the next packet goes.
     #[inline]
-    pub fn place(&self, body_bytes: usize) -> Region {
-        let (at, bytes) = (self.geometry.offset(self.head), self.geometry.packet_bytes(body_bytes));
-        self.memory.region().part(at, bytes)
+    pub fn place(&self, fit: Fit) -> Region {
+        self.memory.region().part(self.geometry.offset(self.head), fit.bytes)
     }
 
-    /// The head flag of the next packet (anything, with [`Notify::Pointer`]). Asked before the packet is written.
+    /// The head flag of the packet that is to be written here, the next one (anything, with [`Notify::Pointer`]).
     #[inline]
-    pub fn flag(&self, body_bytes: usize) -> u32 {
+    pub fn flag(&self, place: Region) -> u32 {
         if self.pointer.is_some() {
             return flags::PRIMARY;
         }
-        let tail = flags::tail_offset(body_bytes);
-        let at = self.geometry.offset(self.head) + tail;
+        let old = place.bytes().last_chunk().expect("a packet is longer than a flag");
+        let at = self.geometry.offset(self.head) + place.len() - flags::FLAG_BYTES;
         let cleared = flags::is_cleared(at, self.geometry.slot_bytes as usize, self.geometry.slots as usize);
-        flags::choose(read_flag(self.place(body_bytes).part(tail, flags::FLAG_BYTES)), cleared)
+        flags::choose(u32::from_le_bytes(*old), cleared)
     }
 
-    /// The packet is written, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
+    /// The packet is written to its place, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
     #[inline]
-    pub fn put(&mut self, body_bytes: usize, flag: u32) {
+    pub fn put(&mut self, fit: Fit, place: Region, flag: u32) {
         if self.pointer.is_none() {
-            let tail = self.place(body_bytes).part(flags::tail_offset(body_bytes), flags::FLAG_BYTES);
-            tail.write(0, &flag.to_le_bytes());
+            *place.bytes_mut().last_chunk_mut().expect("a packet is longer than a flag") = flag.to_le_bytes();
         }
-        let span = self.geometry.span(body_bytes);
-        self.head = self.geometry.after(self.head, span);
-        self.free -= span;
-        self.waiting_slots += span;
+        self.head = self.geometry.after(self.head, fit.span);
+        self.free -= fit.span;
+        self.waiting_slots += fit.span;
+    }
+
+    /// Posts the packet that was just put in place, before which nothing waited.
+    ///
+    /// # Errors
+    /// As [`Outgoing::post`].
+    #[inline]
+    pub fn post_last<A: Adapter<Descriptor = D>>(
+        &mut self,
+        fit: Fit,
+        adapter: &mut A,
+        queue: &mut SendQueue,
+        manner: Manner,
+    ) -> Result<(), Refused> {
+        if self.waiting_slots != fit.span || self.pointer.is_some() {
+            return self.post(adapter, queue, manner);
+        }
+        let how = manner.of(fit.bytes, queue);
+        adapter.post(manner.pair, &mut self.descriptors[self.waiting as usize], fit.bytes, how)?;
+        queue.posted(how.signalled);
+        (self.waiting, self.waiting_slots) = (self.head, 0);
+        Ok(())
     }
 
     /// Posts what is in place, as far as the queue has room.
@@ -327,9 +356,4 @@ impl Manner {
     fn of(&self, bytes: usize, queue: &SendQueue) -> Post {
         Post { signalled: self.signalled || queue.is_due(), inline: bytes <= self.inline_bytes_max }
     }
-}
-
-#[inline]
-fn read_flag(at: Region) -> u32 {
-    u32::from_le_bytes(*at.bytes().first_chunk().expect("a flag's bytes"))
 }

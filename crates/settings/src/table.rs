@@ -330,6 +330,7 @@ pub const OTHERS: &[&str] = &[
     "VERBENA_STOCK_RANKS",
     "VERBENA_NODES_MODULES",
     "VERBENA_NODES_RANKS",
+    "VERBENA_NODES_WIRE",
     "VERBENA_MPICH",
 ];
 

@@ -18,6 +18,10 @@
 //! begun before the memory is gone. So when memory was unmapped and the same address mapped anew, whether by this thread or by another one that has not even
 //! returned from `munmap`, either the change is in the log by then, or the cache knows that it may not trust itself.
 //!
+//! # Where it does not run
+//! Under Valgrind threads take turns, and one that unmaps keeps its turn inside the system call: the reading thread would never run. So
+//! there is no watch there, and nothing is cached.
+//!
 //! What the kernel does not tell of is left out: files, shared memory and System V segments are not watched ([`super::maps`]). One call remains:
 //! `MADV_GUARD_INSTALL` (Linux 6.13), which empties private memory unheard; a buffer that the program made
 //! inaccessible by that call and accessible again must not have been a buffer of a message before.
@@ -28,6 +32,7 @@ use super::maps::Maps;
 use super::reader::{self, CHANGES, FAILED};
 use super::span::{PAGE_BYTES, Span};
 use super::uffd::Uffd;
+use std::ffi::OsStr;
 use std::io::{Error, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -105,6 +110,11 @@ impl Watch for KernelWatch {
 
 impl Kernel {
     fn start() -> Result<Kernel> {
+        if is_valgrind(std::env::var_os("LD_PRELOAD").as_deref()) {
+            return Err(Error::other(
+                "the program runs under Valgrind, where a thread that unmaps memory keeps the others from running",
+            ));
+        }
         let uffd: &'static Uffd = Box::leak(Box::new(Uffd::open()?));
         reader::start(uffd)?;
         let kernel = Kernel { uffd, maps: Maps::open(), armed: Mutex::default(), page: map_page()? };
@@ -173,6 +183,11 @@ impl Kernel {
     }
 }
 
+/// Whether Valgrind runs the program: it loads libraries of its own into it, and says so where all such are named.
+fn is_valgrind(preloaded: Option<&OsStr>) -> bool {
+    preloaded.is_some_and(|names| names.to_string_lossy().contains("vgpreload_"))
+}
+
 /// A page of its own, with memory behind it.
 fn map_page() -> Result<u64> {
     let (rights, sort) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -191,4 +206,18 @@ fn reason(error: &Error) -> String {
         _ => "",
     };
     format!("{error}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn valgrind_is_known_by_what_it_preloads() {
+        let is = |names: &str| is_valgrind(Some(OsStr::new(names)));
+        assert!(
+            is("/usr/libexec/valgrind/vgpreload_core-amd64-linux.so:/lib/mine.so") && !is("/lib/mine.so")
+        );
+        assert!(!is_valgrind(None));
+    }
 }

@@ -77,6 +77,8 @@ pub struct Ud<A: Datagrams> {
     port_trouble: Option<Fault>,
     /// Buffers on their way back, between two calls always empty.
     done: Vec<u32>,
+    /// Receive buffers to be posted anew.
+    emptied: Vec<u32>,
     counts: Counts,
     /// Polls, to do now and then what need not be done each time.
     rounds: u32,
@@ -99,6 +101,8 @@ pub struct Counts {
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels: more than `rc`.
 const LATENCY_NS: u32 = 3000;
+/// While packets come with each poll, every how many polls what can wait is done.
+const TENDED_EVERY: u32 = 8;
 /// Every how many polls the adapter is asked for trouble.
 const TROUBLE_EVERY: u32 = 1 << 14;
 
@@ -147,6 +151,7 @@ impl<A: Datagrams> Ud<A> {
             device_fault: None,
             port_trouble: None,
             done: Vec::new(),
+            emptied: Vec::new(),
             counts: Counts::default(),
             rounds: 0,
         };
@@ -247,7 +252,7 @@ impl<A: Datagrams> Channel for Ud<A> {
         let card = self.peers.card(peer).filter(|_| peer != self.me)?;
         let datagram = self.limits.datagram_bytes_max.min(card.datagram_bytes_max as usize);
         let fragment = usize::from(peers::fragment_bytes(datagram));
-        let packet_bytes_max = fragment * self.settings.fragments_max - HEADER_BYTES;
+        let packet_bytes_max = fragment * self.settings.fragments(fragment) - HEADER_BYTES;
         Some(Reach {
             packet_bytes_max,
             eager_bytes_max: self.settings.eager_bytes_max.min(packet_bytes_max),
@@ -266,6 +271,12 @@ impl<A: Datagrams> Channel for Ud<A> {
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         let mut events = self.poll_completions(sink);
+        self.rounds = self.rounds.wrapping_add(1);
+        // What came is answered before anything that can wait is done.
+        if events > 0 && !self.rounds.is_multiple_of(TENDED_EVERY) {
+            return events;
+        }
+        self.repost();
         let idle = self.timers.is_empty()
             && self.stalled.is_empty()
             && self.broken.is_empty()
@@ -273,7 +284,6 @@ impl<A: Datagrams> Channel for Ud<A> {
         if !idle {
             events += self.tend(sink);
         }
-        self.rounds = self.rounds.wrapping_add(1);
         if self.rounds.is_multiple_of(TROUBLE_EVERY) {
             self.look_for_trouble();
         }
@@ -296,6 +306,7 @@ impl<A: Datagrams> Channel for Ud<A> {
 
     /// What arrives makes an event; timers must be looked at in time, and what waits for the way to a peer before long.
     fn arm(&mut self) -> Duration {
+        self.repost();
         self.look_for_trouble();
         let busy = !(self.stalled.is_empty() && self.broken.is_empty());
         let longest = if self.adapter.arm() && !busy { SLEEP_MAX } else { NAP };

@@ -174,9 +174,9 @@ settings! {
     /// longer datagrams that ud keeps until they are acknowledged
     UD_LONG_BUFFERS_MAX: Automatic("384 KiB by the datagram's length", 8..=1 << 20), Channel, Packets, Process, Start, "paper 4, 4.2";
     /// datagrams that one packet of ud consists of at most, which are acknowledged as a whole
-    UD_FRAGMENTS_MAX: Number(16, 1..=64), Channel, Packets, Process, Start, "paper 4, 4.2";
-    /// the longest message that ud sends at once, without asking the receiver
-    UD_EAGER_BYTES_MAX: Number(8 << 10, 0..=4 << 20), Channel, Bytes, Process, Start, "paper 4, 5.2.1";
+    UD_FRAGMENTS_MAX: Automatic("for 16 KiB by the datagram's length, but at most 16", 1..=64), Channel, Packets, Process, Start, "paper 4, 4.2";
+    /// the longest message that ud sends at once, without asking the receiver; paper 4 has 8 KiB
+    UD_EAGER_BYTES_MAX: Number(16 << 10, 0..=4 << 20), Channel, Bytes, Process, Start, "paper 4, 5.2.1";
     /// 0 makes ud send everything once and forget it: unsafe, since one lost datagram hangs the program; only to measure what reliability costs
     UD_RELIABLE: Flag(true), Channel, None, Job, Start, "paper 4, 4.2 and 5.1";
     /// whether ud's datagrams carry a CRC-32C from memory to memory; garbled ones are sent again
@@ -190,7 +190,7 @@ settings! {
     /// an acknowledgement waits so long, or for a measured round trip (at most half of UD_RESEND_NS_MIN) if that is longer, for a packet the other way to ride on
     UD_ACK_DELAY_NS: Number(100_000, 0..=1 << 30), Channel, Nanoseconds, Job, Start, "paper 4, 4.2";
     /// the shortest wait for an acknowledgement before what is missing is sent again; longer by the measured round trips
-    UD_RESEND_NS_MIN: Number(2_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
+    UD_RESEND_NS_MIN: Number(500_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
     /// the longest such wait, however often it was in vain
     UD_RESEND_NS_MAX: Number(250_000_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
     /// the wait while no round trip is measured

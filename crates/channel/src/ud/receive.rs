@@ -47,7 +47,11 @@ impl<A: Datagrams> Ud<A> {
             match ended {
                 Ended::Received(id, bytes) => {
                     self.received(id, bytes as usize, now_ns, sink);
-                    self.repost(id);
+                    self.emptied.push(id);
+                    // Those that send count on half of the pool.
+                    if self.emptied.len() >= self.receives / 4 {
+                        self.repost();
+                    }
                 }
                 Ended::Sent(queue) => {
                     self.queues.completed(queue, now_ns, &mut self.done);
@@ -66,10 +70,12 @@ impl<A: Datagrams> Ud<A> {
         COMPLETIONS_MAX
     }
 
-    /// A place has just become free, so only a broken queue refuses.
-    fn repost(&mut self, id: u32) {
-        if let Err(Refused::Broken(fault)) = self.post_receive(id) {
-            self.break_all(fault);
+    /// Posts emptied buffers anew. Places are free for all of them, so only a broken queue refuses.
+    pub(super) fn repost(&mut self) {
+        while let Some(id) = self.emptied.pop() {
+            if let Err(Refused::Broken(fault)) = self.post_receive(id) {
+                self.break_all(fault);
+            }
         }
     }
 

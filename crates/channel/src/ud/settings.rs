@@ -17,8 +17,8 @@ pub struct Settings {
     pub short_buffers_max: usize,
     /// Long ones; `None`: by [`SEND_BYTES`].
     pub long_buffers_max: Option<usize>,
-    /// Fragments of a packet at most.
-    pub fragments_max: usize,
+    /// Fragments of a packet at most; `None`: by [`PACKET_BYTES`].
+    pub fragments_max: Option<usize>,
     /// Largest message sent eagerly, in bytes.
     pub eager_bytes_max: usize,
     /// Whether lost datagrams are sent again.
@@ -39,6 +39,10 @@ pub struct Settings {
 const RECEIVE_BYTES: usize = 640 << 10;
 /// Bytes of the long send buffers if nobody says how many.
 const SEND_BYTES: usize = 384 << 10;
+/// Bytes of the longest packet if nobody says of how many fragments, but at most so many of these. The receiver's engine gets a packet
+/// when all of it is there: of long ones it copies nothing while the next is on the wire.
+const PACKET_BYTES: usize = (16 << 10) + HEADER_BYTES;
+const FRAGMENTS: usize = 16;
 /// Receive buffers at least.
 const RECEIVES_MIN: usize = 16;
 /// Fragments under way to one peer if nobody says how many.
@@ -92,13 +96,18 @@ impl Settings {
     /// them.
     pub fn sound(mut self) -> Settings {
         self.senders = self.senders.max(1);
-        self.fragments_max = self.fragments_max.clamp(1, FRAGMENTS_MAX as usize);
+        self.fragments_max = self.fragments_max.map(|most| most.clamp(1, FRAGMENTS_MAX as usize));
         let kept = self.senders * self.signal_every.max(1) as usize;
-        let least = 2 * kept + self.fragments_max;
+        let least = 2 * kept + self.fragments_max.unwrap_or(FRAGMENTS);
         self.short_buffers_max = self.short_buffers_max.max(least);
         self.long_buffers_max = self.long_buffers_max.map(|most| most.max(least));
         self.rules = self.rules.sound();
         self
+    }
+
+    /// Fragments of a packet at most, each of so many bytes.
+    pub fn fragments(&self, fragment_bytes: usize) -> usize {
+        self.fragments_max.unwrap_or_else(|| PACKET_BYTES.div_ceil(fragment_bytes).min(FRAGMENTS))
     }
 
     /// Receive buffers for datagrams of so many bytes, within what the device takes.
@@ -109,7 +118,7 @@ impl Settings {
 
     /// Long send buffers for datagrams of so many bytes.
     pub fn long_buffers(&self, datagram_bytes: usize) -> usize {
-        let least = 2 * self.senders * self.signal_every as usize + self.fragments_max;
+        let least = 2 * self.senders * self.signal_every as usize + self.fragments_max.unwrap_or(FRAGMENTS);
         self.long_buffers_max.unwrap_or((SEND_BYTES / datagram_bytes).max(least))
     }
 }

@@ -11,6 +11,7 @@ use super::adapter::{Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memor
 use crate::Fault;
 use crate::clock::Clock;
 use crate::memory::Region;
+use crate::rc::verbs::completions::Taken;
 use crate::rc::verbs::completions::failed;
 use crate::rc::verbs::encoding::Mailbox;
 use crate::rc::verbs::neighbours::Neighbours;
@@ -32,8 +33,6 @@ use verbena_verbs::{
     AddressHandle, CompletionQueue, Context, EventChannel, GidEntry, MemoryRegion, Port, QueuePair,
 };
 
-/// Completions taken from the device at once.
-const BATCH: usize = 16;
 /// Work numbers above this are those of sending queue pairs.
 const SENDER: u64 = 1 << 32;
 /// Address handles at most: one for each port of each node, so enough for a job that is not very large.
@@ -61,9 +60,7 @@ pub struct Device {
     memory: Vec<(MemoryRegion, Box<[u8]>)>,
     handles: Handles,
     neighbours: Neighbours,
-    batch: Vec<ibv_wc>,
-    next: usize,
-    end: usize,
+    taken: Taken,
     limits: Limits,
     q_key: u32,
     broken: Option<Fault>,
@@ -137,9 +134,7 @@ impl Device {
             memory: Vec::new(),
             handles: Handles::new(HANDLES_MAX),
             neighbours: Neighbours::default(),
-            batch: vec![ibv_wc::zeroed(); BATCH],
-            next: 0,
-            end: 0,
+            taken: Taken::new(),
             limits,
             q_key,
             broken: None,
@@ -321,29 +316,21 @@ impl Datagrams for Device {
 
     #[inline]
     fn poll(&mut self) -> Option<Ended> {
-        if self.next == self.end {
-            (self.next, self.end) = (0, 0);
-            match self.completions.poll(&mut self.batch) {
-                Ok(count) => self.end = count,
-                Err(number) => {
-                    let what = "the completion queue cannot be polled";
-                    self.broken.get_or_insert(fault(what, self.port.place(), number.abs()));
-                }
-            }
-            if self.end == 0 {
+        let wc = match self.taken.next(&self.completions) {
+            Ok(wc) => *wc?,
+            Err(number) => {
+                let what = "the completion queue cannot be polled";
+                self.broken.get_or_insert(fault(what, self.port.place(), number.abs()));
                 return None;
             }
-        }
-        let wc = self.batch[self.next];
-        self.next += 1;
+        };
         Some(self.ended(&wc))
     }
 
     fn arm(&mut self) -> bool {
         let Some(events) = &self.events else { return false };
         events.drain();
-        // Completions that were taken in a batch and not handed out make no event.
-        self.completions.ask_for_event().is_ok() && self.next == self.end
+        self.completions.ask_for_event().is_ok() && self.taken.is_empty()
     }
 
     fn descriptors(&self) -> Vec<RawFd> {

@@ -8,10 +8,63 @@ use verbena_verbs::raw::{self, ibv_wc};
 const BATCH: usize = 16;
 
 /// Completions that were taken from the device and not yet handed out.
-pub struct Batch {
-    taken: Vec<ibv_wc>,
+pub struct Taken {
+    batch: Vec<ibv_wc>,
     next: usize,
     end: usize,
+}
+
+impl Taken {
+    /// None taken yet.
+    pub fn new() -> Taken {
+        Taken { batch: vec![ibv_wc::zeroed(); BATCH], next: 0, end: 0 }
+    }
+
+    /// The next completion, if there is one. After a batch that was not full the answer is once that there is none, without a
+    /// look: that would cost as much as taking a packet, and find nothing as a rule.
+    ///
+    /// # Errors
+    /// The driver failed.
+    #[inline]
+    pub fn next(&mut self, queue: &CompletionQueue) -> Result<Option<&ibv_wc>, i32> {
+        if self.next == self.end {
+            let was_short = (1..BATCH).contains(&self.end);
+            (self.next, self.end) = (0, 0);
+            if was_short {
+                return Ok(None);
+            }
+            self.end = queue.poll(&mut self.batch[..BATCH])?;
+            if self.end == 0 {
+                return Ok(None);
+            }
+        }
+        self.next += 1;
+        Ok(Some(&self.batch[self.next - 1]))
+    }
+
+    /// Before a sleep: whether all was handed out, for what was not makes no event any more. The next answer is after a look then.
+    pub fn is_empty(&mut self) -> bool {
+        if self.next == self.end {
+            (self.next, self.end) = (0, 0);
+        }
+        self.next == self.end
+    }
+
+    /// What was not handed out.
+    fn rest(&self) -> &[ibv_wc] {
+        &self.batch[self.next..self.end]
+    }
+
+    /// This is to be handed out, and nothing else that was taken so far.
+    fn replace(&mut self, all: Vec<ibv_wc>) {
+        (self.next, self.end, self.batch) = (0, all.len(), all);
+        self.batch.resize(self.end.max(BATCH), ibv_wc::zeroed());
+    }
+}
+
+/// Those of `rc`.
+pub struct Batch {
+    taken: Taken,
     /// Receives from the shared queue through a queue pair that was closed before they were handed out.
     orphans: Vec<Completion>,
 }
@@ -19,33 +72,24 @@ pub struct Batch {
 impl Batch {
     /// None taken yet.
     pub fn new() -> Batch {
-        Batch { taken: vec![ibv_wc::zeroed(); BATCH], next: 0, end: 0, orphans: Vec::new() }
+        Batch { taken: Taken::new(), orphans: Vec::new() }
     }
 
-    /// Whether all that was taken has been handed out.
-    pub fn is_empty(&self) -> bool {
-        self.next == self.end && self.orphans.is_empty()
+    /// As [`Taken::is_empty`].
+    pub fn is_empty(&mut self) -> bool {
+        self.taken.is_empty() && self.orphans.is_empty()
     }
 
-    /// The next completion, if there is one.
+    /// The next completion, as [`Taken::next`] has it.
     ///
     /// # Errors
     /// The driver failed.
     #[inline]
     pub fn next(&mut self, queue: &CompletionQueue) -> Result<Option<Completion>, i32> {
-        if self.next == self.end {
-            if let Some(orphan) = self.orphans.pop() {
-                return Ok(Some(orphan));
-            }
-            (self.next, self.end) = (0, 0);
-            self.end = queue.poll(&mut self.taken)?;
-            if self.end == 0 {
-                return Ok(None);
-            }
+        if let Some(orphan) = self.orphans.pop() {
+            return Ok(Some(orphan));
         }
-        let completion = completion(&self.taken[self.next]);
-        self.next += 1;
-        Ok(Some(completion))
+        Ok(self.taken.next(queue)?.map(completion))
     }
 
     /// After a queue pair was destroyed: takes all that the device still holds and forgets what is of that queue
@@ -55,13 +99,11 @@ impl Batch {
     /// # Errors
     /// The driver failed.
     pub fn forget(&mut self, pair: QueuePair, shared: bool, queue: &CompletionQueue) -> Result<(), i32> {
-        let mut all = self.taken[self.next..self.end].to_vec();
+        let mut all = self.taken.rest().to_vec();
         let outcome = drain(queue, &mut all);
         self.orphans.extend(all.iter().filter_map(|wc| orphan(wc, pair, shared)));
         all.retain(|wc| wc.qp_num != pair.0);
-        (self.next, self.end) = (0, all.len());
-        all.resize(all.len().max(BATCH), ibv_wc::zeroed());
-        self.taken = all;
+        self.taken.replace(all);
         outcome
     }
 }

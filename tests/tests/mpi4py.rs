@@ -3,7 +3,7 @@
 //! On the standard face it is built by our `mpicc`; on the MPICH face it is the stock wheel, at the numbers of ranks
 //! in `VERBENA_STOCK_RANKS` (default: 2). Between two emulated nodes, where all takes fifty times as long, those modules run over
 //! reliable connections alone that `VERBENA_NODES_MODULES` names (default: `cco_obj`; `all` for the suite), at
-//! `VERBENA_NODES_RANKS` ranks (default: 2), on a wire that does what `VERBENA_NODES_WIRE` says, as in `loss 1% reorder 1%` (default: nothing).
+//! `VERBENA_NODES_RANKS` ranks (default: 2), on a wire that does what `VERBENA_NODES_WIRE` says, as in `delay 1ms loss 1% reorder 1%` (default: nothing).
 //!
 //! A module that does not stand in that file must have no failure. One that is expected to fail and passes
 //! is an error too: it comes off the list. A hang is a failure, whatever the file says; a module that cannot
@@ -261,7 +261,7 @@ fn together(runs: Vec<Run>) -> Vec<Run> {
 fn between_nodes(run: &Run, ranks: u32, wire: &str) -> String {
     let words: Vec<String> = run.words().iter().map(|word| format!("'{word}'")).collect();
     let each = ranks.div_ceil(2);
-    let wire = if wire.is_empty() { String::new() } else { format!("wire {wire}\n") };
+    let wire = if wire.is_empty() { String::new() } else { format!("wire {wire} || exit\n") };
     format!(
         "{wire}cd {}\nexport VERBENA_CHANNELS=loopback,rc LD_LIBRARY_PATH={}\n\
          mpiexec -hosts node0:{each},node1:{each} -n {ranks} -genvall {} {}",

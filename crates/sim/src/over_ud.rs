@@ -131,7 +131,7 @@ impl UdFaults {
             receives: random.pick(&[None, Some(16), Some(40)]),
             short_buffers_max: random.pick(&[8, 1024]),
             long_buffers_max: random.pick(&[None, Some(8)]),
-            fragments_max: Some(random.pick(&[1, 4, 16, 64])),
+            fragments_max: random.pick(&[None, Some(1), Some(4), Some(16), Some(64)]),
             eager_bytes_max: random.pick(&[0, 100, 8 << 10]),
             signal_every: random.pick(&[1, 3, 16]),
             inline_bytes_max: random.pick(&[0, 64, 512]),

@@ -133,8 +133,8 @@ impl Geometry {
     /// packet has room without them. Long chunks keep the sender waiting sooner, and such a packet costs little beside them.
     #[inline]
     pub fn worth(&self) -> u32 {
-        let half = (self.slots / 2).max(1);
-        let worth = if self.slot_bytes > SMALL_SLOT_BYTES { half } else { credit::worth(self.slots) };
+        let is_long = self.slot_bytes > SMALL_SLOT_BYTES;
+        let worth = if is_long { self.slots / 2 } else { credit::worth(self.slots) };
         worth.min(self.slots - self.span_max + 1)
     }
 

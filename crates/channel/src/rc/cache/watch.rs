@@ -18,13 +18,13 @@
 //! begun before the memory is gone. So when memory was unmapped and the same address mapped anew, whether by this thread or by another one that has not even
 //! returned from `munmap`, either the change is in the log by then, or the cache knows that it may not trust itself.
 //!
-//! # Where it does not run
-//! Under Valgrind threads take turns, and one that unmaps keeps its turn inside the system call: the reading thread would never run. So
-//! there is no watch there, and nothing is cached.
-//!
 //! What the kernel does not tell of is left out: files, shared memory and System V segments are not watched ([`super::maps`]). One call remains:
 //! `MADV_GUARD_INSTALL` (Linux 6.13), which empties private memory unheard; a buffer that the program made
 //! inaccessible by that call and accessible again must not have been a buffer of a message before.
+//!
+//! # Where it does not run
+//! Under Valgrind threads take turns, and one that unmaps keeps its turn inside the system call: the reading thread would never run. So
+//! there is no watch there, and nothing is cached.
 
 use super::armed::Armed;
 pub use super::changes::Missed;

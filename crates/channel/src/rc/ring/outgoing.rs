@@ -283,10 +283,22 @@ impl<D> Outgoing<D> {
         if self.waiting_slots != fit.span || self.pointer.is_some() {
             return self.post(adapter, queue, manner);
         }
+        self.post_first(fit, adapter, queue, manner)
+    }
+
+    /// Posts the first packet that waits, which takes this, and goes on to the next.
+    #[inline]
+    fn post_first<A: Adapter<Descriptor = D>>(
+        &mut self,
+        fit: Fit,
+        adapter: &mut A,
+        queue: &mut SendQueue,
+        manner: Manner,
+    ) -> Result<(), Refused> {
         let how = manner.of(fit.bytes, queue);
         adapter.post(manner.pair, &mut self.descriptors[self.waiting as usize], fit.bytes, how)?;
         queue.posted(how.signalled);
-        (self.waiting, self.waiting_slots) = (self.head, 0);
+        self.advance(fit.span);
         Ok(())
     }
 
@@ -309,22 +321,17 @@ impl<D> Outgoing<D> {
                 self.post_pointer(adapter, queue, manner)?;
                 continue;
             }
-            let at = self.waiting;
-            let [first] = read_words(self.memory.region().part(self.geometry.offset(at), 8));
-            let body = body_bytes(u64::from_le(first));
-            let bytes = self.geometry.packet_bytes(body);
-            let how = manner.of(bytes, queue);
-            adapter.post(manner.pair, &mut self.descriptors[at as usize], bytes, how)?;
-            queue.posted(how.signalled);
-            self.advance(body);
+            let [first] = read_words(self.memory.region().part(self.geometry.offset(self.waiting), 8));
+            let bytes = self.geometry.packet_bytes(body_bytes(u64::from_le(first)));
+            let fit = Fit { bytes, span: self.geometry.span_of(bytes) };
+            self.post_first(fit, adapter, queue, manner)?;
         }
         Ok(())
     }
 
-    /// The first packet that waited is posted. The head pointer follows the last of those that wait.
+    /// The first packet that waited, of so many slots, is posted. The head pointer follows the last of those that wait.
     #[inline]
-    fn advance(&mut self, body_bytes: usize) {
-        let span = self.geometry.span(body_bytes);
+    fn advance(&mut self, span: u32) {
         if let Some(pointer) = &mut self.pointer {
             pointer.written += u64::from(span);
             (pointer.last, pointer.due) = (self.waiting, self.waiting_slots == span);

@@ -42,7 +42,7 @@ use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::Verdict;
 use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
-use adapter::{Datagrams, GLOBAL_BYTES, Limits, Memory};
+use adapter::{Datagrams, Limits, Memory};
 use buffers::Buffers;
 use card::Card;
 pub use open::open;
@@ -69,6 +69,8 @@ pub struct Ud<A: Datagrams> {
     timers: Timers,
     /// Peers that something is to be sent to as soon as a queue pair has room.
     stalled: Vec<Peer>,
+    /// Peers of which an acknowledgement is unread.
+    unread: Vec<Peer>,
     /// Peers that were given up, to be reported.
     broken: Vec<(Peer, Fault)>,
     /// Why the device is of no use any more.
@@ -147,6 +149,7 @@ impl<A: Datagrams> Ud<A> {
             peers: Peers::new(cards),
             timers: Timers::default(),
             stalled: Vec::new(),
+            unread: Vec::new(),
             broken: Vec::new(),
             device_fault: None,
             port_trouble: None,
@@ -155,7 +158,7 @@ impl<A: Datagrams> Ud<A> {
             counts: Counts::default(),
             rounds: 0,
         };
-        ud.pool = ud.adapter.allocate(ud.receives * (GLOBAL_BYTES + limits.datagram_bytes_max))?;
+        ud.pool = Self::allocate_pool(&mut ud.adapter, ud.receives)?;
         ud.post_pool()?;
         Ok(ud)
     }
@@ -277,6 +280,7 @@ impl<A: Datagrams> Channel for Ud<A> {
             return events;
         }
         self.repost();
+        self.read_acks();
         let idle = self.timers.is_empty()
             && self.stalled.is_empty()
             && self.broken.is_empty()
@@ -307,6 +311,7 @@ impl<A: Datagrams> Channel for Ud<A> {
     /// What arrives makes an event; timers must be looked at in time, and what waits for the way to a peer before long.
     fn arm(&mut self) -> Duration {
         self.repost();
+        self.read_acks();
         self.look_for_trouble();
         let busy = !(self.stalled.is_empty() && self.broken.is_empty());
         let longest = if self.adapter.arm() && !busy { SLEEP_MAX } else { NAP };

@@ -139,9 +139,16 @@ impl Outgoing {
         self.waiting += 1;
     }
 
+    /// Whether a transmission is due, whatever the window says.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.waiting + self.lost > 0
+    }
+
     /// The next transmission, if one is due and the window allows it. To be made, then reported by [`Outgoing::sent`].
+    #[inline]
     pub fn next(&self) -> Option<Shot> {
-        if self.flying >= self.window.size() || self.waiting + self.lost == 0 {
+        if !self.is_due() || self.flying >= self.window.size() {
             return None;
         }
         // What waits has never been sent and stands behind everything else; what is lost goes first.
@@ -216,7 +223,9 @@ impl Outgoing {
         if count > 0 {
             self.progressed(rules, count, limited, now_ns);
         }
-        self.judge(rules);
+        if self.flying > 0 {
+            self.judge(rules);
+        }
         self.retire(free);
         count > 0
     }
@@ -280,12 +289,16 @@ impl Outgoing {
     fn retire(&mut self, free: &mut Vec<u32>) {
         while let Some(first) = self.flights.front() {
             let count = usize::from(first.piece.count);
-            let whole = self.flights.len() >= count
-                && self.flights.iter().take(count).all(|flight| flight.state == State::There);
+            let is_there = |flight: &Flight| flight.state == State::There;
+            let whole = is_there(first)
+                && (count == 1
+                    || self.flights.len() >= count && self.flights.iter().take(count).all(is_there));
             if !whole {
                 return;
             }
-            free.extend(self.flights.drain(..count).map(|flight| flight.piece.buffer));
+            for _ in 0..count {
+                free.extend(self.flights.pop_front().map(|flight| flight.piece.buffer));
+            }
             self.base = self.base.wrapping_add(count as u32);
         }
     }

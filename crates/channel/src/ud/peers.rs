@@ -5,7 +5,7 @@ use super::card::Card;
 use super::farewell::Farewell;
 use super::frame::PREFIX_BYTES;
 use crate::packet::Header;
-use crate::reliable::{Link, NEVER, Rules};
+use crate::reliable::{Link, NEVER, Rules, distance};
 use crate::{Fault, Peer};
 
 /// A peer that spoke or was spoken to.
@@ -27,6 +27,19 @@ pub struct Partner {
     pub broken: Option<Box<Broken>>,
     /// It has something to send, but no queue pair has room.
     pub stalled: bool,
+    /// What rode on a fragment and was not looked at yet.
+    pub unread: Option<Unread>,
+}
+
+/// The newest acknowledgement that came with a fragment, for which it has no bitmap.
+#[derive(Clone, Copy, Debug)]
+pub struct Unread {
+    /// The first fragment that is missing there.
+    pub next: u32,
+    /// Since the last arrival there, in nanoseconds.
+    pub delay_ns: u32,
+    /// When it came.
+    pub at_ns: u64,
 }
 
 /// A peer that was given up.
@@ -40,9 +53,10 @@ pub struct Broken {
 
 impl Partner {
     /// A peer with this card, seen from a process whose datagrams have so many bytes at most.
-    fn new(card: &Card, datagram_bytes_max: usize, rules: &Rules) -> Partner {
+    #[cold]
+    fn first(card: &Card, datagram_bytes_max: usize, rules: &Rules) -> Box<Partner> {
         let datagram = datagram_bytes_max.min(card.datagram_bytes_max as usize);
-        Partner {
+        Box::new(Partner {
             link: Link::new(rules),
             aim: Aim::default(),
             fragment_bytes: fragment_bytes(datagram),
@@ -51,6 +65,17 @@ impl Partner {
             farewell: Farewell::No,
             broken: None,
             stalled: false,
+            unread: None,
+        })
+    }
+
+    /// An acknowledgement came with a fragment, to be looked at later. Returns whether there was none before.
+    #[inline]
+    pub fn put_by(&mut self, unread: Unread) -> bool {
+        match &mut self.unread {
+            // Fragments may overtake each other.
+            Some(before) if distance(before.next, unread.next) < 0 => false,
+            before => before.replace(unread).is_none(),
         }
     }
 
@@ -105,16 +130,20 @@ impl Peers {
     }
 
     /// Card and state together.
+    #[inline]
     pub fn both(&mut self, peer: Peer) -> Option<(&Card, &mut Partner)> {
         let card = self.cards.get(peer as usize)?.as_ref()?;
         Some((card, self.partners.get_mut(peer as usize)?.as_deref_mut()?))
     }
 
     /// The peer, known from now on; `None` if it has no card.
+    #[inline]
     pub fn meet(&mut self, peer: Peer, datagram_bytes_max: usize, rules: &Rules) -> Option<&mut Partner> {
-        let card = self.cards.get(peer as usize)?.as_ref()?;
-        let partner = &mut self.partners[peer as usize];
-        Some(partner.get_or_insert_with(|| Box::new(Partner::new(card, datagram_bytes_max, rules))))
+        let partner = self.partners.get_mut(peer as usize)?;
+        if partner.is_none() {
+            *partner = Some(Partner::first(self.cards[peer as usize].as_ref()?, datagram_bytes_max, rules));
+        }
+        partner.as_deref_mut()
     }
 
     /// All that have spoken.

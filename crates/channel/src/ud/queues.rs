@@ -72,7 +72,9 @@ impl Queues {
             queue.since_ns = now_ns;
         }
         queue.account.posted(signalled);
-        queue.reading.extend(buffer.map(|buffer| (queue.account.mark(), buffer)));
+        if let Some(buffer) = buffer {
+            queue.reading.push_back((queue.account.mark(), buffer));
+        }
     }
 
     /// The oldest signalled post is done; what the device has read goes to `done`.

@@ -4,11 +4,21 @@ use super::Ud;
 use super::adapter::{Datagrams, Ended, Failed, GLOBAL_BYTES, Memory, Refused};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
+use super::peers::Unread;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, Turn};
 use crate::{Fault, Peer, Sink};
+
+/// A line of the processor's cache.
+const LINE_BYTES: usize = 64;
+
+/// Bytes from one receive buffer to the next.
+#[inline]
+fn receive_stride(datagram_bytes_max: usize) -> usize {
+    (GLOBAL_BYTES + datagram_bytes_max).next_multiple_of(LINE_BYTES)
+}
 
 /// Completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;
@@ -28,9 +38,21 @@ impl<A: Datagrams> Ud<A> {
         Ok(())
     }
 
+    /// Memory for the pool of so many buffers: the datagram of each begins a line of the processor's cache, since the device
+    /// wrote it on another core, and each line has to be fetched from there.
+    pub(super) fn allocate_pool(adapter: &mut A, receives: usize) -> Result<Memory, Fault> {
+        let stride = receive_stride(adapter.limits().datagram_bytes_max);
+        let memory = adapter.allocate(receives * stride + LINE_BYTES)?;
+        let first = memory.region.address() as usize + GLOBAL_BYTES;
+        let offset = first.next_multiple_of(LINE_BYTES) - first;
+        Ok(Memory { region: memory.region.part(offset, receives * stride), ..memory })
+    }
+
+    #[inline]
     fn receive_buffer(&self, id: u32) -> Memory {
-        let bytes = GLOBAL_BYTES + self.limits.datagram_bytes_max;
-        Memory { region: self.pool.region.part(id as usize * bytes, bytes), ..self.pool }
+        let datagram = self.limits.datagram_bytes_max;
+        let at = id as usize * receive_stride(datagram);
+        Memory { region: self.pool.region.part(at, GLOBAL_BYTES + datagram), ..self.pool }
     }
 
     fn post_receive(&mut self, id: u32) -> Result<(), Refused> {
@@ -107,9 +129,17 @@ impl<A: Datagrams> Ud<A> {
             return;
         }
         let body = &datagram.bytes()[PREFIX_BYTES..];
+        if self.settings.reliable && frame.kind == Kind::Fragment {
+            // What came is handed on first: the program may wait for it.
+            if partner.put_by(Unread { next: frame.next, delay_ns: frame.delay_ns, at_ns: now_ns }) {
+                self.unread.push(frame.from);
+            }
+            return self.fragment(&frame, body, now_ns, sink);
+        }
         if self.settings.reliable {
             let bits = if frame.kind == Kind::Ack { read_bits(body) } else { [0; WORDS] };
-            self.hear(&frame, bits, now_ns);
+            let ack = Ack { next: frame.next, bits, delay_ns: frame.delay_ns.into() };
+            self.hear(frame.from, &ack, now_ns);
         }
         match frame.kind {
             Kind::Fragment => self.fragment(&frame, body, now_ns, sink),
@@ -120,18 +150,32 @@ impl<A: Datagrams> Ud<A> {
         self.arm(frame.from);
     }
 
-    /// The acknowledgement in a datagram.
-    fn hear(&mut self, frame: &Frame, bits: [u64; WORDS], now_ns: u64) {
-        let Some(partner) = self.peers.get(frame.from) else { return };
-        let ack = Ack { next: frame.next, bits, delay_ns: u64::from(frame.delay_ns) };
+    /// Looks at the acknowledgements that came with fragments, and sees to what these call for.
+    pub(super) fn read_acks(&mut self) {
+        while let Some(peer) = self.unread.pop() {
+            let Some(partner) = self.peers.get(peer) else { continue };
+            let Some(unread) = partner.unread.take().filter(|_| partner.broken.is_none()) else { continue };
+            let ack = Ack { next: unread.next, bits: [0; WORDS], delay_ns: unread.delay_ns.into() };
+            self.hear(peer, &ack, unread.at_ns);
+            self.arm(peer);
+        }
+    }
+
+    /// An acknowledgement that came then.
+    fn hear(&mut self, peer: Peer, ack: &Ack, at_ns: u64) {
+        let Some(partner) = self.peers.get(peer) else { return };
         let outgoing = &mut partner.link.outgoing;
-        outgoing.heard(now_ns);
+        outgoing.heard(at_ns);
         if outgoing.is_idle() {
             return;
         }
-        outgoing.acknowledged(&self.settings.rules, &ack, now_ns, &mut self.done);
+        outgoing.acknowledged(&self.settings.rules, ack, at_ns, &mut self.done);
+        let more = outgoing.is_due();
         self.done.drain(..).for_each(|buffer| self.buffers.release(buffer));
-        self.pump(frame.from, now_ns);
+        if more {
+            let now_ns = self.adapter.now_ns();
+            self.pump(peer, now_ns);
+        }
     }
 
     /// A fragment with a number: delivered once, whatever the order.

@@ -13,6 +13,7 @@ use crate::{Payload, Peer, SendError};
 const AGAIN_NS: u64 = 50_000;
 
 /// Copies a part of the packet: its header, then its payload.
+#[inline]
 fn copy_part(into: Region, header: &Header, payload: &Payload<'_>, from: usize, len: usize) {
     let mut at = 0;
     if from < HEADER_BYTES {
@@ -52,15 +53,15 @@ impl<A: Datagrams> Ud<A> {
             return Err(SendError::Broken(self.gone(peer)));
         }
         let (bytes, each) = (HEADER_BYTES + payload.len(), usize::from(partner.fragment_bytes));
-        let count = bytes.div_ceil(each);
-        let takes = match reliable {
-            true => partner.link.outgoing.takes_group(),
-            // What is lost stays lost, so nothing goes before the way is known.
-            false => self.queues.has_room(count) && self.knows_way(peer)?,
-        };
+        let count = if bytes <= each { 1 } else { bytes.div_ceil(each) };
         let rest = bytes - (count - 1) * each;
-        if !takes || !self.has_buffers(peer, (count - 1, PREFIX_BYTES + each), PREFIX_BYTES + rest)? {
-            return Err(SendError::Full);
+        if !self.takes(peer, (count, each), rest)? {
+            // Acknowledgements that were put by may make room.
+            let unread = !self.unread.is_empty();
+            self.read_acks();
+            if !unread || !self.takes(peer, (count, each), rest)? {
+                return Err(SendError::Full);
+            }
         }
         let now_ns = self.adapter.now_ns();
         for index in 0..count {
@@ -88,6 +89,22 @@ impl<A: Datagrams> Ud<A> {
         SendError::Broken(self.refused(peer, &fault))
     }
 
+    /// Whether a packet of so many fragments of so many bytes, the last of `rest` bytes, can be taken now.
+    #[inline]
+    fn takes(&mut self, peer: Peer, (count, each): (usize, usize), rest: usize) -> Result<bool, SendError> {
+        let takes = match self.settings.reliable {
+            // It may have been given up just now.
+            true => self
+                .peers
+                .get(peer)
+                .is_some_and(|partner| partner.broken.is_none() && partner.link.outgoing.takes_group()),
+            // What is lost stays lost, so nothing goes before the way is known.
+            false => self.queues.has_room(count) && self.knows_way(peer)?,
+        };
+        let full = (count - 1, PREFIX_BYTES + each);
+        Ok(takes && self.has_buffers(peer, full, PREFIX_BYTES + rest)?)
+    }
+
     fn has_buffers(&mut self, peer: Peer, full: (usize, usize), rest: usize) -> Result<bool, SendError> {
         let has = self.buffers.has_room(full, rest, &mut self.adapter);
         has.map_err(|fault| SendError::Broken(self.refused(peer, &fault)))
@@ -104,27 +121,35 @@ impl<A: Datagrams> Ud<A> {
 
     /// Sends what is due to the peer, as far as window and queue pairs allow.
     pub(super) fn pump(&mut self, peer: Peer, now_ns: u64) {
-        while let Some(shot) = self.peers.get(peer).and_then(|partner| partner.link.outgoing.next()) {
+        while let Some(partner) = self.peers.get(peer)
+            && let Some(shot) = partner.link.outgoing.next()
+        {
             if !self.transmit(peer, &shot, now_ns) {
-                let Some(partner) = self.peers.get(peer) else { return };
-                if !std::mem::replace(&mut partner.stalled, true) {
-                    self.stalled.push(peer);
-                }
+                self.stall(peer);
                 break;
             }
-            let partner = self.peers.get(peer).expect("sent to just now");
-            partner.link.outgoing.sent(&self.settings.rules, shot.number, now_ns);
         }
         self.arm(peer);
     }
 
+    /// The peer's transmissions wait until a queue pair has room.
+    #[cold]
+    fn stall(&mut self, peer: Peer) {
+        if let Some(partner) = self.peers.get(peer)
+            && !std::mem::replace(&mut partner.stalled, true)
+        {
+            self.stalled.push(peer);
+        }
+    }
+
     /// Makes one transmission; `false` if no queue pair has room. What is sent again is sent as it was: the device may still
     /// read it, and an old acknowledgement does no harm.
+    #[inline]
     fn transmit(&mut self, peer: Peer, shot: &Shot, now_ns: u64) -> bool {
         let Some(queue) = self.queues.choose() else { return false };
-        let partner = self.peers.get(peer).expect("asked for its next");
+        let (buffer, bytes) = (shot.piece.buffer, usize::from(shot.piece.bytes));
         if shot.first {
-            let incoming = &mut partner.link.incoming;
+            let incoming = &mut self.peers.get(peer).expect("asked for its next").link.incoming;
             let frame = Frame {
                 kind: Kind::Fragment,
                 wanted: shot.last,
@@ -141,11 +166,15 @@ impl<A: Datagrams> Ud<A> {
             if incoming.is_plain() {
                 incoming.told();
             }
-            self.write(&frame, shot.piece.buffer, usize::from(shot.piece.bytes));
+            self.write(&frame, buffer, bytes);
         } else {
             self.counts.resent += 1;
         }
-        self.post(queue, peer, shot.piece.buffer, usize::from(shot.piece.bytes), now_ns)
+        let posted = self.post(queue, peer, buffer, bytes, now_ns);
+        if posted && let Some(partner) = self.peers.get(peer) {
+            partner.link.outgoing.sent(&self.settings.rules, shot.number, now_ns);
+        }
+        posted
     }
 
     /// Sends a fragment that nobody acknowledges; there is room for it.
@@ -171,6 +200,7 @@ impl<A: Datagrams> Ud<A> {
         self.buffers.release(piece.buffer);
     }
 
+    #[inline]
     fn write(&self, frame: &Frame, buffer: u32, bytes: usize) {
         let region = self.buffers.memory(buffer).region;
         frame.emit(region.part(0, bytes).bytes_mut(), self.settings.checksum);
@@ -207,6 +237,7 @@ impl<A: Datagrams> Ud<A> {
     }
 
     /// Posts a buffer; `false` if the queue pair did not take it.
+    #[inline]
     fn post(&mut self, queue: usize, peer: Peer, buffer: u32, bytes: usize, now_ns: u64) -> bool {
         let inline = bytes <= self.settings.inline_bytes_max;
         let signalled = self.queues.is_due(queue);

@@ -19,6 +19,7 @@
 //! | [`credit`] | credits for receive buffers |
 //! | [`ring`] | one-way rings that the sender writes into |
 //! | [`polling`] | the receiver's polling set, and taking packets from rings |
+//! | [`front`] | the packet that a receive waits for, taken without polling |
 //! | [`resting`] | sleeping on completion events, though packets in rings make none |
 //! | [`policy`] | who is in the polling set |
 //! | [`order`] | packet sequence numbers over both paths |
@@ -45,6 +46,7 @@ mod control;
 mod credit;
 mod failure;
 mod frame;
+mod front;
 mod id;
 mod keepalive;
 mod kept;
@@ -274,6 +276,10 @@ impl<A: Adapter> Channel for Rc<A> {
 
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         self.poll_all(sink)
+    }
+
+    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.take_next(peer, header, into)
     }
 
     fn poll_cost(&self) -> Option<PollCost> {

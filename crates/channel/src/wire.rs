@@ -61,7 +61,8 @@ impl Wire {
     pub fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         match self {
             Wire::Shm(shm) => shm.take_front(peer, header, into),
-            Wire::Loopback(_) | Wire::Rc(_) | Wire::Memory(_) => None,
+            Wire::Rc(rc) => rc.take_front(peer, header, into),
+            Wire::Loopback(_) | Wire::Memory(_) => None,
             Wire::Other(channel) => channel.take_front(peer, header, into),
         }
     }

@@ -9,6 +9,7 @@ use crate::lookup::Plain;
 use crate::matching::MatchKey;
 use crate::peer::{PeerState, Peers};
 use crate::requests::{Near, Requests};
+use crate::scheduler::Scheduler;
 use crate::{Engine, RequestId};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
@@ -97,7 +98,12 @@ impl Engine {
         let core = &mut self.core;
         // What else is under way wants progress with each call.
         let may = core.under_way == 0;
-        let front = may.then_some(Front { peers: &mut core.peers, channels: &mut self.channels });
+        let front = may.then_some(Front {
+            peers: &mut core.peers,
+            channels: &mut self.channels,
+            schedule: &mut self.schedule,
+            counts_packets: self.hybrid.is_some(),
+        });
         (&mut core.requests, front)
     }
 }
@@ -106,39 +112,50 @@ impl Engine {
 struct Front<'a> {
     peers: &'a mut Peers,
     channels: &'a mut [Wire],
+    schedule: &'a mut Scheduler,
+    /// Every packet is to be counted where channels are polled.
+    counts_packets: bool,
 }
 
-impl<'a> Front<'a> {
+impl Front<'_> {
     /// Takes the message of this process that is next, if it is this one, goes in one line of shared memory and fits: its length.
     #[inline(always)]
     fn take_line(self, peer: Peer, key: MatchKey, region: Region) -> Option<u64> {
-        let (wire, state, header) = self.of(peer, key)?;
+        let (channel, state, header) = expected(self.peers, peer, key)?;
+        let wire = self.channels.get_mut(channel)?;
         let bytes = wire.take_line(peer, &header, region)?;
         state.hear(bytes);
         Some(bytes as u64)
     }
 
-    /// The same for any length.
+    /// The same for any length, and from channels of which a glance does not tell all, as far as these are polled in each round.
     fn take(self, peer: Peer, key: MatchKey, region: Region) -> Option<u64> {
-        let (wire, state, header) = self.of(peer, key)?;
+        let (channel, state, header) = expected(self.peers, peer, key)?;
+        let wire = self.channels.get_mut(channel)?;
         let bytes = match wire.take_line(peer, &header, region) {
-            None => wire.take_front(peer, &header, region)?,
             Some(bytes) => bytes,
+            None if wire.shows() => wire.take_front(peer, &header, region)?,
+            None => {
+                let may = !self.counts_packets && self.schedule.is_in_each_round(channel);
+                let bytes = if may { wire.take_front(peer, &header, region)? } else { return None };
+                self.schedule.polled(channel, 1);
+                bytes
+            }
         };
         state.hear(bytes);
         Some(bytes as u64)
     }
+}
 
-    /// Where a message of this process comes from, and with what header if it is this one. `None` if it cannot go this way.
-    #[inline(always)]
-    fn of(self, peer: Peer, key: MatchKey) -> Option<(&'a mut Wire, &'a mut PeerState, Header)> {
-        let state = self.peers.get(peer).filter(|state| state.in_turn)?;
-        let sequence = state.expected();
-        if sequence.is_multiple_of(TURNS) {
-            return None;
-        }
-        let MatchKey { context, source, tag } = key;
-        let header = Header { context, source, tag, sequence, ..Header::new(Kind::Eager) };
-        Some((self.channels.get_mut(state.heard_over)?, state, header))
+/// Over which channel a message of this process comes, and with what header if it is this one. `None` if it cannot go this way.
+#[inline(always)]
+fn expected(peers: &mut Peers, peer: Peer, key: MatchKey) -> Option<(usize, &mut PeerState, Header)> {
+    let state = peers.get(peer).filter(|state| state.in_turn)?;
+    let sequence = state.expected();
+    if sequence.is_multiple_of(TURNS) {
+        return None;
     }
+    let MatchKey { context, source, tag } = key;
+    let header = Header { context, source, tag, sequence, ..Header::new(Kind::Eager) };
+    Some((state.heard_over, state, header))
 }

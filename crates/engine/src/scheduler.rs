@@ -174,6 +174,12 @@ impl Scheduler {
         entry.left == 0
     }
 
+    /// Whether it is polled in each round.
+    #[inline]
+    pub fn is_in_each_round(&self, channel: usize) -> bool {
+        self.entries[channel].period == 1
+    }
+
     /// It was polled, with so many events.
     #[inline]
     pub fn polled(&mut self, channel: usize, events: usize) {
@@ -183,7 +189,7 @@ impl Scheduler {
         }
     }
 
-    /// Messages came over a channel that shows them by a glance. Those taken at the front (`front.rs`) are not counted.
+    /// Messages came over a channel that shows them by a glance. Of such channels those taken at the front (`front.rs`) are not counted.
     #[cold]
     fn heard_elsewhere(&mut self, events: usize) {
         if let (true, Some(glanced)) = (self.learns, self.glanced) {

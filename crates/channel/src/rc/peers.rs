@@ -3,6 +3,7 @@
 use super::adapter::{Address, Endpoint, Limits, QueuePair};
 use super::connect::Asking;
 use super::credit::Credits;
+use super::frame::Frame;
 use super::keepalive::Pulse;
 use super::kept::Kept;
 use super::memory::Moves;
@@ -118,6 +119,19 @@ impl<D> Connection<D> {
             noted: false,
             bidden: false,
         }
+    }
+
+    /// The packet whose turn it was is taken, with the credits that it carries.
+    #[inline]
+    pub fn hear(&mut self, frame: &Frame) {
+        self.sequence.expected = self.sequence.expected.wrapping_add(1);
+        self.receives.have += frame.receive_credits;
+        if frame.ring_credits > 0
+            && let Some(ring) = &mut self.ring_out
+        {
+            ring.credit(frame.ring_credits);
+        }
+        self.heard += 1;
     }
 
     /// Bytes of its state and its rings.

@@ -44,12 +44,14 @@ pub struct PollingSet {
     pub order: Order,
     /// Where a circle goes on.
     start: usize,
+    /// The place that was asked for last.
+    asked: usize,
 }
 
 impl PollingSet {
     /// An empty set.
     pub fn new(order: Order) -> PollingSet {
-        PollingSet { watches: Vec::new(), peers: Vec::new(), order, start: 0 }
+        PollingSet { watches: Vec::new(), peers: Vec::new(), order, start: 0, asked: 0 }
     }
 
     /// Rings that are polled.
@@ -81,6 +83,21 @@ impl PollingSet {
             self.watches.remove(at);
             self.peers.remove(at);
         }
+    }
+
+    /// The place of a peer's ring, if it is in; one that is asked for again is found at once.
+    #[inline]
+    pub fn place(&mut self, peer: Peer) -> Option<usize> {
+        if self.peers.get(self.asked) != Some(&peer) {
+            self.asked = self.peers.iter().position(|other| *other == peer)?;
+        }
+        Some(self.asked)
+    }
+
+    /// Whether something has changed in the ring at this place: one load.
+    #[inline]
+    pub fn has_changed(&self, at: usize) -> bool {
+        self.watches[at].has_changed()
     }
 
     /// The next ring from `at` on in which something has changed: one load for each.
@@ -150,7 +167,7 @@ impl<A: Adapter> Rc<A> {
 
     /// A packet was taken from the ring at this place, which is watched where the next one must come. Whether it is there.
     #[inline]
-    fn watch_on(&mut self, at: usize, peer: Peer) -> bool {
+    pub(super) fn watch_on(&mut self, at: usize, peer: Peer) -> bool {
         // The set may have changed by what was said in the packet.
         if self.set.peers.get(at) != Some(&peer) {
             return false;
@@ -210,7 +227,7 @@ impl<A: Adapter> Rc<A> {
 
     /// The packet is processed, so its slots are free (paper 1, 4.4).
     #[inline]
-    fn free_ring(&mut self, peer: Peer, span: u32) {
+    pub(super) fn free_ring(&mut self, peer: Peer, span: u32) {
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(ring) = &mut connection.ring_in else { return };
         let first = ring.take(span);

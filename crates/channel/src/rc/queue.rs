@@ -42,6 +42,12 @@ impl SendQueue {
         self.places.saturating_sub(self.posted.wrapping_sub(self.done))
     }
 
+    /// Whether more than half of the places are taken, as far as completions were looked at.
+    #[inline]
+    pub fn is_filling(&self) -> bool {
+        2 * self.posted.wrapping_sub(self.done) > self.places
+    }
+
     /// Whether a completion is to come.
     pub fn is_awaited(&self) -> bool {
         !self.signalled.is_empty()

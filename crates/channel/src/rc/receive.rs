@@ -188,14 +188,7 @@ impl<A: Adapter> Rc<A> {
     #[inline]
     pub(super) fn deliver(&mut self, peer: Peer, frame: &Frame, packet: Region, sink: &mut dyn Sink) {
         let Some(connection) = self.peers.get(peer) else { return };
-        connection.sequence.expected = connection.sequence.expected.wrapping_add(1);
-        connection.receives.have += frame.receive_credits;
-        if frame.ring_credits > 0
-            && let Some(ring) = &mut connection.ring_out
-        {
-            ring.credit(frame.ring_credits);
-        }
-        connection.heard += 1;
+        connection.hear(frame);
         self.heard += 1;
         let body = packet.part(PREFIX_BYTES, frame.body_bytes as usize);
         match frame.kind {

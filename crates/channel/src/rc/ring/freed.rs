@@ -27,7 +27,8 @@ impl Freed {
             self.keep(first, span);
             return 0;
         }
-        self.tail = (self.tail + span) % self.slots;
+        let tail = self.tail + span;
+        self.tail = if tail >= self.slots { tail - self.slots } else { tail };
         if self.early_count == 0 { span } else { span + self.pass_early() }
     }
 

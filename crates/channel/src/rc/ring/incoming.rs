@@ -46,6 +46,8 @@ pub struct Incoming<D> {
     /// Whether the sender knows that this process rests.
     pub rest: Rest,
     geometry: Geometry,
+    /// As [`Geometry::worth`].
+    worth: u32,
     memory: Pinned,
     /// The head pointer: where the next packet must come.
     head: u32,
@@ -89,6 +91,7 @@ impl<D> Incoming<D> {
             owed: 0,
             rest: Rest::Awake,
             words: Vec::new(),
+            worth: geometry.worth(),
             geometry,
             memory: Pinned::new(adapter, geometry.bytes())?,
             head: 0,
@@ -185,7 +188,7 @@ impl<D> Incoming<D> {
     /// Whether the sender should be told of freed slots although nothing else goes that way.
     #[inline]
     pub fn is_worth_telling(&self) -> bool {
-        u32::from(self.owed) >= self.geometry.worth()
+        u32::from(self.owed) >= self.worth
     }
 
     /// The sender's place for the tail pointer is known, and with it that of the word (`resting.rs`).

@@ -1,0 +1,42 @@
+//! The shortest way of a message through a ring: a receive waits for just the packet that is next in it, and it goes straight to
+//! that receive's memory ([`Channel::take_front`](crate::Channel::take_front)). Whatever is rare is left to polling.
+
+use super::Rc;
+use super::adapter::Adapter;
+use super::frame::{Frame, Kind, PREFIX_BYTES, read_words};
+use super::order::Turn;
+use super::resting::Rest;
+use super::ring::incoming::Found;
+use crate::Peer;
+use crate::memory::Region;
+use crate::packet::{HEADER_BYTES, Header};
+
+impl<A: Adapter> Rc<A> {
+    /// Takes the packet that is next in the peer's ring, if its turn has come, it is this one and it fits: the length of its payload.
+    pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        let connection = self.peers.get(peer)?;
+        let ring = connection.ring_in.as_deref()?;
+        let at = self.set.place(peer)?;
+        // Polling says what is to be said to somebody, and looks for completions.
+        if !self.set.has_changed(at) || !self.duties.is_empty() || connection.queue.is_filling() {
+            return None;
+        }
+        let Found::Packet(packet, span) = ring.look() else { return None };
+        let frame = Frame::of_words(read_words(packet))?;
+        let next = connection.sequence.turn(frame.psn) == Turn::Now && !connection.sequence.has_waiting();
+        if frame.kind != Kind::Data || !next || ring.rest != Rest::Awake {
+            return None;
+        }
+        let body = packet.part(PREFIX_BYTES, frame.body_bytes as usize);
+        let (head, payload) = body.bytes().split_first_chunk::<HEADER_BYTES>()?;
+        if payload.len() > into.len() || !header.is_in(head) {
+            return None;
+        }
+        into.write(0, payload);
+        connection.hear(&frame);
+        self.heard += 1;
+        self.free_ring(peer, span);
+        self.watch_on(at, peer);
+        Some(payload.len())
+    }
+}

@@ -23,6 +23,7 @@
 //! | [`resting`] | sleeping on completion events, though packets in rings make none |
 //! | [`policy`] | who is in the polling set |
 //! | [`order`] | packet sequence numbers over both paths |
+//! | [`brief`] | headers that are not sent, since they follow from the one before |
 //! | [`queue`] | the account of a send queue: unsignalled work |
 //! | [`pool`], [`pinned`] | registered memory and its buffers |
 //! | [`id`] | what completions are told apart by |
@@ -40,6 +41,7 @@
 
 pub mod adapter;
 mod breaking;
+mod brief;
 pub mod cache;
 mod connect;
 mod control;

@@ -9,7 +9,8 @@
 //! | 14 | 2 | receive credits | receive buffers posted anew since the last packet |
 //!
 //! The first two fields are one aligned word, so a receiver that sees the head flag sees the size. A packet of the
-//! engine ([`Kind::Data`]) goes on with its header ([`crate::packet`]) and payload. Integers are little-endian.
+//! engine ([`Kind::Data`]) goes on with its header ([`crate::packet`]) and payload, or only with the latter if the header
+//! follows from the one before ([`Kind::Brief`]). Integers are little-endian.
 
 use crate::memory::Region;
 use crate::packet::HEADER_BYTES;
@@ -43,14 +44,26 @@ pub enum Kind {
     Withdrawn = 7,
     /// The receiver, too, wrote for the last time: its tail pointer.
     Closed = 8,
+    /// A packet of the engine without its header (`brief.rs`).
+    Brief = 9,
 }
 
 impl Kind {
+    #[inline]
     fn from_code(code: u8) -> Option<Kind> {
         use Kind::*;
-        [Data, Credits, Offer, Accept, Decline, Withdraw, Withdrawn, Closed]
-            .into_iter()
-            .find(|k| *k as u8 == code)
+        Some(match code {
+            1 => Data,
+            2 => Credits,
+            3 => Offer,
+            4 => Accept,
+            5 => Decline,
+            6 => Withdraw,
+            7 => Withdrawn,
+            8 => Closed,
+            9 => Brief,
+            _ => return None,
+        })
     }
 }
 

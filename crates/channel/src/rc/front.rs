@@ -24,15 +24,23 @@ impl<A: Adapter> Rc<A> {
         let Found::Packet(packet, span) = ring.look() else { return None };
         let frame = Frame::of_words(read_words(packet))?;
         let next = connection.sequence.turn(frame.psn) == Turn::Now && !connection.sequence.has_waiting();
-        if frame.kind != Kind::Data || !next || ring.rest != Rest::Awake {
+        if !next || ring.rest != Rest::Awake {
             return None;
         }
         let body = packet.part(PREFIX_BYTES, frame.body_bytes as usize);
-        let (head, payload) = body.bytes().split_first_chunk::<HEADER_BYTES>()?;
-        if payload.len() > into.len() || !header.is_in(head) {
+        let (is_it, payload) = match frame.kind {
+            Kind::Brief => (connection.last_in.precedes(header.words()), body.bytes()),
+            Kind::Data => {
+                let (head, payload) = body.bytes().split_first_chunk::<HEADER_BYTES>()?;
+                (header.is_in(head), payload)
+            }
+            _ => return None,
+        };
+        if !is_it || payload.len() > into.len() {
             return None;
         }
         into.write(0, payload);
+        connection.last_in.set(header.words());
         connection.hear(&frame);
         self.heard += 1;
         self.free_ring(peer, span);

@@ -1,6 +1,7 @@
 //! What is known of each peer: a pointer and its card for those that never spoke, the rest for the others.
 
 use super::adapter::{Address, Endpoint, Limits, QueuePair};
+use super::brief::Last;
 use super::connect::Asking;
 use super::credit::Credits;
 use super::frame::Frame;
@@ -42,6 +43,9 @@ pub struct Connection<D> {
     pub queue: SendQueue,
     /// The order of packets.
     pub sequence: Sequence,
+    /// The last headers sent and received.
+    pub last_out: Last,
+    pub last_in: Last,
     /// Credits of the send/receive path.
     pub receives: Credits,
     /// Receive buffers posted for the peer.
@@ -103,6 +107,8 @@ impl<D> Connection<D> {
             theirs: None,
             queue: SendQueue::new(limits.work_max, settings.signal_every),
             sequence: Sequence::new(),
+            last_out: Last::default(),
+            last_in: Last::default(),
             receives: Credits::default(),
             posted,
             ring_out: None,

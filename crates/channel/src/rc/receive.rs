@@ -191,17 +191,16 @@ impl<A: Adapter> Rc<A> {
         connection.hear(frame);
         self.heard += 1;
         let body = packet.part(PREFIX_BYTES, frame.body_bytes as usize);
-        match frame.kind {
-            Kind::Data => self.deliver_data(peer, body, sink),
-            kind => self.control(peer, kind, body),
+        let bytes = body.bytes();
+        let found = match frame.kind {
+            Kind::Brief => connection.last_in.next(bytes.len()).map(|header| (header, bytes)),
+            Kind::Data => whole(bytes).inspect(|(header, _)| connection.last_in.set(header.words())),
+            kind => return self.control(peer, kind, body),
+        };
+        match found {
+            Some((header, payload)) => sink.packet(peer, &header, payload),
+            None => self.nonsense(peer, "a torn header"),
         }
-    }
-
-    #[inline]
-    fn deliver_data(&mut self, peer: Peer, body: Region, sink: &mut dyn Sink) {
-        let header = body.bytes().first_chunk::<HEADER_BYTES>().and_then(Header::parse);
-        let Some(header) = header else { return self.nonsense(peer, "a torn header") };
-        sink.packet(peer, &header, &body.bytes()[HEADER_BYTES..]);
     }
 
     #[cold]
@@ -209,4 +208,11 @@ impl<A: Adapter> Rc<A> {
         let fault = failure::nonsense(&self.ends(peer), what);
         self.break_connection(peer, fault);
     }
+}
+
+/// A packet of the engine: header and payload.
+#[inline]
+fn whole(body: &[u8]) -> Option<(Header, &[u8])> {
+    let (header, payload) = body.split_first_chunk::<HEADER_BYTES>()?;
+    Some((Header::parse(header)?, payload))
 }

@@ -13,19 +13,18 @@ use crate::packet::{HEADER_BYTES, Header};
 use crate::trace::{self, Way};
 use crate::{Payload, Peer, SendError};
 
-/// Bytes behind the prefix.
+/// Bytes of a packet of the engine behind the prefix.
 #[inline]
-fn body_bytes(header: Option<&Header>, payload: &Payload<'_>) -> usize {
-    payload.len() + header.map_or(0, |_| HEADER_BYTES)
+fn body_bytes(kind: Kind, payload: &Payload<'_>) -> usize {
+    payload.len() + if kind == Kind::Data { HEADER_BYTES } else { 0 }
 }
 
 /// Writes a whole packet to the front of the memory.
 #[inline]
-fn write_packet(into: Region, frame: &Frame, header: Option<&Header>, payload: &Payload<'_>) {
+fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: &Payload<'_>) {
     let [first, second] = frame.words();
-    let at = match header {
-        Some(header) => {
-            let [a, b, c, d] = header.words();
+    let at = match header.filter(|_| frame.kind == Kind::Data) {
+        Some([a, b, c, d]) => {
             write_words(into, [first, second, a, b, c, d]);
             DATA_BYTES
         }
@@ -63,7 +62,11 @@ impl<A: Adapter> Rc<A> {
     ) -> Result<(), SendError> {
         let sent = match self.send_by_ring(peer, header, &payload) {
             Some(answer) => answer,
-            None => self.send_by_buffer(peer, Kind::Data, Some(header), payload, false),
+            None => {
+                let last = self.peers.look(peer).map(|connection| connection.last_out).unwrap_or_default();
+                let kind = last.kind_of(header.words(), payload.len());
+                self.send_by_buffer(peer, kind, Some(header), payload, false)
+            }
         };
         if let (Err(SendError::Full), Some(paths)) = (&sent, &mut self.paths) {
             paths.full();
@@ -81,7 +84,9 @@ impl<A: Adapter> Rc<A> {
     ) -> Option<Result<(), SendError>> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_out.as_deref_mut()?;
-        let body = HEADER_BYTES + payload.len();
+        let words = header.words();
+        let kind = connection.last_out.kind_of(words, payload.len());
+        let body = body_bytes(kind, payload);
         let fit = ring.fit(body)?;
         // Only what fits both has a choice.
         if let Some(paths) = &mut self.paths
@@ -102,14 +107,15 @@ impl<A: Adapter> Rc<A> {
         let owed = connection.ring_in.as_mut().map_or(0, |ring| std::mem::take(&mut ring.owed));
         let frame = Frame {
             first: flag,
-            kind: Kind::Data,
+            kind,
             body_bytes: body as u32,
             psn: connection.sequence.number(),
             ring_credits: owed,
             receive_credits: connection.receives.hand_back(),
         };
-        write_packet(place, &frame, Some(header), payload);
-        ring.put(fit, place, flag);
+        write_packet(place, &frame, Some(words), payload);
+        ring.put(fit, place, flag, words);
+        connection.last_out.set(words);
         if ring.held {
             return Some(Ok(()));
         }
@@ -192,7 +198,7 @@ impl<A: Adapter> Rc<A> {
         signalled: bool,
     ) -> Result<(), SendError> {
         let Some(connection) = self.peers.get(peer) else { return Err(SendError::Full) };
-        let body = body_bytes(header, &payload);
+        let body = body_bytes(kind, &payload);
         let bytes = PREFIX_BYTES + body;
         let room = connection.receives.may_send() && connection.queue.has_room(1);
         let (Some(pair), true) = (connection.pair, room && bytes <= self.settings.buffer_bytes) else {
@@ -204,7 +210,7 @@ impl<A: Adapter> Rc<A> {
             Err(fault) => return Err(self.refused(peer, Refused::Broken(fault))),
         };
         let frame = connection.next_frame(self.me, kind, body);
-        write_packet(self.sends.region(buffer), &frame, header, &payload);
+        write_packet(self.sends.region(buffer), &frame, header.map(Header::words), &payload);
         let inline = bytes <= self.settings.inline_bytes_max;
         let signalled = !inline || signalled || self.leaving || connection.queue.is_due();
         let descriptor = self.sends.hold(buffer, peer, signalled);
@@ -217,6 +223,9 @@ impl<A: Adapter> Rc<A> {
         match posted {
             Ok(()) => {
                 connection.queue.posted(signalled);
+                if let Some(header) = header {
+                    connection.last_out.set(header.words());
+                }
                 if let Some(kept) = &mut connection.kept {
                     kept.keep(header, &payload, connection.receives.out().into());
                 }

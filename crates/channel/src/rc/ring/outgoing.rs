@@ -4,9 +4,9 @@ use super::{Geometry, POINTER_BYTES, flags};
 use crate::Fault;
 use crate::Peer;
 use crate::memory::Region;
-use crate::packet::Header;
+use crate::packet::{HEADER_BYTES, Header};
 use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
-use crate::rc::frame::{DATA_BYTES, PREFIX_BYTES, body_bytes, read_words};
+use crate::rc::frame::{Frame, Kind, PREFIX_BYTES, body_bytes, read_words};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::queue::SendQueue;
@@ -50,6 +50,8 @@ pub struct Outgoing<D> {
     word_at: usize,
     /// One for each slot, filled in once.
     descriptors: Vec<D>,
+    /// The headers of packets by their first slots: some go without.
+    headers: Vec<[u64; 4]>,
     /// The head pointer: where the next packet goes.
     head: u32,
     /// Slots from there to the tail pointer, which credits move on.
@@ -121,6 +123,7 @@ impl<D> Outgoing<D> {
             geometry,
             word_at: geometry.word_offset(),
             descriptors: (0..geometry.slots).map(slot).collect(),
+            headers: vec![[0; 4]; geometry.slots as usize],
             memory,
             head: 0,
             free: geometry.slots,
@@ -137,7 +140,7 @@ impl<D> Outgoing<D> {
 
     /// Bytes of its memory.
     pub fn bytes(&self) -> usize {
-        self.memory.region().len() + self.geometry.slots as usize * size_of::<D>()
+        self.memory.region().len() + self.geometry.slots as usize * (size_of::<D>() + size_of::<[u64; 4]>())
     }
 
     /// The longest body of a packet.
@@ -168,12 +171,12 @@ impl<D> Outgoing<D> {
         let mut at = self.geometry.after(self.head, self.geometry.slots - left) % self.geometry.slots;
         let mut packets = Vec::new();
         while left > 0 {
-            let front = self.memory.region().part(self.geometry.offset(at), DATA_BYTES);
-            let [first] = read_words(front.part(0, 8));
-            let body = body_bytes(u64::from_le(first));
-            let packet = self.memory.region().part(self.geometry.offset(at), PREFIX_BYTES + body);
-            let header = packet.bytes()[PREFIX_BYTES..].first_chunk().and_then(Header::parse);
-            packets.extend(header.map(|header| (header, packet.bytes()[DATA_BYTES..].to_vec())));
+            let front = self.memory.region().part(self.geometry.offset(at), PREFIX_BYTES);
+            let frame = Frame::of_words(read_words(front)).expect("a packet of this end");
+            let body = frame.body_bytes as usize;
+            let packet = self.memory.region().part(self.geometry.offset(at) + PREFIX_BYTES, body);
+            let skipped = if frame.kind == Kind::Brief { 0 } else { HEADER_BYTES };
+            packets.push((Header::of_words(self.headers[at as usize]), packet.bytes()[skipped..].to_vec()));
             let span = self.geometry.span(body);
             left = left.saturating_sub(span);
             at = self.geometry.after(at, span);
@@ -259,10 +262,11 @@ impl<D> Outgoing<D> {
 
     /// The packet is written to its place, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
     #[inline]
-    pub fn put(&mut self, fit: Fit, place: Region, flag: u32) {
+    pub fn put(&mut self, fit: Fit, place: Region, flag: u32, header: [u64; 4]) {
         if self.pointer.is_none() {
             *place.bytes_mut().last_chunk_mut().expect("a packet is longer than a flag") = flag.to_le_bytes();
         }
+        self.headers[self.head as usize] = header;
         self.head = self.geometry.after(self.head, fit.span);
         self.free -= fit.span;
         self.waiting_slots += fit.span;

@@ -60,9 +60,12 @@ impl Assembly {
             // Of a short group only what is there is held, since many may be in pieces at once.
             let room = if spot.count > 2 { spot.count as usize * spot.fragment_bytes } else { end };
             partial.bytes.reserve_exact(room - partial.bytes.len());
-            partial.bytes.resize(end, 0);
+            // Only where one is missing zeros are written first.
+            partial.bytes.resize(offset.max(partial.bytes.len()), 0);
         }
-        partial.bytes[offset..end].copy_from_slice(body);
+        let (there, rest) = body.split_at(body.len().min(partial.bytes.len() - offset));
+        partial.bytes[offset..offset + there.len()].copy_from_slice(there);
+        partial.bytes.extend_from_slice(rest);
         partial.have |= 1 << spot.index;
         let whole = partial.have.count_ones() == partial.count && partial.measured;
         whole.then(|| self.partials.remove(at).bytes)

@@ -102,6 +102,8 @@ pub struct Rc<A: Adapter> {
     receives: Pool,
     sends: SendPool<A::Descriptor>,
     set: PollingSet,
+    /// The packet that was taken last, if its slots are not free yet.
+    taken: Option<front::Taken>,
     memory: memory::Memory,
     /// What reading and writing took, if that is to decide.
     learner: Option<Box<learn::Learner>>,
@@ -164,6 +166,7 @@ impl<A: Adapter> Rc<A> {
             limits,
             peers: Peers::new(cards),
             set: PollingSet::new(settings.order),
+            taken: None,
             memory: memory::Memory::new(&settings),
             learner: (settings.learn && limits.mixes).then(|| Box::new(learn::Learner::new())),
             paths: (settings.path_series > 0).then(|| Box::new(paths::Paths::new(settings.path_series))),
@@ -204,6 +207,7 @@ impl<A: Adapter> Rc<A> {
     #[inline]
     fn poll_all(&mut self, sink: &mut dyn Sink) -> usize {
         self.rounds = self.rounds.wrapping_add(1);
+        self.pass_taken();
         let mut events = 0;
         if !self.peers.all_silent() {
             events = self.poll_rings(sink);
@@ -289,6 +293,7 @@ impl<A: Adapter> Channel for Rc<A> {
     }
 
     fn arm(&mut self) -> Duration {
+        self.pass_taken();
         self.rest()
     }
 

@@ -1,9 +1,9 @@
 //! An open channel as the engine holds it.
 //!
 //! Everything that a channel can do goes through the trait [`Channel`], and nobody above asks which one it is. But a
-//! small message takes little more time than calls through a table of functions do, so polling and taking what is next,
-//! which are on its way, are called directly where the channel is known here, and the compiler can join them with the engine's
-//! own code. (The other method on its way, sending, goes through the end that a channel lends: [`Channel::lend`].)
+//! small message takes little more time than calls through a table of functions do, so polling, taking what is next and
+//! sending, which are on its way, are called directly where the channel is known here, and the compiler can join them with the engine's
+//! own code. (Through shared memory sending goes by the end that the channel lends: [`Channel::lend`].)
 
 use crate::loopback::Loopback;
 use crate::memory::Region;
@@ -11,7 +11,7 @@ use crate::packet::Header;
 use crate::rc::Rc;
 use crate::rc::verbs::Verbs;
 use crate::shm::Shm;
-use crate::{Channel, Peer, Sink};
+use crate::{Channel, Payload, Peer, SendError, Sink};
 use std::ops::{Deref, DerefMut};
 
 /// An open channel.
@@ -64,6 +64,18 @@ impl Wire {
             Wire::Rc(rc) => rc.take_front(peer, header, into),
             Wire::Loopback(_) | Wire::Memory(_) => None,
             Wire::Other(channel) => channel.take_front(peer, header, into),
+        }
+    }
+
+    /// As [`Channel::send`].
+    ///
+    /// # Errors
+    /// As [`Channel::send`].
+    #[inline]
+    pub fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        match self {
+            Wire::Rc(rc) => rc.send(peer, header, payload),
+            other => other.deref_mut().send(peer, header, payload),
         }
     }
 

@@ -11,9 +11,19 @@ use crate::Peer;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 
+/// A packet that was taken, while its slots are still in use.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    peer: Peer,
+    /// The ring's place in the polling set.
+    at: usize,
+    span: u32,
+}
+
 impl<A: Adapter> Rc<A> {
     /// Takes the packet that is next in the peer's ring, if its turn has come, it is this one and it fits: the length of its payload.
     pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.pass_taken();
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_in.as_deref()?;
         let at = self.set.place(peer)?;
@@ -43,8 +53,17 @@ impl<A: Adapter> Rc<A> {
         connection.last_in.set(header.words());
         connection.hear(&frame);
         self.heard += 1;
-        self.free_ring(peer, span);
-        self.watch_on(at, peer);
+        // The program goes on first: its answer may be waited for.
+        self.taken = Some(Taken { peer, at, span });
         Some(payload.len())
+    }
+
+    /// Frees the slots of the packet that was taken last, and looks for the next one behind them.
+    #[inline]
+    pub(super) fn pass_taken(&mut self) {
+        if let Some(Taken { peer, at, span }) = self.taken.take() {
+            self.free_ring(peer, span);
+            self.watch_on(at, peer);
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, write_words};
 use super::paths::Path;
 use super::peers::Connection;
 use super::ring::POINTER_BYTES;
-use super::ring::outgoing::{Fit, Manner};
+use super::ring::outgoing::Manner;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::trace::{self, Way};
@@ -83,7 +83,7 @@ impl<A: Adapter> Rc<A> {
         payload: &Payload<'_>,
     ) -> Option<Result<(), SendError>> {
         let connection = self.peers.get(peer)?;
-        let ring = connection.ring_out.as_deref_mut()?;
+        let (ring, pair) = (connection.ring_out.as_deref_mut()?, connection.pair?);
         let words = header.words();
         let kind = connection.last_out.kind_of(words, payload.len());
         let body = body_bytes(kind, payload);
@@ -120,45 +120,46 @@ impl<A: Adapter> Rc<A> {
             return Some(Ok(()));
         }
         trace::posting(Way::RdmaEager);
-        let posted = self.post_ring_now(peer, Some(fit));
+        let manner =
+            Manner { pair, inline_bytes_max: self.settings.inline_bytes_max, signalled: self.leaving };
+        let posted = ring.post_last(fit, &mut self.adapter, &mut connection.queue, manner);
         trace::posted();
-        // The queue has room, so this fails only if the connection does; what the device refuses all the same is in
-        // its place and posted later. On a broken connection it is taken too: it is among what is handed back, and must
-        // not come a second time under another number.
-        if let Err(refused @ Refused::Broken(_)) = posted {
-            self.refused(peer, refused);
+        match posted {
+            Ok(()) if ring.peer_rests() => _ = self.ring_bell(peer),
+            Ok(()) => {}
+            // The queue has room, so this fails only if the connection does; what the device refuses all the same is in
+            // its place and posted later. On a broken connection it is taken too: it is among what is handed back, and must
+            // not come a second time under another number.
+            Err(refused) => self.not_posted(peer, refused),
         }
         Some(Ok(()))
     }
 
-    /// Posts what is in the ring's slots and was not posted yet: this one only, if it is known.
-    #[inline]
-    fn post_ring_now(&mut self, peer: Peer, last: Option<Fit>) -> Result<(), Refused> {
-        let Some(connection) = self.peers.get(peer) else { return Ok(()) };
-        let (Some(ring), Some(pair)) = (&mut connection.ring_out, connection.pair) else { return Ok(()) };
-        let inline_bytes_max = self.settings.inline_bytes_max;
-        let manner = Manner { pair, inline_bytes_max, signalled: self.leaving };
-        let posted = match last {
-            Some(fit) => ring.post_last(fit, &mut self.adapter, &mut connection.queue, manner),
-            None => ring.post(&mut self.adapter, &mut connection.queue, manner),
-        };
-        match posted {
-            Ok(()) if ring.peer_rests() => _ = self.ring_bell(peer),
-            Ok(()) => {}
-            Err(_) => self.enlist(peer),
-        }
-        posted
-    }
-
     /// Posts what is in the ring's slots and was not posted yet; `None` if something remains.
     pub(super) fn post_ring(&mut self, peer: Peer) -> Option<()> {
-        match self.post_ring_now(peer, None) {
-            Ok(()) => Some(()),
+        let Some(connection) = self.peers.get(peer) else { return Some(()) };
+        let (Some(ring), Some(pair)) = (&mut connection.ring_out, connection.pair) else { return Some(()) };
+        let inline_bytes_max = self.settings.inline_bytes_max;
+        let manner = Manner { pair, inline_bytes_max, signalled: self.leaving };
+        match ring.post(&mut self.adapter, &mut connection.queue, manner) {
+            Ok(()) => {
+                if ring.peer_rests() {
+                    self.ring_bell(peer);
+                }
+                Some(())
+            }
             Err(refused) => {
-                self.refused(peer, refused);
+                self.not_posted(peer, refused);
                 None
             }
         }
+    }
+
+    /// Something in the ring's slots was not posted: it is later, if the connection is not broken.
+    #[cold]
+    fn not_posted(&mut self, peer: Peer, refused: Refused) {
+        self.enlist(peer);
+        self.refused(peer, refused);
     }
 
     /// Writes the tail pointer of the peer's ring back to it, if it has moved (paper 2, 4.2); `None` if that finds no

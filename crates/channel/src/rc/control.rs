@@ -188,7 +188,7 @@ impl<A: Adapter> Rc<A> {
             Kind::Withdraw => self.withdraw_asked(peer),
             Kind::Withdrawn => self.withdrawn(peer),
             Kind::Closed => self.closed(peer),
-            Kind::Data | Kind::Brief => None,
+            Kind::Data | Kind::Brief | Kind::Short => None,
         };
         if sensible.is_none() {
             self.nonsense(peer, "it does not go with what was agreed about rings");

@@ -43,6 +43,12 @@ impl Credits {
         self.have > 1 || (self.have == 1 && self.owed > 0)
     }
 
+    /// Packets that may be under way at most.
+    #[inline]
+    pub fn total(&self) -> u32 {
+        self.total.into()
+    }
+
     /// Packets sent for which no credit has come back.
     pub fn out(&self) -> u16 {
         self.total.saturating_sub(self.have)

@@ -8,18 +8,32 @@
 //! | 12 | 2 | ring credits | ring slots freed since the last packet (paper 1, 4.4) |
 //! | 14 | 2 | receive credits | receive buffers posted anew since the last packet |
 //!
-//! The first two fields are one aligned word, so a receiver that sees the head flag sees the size. A packet of the
+//! The first two fields are one aligned word, so a receiver that sees the head flag sees the size. In a ring the prefix of a short message
+//! may be that word alone ([`Kind::Short`]); then the lower 24 bits of its second half are, from the lowest: 7 for the bytes that follow, 4 for ring
+//! credits, 4 for receive credits, and the lowest 9 of the PSN. A packet of the
 //! engine ([`Kind::Data`]) goes on with its header ([`crate::packet`]) and payload, or only with the latter if the header
 //! follows from the one before ([`Kind::Brief`]). Integers are little-endian.
 
 use crate::memory::Region;
 use crate::packet::HEADER_BYTES;
+use std::ops::RangeInclusive;
 
 /// Bytes of the prefix.
 pub const PREFIX_BYTES: usize = 16;
 
 /// Bytes before the payload of a packet of the engine.
 pub const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
+
+/// Bytes of the prefix of a [`Kind::Short`] packet.
+const SHORT_PREFIX_BYTES: usize = 8;
+/// What may follow it: no packet is shorter than a whole prefix.
+const SHORT_BODY_BYTES: RangeInclusive<usize> = 8..=127;
+/// The most credits of either sort that it can carry.
+const SHORT_CREDITS_MAX: u16 = 15;
+/// Bits of its PSN: enough where the packets under way on both paths are at most [`SHORT_UNDER_WAY_MAX`].
+const SHORT_PSN_BITS: u32 = 9;
+/// See [`SHORT_PSN_BITS`].
+pub const SHORT_UNDER_WAY_MAX: u32 = (1 << (SHORT_PSN_BITS - 1)) - 1;
 
 /// The most bytes that can follow the prefix.
 pub const BODY_BYTES_MAX: usize = (1 << 24) - 1;
@@ -46,6 +60,8 @@ pub enum Kind {
     Closed = 8,
     /// A packet of the engine without its header (`brief.rs`).
     Brief = 9,
+    /// The same with a prefix of one word.
+    Short = 10,
 }
 
 impl Kind {
@@ -62,6 +78,7 @@ impl Kind {
             7 => Withdrawn,
             8 => Closed,
             9 => Brief,
+            10 => Short,
             _ => return None,
         })
     }
@@ -85,7 +102,37 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The encoded prefix as two words in memory order.
+    /// The same with the shorter prefix, if that holds it.
+    #[inline]
+    pub fn shortened(self) -> Option<Frame> {
+        let fits = self.kind == Kind::Brief
+            && SHORT_BODY_BYTES.contains(&(self.body_bytes as usize))
+            && self.ring_credits.max(self.receive_credits) <= SHORT_CREDITS_MAX;
+        fits.then_some(Frame { kind: Kind::Short, ..self })
+    }
+
+    /// Bytes before the body.
+    #[inline]
+    pub fn prefix_bytes(&self) -> usize {
+        if self.kind == Kind::Short { SHORT_PREFIX_BYTES } else { PREFIX_BYTES }
+    }
+
+    /// Bytes of prefix and body.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.prefix_bytes() + self.body_bytes as usize
+    }
+
+    /// The prefix of a [`Kind::Short`] packet.
+    #[inline]
+    pub fn short_word(&self) -> u64 {
+        let psn = self.psn & ((1 << SHORT_PSN_BITS) - 1);
+        let credits = u32::from(self.ring_credits) | u32::from(self.receive_credits) << 4;
+        let low = self.body_bytes | credits << 7 | psn << 15;
+        (u64::from(self.first) | u64::from(low) << 32 | (Kind::Short as u64) << 56).to_le()
+    }
+
+    /// The encoded prefix of any other as two words in memory order.
     #[inline(always)]
     pub fn words(&self) -> [u64; 2] {
         let size = u64::from(self.body_bytes) | (self.kind as u64) << 24;
@@ -93,14 +140,28 @@ impl Frame {
         [u64::from(self.first) | size << 32, u64::from(self.psn) | credits << 32].map(u64::to_le)
     }
 
-    /// Decodes a prefix; `None` if the kind is unknown.
+    /// Decodes a prefix; `None` if the kind is unknown. The packet that is next has the number `expected`.
     #[inline(always)]
-    pub fn of_words(words: [u64; 2]) -> Option<Frame> {
+    pub fn of_words(words: [u64; 2], expected: u32) -> Option<Frame> {
         let [size, credits] = words.map(u64::from_le);
+        let kind = Kind::from_code((size >> 56) as u8)?;
+        if kind == Kind::Short {
+            let low = (size >> 32) as u32;
+            // As far ahead or behind as the bits say.
+            let ahead = ((low >> 15).wrapping_sub(expected) << (32 - SHORT_PSN_BITS)) as i32;
+            return Some(Frame {
+                first: size as u32,
+                kind,
+                body_bytes: low & 0x7f,
+                psn: expected.wrapping_add((ahead >> (32 - SHORT_PSN_BITS)) as u32),
+                ring_credits: (low >> 7 & 0xf) as u16,
+                receive_credits: (low >> 11 & 0xf) as u16,
+            });
+        }
         Some(Frame {
             first: size as u32,
-            kind: Kind::from_code((size >> 56) as u8)?,
-            body_bytes: body_bytes(size) as u32,
+            kind,
+            body_bytes: (size >> 32) as u32 & BODY_BYTES_MAX as u32,
             psn: credits as u32,
             ring_credits: (credits >> 32) as u16,
             receive_credits: (credits >> 48) as u16,
@@ -108,10 +169,14 @@ impl Frame {
     }
 }
 
-/// The bytes behind the prefix that begins with this word.
+/// The bytes of the packet that begins with this word: prefix and body.
 #[inline(always)]
-pub fn body_bytes(first_word: u64) -> usize {
-    (first_word >> 32) as usize & BODY_BYTES_MAX
+pub fn packet_bytes(first_word: u64) -> usize {
+    let low = (first_word >> 32) as usize;
+    match first_word >> 56 == Kind::Short as u64 {
+        true => SHORT_PREFIX_BYTES + (low & 0x7f),
+        false => PREFIX_BYTES + (low & BODY_BYTES_MAX),
+    }
 }
 
 /// Writes the words to the front of the region.
@@ -147,12 +212,39 @@ mod tests {
             ring_credits: 0xfffe,
             receive_credits: 3,
         };
-        assert_eq!(Frame::of_words(frame.words()), Some(frame));
-        assert_eq!(body_bytes(u64::from_le(frame.words()[0])), BODY_BYTES_MAX);
+        assert_eq!(Frame::of_words(frame.words(), 5), Some(frame));
+        assert_eq!(packet_bytes(u64::from_le(frame.words()[0])), frame.bytes());
+        assert_eq!(frame.shortened(), None);
+    }
+
+    #[test]
+    fn a_short_prefix_survives_the_wire() {
+        for (psn, expected) in [(7, 7), (0, u32::MAX), (3, 3u32.wrapping_sub(200)), (u32::MAX - 99, 20)] {
+            let brief = Frame {
+                first: 0xfeed_beef,
+                kind: Kind::Brief,
+                body_bytes: 127,
+                psn,
+                ring_credits: 15,
+                receive_credits: 9,
+            };
+            let short = brief.shortened().expect("short enough");
+            assert_eq!(Frame::of_words([short.short_word(), 0x0123_4567_89ab_cdef], expected), Some(short));
+            assert_eq!(packet_bytes(u64::from_le(short.short_word())), 8 + 127);
+            for long in [
+                Frame { body_bytes: 128, ..brief },
+                Frame { body_bytes: 7, ..brief },
+                Frame { ring_credits: 16, ..brief },
+                Frame { receive_credits: 16, ..brief },
+                Frame { kind: Kind::Data, ..brief },
+            ] {
+                assert_eq!(long.shortened(), None);
+            }
+        }
     }
 
     #[test]
     fn an_unknown_kind_is_refused() {
-        assert_eq!(Frame::of_words([0; 2]), None);
+        assert_eq!(Frame::of_words([0; 2], 0), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Rc;
 use super::adapter::Adapter;
-use super::frame::{Frame, Kind, PREFIX_BYTES, read_words};
+use super::frame::{Frame, Kind, read_words};
 use super::order::Turn;
 use super::resting::Rest;
 use super::ring::incoming::Found;
@@ -32,14 +32,14 @@ impl<A: Adapter> Rc<A> {
             return None;
         }
         let Found::Packet(packet, span) = ring.look() else { return None };
-        let frame = Frame::of_words(read_words(packet))?;
+        let frame = Frame::of_words(read_words(packet), connection.sequence.expected)?;
         let next = connection.sequence.turn(frame.psn) == Turn::Now && !connection.sequence.has_waiting();
         if !next || ring.rest != Rest::Awake {
             return None;
         }
-        let body = packet.part(PREFIX_BYTES, frame.body_bytes as usize);
+        let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
         let (is_it, payload) = match frame.kind {
-            Kind::Brief => (connection.last_in.precedes(header.words()), body.bytes()),
+            Kind::Brief | Kind::Short => (connection.last_in.precedes(header.words()), body.bytes()),
             Kind::Data => {
                 let (head, payload) = body.bytes().split_first_chunk::<HEADER_BYTES>()?;
                 (header.is_in(head), payload)

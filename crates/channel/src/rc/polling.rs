@@ -204,7 +204,7 @@ impl<A: Adapter> Rc<A> {
             }
         };
         trace::seen(Way::RdmaEager);
-        let Some(frame) = Frame::of_words(read_words(packet)) else {
+        let Some(frame) = Frame::of_words(read_words(packet), connection.sequence.expected) else {
             self.nonsense(peer, "unknown kind");
             return false;
         };

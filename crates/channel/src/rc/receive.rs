@@ -3,7 +3,7 @@
 use super::Rc;
 use super::adapter::{Adapter, Completion, Failed, QueuePair, Refused};
 use super::failure;
-use super::frame::{Frame, Kind, PREFIX_BYTES, read_words};
+use super::frame::{Frame, Kind, read_words};
 use super::id::Id;
 use super::order::Turn;
 use crate::memory::Region;
@@ -123,9 +123,9 @@ impl<A: Adapter> Rc<A> {
     /// The sender and prefix of what lies in a receive buffer, if they make sense.
     fn frame_of(&self, buffer: u32, bytes: usize, pair: QueuePair) -> Option<(Peer, Frame)> {
         let region = self.receives.get(buffer).region;
-        let frame = Frame::of_words(read_words(region))?;
+        let frame = Frame::of_words(read_words(region), 0)?;
         let known = self.peers.look(frame.first)?.pair == Some(pair);
-        (known && bytes == PREFIX_BYTES + frame.body_bytes as usize).then_some((frame.first, frame))
+        (known && bytes == frame.bytes() && frame.kind != Kind::Short).then_some((frame.first, frame))
     }
 
     /// A packet is in a receive buffer: its turn has come, or it waits there while the peer's ring is polled.
@@ -148,7 +148,7 @@ impl<A: Adapter> Rc<A> {
             let Some(connection) = self.peers.get(peer) else { return };
             let Some(buffer) = connection.sequence.waiting() else { return };
             let words = read_words(self.receives.get(buffer).region);
-            let psn = Frame::of_words(words).expect("looked at before").psn;
+            let psn = Frame::of_words(words, 0).expect("looked at before").psn;
             if connection.sequence.turn(psn) != Turn::Now {
                 return;
             }
@@ -160,7 +160,7 @@ impl<A: Adapter> Rc<A> {
     /// Delivers the packet in a receive buffer, and posts the buffer anew.
     fn deliver_buffer(&mut self, peer: Peer, buffer: u32, sink: &mut dyn Sink) {
         let region = self.receives.get(buffer).region;
-        let Some(frame) = Frame::of_words(read_words(region)) else {
+        let Some(frame) = Frame::of_words(read_words(region), 0) else {
             return self.nonsense(peer, "unknown kind");
         };
         self.deliver(peer, &frame, region, sink);
@@ -190,10 +190,10 @@ impl<A: Adapter> Rc<A> {
         let Some(connection) = self.peers.get(peer) else { return };
         connection.hear(frame);
         self.heard += 1;
-        let body = packet.part(PREFIX_BYTES, frame.body_bytes as usize);
+        let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
         let bytes = body.bytes();
         let found = match frame.kind {
-            Kind::Brief => connection.last_in.next(bytes.len()).map(|header| (header, bytes)),
+            Kind::Brief | Kind::Short => connection.last_in.next(bytes.len()).map(|header| (header, bytes)),
             Kind::Data => whole(bytes).inspect(|(header, _)| connection.last_in.set(header.words())),
             kind => return self.control(peer, kind, body),
         };

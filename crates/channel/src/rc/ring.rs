@@ -108,19 +108,13 @@ impl Geometry {
         }
     }
 
-    /// Bytes that are written for a packet with so many bytes behind its prefix.
+    /// Bytes that are written for a packet of so many, with its prefix.
     #[inline]
-    pub fn packet_bytes(&self, body_bytes: usize) -> usize {
+    pub fn written_bytes(&self, packet_bytes: usize) -> usize {
         match self.notify {
-            Notify::Piggyback => flags::tail_offset(body_bytes) + flags::FLAG_BYTES,
-            Notify::Pointer => PREFIX_BYTES + body_bytes,
+            Notify::Piggyback => flags::tail_offset(packet_bytes) + flags::FLAG_BYTES,
+            Notify::Pointer => packet_bytes,
         }
-    }
-
-    /// Slots that such a packet takes.
-    #[inline]
-    pub fn span(&self, body_bytes: usize) -> u32 {
-        self.span_of(self.packet_bytes(body_bytes))
     }
 
     /// Slots for so many bytes.

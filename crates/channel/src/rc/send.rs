@@ -3,7 +3,7 @@
 use super::Rc;
 use super::adapter::{Adapter, Post, Refused};
 use super::failure;
-use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, write_words};
+use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, SHORT_UNDER_WAY_MAX, write_words};
 use super::paths::Path;
 use super::peers::Connection;
 use super::ring::POINTER_BYTES;
@@ -23,12 +23,16 @@ fn body_bytes(kind: Kind, payload: &Payload<'_>) -> usize {
 #[inline]
 fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: &Payload<'_>) {
     let [first, second] = frame.words();
-    let at = match header.filter(|_| frame.kind == Kind::Data) {
-        Some([a, b, c, d]) => {
+    let at = match (frame.kind, header) {
+        (Kind::Short, _) => {
+            write_words(into, [frame.short_word()]);
+            frame.prefix_bytes()
+        }
+        (Kind::Data, Some([a, b, c, d])) => {
             write_words(into, [first, second, a, b, c, d]);
             DATA_BYTES
         }
-        None => {
+        _ => {
             write_words(into, [first, second]);
             PREFIX_BYTES
         }
@@ -86,12 +90,21 @@ impl<A: Adapter> Rc<A> {
         let (ring, pair) = (connection.ring_out.as_deref_mut()?, connection.pair?);
         let words = header.words();
         let kind = connection.last_out.kind_of(words, payload.len());
-        let body = body_bytes(kind, payload);
-        let fit = ring.fit(body)?;
+        let frame = Frame {
+            first: 0,
+            kind,
+            body_bytes: body_bytes(kind, payload) as u32,
+            psn: connection.sequence.next,
+            ring_credits: connection.ring_in.as_ref().map_or(0, |ring| ring.owed),
+            receive_credits: connection.receives.owed,
+        };
+        let few = ring.slots() + connection.receives.total() <= SHORT_UNDER_WAY_MAX;
+        let frame = frame.shortened().filter(|_| few).unwrap_or(frame);
+        let fit = ring.fit(frame.bytes())?;
         // Only what fits both has a choice.
         if let Some(paths) = &mut self.paths
             && !ring.held
-            && PREFIX_BYTES + body <= self.settings.buffer_bytes
+            && frame.bytes() <= self.settings.buffer_bytes
             && paths.next(self.heard, || self.adapter.now_ns()) == Path::Buffer
         {
             return None;
@@ -104,17 +117,13 @@ impl<A: Adapter> Rc<A> {
         }
         let place = ring.place(fit);
         let flag = ring.flag(place);
-        let owed = connection.ring_in.as_mut().map_or(0, |ring| std::mem::take(&mut ring.owed));
-        let frame = Frame {
-            first: flag,
-            kind,
-            body_bytes: body as u32,
-            psn: connection.sequence.number(),
-            ring_credits: owed,
-            receive_credits: connection.receives.hand_back(),
-        };
-        write_packet(place, &frame, Some(words), payload);
+        write_packet(place, &Frame { first: flag, ..frame }, Some(words), payload);
         ring.put(fit, place, flag, words);
+        connection.sequence.number();
+        connection.receives.hand_back();
+        if let Some(ring) = &mut connection.ring_in {
+            ring.owed = 0;
+        }
         connection.last_out.set(words);
         if ring.held {
             return Some(Ok(()));

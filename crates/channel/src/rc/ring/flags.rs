@@ -10,8 +10,6 @@
 //! of a write is copied after the one before).
 //! Head word and tail are aligned, so each is seen whole or not at all.
 
-use crate::rc::frame::PREFIX_BYTES;
-
 /// Bytes of a flag.
 pub const FLAG_BYTES: usize = 4;
 
@@ -25,8 +23,8 @@ const HEAD_BYTES: usize = 8;
 
 /// Where the tail flag lies, from the front of the packet.
 #[inline]
-pub fn tail_offset(body_bytes: usize) -> usize {
-    (PREFIX_BYTES + body_bytes).next_multiple_of(FLAG_BYTES)
+pub fn tail_offset(packet_bytes: usize) -> usize {
+    packet_bytes.next_multiple_of(FLAG_BYTES)
 }
 
 /// The flag for a packet, given what the sender's own memory has at the tail's place.

@@ -4,7 +4,7 @@ use super::freed::Freed;
 use super::{Geometry, POINTER_BYTES, WORD_BYTES, flags};
 use crate::memory::Region;
 use crate::rc::adapter::{Adapter, Operation, Remote, Work};
-use crate::rc::frame::{PREFIX_BYTES, body_bytes};
+use crate::rc::frame::packet_bytes;
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::resting::Rest;
@@ -144,8 +144,8 @@ impl<D> Incoming<D> {
         if first == 0 {
             return Found::Nothing;
         }
-        let body = body_bytes(first);
-        let bytes = self.geometry.packet_bytes(body);
+        let packet_bytes = packet_bytes(first);
+        let bytes = self.geometry.written_bytes(packet_bytes);
         let span = self.geometry.span_of(bytes);
         if span > self.geometry.span_max {
             return Found::Nonsense;
@@ -156,7 +156,7 @@ impl<D> Incoming<D> {
         }
         // What lies between head and tail is read after both.
         fence(Ordering::Acquire);
-        Found::Packet(packet.part(0, PREFIX_BYTES + body), span)
+        Found::Packet(packet.part(0, packet_bytes), span)
     }
 
     /// Takes the packet of so many slots that [`Incoming::look`] found: the head pointer moves on, and the head words of its slots are cleared, so

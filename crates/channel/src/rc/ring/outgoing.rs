@@ -6,7 +6,7 @@ use crate::Peer;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
-use crate::rc::frame::{Frame, Kind, PREFIX_BYTES, body_bytes, read_words};
+use crate::rc::frame::{Frame, Kind, PREFIX_BYTES, packet_bytes, read_words};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::queue::SendQueue;
@@ -143,6 +143,12 @@ impl<D> Outgoing<D> {
         self.memory.region().len() + self.geometry.slots as usize * (size_of::<D>() + size_of::<[u64; 4]>())
     }
 
+    /// Slots.
+    #[inline]
+    pub fn slots(&self) -> u32 {
+        self.geometry.slots
+    }
+
     /// The longest body of a packet.
     pub fn body_bytes_max(&self) -> usize {
         self.geometry.body_bytes_max()
@@ -172,12 +178,11 @@ impl<D> Outgoing<D> {
         let mut packets = Vec::new();
         while left > 0 {
             let front = self.memory.region().part(self.geometry.offset(at), PREFIX_BYTES);
-            let frame = Frame::of_words(read_words(front)).expect("a packet of this end");
-            let body = frame.body_bytes as usize;
-            let packet = self.memory.region().part(self.geometry.offset(at) + PREFIX_BYTES, body);
-            let skipped = if frame.kind == Kind::Brief { 0 } else { HEADER_BYTES };
+            let frame = Frame::of_words(read_words(front), 0).expect("a packet of this end");
+            let packet = self.memory.region().part(self.geometry.offset(at), frame.bytes());
+            let skipped = frame.prefix_bytes() + if frame.kind == Kind::Data { HEADER_BYTES } else { 0 };
             packets.push((Header::of_words(self.headers[at as usize]), packet.bytes()[skipped..].to_vec()));
-            let span = self.geometry.span(body);
+            let span = self.geometry.span_of(self.geometry.written_bytes(frame.bytes()));
             left = left.saturating_sub(span);
             at = self.geometry.after(at, span);
         }
@@ -204,10 +209,10 @@ impl<D> Outgoing<D> {
         self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
-    /// What a packet with this body takes of the ring; `None` if it may not go there.
+    /// What a packet of so many bytes with its prefix takes of the ring; `None` if it may not go there.
     #[inline]
-    pub fn fit(&self, body_bytes: usize) -> Option<Fit> {
-        let bytes = self.geometry.packet_bytes(body_bytes);
+    pub fn fit(&self, packet_bytes: usize) -> Option<Fit> {
+        let bytes = self.geometry.written_bytes(packet_bytes);
         let span = self.geometry.span_of(bytes);
         (self.stage == Stage::Open && span <= self.geometry.span_max).then_some(Fit { bytes, span })
     }
@@ -326,7 +331,7 @@ impl<D> Outgoing<D> {
                 continue;
             }
             let [first] = read_words(self.memory.region().part(self.geometry.offset(self.waiting), 8));
-            let bytes = self.geometry.packet_bytes(body_bytes(u64::from_le(first)));
+            let bytes = self.geometry.written_bytes(packet_bytes(u64::from_le(first)));
             let fit = Fit { bytes, span: self.geometry.span_of(bytes) };
             self.post_first(fit, adapter, queue, manner)?;
         }

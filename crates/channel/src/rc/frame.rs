@@ -28,7 +28,7 @@ pub const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
 const SHORT_PREFIX_BYTES: usize = 8;
 /// What may follow it: no packet is shorter than a whole prefix.
 const SHORT_BODY_BYTES: RangeInclusive<usize> = 8..=127;
-/// The most credits of either sort that it can carry.
+/// The most credits of either sort that it can carry: all its bits.
 const SHORT_CREDITS_MAX: u16 = 15;
 /// Bits of its PSN: enough where the packets under way on both paths are at most [`SHORT_UNDER_WAY_MAX`].
 const SHORT_PSN_BITS: u32 = 9;
@@ -102,13 +102,14 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The same with the shorter prefix, if that holds it.
-    #[inline]
-    pub fn shortened(self) -> Option<Frame> {
-        let fits = self.kind == Kind::Brief
-            && SHORT_BODY_BYTES.contains(&(self.body_bytes as usize))
-            && self.ring_credits.max(self.receive_credits) <= SHORT_CREDITS_MAX;
-        fits.then_some(Frame { kind: Kind::Short, ..self })
+    /// Makes the prefix the shorter one, if that holds it.
+    #[inline(always)]
+    pub fn shorten(&mut self) {
+        let credits = self.ring_credits | self.receive_credits;
+        let fits = SHORT_BODY_BYTES.contains(&(self.body_bytes as usize)) && credits <= SHORT_CREDITS_MAX;
+        if self.kind == Kind::Brief && fits {
+            self.kind = Kind::Short;
+        }
     }
 
     /// Bytes before the body.
@@ -202,6 +203,12 @@ pub fn read_words<const N: usize>(from: Region) -> [u64; N] {
 mod tests {
     use super::*;
 
+    fn shortened(frame: Frame) -> Option<Frame> {
+        let mut short = frame;
+        short.shorten();
+        (short != frame).then_some(short)
+    }
+
     #[test]
     fn a_prefix_survives_the_wire() {
         let frame = Frame {
@@ -214,7 +221,7 @@ mod tests {
         };
         assert_eq!(Frame::of_words(frame.words(), 5), Some(frame));
         assert_eq!(packet_bytes(u64::from_le(frame.words()[0])), frame.bytes());
-        assert_eq!(frame.shortened(), None);
+        assert_eq!(shortened(frame), None);
     }
 
     #[test]
@@ -228,7 +235,7 @@ mod tests {
                 ring_credits: 15,
                 receive_credits: 9,
             };
-            let short = brief.shortened().expect("short enough");
+            let short = shortened(brief).expect("short enough");
             assert_eq!(Frame::of_words([short.short_word(), 0x0123_4567_89ab_cdef], expected), Some(short));
             assert_eq!(packet_bytes(u64::from_le(short.short_word())), 8 + 127);
             for long in [
@@ -238,7 +245,7 @@ mod tests {
                 Frame { receive_credits: 16, ..brief },
                 Frame { kind: Kind::Data, ..brief },
             ] {
-                assert_eq!(long.shortened(), None);
+                assert_eq!(shortened(long), None);
             }
         }
     }

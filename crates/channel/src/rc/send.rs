@@ -20,7 +20,7 @@ fn body_bytes(kind: Kind, payload: &Payload<'_>) -> usize {
 }
 
 /// Writes a whole packet to the front of the memory.
-#[inline]
+#[inline(always)]
 fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: &Payload<'_>) {
     let [first, second] = frame.words();
     let at = match (frame.kind, header) {
@@ -90,7 +90,7 @@ impl<A: Adapter> Rc<A> {
         let (ring, pair) = (connection.ring_out.as_deref_mut()?, connection.pair?);
         let words = header.words();
         let kind = connection.last_out.kind_of(words, payload.len());
-        let frame = Frame {
+        let mut frame = Frame {
             first: 0,
             kind,
             body_bytes: body_bytes(kind, payload) as u32,
@@ -98,8 +98,9 @@ impl<A: Adapter> Rc<A> {
             ring_credits: connection.ring_in.as_ref().map_or(0, |ring| ring.owed),
             receive_credits: connection.receives.owed,
         };
-        let few = ring.slots() + connection.receives.total() <= SHORT_UNDER_WAY_MAX;
-        let frame = frame.shortened().filter(|_| few).unwrap_or(frame);
+        if ring.slots() + connection.receives.total() <= SHORT_UNDER_WAY_MAX {
+            frame.shorten();
+        }
         let fit = ring.fit(frame.bytes())?;
         // Only what fits both has a choice.
         if let Some(paths) = &mut self.paths
@@ -116,9 +117,9 @@ impl<A: Adapter> Rc<A> {
             return Some(Err(SendError::Full));
         }
         let place = ring.place(fit);
-        let flag = ring.flag(place);
-        write_packet(place, &Frame { first: flag, ..frame }, Some(words), payload);
-        ring.put(fit, place, flag, words);
+        frame.first = ring.flag(place);
+        write_packet(place, &frame, Some(words), payload);
+        ring.put(fit, place, frame.first, words);
         connection.sequence.number();
         connection.receives.hand_back();
         if let Some(ring) = &mut connection.ring_in {

@@ -131,7 +131,7 @@ impl<D> Incoming<D> {
     }
 
     /// Looks for the next packet. It stays where it is until [`Incoming::take`].
-    #[inline]
+    #[inline(always)]
     pub fn look(&self) -> Found {
         let at = self.geometry.offset(self.head);
         if let Some(pointer) = &self.pointer {
@@ -161,7 +161,7 @@ impl<D> Incoming<D> {
 
     /// Takes the packet of so many slots that [`Incoming::look`] found: the head pointer moves on, and the head words of its slots are cleared, so
     /// that they can be seen to change. The slots are still in use; returns the first.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, span: u32) -> u32 {
         let first = self.head;
         // Those behind the last slot are never looked at, and the sender knows that they are not cleared.
@@ -176,7 +176,7 @@ impl<D> Incoming<D> {
     }
 
     /// Frees slots, in any order (paper 1, 4.4).
-    #[inline]
+    #[inline(always)]
     pub fn free(&mut self, first: u32, span: u32) {
         let passed = self.freed.free(first, span);
         match &mut self.pointer {

@@ -196,7 +196,7 @@ impl<D> Outgoing<D> {
     }
 
     /// Whether the receiver rests, as far as it has said: it must be rung (`resting.rs`).
-    #[inline]
+    #[inline(always)]
     pub fn peer_rests(&self) -> bool {
         // The packet is posted before this looks; the receiver raises the word before it looks for packets.
         fence(Ordering::SeqCst);
@@ -210,7 +210,7 @@ impl<D> Outgoing<D> {
     }
 
     /// What a packet of so many bytes with its prefix takes of the ring; `None` if it may not go there.
-    #[inline]
+    #[inline(always)]
     pub fn fit(&self, packet_bytes: usize) -> Option<Fit> {
         let bytes = self.geometry.written_bytes(packet_bytes);
         let span = self.geometry.span_of(bytes);
@@ -218,7 +218,7 @@ impl<D> Outgoing<D> {
     }
 
     /// Whether such a packet goes into the ring now.
-    #[inline]
+    #[inline(always)]
     pub fn has_room(&mut self, fit: Fit) -> bool {
         let wanted = if self.held { fit.span.max(self.turn_slots()) } else { fit.span };
         if self.free < wanted && self.pointer.is_some() {
@@ -248,13 +248,13 @@ impl<D> Outgoing<D> {
     }
 
     /// Where the next packet goes.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, fit: Fit) -> Region {
         self.memory.region().part(self.geometry.offset(self.head), fit.bytes)
     }
 
     /// The head flag of the packet that is to be written here, the next one (anything, with [`Notify::Pointer`]).
-    #[inline]
+    #[inline(always)]
     pub fn flag(&self, place: Region) -> u32 {
         if self.pointer.is_some() {
             return flags::PRIMARY;
@@ -266,7 +266,7 @@ impl<D> Outgoing<D> {
     }
 
     /// The packet is written to its place, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, fit: Fit, place: Region, flag: u32, header: [u64; 4]) {
         if self.pointer.is_none() {
             *place.bytes_mut().last_chunk_mut().expect("a packet is longer than a flag") = flag.to_le_bytes();
@@ -281,7 +281,7 @@ impl<D> Outgoing<D> {
     ///
     /// # Errors
     /// As [`Outgoing::post`].
-    #[inline]
+    #[inline(always)]
     pub fn post_last<A: Adapter<Descriptor = D>>(
         &mut self,
         fit: Fit,
@@ -296,7 +296,7 @@ impl<D> Outgoing<D> {
     }
 
     /// Posts the first packet that waits, which takes this, and goes on to the next.
-    #[inline]
+    #[inline(always)]
     fn post_first<A: Adapter<Descriptor = D>>(
         &mut self,
         fit: Fit,

@@ -109,10 +109,10 @@ fn flags_need_a_device_that_writes_in_order_and_pointers_do_not() {
     assert_eq!(noticed(&faults), 0);
 }
 
-/// Each has shown a defect among ten thousand.
+/// Each has shown a defect among ten thousand: 925 a head word that was taken before all of it was written, 2248 a pointer.
 #[test]
 fn seeds_that_once_failed() {
-    [3364, 5103].into_iter().for_each(|seed| _ = TRIAL.seed(seed));
+    [3364, 5103, 925, 2248].into_iter().for_each(|seed| _ = TRIAL.seed(seed));
 }
 
 #[test]

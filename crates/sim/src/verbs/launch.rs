@@ -6,7 +6,8 @@ use super::subnet::{Event, Inner, Posted};
 use crate::Rank;
 use verbena_channel::rc::adapter::{Operation, Remote};
 
-/// Pieces of a write begin at multiples of so many bytes in the peer's memory: no device tears a word.
+/// Pieces of a write that do not come in order begin at multiples of so many bytes in the peer's memory. In order they begin anywhere: a
+/// kernel that copies byte by byte, as Soft-RoCE's does under an emulator, tears words.
 const PIECE_ALIGNMENT: u64 = 8;
 
 impl Inner {
@@ -84,13 +85,15 @@ impl Inner {
             _ => return vec![(0, len)],
         };
         let count = self.random.between(1, u64::from(self.faults.pieces_max.max(1)));
-        let cut = |at: u64| (address + at).next_multiple_of(PIECE_ALIGNMENT) - address;
+        let swapped = self.random.percent(self.faults.last_first_percent);
+        let alignment = if swapped { PIECE_ALIGNMENT } else { 1 };
+        let cut = |at: u64| (address + at).next_multiple_of(alignment) - address;
         let mut cuts = vec![0, len];
         cuts.extend((1..count).map(|_| (cut(self.random.below(len as u64)) as usize).min(len)));
         cuts.sort_unstable();
         cuts.dedup();
         let mut pieces: Vec<_> = cuts.windows(2).rev().map(|pair| (pair[0], pair[1] - pair[0])).collect();
-        if self.random.percent(self.faults.last_first_percent) {
+        if swapped {
             pieces.rotate_left(1);
         }
         pieces

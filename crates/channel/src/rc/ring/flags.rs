@@ -8,7 +8,8 @@
 //! This rests on the device writing the bytes of one RDMA write in the order of their addresses, as far as can be seen
 //! (the InfiniBand specification does not promise it; every device known does it, and so does Soft-RoCE: each packet
 //! of a write is copied after the one before).
-//! Head word and tail are aligned, so each is seen whole or not at all.
+//! A device may copy byte by byte. So the kind, which is never 0, is the last byte of the head word: with it the word is whole. Of the tail all
+//! bytes are compared.
 
 /// Bytes of a flag.
 pub const FLAG_BYTES: usize = 4;

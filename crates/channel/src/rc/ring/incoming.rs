@@ -141,7 +141,8 @@ impl<D> Incoming<D> {
             }
         }
         let first = u64::from_le(self.memory.word(at).load(Ordering::Acquire));
-        if first == 0 {
+        // The kind is the last byte of the word, and never 0: a device that copies byte by byte may not be there yet.
+        if first >> 56 == 0 {
             return Found::Nothing;
         }
         let packet_bytes = packet_bytes(first);

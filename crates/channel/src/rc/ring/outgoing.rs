@@ -243,8 +243,12 @@ impl<D> Outgoing<D> {
     fn read_tail(&mut self) {
         let tail = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
         let Some(pointer) = &mut self.pointer else { return };
-        self.free += tail.wrapping_sub(pointer.freed) as u32;
-        pointer.freed = tail;
+        let freed = tail.wrapping_sub(pointer.freed);
+        // Of a pointer that is being written byte by byte only a part may be there: then it is read again later.
+        if freed <= u64::from(self.geometry.slots - self.free) {
+            self.free += freed as u32;
+            pointer.freed = tail;
+        }
     }
 
     /// Where the next packet goes.

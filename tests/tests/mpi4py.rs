@@ -3,7 +3,8 @@
 //! On the standard face it is built by our `mpicc`; on the MPICH face it is the stock wheel, at the numbers of ranks
 //! in `VERBENA_STOCK_RANKS` (default: 2). Between two emulated nodes, where all takes fifty times as long, those modules run over
 //! reliable connections alone that `VERBENA_NODES_MODULES` names (default: `cco_obj`; `all` for the suite), at
-//! `VERBENA_NODES_RANKS` ranks (default: 2), on a wire that does what `VERBENA_NODES_WIRE` says, as in `delay 1ms loss 1% reorder 1%` (default: nothing).
+//! `VERBENA_NODES_RANKS` ranks (default: 2), on a wire that does what `VERBENA_NODES_WIRE` says, as in `delay 1ms loss 1% reorder 1%` (default: nothing),
+//! and over other channels if `VERBENA_NODES_CHANNELS` names them, as in `loopback,shm,cma,rc`.
 //!
 //! A module that does not stand in that file must have no failure. One that is expected to fail and passes
 //! is an error too: it comes off the list. A hang is a failure, whatever the file says; a module that cannot
@@ -228,16 +229,18 @@ fn modules_between_nodes() {
         "all" => all.iter().map(String::as_str).collect(),
         names => names.split(',').map(str::trim).collect(),
     };
-    let (expectations, wire) = (expectations(), set("VERBENA_NODES_WIRE", ""));
+    let expectations = expectations();
+    let (wire, channels) = (set("VERBENA_NODES_WIRE", ""), set("VERBENA_NODES_CHANNELS", "loopback,rc"));
     let known =
         wanted.iter().inspect(|module| assert!(all.contains(**module), "there is no module {module}"));
     let runs = known.flat_map(|module| runs(module, ranks, &expectations)).collect();
     let mut boot = Boot::new(&["--nodes", "2"]);
     for run in together(runs) {
-        let (name, script) = (run.module.clone(), between_nodes(&run, ranks, &wire));
+        let (name, script) = (run.module.clone(), between_nodes(&run, ranks, &wire, &channels));
         let limit = if name.contains('|') { TOGETHER_SECONDS_MAX } else { NODES_SECONDS_MAX };
+        let channels = channels.clone();
         boot = boot.check(&name, limit, script, move |ended| {
-            let wrong = run.judge(&ended, ranks, "rc");
+            let wrong = run.judge(&ended, ranks, &channels);
             assert!(wrong.is_empty(), "{wrong}");
         });
     }
@@ -257,13 +260,13 @@ fn together(runs: Vec<Run>) -> Vec<Run> {
     others
 }
 
-/// The script of a run over reliable connections alone, half of the ranks on either node, on a wire that does this.
-fn between_nodes(run: &Run, ranks: u32, wire: &str) -> String {
+/// The script of a run over these channels, half of the ranks on either node, on a wire that does this.
+fn between_nodes(run: &Run, ranks: u32, wire: &str, channels: &str) -> String {
     let words: Vec<String> = run.words().iter().map(|word| format!("'{word}'")).collect();
     let each = ranks.div_ceil(2);
     let wire = if wire.is_empty() { String::new() } else { format!("wire {wire} || exit\n") };
     format!(
-        "{wire}cd {}\nexport VERBENA_CHANNELS=loopback,rc LD_LIBRARY_PATH={}\n\
+        "{wire}cd {}\nexport VERBENA_CHANNELS={channels} LD_LIBRARY_PATH={}\n\
          mpiexec -hosts node0:{each},node1:{each} -n {ranks} -genvall {} {}",
         venv("mpi4py").display(),
         staged("lib").display(),

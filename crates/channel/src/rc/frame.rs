@@ -26,14 +26,26 @@ pub const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
 
 /// Bytes of the prefix of a [`Kind::Short`] packet.
 const SHORT_PREFIX_BYTES: usize = 8;
-/// What may follow it: no packet is shorter than a whole prefix.
-const SHORT_BODY_BYTES: RangeInclusive<usize> = 8..=127;
-/// The most credits of either sort that it can carry: all its bits.
-const SHORT_CREDITS_MAX: u16 = 15;
-/// Bits of its PSN: enough where the packets under way on both paths are at most [`SHORT_UNDER_WAY_MAX`].
+/// Its bits for the bytes that follow, for credits of either sort, and for the PSN.
+const SHORT_SIZE_BITS: u32 = 7;
+const SHORT_CREDIT_BITS: u32 = 4;
 const SHORT_PSN_BITS: u32 = 9;
-/// See [`SHORT_PSN_BITS`].
-pub const SHORT_UNDER_WAY_MAX: u32 = (1 << (SHORT_PSN_BITS - 1)) - 1;
+/// Where its credits for receive buffers and its PSN begin; those for ring slots follow the size.
+const SHORT_RECEIVE_AT: u32 = SHORT_SIZE_BITS + SHORT_CREDIT_BITS;
+const SHORT_PSN_AT: u32 = SHORT_RECEIVE_AT + SHORT_CREDIT_BITS;
+const _: () = assert!(SHORT_PSN_AT + SHORT_PSN_BITS == 24, "the kind follows");
+/// What may follow it: no packet is shorter than a whole prefix.
+const SHORT_BODY_BYTES: RangeInclusive<usize> =
+    PREFIX_BYTES - SHORT_PREFIX_BYTES..=low_bits(SHORT_SIZE_BITS) as usize;
+/// The most credits of either sort that it can carry: all its bits.
+const SHORT_CREDITS_MAX: u16 = low_bits(SHORT_CREDIT_BITS) as u16;
+/// Its PSN is enough where the packets under way on both paths are at most so many.
+pub const SHORT_UNDER_WAY_MAX: u32 = low_bits(SHORT_PSN_BITS - 1);
+
+/// So many bits, from the lowest on.
+const fn low_bits(bits: u32) -> u32 {
+    (1 << bits) - 1
+}
 
 /// The most bytes that can follow the prefix.
 pub const BODY_BYTES_MAX: usize = (1 << 24) - 1;
@@ -127,9 +139,10 @@ impl Frame {
     /// The prefix of a [`Kind::Short`] packet.
     #[inline]
     pub fn short_word(&self) -> u64 {
-        let psn = self.psn & ((1 << SHORT_PSN_BITS) - 1);
-        let credits = u32::from(self.ring_credits) | u32::from(self.receive_credits) << 4;
-        let low = self.body_bytes | credits << 7 | psn << 15;
+        let psn = self.psn & low_bits(SHORT_PSN_BITS);
+        let (ring, receive) = (u32::from(self.ring_credits), u32::from(self.receive_credits));
+        let credits = ring << SHORT_SIZE_BITS | receive << SHORT_RECEIVE_AT;
+        let low = self.body_bytes | credits | psn << SHORT_PSN_AT;
         (u64::from(self.first) | u64::from(low) << 32 | (Kind::Short as u64) << 56).to_le()
     }
 
@@ -149,14 +162,15 @@ impl Frame {
         if kind == Kind::Short {
             let low = (size >> 32) as u32;
             // As far ahead or behind as the bits say.
-            let ahead = ((low >> 15).wrapping_sub(expected) << (32 - SHORT_PSN_BITS)) as i32;
+            let ahead = ((low >> SHORT_PSN_AT).wrapping_sub(expected) << (32 - SHORT_PSN_BITS)) as i32;
+            let credits = |at: u32| (low >> at) as u16 & SHORT_CREDITS_MAX;
             return Some(Frame {
                 first: size as u32,
                 kind,
-                body_bytes: low & 0x7f,
+                body_bytes: low & low_bits(SHORT_SIZE_BITS),
                 psn: expected.wrapping_add((ahead >> (32 - SHORT_PSN_BITS)) as u32),
-                ring_credits: (low >> 7 & 0xf) as u16,
-                receive_credits: (low >> 11 & 0xf) as u16,
+                ring_credits: credits(SHORT_SIZE_BITS),
+                receive_credits: credits(SHORT_RECEIVE_AT),
             });
         }
         Some(Frame {
@@ -175,7 +189,7 @@ impl Frame {
 pub fn packet_bytes(first_word: u64) -> usize {
     let low = (first_word >> 32) as usize;
     match first_word >> 56 == Kind::Short as u64 {
-        true => SHORT_PREFIX_BYTES + (low & 0x7f),
+        true => SHORT_PREFIX_BYTES + (low & low_bits(SHORT_SIZE_BITS) as usize),
         false => PREFIX_BYTES + (low & BODY_BYTES_MAX),
     }
 }

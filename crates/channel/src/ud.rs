@@ -15,6 +15,7 @@
 //! | [`peers`] | what is known of each peer |
 //! | [`send`] | packets into fragments, and fragments to the queue pairs |
 //! | [`receive`] | the receive pool, and what comes in it |
+//! | [`run`] | the datagrams that are posted at once |
 //! | [`buffers`] | send buffers |
 //! | [`queues`] | the sending queue pairs in turn, and the timer for local completion |
 //! | [`timers`] | when something is to be done for a peer |
@@ -33,13 +34,14 @@ mod open;
 mod peers;
 mod queues;
 mod receive;
+mod run;
 mod send;
 pub mod settings;
 mod timers;
 pub mod verbs;
 
 use crate::packet::{HEADER_BYTES, Header};
-use crate::reliable::Verdict;
+use crate::reliable::{Piece, Verdict};
 use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
 use adapter::{Datagrams, Limits, Memory};
@@ -48,6 +50,7 @@ use card::Card;
 pub use open::open;
 use peers::Peers;
 use queues::Queues;
+use run::Run;
 pub use settings::Settings;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -66,6 +69,9 @@ pub struct Ud<A: Datagrams> {
     receives: usize,
     buffers: Buffers,
     queues: Queues,
+    run: Run,
+    /// Fragments that nobody acknowledges, between two calls always empty.
+    bare: Vec<Piece>,
     timers: Timers,
     /// Peers that something is to be sent to as soon as a queue pair has room.
     stalled: Vec<Peer>,
@@ -147,6 +153,8 @@ impl<A: Datagrams> Ud<A> {
             settings,
             limits,
             peers: Peers::new(cards),
+            run: Run::default(),
+            bare: Vec::new(),
             timers: Timers::default(),
             stalled: Vec::new(),
             unread: Vec::new(),

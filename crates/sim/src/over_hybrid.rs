@@ -39,6 +39,7 @@ impl HybridFaults {
             way_looks: ud.device.way_looks,
             sender_hangs_one_in: ud.device.sender_hangs_one_in,
             sender_hangs_ns_max: ud.device.sender_hangs_ns_max,
+            runs_cut_one_in: ud.device.runs_cut_one_in,
             ..rc.device
         };
         HybridFaults { rc, ud }

@@ -100,6 +100,7 @@ impl UdFaults {
             way_looks: if senders > 2 { 3 } else { 0 },
             sender_hangs_one_in: random.pick(&[0, 0, 100, 1000]),
             sender_hangs_ns_max: 3_000_000,
+            runs_cut_one_in: if senders == 4 { 3 } else { 0 },
             ..DeviceFaults::NONE
         };
         UdFaults {

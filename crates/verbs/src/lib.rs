@@ -14,6 +14,7 @@
 //! | [`queues`] | completion queue and shared receive queue |
 //! | [`wake`] | events at completions, to sleep on |
 //! | [`pair`] | queue pairs and their states |
+//! | [`run`] | several datagrams posted at once |
 //! | [`explain`] | error numbers in words |
 //! | [`memlock`] | how much memory the process may lock |
 //!
@@ -29,6 +30,7 @@ pub mod memlock;
 pub mod pair;
 pub mod queues;
 pub mod raw;
+pub mod run;
 pub mod wake;
 
 pub use device::{Context, Device, Port};
@@ -38,5 +40,6 @@ pub use gid::{Gid, GidEntry, GidKind};
 pub use library::{Fork, Library};
 pub use pair::QueuePair;
 pub use queues::{CompletionQueue, SharedReceiveQueue};
+pub use run::DatagramRun;
 pub use verbena_fault::Fault;
 pub use wake::EventChannel;

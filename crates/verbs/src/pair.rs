@@ -1,11 +1,9 @@
 //! Queue pairs and their states: reset, initialised, ready to receive, ready to send (InfiniBand specification, 10.3).
 
-use crate::domain::{AddressHandle, Path, ProtectionDomain};
+use crate::domain::{Path, ProtectionDomain};
 use crate::explain::{check, errno, fault};
 use crate::queues::{CompletionQueue, ReceiveBuffer, SharedReceiveQueue};
-use crate::raw::{
-    self, ibv_datagram_target, ibv_qp, ibv_qp_attr, ibv_qp_init_attr, ibv_send_wr, ibv_sge, ibv_target,
-};
+use crate::raw::{self, ibv_qp, ibv_qp_attr, ibv_qp_init_attr, ibv_send_wr};
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use verbena_fault::Fault;
@@ -230,12 +228,26 @@ impl QueuePair {
     /// complete, or, if it is inline, until this returns; its lists are well formed.
     #[inline]
     pub unsafe fn post(&self, work: &mut ibv_send_wr) -> Result<(), i32> {
+        // SAFETY: the caller's promise.
+        unsafe { self.post_list(work) }.map_err(|(_, code)| code)
+    }
+
+    /// Posts a list of work, of which the device is told once.
+    ///
+    /// # Errors
+    /// The first that was not taken, and the error number as for [`QueuePair::post`].
+    ///
+    /// # Safety
+    /// As [`QueuePair::post`] has it, for the work pointed to and what it links to, to the end of the list.
+    #[inline]
+    pub(crate) unsafe fn post_list(&self, first: *mut ibv_send_wr) -> Result<(), (*mut ibv_send_wr, i32)> {
+        let mut refused = first;
         // SAFETY: the queue pair lives and every driver has the verb; the work is the caller's promise.
         let code = unsafe {
             let post = self.raw.as_ref().context.as_ref().and_then(|context| context.ops.post_send);
-            post.unwrap_unchecked()(self.raw.as_ptr(), work, &mut null_mut())
+            post.unwrap_unchecked()(self.raw.as_ptr(), first, &mut refused)
         };
-        if code == 0 { Ok(()) } else { Err(code) }
+        if code == 0 { Ok(()) } else { Err((refused, code)) }
     }
 
     /// Posts a receive buffer to the queue pair's own receive queue.
@@ -255,34 +267,6 @@ impl QueuePair {
             let post = self.raw.as_ref().context.as_ref().and_then(|context| context.ops.post_recv);
             post.unwrap_unchecked()(self.raw.as_ptr(), work, &mut null_mut())
         })
-    }
-
-    /// Sends `segment` as a datagram, with these flags (`IBV_SEND_SIGNALED`, `IBV_SEND_INLINE`).
-    ///
-    /// # Errors
-    /// The error number: `ENOMEM` if the queue is full.
-    ///
-    /// # Safety
-    /// Segment (unless inline) and handle live until the work is complete.
-    #[inline]
-    pub unsafe fn post_datagram(
-        &self,
-        id: u64,
-        mut segment: ibv_sge,
-        to: &AddressHandle,
-        (remote_pair, q_key): (u32, u32),
-        flags: u32,
-    ) -> Result<(), i32> {
-        let mut work = ibv_send_wr::zeroed();
-        work.wr_id = id;
-        work.sg_list = &mut segment;
-        work.num_sge = 1;
-        work.opcode = raw::IBV_WR_SEND;
-        work.send_flags = flags;
-        let ud = ibv_datagram_target { ah: to.raw(), remote_qpn: remote_pair, remote_qkey: q_key };
-        work.wr = ibv_target { ud };
-        // SAFETY: one segment, which is the caller's promise.
-        unsafe { self.post(&mut work) }
     }
 }
 

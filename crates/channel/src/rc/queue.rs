@@ -56,7 +56,13 @@ impl SendQueue {
     /// Whether the next piece must be signalled.
     #[inline]
     pub fn is_due(&self) -> bool {
-        self.posted.wrapping_sub(self.signalled_at) + 1 >= self.every
+        self.is_due_by(1)
+    }
+
+    /// Whether the last of so many more pieces must be signalled, if none before is.
+    #[inline]
+    pub fn is_due_by(&self, pieces: u32) -> bool {
+        self.posted.wrapping_sub(self.signalled_at) + pieces >= self.every
     }
 
     /// A piece was posted.

@@ -145,23 +145,28 @@ impl Outgoing {
         self.waiting + self.lost > 0
     }
 
-    /// The next transmission, if one is due and the window allows it. To be made, then reported by [`Outgoing::sent`].
+    /// The transmission after so many others that were not reported yet, if one is due and the window allows it. To be made in that order, then
+    /// reported by [`Outgoing::sent`].
     #[inline]
-    pub fn next(&self) -> Option<Shot> {
-        if !self.is_due() || self.flying >= self.window.size() {
+    pub fn next(&self, ahead: u32) -> Option<Shot> {
+        if !self.is_due() || self.flying + ahead >= self.window.size() {
             return None;
         }
         // What waits has never been sent and stands behind everything else; what is lost goes first.
         let at = match self.lost {
-            0 => self.flights.len() - self.waiting as usize,
-            _ => self.flights.iter().position(|flight| flight.state == State::Lost).expect("counted"),
+            0 if ahead < self.waiting => self.flights.len() - (self.waiting - ahead) as usize,
+            // One by one: each is looked for.
+            lost if lost > 0 && ahead == 0 => {
+                self.flights.iter().position(|flight| flight.state == State::Lost).expect("counted")
+            }
+            _ => return None,
         };
         // The receiver keeps no fragment that is too far ahead of one that it lacks.
         (at < super::SPAN as usize).then(|| Shot {
             piece: self.flights[at].piece,
             number: self.base.wrapping_add(at as u32),
             first: self.flights[at].tries == 0,
-            last: self.flying + 1 == self.window.size(),
+            last: self.flying + ahead + 1 == self.window.size(),
         })
     }
 

@@ -44,6 +44,18 @@ pub struct Aim {
     pub generation: u32,
 }
 
+/// A datagram to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram {
+    /// Its bytes.
+    pub from: Memory,
+    /// How it is posted.
+    pub how: Post,
+}
+
+/// Datagrams in one run at most.
+pub const RUN_MAX: usize = 8;
+
 /// The end of work, or of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -86,16 +98,18 @@ pub trait Datagrams: Send {
     /// Whether the way to the peer is known; if not, it is being asked for, and nobody waits for that.
     fn knows_way(&mut self, to: &Address, aim: &mut Aim) -> Result<bool, Refused>;
 
-    /// Sends a datagram through a sending queue pair; it may be lost, doubled, garbled or late. [`Refused::Full`] also if the way to the
-    /// peer is not known yet.
+    /// Sends a run of at most [`RUN_MAX`] datagrams through a sending queue pair, of which the device is told once; each may be lost, doubled,
+    /// garbled or late.
+    ///
+    /// # Errors
+    /// How many were taken all the same, and why the next was not: [`Refused::Full`] also if the way to the peer is not known yet.
     fn post(
         &mut self,
         queue: usize,
         to: &Address,
         aim: &mut Aim,
-        from: Memory,
-        how: Post,
-    ) -> Result<(), Refused>;
+        run: &[Datagram],
+    ) -> Result<(), (usize, Refused)>;
 
     /// What has ended next, if anything has.
     fn poll(&mut self) -> Option<Ended>;

@@ -60,9 +60,14 @@ impl Queues {
         self.list.iter().map(free).sum::<usize>() >= pieces
     }
 
-    /// Whether the next post must be signalled.
-    pub fn is_due(&self, at: usize) -> bool {
-        self.list[at].account.is_due()
+    /// Places that are free on this one.
+    pub fn free(&self, at: usize) -> usize {
+        self.list[at].account.free() as usize
+    }
+
+    /// Whether the last of so many posts must be signalled.
+    pub fn is_due(&self, at: usize, posts: usize) -> bool {
+        self.list[at].account.is_due_by(posts as u32)
     }
 
     /// A datagram was posted; `buffer` is what the device reads later, if it does.

@@ -1,7 +1,7 @@
-//! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn.
+//! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn, a run at a time.
 
 use super::Ud;
-use super::adapter::{Datagrams, Memory, Post, Refused};
+use super::adapter::{Datagrams, Memory, Refused};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
 use crate::memory::Region;
@@ -73,11 +73,12 @@ impl<A: Datagrams> Ud<A> {
             let piece = Piece { buffer, bytes, index: index as u8, count: count as u8 };
             match reliable {
                 true => self.peers.get(peer).expect("met").link.outgoing.push(piece),
-                false => self.send_bare(peer, piece, now_ns),
+                false => self.bare.push(piece),
             }
         }
-        if reliable {
-            self.pump(peer, now_ns);
+        match reliable {
+            true => self.pump(peer, now_ns),
+            false => self.send_bare(peer, now_ns),
         }
         Ok(())
     }
@@ -122,9 +123,9 @@ impl<A: Datagrams> Ud<A> {
     /// Sends what is due to the peer, as far as window and queue pairs allow.
     pub(super) fn pump(&mut self, peer: Peer, now_ns: u64) {
         while let Some(partner) = self.peers.get(peer)
-            && let Some(shot) = partner.link.outgoing.next()
+            && let Some(shot) = partner.link.outgoing.next(0)
         {
-            if !self.transmit(peer, &shot, now_ns) {
+            if !self.transmit(peer, shot, now_ns) {
                 self.stall(peer);
                 break;
             }
@@ -142,11 +143,42 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// Makes one transmission; `false` if no queue pair has room. What is sent again is sent as it was: the device may still
-    /// read it, and an old acknowledgement does no harm.
+    /// Makes this transmission, and those that follow in the same run; `false` if no queue pair has room. What is sent again is sent as it was:
+    /// the device may still read it, and an old acknowledgement does no harm.
     #[inline]
-    fn transmit(&mut self, peer: Peer, shot: &Shot, now_ns: u64) -> bool {
+    fn transmit(&mut self, peer: Peer, first: Shot, now_ns: u64) -> bool {
+        if !self.begin_run() {
+            return false;
+        }
+        let mut next = Some(first);
+        while let Some(shot) = next {
+            self.add(peer, &shot, now_ns);
+            if self.run.room() == 0 {
+                break;
+            }
+            let ahead = self.run.len() as u32;
+            next = self.peers.get(peer).and_then(|partner| partner.link.outgoing.next(ahead));
+        }
+        let taken = self.post(peer, now_ns);
+        if let Some(partner) = self.peers.get(peer) {
+            for at in 0..taken as u32 {
+                partner.link.outgoing.sent(&self.settings.rules, first.number.wrapping_add(at), now_ns);
+            }
+        }
+        taken > 0
+    }
+
+    /// Begins a run on the queue pair whose turn it is; `false` if none has room.
+    #[inline]
+    fn begin_run(&mut self) -> bool {
         let Some(queue) = self.queues.choose() else { return false };
+        self.run.begin(queue, self.queues.free(queue));
+        true
+    }
+
+    /// Adds a transmission to the run.
+    #[inline]
+    fn add(&mut self, peer: Peer, shot: &Shot, now_ns: u64) {
         let (buffer, bytes) = (shot.piece.buffer, usize::from(shot.piece.bytes));
         if shot.first {
             let incoming = &mut self.peers.get(peer).expect("asked for its next").link.incoming;
@@ -170,15 +202,33 @@ impl<A: Datagrams> Ud<A> {
         } else {
             self.counts.resent += 1;
         }
-        let posted = self.post(queue, peer, buffer, bytes, now_ns);
-        if posted && let Some(partner) = self.peers.get(peer) {
-            partner.link.outgoing.sent(&self.settings.rules, shot.number, now_ns);
-        }
-        posted
+        self.add_buffer(buffer, bytes);
     }
 
-    /// Sends a fragment that nobody acknowledges; there is room for it.
-    fn send_bare(&mut self, peer: Peer, piece: Piece, now_ns: u64) {
+    /// Adds the first bytes of a buffer to the run.
+    #[inline]
+    fn add_buffer(&mut self, buffer: u32, bytes: usize) {
+        let memory = self.buffers.memory(buffer);
+        let from = Memory { region: memory.region.part(0, bytes), ..memory };
+        self.run.push(buffer, from, bytes <= self.settings.inline_bytes_max);
+    }
+
+    /// Sends the fragments that nobody acknowledges; there is room for them.
+    fn send_bare(&mut self, peer: Peer, now_ns: u64) {
+        let mut pieces = std::mem::take(&mut self.bare);
+        let mut rest = &pieces[..];
+        while !rest.is_empty() && self.begin_run() {
+            let (some, others) = rest.split_at(self.run.room().min(rest.len()));
+            some.iter().for_each(|piece| self.add_bare(peer, piece));
+            rest = others;
+            self.post(peer, now_ns);
+        }
+        pieces.drain(..).for_each(|piece| self.buffers.release(piece.buffer));
+        self.bare = pieces;
+    }
+
+    /// Adds a fragment that nobody acknowledges to the run.
+    fn add_bare(&mut self, peer: Peer, piece: &Piece) {
         let partner = self.peers.get(peer).expect("met");
         let frame = Frame {
             kind: Kind::Bare,
@@ -194,10 +244,7 @@ impl<A: Datagrams> Ud<A> {
         };
         partner.number = partner.number.wrapping_add(1);
         self.write(&frame, piece.buffer, usize::from(piece.bytes));
-        if let Some(queue) = self.queues.choose() {
-            self.post(queue, peer, piece.buffer, usize::from(piece.bytes), now_ns);
-        }
-        self.buffers.release(piece.buffer);
+        self.add_buffer(piece.buffer, usize::from(piece.bytes));
     }
 
     #[inline]
@@ -215,8 +262,11 @@ impl<A: Datagrams> Ud<A> {
         let bits = if kind == Kind::Ack { ack.bits } else { Ack::default().bits };
         let bytes = write_bits(self.buffers.memory(buffer).region.bytes_mut(), &bits);
         self.write(&frame, buffer, bytes);
-        let queue = self.queues.choose();
-        let sent = queue.is_some_and(|queue| self.post(queue, peer, buffer, bytes, now_ns));
+        let has_room = self.begin_run();
+        if has_room {
+            self.add_buffer(buffer, bytes);
+        }
+        let sent = has_room && self.post(peer, now_ns) > 0;
         self.buffers.release(buffer);
         sent
     }
@@ -236,30 +286,25 @@ impl<A: Datagrams> Ud<A> {
         self.counts.acks += u64::from(said);
     }
 
-    /// Posts a buffer; `false` if the queue pair did not take it.
+    /// Posts the run; returns how many of its datagrams the queue pair took.
     #[inline]
-    fn post(&mut self, queue: usize, peer: Peer, buffer: u32, bytes: usize, now_ns: u64) -> bool {
-        let inline = bytes <= self.settings.inline_bytes_max;
-        let signalled = self.queues.is_due(queue);
-        let memory = self.buffers.memory(buffer);
-        let from = Memory { region: memory.region.part(0, bytes), ..memory };
-        let Some((card, partner)) = self.peers.both(peer) else { return false };
-        let how = Post { signalled, inline };
-        match self.adapter.post(queue, &card.address, &mut partner.aim, from, how) {
-            Ok(()) => {
-                self.queues.posted(queue, signalled, (!inline).then_some(buffer), now_ns);
-                if !inline {
-                    self.buffers.posted(buffer);
-                }
-                self.counts.datagrams += 1;
-                true
-            }
-            Err(Refused::Full) => false,
-            Err(Refused::Broken(fault)) => {
-                self.queue_failed(queue, fault);
-                false
-            }
+    fn post(&mut self, peer: Peer, now_ns: u64) -> usize {
+        let (queue, count) = (self.run.queue(), self.run.len());
+        let signalled = self.queues.is_due(queue, count);
+        let Some((card, partner)) = self.peers.both(peer) else { return 0 };
+        let posted = self.adapter.post(queue, &card.address, &mut partner.aim, self.run.datagrams(signalled));
+        let taken = posted.as_ref().map_or_else(|(taken, _)| *taken, |()| count);
+        for (buffer, how) in self.run.posts().take(taken) {
+            let later = (!how.inline).then_some(buffer);
+            self.queues.posted(queue, how.signalled, later, now_ns);
+            later.into_iter().for_each(|buffer| self.buffers.posted(buffer));
         }
+        self.counts.datagrams += taken as u64;
+        // If it took some, it refuses the next run as a whole.
+        if let Err((0, Refused::Broken(fault))) = posted {
+            self.queue_failed(queue, fault);
+        }
+        taken
     }
 
     /// A queue pair is of no use any more; the others go on.

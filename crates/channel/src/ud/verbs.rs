@@ -7,7 +7,9 @@
 mod handles;
 
 use super::Settings;
-use super::adapter::{Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Refused, Trouble};
+use super::adapter::{
+    Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX, Refused, Trouble,
+};
 use crate::Fault;
 use crate::clock::Clock;
 use crate::memory::Region;
@@ -30,7 +32,8 @@ use verbena_verbs::pair::{Plan, Service};
 use verbena_verbs::queues::ReceiveBuffer;
 use verbena_verbs::raw::{IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
 use verbena_verbs::{
-    AddressHandle, CompletionQueue, Context, EventChannel, GidEntry, MemoryRegion, Port, QueuePair,
+    AddressHandle, CompletionQueue, Context, DatagramRun, EventChannel, GidEntry, MemoryRegion, Port,
+    QueuePair,
 };
 
 /// Work numbers above this are those of sending queue pairs.
@@ -44,6 +47,7 @@ const ANSWER_NS: u64 = 3_000_000;
 /// A sending queue pair.
 struct Sender {
     queue: QueuePair,
+    run: DatagramRun,
     posted: u64,
     done: u64,
     /// What `posted` was with each signalled post that is under way.
@@ -117,7 +121,8 @@ impl Device {
         for _ in 0..settings.senders {
             let (queue, taken) = start(&port, Plan { inline_bytes_max: inline, ..plan(work_max, 1) }, q_key)?;
             inline = taken;
-            senders.push(Sender { queue, posted: 0, done: 0, signalled: VecDeque::new() });
+            let run = DatagramRun::new(RUN_MAX);
+            senders.push(Sender { queue, run, posted: 0, done: 0, signalled: VecDeque::new() });
         }
         let limits = Limits {
             datagram_bytes_max,
@@ -286,32 +291,34 @@ impl Datagrams for Device {
         queue: usize,
         to: &Address,
         aim: &mut Aim,
-        from: Memory,
-        how: Post,
-    ) -> Result<(), Refused> {
-        if !self.knows_way(to, aim)? {
-            return Err(Refused::Full);
+        run: &[Datagram],
+    ) -> Result<(), (usize, Refused)> {
+        match self.knows_way(to, aim) {
+            Ok(true) => {}
+            Ok(false) => return Err((0, Refused::Full)),
+            Err(refused) => return Err((0, refused)),
         }
-        let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
+        let to = Mailbox::parse(to).ok_or_else(|| (0, Refused::Broken(unlike("an address"))))?;
         let handle = self.handles.get(*aim).expect("aimed just now");
         let sender = &mut self.senders[queue];
-        let segment =
-            ibv_sge { addr: from.region.address(), length: from.region.len() as u32, lkey: from.key };
-        let flags =
-            if how.signalled { IBV_SEND_SIGNALED } else { 0 } | if how.inline { IBV_SEND_INLINE } else { 0 };
+        for (at, Datagram { from, how }) in run.iter().enumerate() {
+            let segment =
+                ibv_sge { addr: from.region.address(), length: from.region.len() as u32, lkey: from.key };
+            let flags = if how.signalled { IBV_SEND_SIGNALED } else { 0 }
+                | if how.inline { IBV_SEND_INLINE } else { 0 };
+            sender.run.set(at, SENDER + queue as u64, segment, handle, (to.pair, to.q_key), flags);
+        }
         // SAFETY: the memory is this object's, and the channel changes it only after the completion; a handle is kept until
         // everything posted with it is done.
-        let posted = unsafe {
-            sender.queue.post_datagram(SENDER + queue as u64, segment, handle, (to.pair, to.q_key), flags)
-        };
-        if let Err(number) = posted {
-            return Err(self.refused(number));
+        let posted = unsafe { sender.run.post(&sender.queue, run.len()) };
+        let taken = posted.map_or_else(|(taken, _)| taken, |()| run.len());
+        for Datagram { how, .. } in &run[..taken] {
+            sender.posted += 1;
+            if how.signalled {
+                sender.signalled.push_back(sender.posted);
+            }
         }
-        sender.posted += 1;
-        if how.signalled {
-            sender.signalled.push_back(sender.posted);
-        }
-        Ok(())
+        posted.map_err(|(taken, number)| (taken, self.refused(number)))
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use verbena_channel::Fault;
 use verbena_channel::memory::Region;
 use verbena_channel::ud::adapter::{
-    Address, Aim, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, Refused, Trouble,
+    Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, RUN_MAX, Refused, Trouble,
 };
 
 /// A datagram on a sending queue pair.
@@ -147,14 +147,27 @@ impl Datagrams for SimDatagrams {
         queue: usize,
         to: &Address,
         aim: &mut Aim,
-        from: Memory,
-        how: Post,
-    ) -> Result<(), Refused> {
-        if !self.knows_way(to, aim)? {
-            return Err(Refused::Full);
+        run: &[Datagram],
+    ) -> Result<(), (usize, Refused)> {
+        match self.knows_way(to, aim) {
+            Ok(true) => {}
+            Ok(false) => return Err((0, Refused::Full)),
+            Err(refused) => return Err((0, refused)),
         }
         let mut inner = self.subnet.lock();
-        inner.post_datagram(self.rank, queue, rank_of(to), from, how, &self.limits)
+        if !(1..=RUN_MAX).contains(&run.len()) {
+            inner.violations.push(format!("rank {} posts a run of {} datagrams", self.rank, run.len()));
+        }
+        let most = inner.takes_of(run.len());
+        for (taken, Datagram { from, how }) in run.iter().enumerate() {
+            if taken == most {
+                return Err((taken, Refused::Full));
+            }
+            inner
+                .post_datagram(self.rank, queue, rank_of(to), *from, *how, &self.limits)
+                .map_err(|refused| (taken, refused))?;
+        }
+        Ok(())
     }
 
     fn poll(&mut self) -> Option<Ended> {
@@ -180,6 +193,17 @@ impl Datagrams for SimDatagrams {
 }
 
 impl Inner {
+    /// How many of a run are taken.
+    fn takes_of(&mut self, count: usize) -> usize {
+        match self.faults.runs_cut_one_in {
+            many if many > 0 && count > 1 && self.random.below(many) == 0 => {
+                self.counts.full += 1;
+                self.random.below(count as u64) as usize
+            }
+            _ => count,
+        }
+    }
+
     fn post_datagram(
         &mut self,
         rank: Rank,

@@ -39,6 +39,8 @@ pub struct DeviceFaults {
     pub sender_hangs_one_in: u64,
     /// For so long at most, in nanoseconds.
     pub sender_hangs_ns_max: u64,
+    /// Of one run of datagrams of `ud` in so many only a part is taken at first; 0: none.
+    pub runs_cut_one_in: u64,
     /// The defect of the channel that the devices play, if any.
     pub canary: Canary,
     /// Whether a queue pair in error refuses work at once; else it takes and flushes it.
@@ -73,6 +75,7 @@ impl DeviceFaults {
         way_looks: 0,
         sender_hangs_one_in: 0,
         sender_hangs_ns_max: 0,
+        runs_cut_one_in: 0,
         canary: Canary::None,
         refuses_in_error: false,
     };

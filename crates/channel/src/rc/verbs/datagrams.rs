@@ -14,7 +14,7 @@ use verbena_verbs::domain::Access;
 use verbena_verbs::pair::{Plan, Service};
 use verbena_verbs::queues::ReceiveBuffer;
 use verbena_verbs::raw::{IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, ibv_sge, ibv_wc};
-use verbena_verbs::{AddressHandle, CompletionQueue, EventChannel, MemoryRegion, QueuePair};
+use verbena_verbs::{AddressHandle, CompletionQueue, DatagramRun, EventChannel, MemoryRegion, QueuePair};
 
 /// The longest datagram in bytes: what the smallest MTU carries.
 pub const BYTES_MAX: usize = 256;
@@ -32,6 +32,8 @@ const HANDLES_MAX: usize = 256;
 /// The datagram side of an adapter. Fields are dropped in this order: the queue pair before its memory.
 pub struct Datagrams {
     queue: QueuePair,
+    /// What is posted, one at a time.
+    run: DatagramRun,
     completions: Arc<CompletionQueue>,
     registered: MemoryRegion,
     memory: Region,
@@ -77,6 +79,7 @@ impl Datagrams {
         let registered = port.register(memory, Access::ReadWrite)?;
         let mut datagrams = Datagrams {
             queue,
+            run: DatagramRun::new(1),
             completions,
             registered,
             memory,
@@ -134,15 +137,14 @@ impl Datagrams {
         buffer.write(0, bytes);
         let segment =
             ibv_sge { addr: buffer.address(), length: bytes.len() as u32, lkey: self.registered.local_key() };
+        self.run.set(0, id as u64, segment, &handle, (to.pair, to.q_key), IBV_SEND_SIGNALED);
         // SAFETY: buffer and handle are kept until the completion.
-        let posted = unsafe {
-            self.queue.post_datagram(id as u64, segment, &handle, (to.pair, to.q_key), IBV_SEND_SIGNALED)
-        };
+        let posted = unsafe { self.run.post(&self.queue, 1) };
         match posted {
             Ok(()) => self.sending[slot] = Some(handle),
             Err(_) => self.free.push(slot),
         }
-        posted.map_err(|number| match number {
+        posted.map_err(|(_, number)| match number {
             libc::ENOMEM => Refused::Full,
             number => Refused::Broken(broken(port, number)),
         })

@@ -1,7 +1,7 @@
 //! The two ends and the wire.
 
 use crate::reliable::assembly::Spot;
-use crate::reliable::{Ack, Link, NEVER, Piece, Rules, Turn, Verdict};
+use crate::reliable::{Ack, Link, NEVER, Piece, Rules, Shot, Turn, Verdict};
 use std::collections::BTreeMap;
 
 /// The wire's latency.
@@ -139,20 +139,28 @@ impl Pair {
     }
 
     fn pump(&mut self, from: usize) {
-        while let Some(shot) = self.links[from].outgoing.next() {
-            let link = &mut self.links[from];
-            let ack = Ack { bits: Default::default(), ..link.incoming.ack(self.now_ns) };
-            if link.incoming.is_plain() {
-                link.incoming.told();
+        loop {
+            // Now and then several are asked for before the first is made.
+            let most = 1 + self.wire.below(3) as u32;
+            let shots: Vec<Shot> =
+                (0..most).map_while(|ahead| self.links[from].outgoing.next(ahead)).collect();
+            if shots.is_empty() {
+                return;
             }
-            let body = self.bodies[from][shot.piece.buffer as usize].clone();
-            link.outgoing.sent(&self.rules, shot.number, self.now_ns);
-            self.transmissions += 1;
-            self.carry(
-                1 - from,
-                Datagram { ack, fragment: Some((shot.number, shot.piece, body, shot.last)) },
-            );
+            shots.into_iter().for_each(|shot| self.transmit(from, shot));
         }
+    }
+
+    fn transmit(&mut self, from: usize, shot: Shot) {
+        let link = &mut self.links[from];
+        let ack = Ack { bits: Default::default(), ..link.incoming.ack(self.now_ns) };
+        if link.incoming.is_plain() {
+            link.incoming.told();
+        }
+        let body = self.bodies[from][shot.piece.buffer as usize].clone();
+        link.outgoing.sent(&self.rules, shot.number, self.now_ns);
+        self.transmissions += 1;
+        self.carry(1 - from, Datagram { ack, fragment: Some((shot.number, shot.piece, body, shot.last)) });
     }
 
     fn carry(&mut self, to: usize, datagram: Datagram) {

@@ -1,0 +1,63 @@
+//! The run of datagrams that is being gathered: all are posted to one queue pair at once, since telling the device costs as much for
+//! several as for one.
+
+use super::adapter::{Datagram, Memory, Post, RUN_MAX};
+
+/// Datagrams of one peer, in order, with the buffers that they lie in.
+#[derive(Debug, Default)]
+pub struct Run {
+    queue: usize,
+    most: usize,
+    datagrams: Vec<Datagram>,
+    buffers: Vec<u32>,
+}
+
+impl Run {
+    /// A new one, for this queue pair with so many free places.
+    #[inline]
+    pub fn begin(&mut self, queue: usize, places: usize) {
+        (self.queue, self.most) = (queue, places.min(RUN_MAX));
+        self.datagrams.clear();
+        self.buffers.clear();
+    }
+
+    /// Adds a datagram, which is the first bytes of this buffer.
+    #[inline]
+    pub fn push(&mut self, buffer: u32, from: Memory, inline: bool) {
+        self.datagrams.push(Datagram { from, how: Post { signalled: false, inline } });
+        self.buffers.push(buffer);
+    }
+
+    /// How many more may be added.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.most - self.datagrams.len()
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.datagrams.len()
+    }
+
+    /// The queue pair.
+    #[inline]
+    pub fn queue(&self) -> usize {
+        self.queue
+    }
+
+    /// The datagrams. The last one's completion is told of if `signalled`.
+    #[inline]
+    pub fn datagrams(&mut self, signalled: bool) -> &[Datagram] {
+        if let Some(last) = self.datagrams.last_mut() {
+            last.how.signalled = signalled;
+        }
+        &self.datagrams
+    }
+
+    /// Each one's buffer, and how it was posted.
+    #[inline]
+    pub fn posts(&self) -> impl Iterator<Item = (u32, Post)> {
+        self.buffers.iter().copied().zip(self.datagrams.iter().map(|datagram| datagram.how))
+    }
+}

@@ -13,6 +13,7 @@
 //! | [`card`] | what the others know of a process |
 //! | [`frame`] | what stands before every datagram |
 //! | [`peers`] | what is known of each peer |
+//! | [`single`] | the very way of a short packet |
 //! | [`send`] | packets into fragments, and fragments to the queue pairs |
 //! | [`receive`] | the receive pool, and what comes in it |
 //! | [`run`] | the datagrams that are posted at once |
@@ -37,6 +38,7 @@ mod receive;
 mod run;
 mod send;
 pub mod settings;
+mod single;
 mod timers;
 pub mod verbs;
 
@@ -109,7 +111,7 @@ pub struct Counts {
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels: more than `rc`.
 const LATENCY_NS: u32 = 3000;
-/// While packets come with each poll, every how many polls what can wait is done.
+/// Every how many polls what can wait is done: while packets come with each, the timers; else a look for queue pairs that complete nothing.
 const TENDED_EVERY: u32 = 8;
 /// Every how many polls the adapter is asked for trouble.
 const TROUBLE_EVERY: u32 = 1 << 14;
@@ -201,6 +203,14 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
+    /// Whether anything may be due though nothing arrived; queue pairs that complete nothing are looked for in turn only.
+    #[inline]
+    fn has_to_tend(&self, is_turn: bool) -> bool {
+        !(self.stalled.is_empty() && self.broken.is_empty())
+            || (is_turn && self.queues.is_awaited())
+            || self.timers.next_ns().is_some_and(|at_ns| at_ns <= self.adapter.now_ns())
+    }
+
     /// Does what is due though nothing arrived.
     fn tend(&mut self, sink: &mut dyn Sink) -> usize {
         let now_ns = self.adapter.now_ns();
@@ -283,17 +293,14 @@ impl<A: Datagrams> Channel for Ud<A> {
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         let mut events = self.poll_completions(sink);
         self.rounds = self.rounds.wrapping_add(1);
+        let is_turn = self.rounds.is_multiple_of(TENDED_EVERY);
         // What came is answered before anything that can wait is done.
-        if events > 0 && !self.rounds.is_multiple_of(TENDED_EVERY) {
+        if events > 0 && !is_turn {
             return events;
         }
         self.repost();
         self.read_acks();
-        let idle = self.timers.is_empty()
-            && self.stalled.is_empty()
-            && self.broken.is_empty()
-            && !self.queues.is_awaited();
-        if !idle {
+        if self.has_to_tend(is_turn) {
             events += self.tend(sink);
         }
         if self.rounds.is_multiple_of(TROUBLE_EVERY) {

@@ -125,13 +125,17 @@ impl Incoming {
     }
 
     /// What is to be said now.
+    #[inline]
     pub fn ack(&self, now_ns: u64) -> Ack {
         Ack { next: self.next, bits: self.bits, delay_ns: now_ns.saturating_sub(self.heard_ns) }
     }
 
-    /// Whether all that there is to say is the number of the next fragment, which rides on any other.
-    pub fn is_plain(&self) -> bool {
-        self.bits == [0; WORDS]
+    /// The number of the next fragment rode on another. Nothing more is to be said if none has arrived beyond it.
+    #[inline]
+    pub fn told_next(&mut self) {
+        if self.bits == [0; WORDS] {
+            self.told();
+        }
     }
 
     /// It was said.

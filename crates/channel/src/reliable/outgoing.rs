@@ -122,6 +122,13 @@ impl Outgoing {
         self.waiting == 0 && self.lost == 0 && self.flying < self.window.size() && self.spans_less(1)
     }
 
+    /// The number of a group of one fragment that may be handed over, and whether nothing more may follow it until something is acknowledged.
+    #[inline]
+    pub fn room_for_one(&self) -> Option<(u32, bool)> {
+        let number = self.base.wrapping_add(self.flights.len() as u32);
+        self.takes_group().then(|| (number, self.flying + 1 == self.window.size()))
+    }
+
     /// Whether so many more fragments leave the receiver's bitmap room.
     fn spans_less(&self, more: usize) -> bool {
         self.flights.len() + more <= super::SPAN as usize
@@ -149,7 +156,11 @@ impl Outgoing {
     /// reported by [`Outgoing::sent`].
     #[inline]
     pub fn next(&self, ahead: u32) -> Option<Shot> {
-        if !self.is_due() || self.flying + ahead >= self.window.size() {
+        if self.waiting + self.lost <= ahead { None } else { self.look_for(ahead) }
+    }
+
+    fn look_for(&self, ahead: u32) -> Option<Shot> {
+        if self.flying + ahead >= self.window.size() {
             return None;
         }
         // What waits has never been sent and stands behind everything else; what is lost goes first.

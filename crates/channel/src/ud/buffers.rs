@@ -95,6 +95,14 @@ impl Buffers {
             && (short == 0 || self.short.has(short + RESERVED, adapter)?))
     }
 
+    /// Takes a buffer of at least so many bytes if one is free that need not be made first.
+    #[inline]
+    pub fn take_free(&mut self, bytes: usize) -> Option<u32> {
+        let (class, kept, mark) =
+            if bytes <= SHORT_BYTES { (&mut self.short, RESERVED, 0) } else { (&mut self.long, 0, LONG) };
+        (class.free.len() > kept).then(|| class.take() | mark)
+    }
+
     /// Takes one for so many bytes, which [`Buffers::has_room`] promised.
     pub fn take(&mut self, bytes: usize) -> u32 {
         if bytes <= SHORT_BYTES { self.short.take() } else { self.long.take() | LONG }

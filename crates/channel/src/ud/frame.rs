@@ -18,8 +18,8 @@
 //! zero. Numbers are little-endian.
 
 use crate::Peer;
-use crate::reliable::Ack;
 use crate::reliable::incoming::WORDS;
+use crate::reliable::{Ack, Incoming, Shot};
 
 /// Bytes of the prefix.
 pub const PREFIX_BYTES: usize = 32;
@@ -27,7 +27,7 @@ pub const PREFIX_BYTES: usize = 32;
 /// The longest datagram without a fragment.
 pub const NOTE_BYTES_MAX: usize = PREFIX_BYTES + 8 * WORDS;
 
-const MAGIC: [u8; 4] = *b"vUD1";
+const MAGIC: u32 = u32::from_le_bytes(*b"vUD1");
 const CHECKSUM_AT: usize = 24;
 
 /// What a datagram is.
@@ -93,45 +93,70 @@ impl Frame {
         .with(ack)
     }
 
+    /// That of a fragment's first transmission, from one to the other, which takes along what is to be said of those that came in.
+    #[inline(always)]
+    pub fn fragment((from, to): (Peer, Peer), shot: &Shot, incoming: &Incoming, now_ns: u64) -> Frame {
+        Frame {
+            kind: Kind::Fragment,
+            wanted: shot.last,
+            answer: false,
+            index: shot.piece.index,
+            count: shot.piece.count,
+            from,
+            to,
+            number: shot.number,
+            next: 0,
+            delay_ns: 0,
+        }
+        .with(&incoming.ack(now_ns))
+    }
+
     /// The same with this acknowledgement but for its bitmap.
+    #[inline]
     pub fn with(self, ack: &Ack) -> Frame {
         Frame { next: ack.next, delay_ns: u32::try_from(ack.delay_ns).unwrap_or(u32::MAX), ..self }
     }
 
-    /// Writes it before the body of a datagram that is otherwise complete.
+    /// Writes it to the front of the datagram, whose other bytes are there already; with a checksum over all, if wanted.
+    ///
+    /// # Panics
+    /// If the datagram is shorter than a prefix.
+    #[inline]
     pub fn emit(&self, datagram: &mut [u8], checksum: bool) {
         let flags = u8::from(self.wanted) | u8::from(self.answer) << 1;
-        datagram[..4].copy_from_slice(&[self.kind as u8, flags, self.index, self.count]);
-        let words = [self.from, self.to, self.number, self.next, self.delay_ns, 0];
-        for (place, word) in datagram[4..28].chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
+        let what = u32::from_le_bytes([self.kind as u8, flags, self.index, self.count]);
+        let words = [(what, self.from), (self.to, self.number), (self.next, self.delay_ns), (0, MAGIC)];
+        let (prefix, _) = datagram.split_first_chunk_mut::<PREFIX_BYTES>().expect("room for a prefix");
+        for (place, (low, high)) in prefix.as_chunks_mut().0.iter_mut().zip(words) {
+            *place = (u64::from(low) | u64::from(high) << 32).to_le_bytes();
         }
-        datagram[28..PREFIX_BYTES].copy_from_slice(&MAGIC);
         if checksum {
             let sum = sum(datagram);
-            datagram[CHECKSUM_AT..28].copy_from_slice(&sum.to_le_bytes());
+            datagram[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
         }
     }
 
-    /// Reads it from a datagram; `None` if it is none, or garbled as the checksum shows.
+    /// Reads it; `None` if it is of something else, or garbled.
+    #[inline]
     pub fn parse(datagram: &[u8], checksum: bool) -> Option<Frame> {
-        let prefix: &[u8; PREFIX_BYTES] = datagram.first_chunk()?;
-        let word =
-            |at: usize| u32::from_le_bytes([prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
-        if prefix[28..] != MAGIC || (checksum && sum(datagram) != word(CHECKSUM_AT)) {
+        let (words, _) = datagram.first_chunk::<PREFIX_BYTES>()?.as_chunks();
+        let [first, second, third, fourth] = [0, 1, 2, 3].map(|at: usize| u64::from_le_bytes(words[at]));
+        let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
+        if high(fourth) != MAGIC || (checksum && sum(datagram) != low(fourth)) {
             return None;
         }
+        let [kind, flags, index, count] = low(first).to_le_bytes();
         Some(Frame {
-            kind: Kind::of(prefix[0])?,
-            wanted: prefix[1] & 1 != 0,
-            answer: prefix[1] & 2 != 0,
-            index: prefix[2],
-            count: prefix[3],
-            from: word(4),
-            to: word(8),
-            number: word(12),
-            next: word(16),
-            delay_ns: word(20),
+            kind: Kind::of(kind)?,
+            wanted: flags & 1 != 0,
+            answer: flags & 2 != 0,
+            index,
+            count,
+            from: high(first),
+            to: low(second),
+            number: high(second),
+            next: low(third),
+            delay_ns: high(third),
         })
     }
 }

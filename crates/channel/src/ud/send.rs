@@ -14,7 +14,7 @@ const AGAIN_NS: u64 = 50_000;
 
 /// Copies a part of the packet: its header, then its payload.
 #[inline]
-fn copy_part(into: Region, header: &Header, payload: &Payload<'_>, from: usize, len: usize) {
+pub(super) fn copy_part(into: Region, header: &Header, payload: &Payload<'_>, from: usize, len: usize) {
     let mut at = 0;
     if from < HEADER_BYTES {
         // Every fragment holds a whole header.
@@ -38,6 +38,9 @@ impl<A: Datagrams> Ud<A> {
         header: &Header,
         payload: &Payload<'_>,
     ) -> Result<(), SendError> {
+        if self.send_one(peer, header, payload).is_some() {
+            return Ok(());
+        }
         if self.device_fault.is_some() {
             return Err(self.no_device(peer));
         }
@@ -164,6 +167,10 @@ impl<A: Datagrams> Ud<A> {
             for at in 0..taken as u32 {
                 partner.link.outgoing.sent(&self.settings.rules, first.number.wrapping_add(at), now_ns);
             }
+            // What is sent again goes alone.
+            if taken > 0 && first.first {
+                partner.link.incoming.told_next();
+            }
         }
         taken > 0
     }
@@ -181,23 +188,8 @@ impl<A: Datagrams> Ud<A> {
     fn add(&mut self, peer: Peer, shot: &Shot, now_ns: u64) {
         let (buffer, bytes) = (shot.piece.buffer, usize::from(shot.piece.bytes));
         if shot.first {
-            let incoming = &mut self.peers.get(peer).expect("asked for its next").link.incoming;
-            let frame = Frame {
-                kind: Kind::Fragment,
-                wanted: shot.last,
-                answer: false,
-                index: shot.piece.index,
-                count: shot.piece.count,
-                from: self.me,
-                to: peer,
-                number: shot.number,
-                next: 0,
-                delay_ns: 0,
-            };
-            let frame = frame.with(&incoming.ack(now_ns));
-            if incoming.is_plain() {
-                incoming.told();
-            }
+            let incoming = &self.peers.get(peer).expect("asked for its next").link.incoming;
+            let frame = Frame::fragment((self.me, peer), shot, incoming, now_ns);
             self.write(&frame, buffer, bytes);
         } else {
             self.counts.resent += 1;

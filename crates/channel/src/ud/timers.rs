@@ -29,14 +29,9 @@ impl Timers {
     }
 
     /// The earliest time, stale or not.
+    #[inline]
     pub fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
-    }
-
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
     }
 
     /// Bytes held.

@@ -154,9 +154,7 @@ impl Pair {
     fn transmit(&mut self, from: usize, shot: Shot) {
         let link = &mut self.links[from];
         let ack = Ack { bits: Default::default(), ..link.incoming.ack(self.now_ns) };
-        if link.incoming.is_plain() {
-            link.incoming.told();
-        }
+        link.incoming.told_next();
         let body = self.bodies[from][shot.piece.buffer as usize].clone();
         link.outgoing.sent(&self.rules, shot.number, self.now_ns);
         self.transmissions += 1;

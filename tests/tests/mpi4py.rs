@@ -260,13 +260,17 @@ fn together(runs: Vec<Run>) -> Vec<Run> {
     others
 }
 
+/// Processors of the guest that both nodes are in: more ranks than these share them, which a rank of one node does not see.
+const GUEST_CORES: u32 = 2;
+
 /// The script of a run over these channels, half of the ranks on either node, on a wire that does this.
 fn between_nodes(run: &Run, ranks: u32, wire: &str, channels: &str) -> String {
     let words: Vec<String> = run.words().iter().map(|word| format!("'{word}'")).collect();
     let each = ranks.div_ceil(2);
     let wire = if wire.is_empty() { String::new() } else { format!("wire {wire} || exit\n") };
+    let shares = if ranks > GUEST_CORES { "export VERBENA_WAIT_SPINS=0\n" } else { "" };
     format!(
-        "{wire}cd {}\nexport VERBENA_CHANNELS={channels} LD_LIBRARY_PATH={}\n\
+        "{wire}{shares}cd {}\nexport VERBENA_CHANNELS={channels} LD_LIBRARY_PATH={}\n\
          mpiexec -hosts node0:{each},node1:{each} -n {ranks} -genvall {} {}",
         venv("mpi4py").display(),
         staged("lib").display(),

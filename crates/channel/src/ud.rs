@@ -77,6 +77,8 @@ pub struct Ud<A: Datagrams> {
     timers: Timers,
     /// Peers that something is to be sent to as soon as a queue pair has room.
     stalled: Vec<Peer>,
+    /// A packet that nobody acknowledges waits until the way to its peer is known, of which nothing tells.
+    asks_way: bool,
     /// Peers of which an acknowledgement is unread.
     unread: Vec<Peer>,
     /// Peers that were given up, to be reported.
@@ -159,6 +161,7 @@ impl<A: Datagrams> Ud<A> {
             bare: Vec::new(),
             timers: Timers::default(),
             stalled: Vec::new(),
+            asks_way: false,
             unread: Vec::new(),
             broken: Vec::new(),
             device_fault: None,
@@ -328,7 +331,7 @@ impl<A: Datagrams> Channel for Ud<A> {
         self.repost();
         self.read_acks();
         self.look_for_trouble();
-        let busy = !(self.stalled.is_empty() && self.broken.is_empty());
+        let busy = self.asks_way || !(self.stalled.is_empty() && self.broken.is_empty());
         let longest = if self.adapter.arm() && !busy { SLEEP_MAX } else { NAP };
         let Some(at_ns) = self.timers.next_ns() else { return longest };
         longest.min(Duration::from_nanos(at_ns.saturating_sub(self.adapter.now_ns())))

@@ -378,14 +378,10 @@ impl Adapter for Verbs {
     }
 
     fn descriptors(&self) -> Vec<RawFd> {
-        let events = self.events.iter().map(|events| events.descriptor());
-        events.chain([self.port.domain.context().event_descriptor()]).collect()
+        self.port.descriptors(self.events.as_deref())
     }
 
     fn trouble(&mut self) -> Option<Trouble> {
-        match self.broken.take() {
-            Some(fault) => Some(Trouble::Device(fault)),
-            None => trouble::next(&self.port),
-        }
+        self.port.trouble(&mut self.broken)
     }
 }

@@ -116,11 +116,13 @@ impl<A: Datagrams> Ud<A> {
 
     fn knows_way(&mut self, peer: Peer) -> Result<bool, SendError> {
         let Some((card, partner)) = self.peers.both(peer) else { return Ok(false) };
-        match self.adapter.knows_way(&card.address, &mut partner.aim) {
-            Ok(known) => Ok(known),
-            Err(Refused::Full) => Ok(false),
-            Err(Refused::Broken(fault)) => Err(SendError::Broken(self.refused(peer, &fault))),
-        }
+        let known = match self.adapter.knows_way(&card.address, &mut partner.aim) {
+            Ok(known) => known,
+            Err(Refused::Full) => false,
+            Err(Refused::Broken(fault)) => return Err(SendError::Broken(self.refused(peer, &fault))),
+        };
+        self.asks_way = !known;
+        Ok(known)
     }
 
     /// Sends what is due to the peer, as far as window and queue pairs allow.

@@ -97,8 +97,8 @@ impl Settings {
     pub fn sound(mut self) -> Settings {
         self.senders = self.senders.max(1);
         self.fragments_max = self.fragments_max.map(|most| most.clamp(1, FRAGMENTS_MAX as usize));
-        let kept = self.senders * self.signal_every.max(1) as usize;
-        let least = 2 * kept + self.fragments_max.unwrap_or(FRAGMENTS);
+        self.signal_every = self.signal_every.max(1);
+        let least = self.buffers_min();
         self.short_buffers_max = self.short_buffers_max.max(least);
         self.long_buffers_max = self.long_buffers_max.map(|most| most.max(least));
         self.rules = self.rules.sound();
@@ -118,7 +118,11 @@ impl Settings {
 
     /// Long send buffers for datagrams of so many bytes.
     pub fn long_buffers(&self, datagram_bytes: usize) -> usize {
-        let least = 2 * self.senders * self.signal_every as usize + self.fragments_max.unwrap_or(FRAGMENTS);
-        self.long_buffers_max.unwrap_or((SEND_BYTES / datagram_bytes).max(least))
+        self.long_buffers_max.unwrap_or((SEND_BYTES / datagram_bytes).max(self.buffers_min()))
+    }
+
+    /// Send buffers of a length at least: twice what unsignalled work keeps, and a packet.
+    fn buffers_min(&self) -> usize {
+        2 * self.senders * self.signal_every as usize + self.fragments_max.unwrap_or(FRAGMENTS)
     }
 }

@@ -20,7 +20,7 @@ use crate::rc::verbs::neighbours::Neighbours;
 use crate::rc::verbs::options::Options;
 use crate::rc::verbs::port::OpenPort;
 use crate::rc::verbs::survey::Survey;
-use crate::rc::verbs::{random, trouble, unlike};
+use crate::rc::verbs::{random, unlike};
 use handles::Handles;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -341,14 +341,10 @@ impl Datagrams for Device {
     }
 
     fn descriptors(&self) -> Vec<RawFd> {
-        let events = self.events.iter().map(|events| events.descriptor());
-        events.chain([self.port.domain.context().event_descriptor()]).collect()
+        self.port.descriptors(self.events.as_deref())
     }
 
     fn trouble(&mut self) -> Option<Trouble> {
-        match self.broken.take() {
-            Some(fault) => Some(Trouble::Device(fault)),
-            None => trouble::next(&self.port),
-        }
+        self.port.trouble(&mut self.broken)
     }
 }

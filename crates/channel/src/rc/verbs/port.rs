@@ -2,13 +2,16 @@
 
 use super::encoding::Site;
 use super::options::Options;
+use super::trouble;
 use crate::Fault;
 use crate::memory::Region;
+use crate::rc::adapter::Trouble;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_verbs::device::mtu_bytes;
 use verbena_verbs::domain::{Access, Path};
 use verbena_verbs::explain::fault;
-use verbena_verbs::{Context, GidEntry, MemoryRegion, Port, ProtectionDomain};
+use verbena_verbs::{Context, EventChannel, GidEntry, MemoryRegion, Port, ProtectionDomain};
 
 /// An open port.
 pub struct OpenPort {
@@ -27,6 +30,17 @@ pub struct OpenPort {
 }
 
 impl OpenPort {
+    /// What becomes readable when a completion has come of which `events` tells, or when there is trouble.
+    pub fn descriptors(&self, events: Option<&EventChannel>) -> Vec<RawFd> {
+        let events = events.map(|events| events.descriptor());
+        events.into_iter().chain([self.domain.context().event_descriptor()]).collect()
+    }
+
+    /// What broke here, if that was not told yet; else what the device says by itself, oldest first.
+    pub fn trouble(&self, broken: &mut Option<Fault>) -> Option<Trouble> {
+        broken.take().map(Trouble::Device).or_else(|| trouble::next(self))
+    }
+
     /// Makes a protection domain for it.
     ///
     /// # Errors

@@ -136,7 +136,9 @@ impl<D> Incoming<D> {
         let at = self.geometry.offset(self.head);
         if let Some(pointer) = &self.pointer {
             let written = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
-            if written == pointer.taken {
+            // Of a pointer that is being written byte by byte only a part may be there. That is either none that can be, or not ahead of
+            // the whole one, so what it tells of has come.
+            if !(1..=u64::from(self.geometry.slots)).contains(&written.wrapping_sub(pointer.taken)) {
                 return Found::Nothing;
             }
         }

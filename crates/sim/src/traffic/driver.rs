@@ -15,7 +15,7 @@ const RECEIVED: u8 = 0xbb;
 /// Rounds that a rank probes in vain before it goes on.
 const PROBES_MAX: u32 = 30;
 /// Times that a rank asks whether it may leave.
-const LEAVES_MAX: u32 = 20;
+const LEAVES_MAX: u32 = 40;
 /// Steps after which a run counts as hanging.
 const STEPS_MAX: u64 = 5_000_000;
 
@@ -340,19 +340,23 @@ impl Driver {
     fn all_collected(&mut self) -> Result<(), String> {
         let pending: usize = self.sending.iter().chain(&self.receiving).map(Vec::len).sum();
         // A rank about to leave asks until it is told that all it sent has arrived.
+        let mut restless = self.restless();
         for _ in 0..LEAVES_MAX {
-            let mut living = self.living().into_iter();
-            if pending == 0 && living.all(|rank| self.cluster.visit(rank).is_quiet()) {
+            if pending == 0 && restless.is_empty() {
                 return Ok(());
             }
             self.settle()?;
+            restless = self.restless();
         }
-        let restless: Vec<Rank> =
-            self.living().into_iter().filter(|rank| !self.cluster.visit(*rank).is_quiet()).collect();
         let pending_now = self.cluster.describe();
         Err(format!(
             "{pending} operations never ended, ranks {restless:?} may not leave; pending:\n{pending_now}"
         ))
+    }
+
+    /// The ranks that live and may not leave yet.
+    fn restless(&mut self) -> Vec<Rank> {
+        self.living().into_iter().filter(|rank| !self.cluster.visit(*rank).is_quiet()).collect()
     }
 
     /// The figures of the run.

@@ -23,7 +23,6 @@ pub mod freed;
 pub mod incoming;
 pub mod outgoing;
 
-use super::credit;
 use super::frame::PREFIX_BYTES;
 use super::settings::{Notify, Settings};
 
@@ -124,11 +123,12 @@ impl Geometry {
     }
 
     /// Freed slots of which the sender is told in a packet of its own, if none goes there anyhow: always so many that a longest
-    /// packet has room without them. Long chunks keep the sender waiting sooner, and such a packet costs little beside them.
+    /// packet has room without them. Three quarters, since an answer that carries them comes first as a rule, and who finds no slot meanwhile goes by
+    /// send and receive. Long chunks keep the sender waiting sooner, and such a packet costs little beside them.
     #[inline]
     pub fn worth(&self) -> u32 {
         let is_long = self.slot_bytes > SMALL_SLOT_BYTES;
-        let worth = if is_long { self.slots / 2 } else { credit::worth(self.slots) };
+        let worth = if is_long { self.slots / 2 } else { (self.slots - self.slots / 4).max(2) };
         worth.min(self.slots - self.span_max + 1)
     }
 

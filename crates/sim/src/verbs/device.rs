@@ -47,6 +47,8 @@ pub(super) struct Device {
     pub hung: bool,
     /// Nothing gets through.
     pub port_down: bool,
+    /// How often it went down by chance.
+    pub blinks: u32,
     /// Nothing gets out.
     pub mute: bool,
     /// Nothing gets in.

@@ -37,6 +37,8 @@ pub(super) struct Work {
     pub stalled: bool,
     /// How often the peer was not ready.
     pub tries: u32,
+    /// How often a port at either end had gone down by chance when it was last tried.
+    pub blinks: u32,
     /// How it ended, until all before it have ended too.
     pub outcome: Option<Result<(), Failed>>,
 }
@@ -130,6 +132,7 @@ impl Work {
             begun: false,
             stalled: false,
             tries: 0,
+            blinks: 0,
             outcome: None,
         }
     }

@@ -154,6 +154,7 @@ impl Inner {
             && !self.device(rank).safe
         {
             self.set_port(rank, false);
+            self.device(rank).blinks += 1;
             let up_ns = self.now_ns + self.random.between(1, self.faults.retry_ns / 4);
             self.schedule(up_ns, Event::PortUp(rank));
         }

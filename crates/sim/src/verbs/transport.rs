@@ -139,10 +139,19 @@ impl Inner {
         }
     }
 
-    /// The peer does not answer: tried again until the time for that is over.
+    /// The peer does not answer: tried again until the time for that is over. Ports that go down by chance, one after the other, are not to take so long
+    /// together: each begins the time anew.
     fn again(&mut self, posted: Posted) -> Step {
         let (after_ns, retry_ns) = (self.faults.not_ready_ns, self.faults.retry_ns);
+        let peer = match self.pair(posted).map(|pair| pair.state) {
+            Some(State::Ready(rank, _)) => rank,
+            _ => posted.rank,
+        };
+        let blinks = self.device(posted.rank).blinks + self.device(peer).blinks;
         let work = self.work(posted).expect("its turn");
+        if std::mem::replace(&mut work.blinks, blinks) != blinks {
+            work.tries = 0;
+        }
         work.tries += 1;
         match u64::from(work.tries) * after_ns > retry_ns {
             true => Step::Failed(Failed::RetriesExhausted, after_ns),

@@ -10,7 +10,7 @@ use crate::task::TaskList;
 use crate::threads;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
@@ -34,6 +34,8 @@ pub struct Process {
     /// The progress thread sleeps, or is about to.
     helper_sleeps: AtomicBool,
     slept: AtomicU64,
+    /// Calls that do not wait and found nothing, since one found something.
+    polled_in_vain: AtomicU32,
     contexts: AtomicU64,
 }
 
@@ -70,6 +72,9 @@ const FIRST_COUNTER: u64 = 2;
 const HELPER_SHORT_SLEEPS: u32 = 8;
 const HELPER_SHORT_SLEEP: Duration = Duration::from_micros(100);
 
+/// So many calls that do not wait may find nothing, one after the other, before one lets others run.
+const VAIN_POLLS: u32 = 8;
+
 impl Process {
     /// Process `me` of `size` over this engine.
     pub fn new(me: Peer, size: u32, engine: Engine, waiter: Arc<dyn Waiter>) -> Process {
@@ -86,6 +91,7 @@ impl Process {
             sleepers: AtomicUsize::new(0),
             helper_sleeps: AtomicBool::new(false),
             slept: AtomicU64::new(0),
+            polled_in_vain: AtomicU32::new(0),
             contexts: AtomicU64::new(FIRST_COUNTER),
         }
     }
@@ -214,19 +220,27 @@ impl Process {
     }
 
     /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
-    /// ranks (or threads of this one) share cores one that finds nothing lets another run before it looks again.
+    /// ranks (or threads of this one) share cores one that finds nothing again and again lets another run before it looks again. Not the first ones:
+    /// whoever is let run may compute for a whole time slice.
     #[inline]
     pub fn poll(&self) -> bool {
-        self.progress() || ((self.shares_cores || is_shared()) && self.poll_again())
+        let moved = self.progress();
+        match self.shares_cores || is_shared() {
+            true => self.polled(moved),
+            false => moved,
+        }
     }
 
+    /// The same, where somebody shares the core.
     #[cold]
-    fn poll_again(&self) -> bool {
-        if !self.shares_cores && !threads::several() {
-            return false;
+    fn polled(&self, mut moved: bool) -> bool {
+        let vain = self.polled_in_vain.load(Ordering::Relaxed);
+        if !moved && vain >= VAIN_POLLS && (self.shares_cores || threads::several()) {
+            self.waiter.step_aside();
+            moved = self.progress();
         }
-        self.waiter.step_aside();
-        self.progress()
+        self.polled_in_vain.store(if moved { 0 } else { vain.saturating_add(1) }, Ordering::Relaxed);
+        moved
     }
 
     /// Makes progress until `done` gives a value.

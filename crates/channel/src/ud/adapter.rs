@@ -98,6 +98,15 @@ pub trait Datagrams: Send {
     /// Whether the way to the peer is known; if not, it is being asked for, and nobody waits for that.
     fn knows_way(&mut self, to: &Address, aim: &mut Aim) -> Result<bool, Refused>;
 
+    /// As [`Datagrams::knows_way`], for work that cannot be posted without: [`Refused::Full`] if it is not known.
+    ///
+    /// # Errors
+    /// It is not known, or there is none.
+    #[inline]
+    fn finds_way(&mut self, to: &Address, aim: &mut Aim) -> Result<(), Refused> {
+        if self.knows_way(to, aim)? { Ok(()) } else { Err(Refused::Full) }
+    }
+
     /// Sends a run of at most [`RUN_MAX`] datagrams through a sending queue pair, of which the device is told once; each may be lost, doubled,
     /// garbled or late.
     ///

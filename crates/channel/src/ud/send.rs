@@ -1,9 +1,11 @@
 //! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn, a run at a time.
 
 use super::Ud;
-use super::adapter::{Datagrams, Memory, Refused};
+use super::adapter::{Datagrams, Memory, Post, Refused};
+use super::buffers::Buffers;
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
+use super::queues::Queues;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::{Ack, Piece, Shot};
@@ -28,6 +30,20 @@ pub(super) fn copy_part(into: Region, header: &Header, payload: &Payload<'_>, fr
             buffer.copy_out(start + offset, into.part(at, len).bytes_mut());
         }
     }
+}
+
+/// A queue pair took the datagram in this buffer, which the device may read later if it was not posted inline.
+#[inline]
+pub(super) fn account(
+    queues: &mut Queues,
+    buffers: &mut Buffers,
+    (queue, buffer): (usize, u32),
+    how: Post,
+    now_ns: u64,
+) {
+    let later = (!how.inline).then_some(buffer);
+    queues.posted(queue, how.signalled, later, now_ns);
+    later.into_iter().for_each(|buffer| buffers.posted(buffer));
 }
 
 impl<A: Datagrams> Ud<A> {
@@ -289,9 +305,7 @@ impl<A: Datagrams> Ud<A> {
         let posted = self.adapter.post(queue, &card.address, &mut partner.aim, self.run.datagrams(signalled));
         let taken = posted.as_ref().map_or_else(|(taken, _)| *taken, |()| count);
         for (buffer, how) in self.run.posts().take(taken) {
-            let later = (!how.inline).then_some(buffer);
-            self.queues.posted(queue, how.signalled, later, now_ns);
-            later.into_iter().for_each(|buffer| self.buffers.posted(buffer));
+            account(&mut self.queues, &mut self.buffers, (queue, buffer), how, now_ns);
         }
         self.counts.datagrams += taken as u64;
         // If it took some, it refuses the next run as a whole.

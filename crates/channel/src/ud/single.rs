@@ -5,7 +5,7 @@ use super::Ud;
 use super::adapter::{Datagram, Datagrams, Memory, Post};
 use super::farewell::Farewell;
 use super::frame::{Frame, PREFIX_BYTES};
-use super::send::copy_part;
+use super::send::{account, copy_part};
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::{Piece, Shot};
 use crate::{Payload, Peer};
@@ -43,10 +43,7 @@ impl<A: Datagrams> Ud<A> {
         partner.link.incoming.told_next();
         partner.link.outgoing.push(piece);
         partner.link.outgoing.sent(&self.settings.rules, number, now_ns);
-        self.queues.posted(queue, how.signalled, (!inline).then_some(buffer), now_ns);
-        if !inline {
-            self.buffers.posted(buffer);
-        }
+        account(&mut self.queues, &mut self.buffers, (queue, buffer), how, now_ns);
         self.counts.datagrams += 1;
         self.arm(peer);
         Some(())

@@ -293,11 +293,7 @@ impl Datagrams for Device {
         aim: &mut Aim,
         run: &[Datagram],
     ) -> Result<(), (usize, Refused)> {
-        match self.knows_way(to, aim) {
-            Ok(true) => {}
-            Ok(false) => return Err((0, Refused::Full)),
-            Err(refused) => return Err((0, refused)),
-        }
+        self.finds_way(to, aim).map_err(|refused| (0, refused))?;
         let to = Mailbox::parse(to).ok_or_else(|| (0, Refused::Broken(unlike("an address"))))?;
         let handle = self.handles.get(*aim).expect("aimed just now");
         let sender = &mut self.senders[queue];

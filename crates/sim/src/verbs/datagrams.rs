@@ -149,11 +149,7 @@ impl Datagrams for SimDatagrams {
         aim: &mut Aim,
         run: &[Datagram],
     ) -> Result<(), (usize, Refused)> {
-        match self.knows_way(to, aim) {
-            Ok(true) => {}
-            Ok(false) => return Err((0, Refused::Full)),
-            Err(refused) => return Err((0, refused)),
-        }
+        self.finds_way(to, aim).map_err(|refused| (0, refused))?;
         let mut inner = self.subnet.lock();
         if !(1..=RUN_MAX).contains(&run.len()) {
             inner.violations.push(format!("rank {} posts a run of {} datagrams", self.rank, run.len()));

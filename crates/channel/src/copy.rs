@@ -60,10 +60,9 @@ fn apart(from: Region, to: Region) -> bool {
 
 #[cfg(target_arch = "x86_64")]
 mod nontemporal {
-    use crate::memory::Region;
+    use crate::memory::{LINE_BYTES, Region};
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
 
-    const LINE_BYTES: usize = 64;
     const VECTOR_BYTES: usize = 16;
     /// Memory works faster on several pages at a time than on one after the other: 11.5 against 8.5 GB/s.
     const PAGES: usize = 4;

@@ -7,6 +7,9 @@
 use crate::layout::Layout;
 use std::sync::Arc;
 
+/// Bytes of a line of the processors' caches, which copies, rings and receive buffers are laid out by.
+pub(crate) const LINE_BYTES: usize = 64;
+
 /// A contiguous span of the program's memory.
 ///
 /// `Copy` and `Send` because MPI itself orders accesses: the program promises not to touch the span

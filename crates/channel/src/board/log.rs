@@ -22,7 +22,7 @@
 //! (`cargo test -p verbena-channel --lib board`).
 
 use super::{Look, Packing, Shape};
-use crate::memory::Region;
+use crate::memory::{LINE_BYTES, Region};
 
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 8;
@@ -31,7 +31,6 @@ const QUARTERS: u64 = 4;
 /// above.
 const LENGTH_BITS: u32 = 32;
 const TIGHT: u64 = 1 << (LENGTH_BITS - 1);
-const LINE_BYTES: u64 = 64;
 
 /// Bits of a collective's number, one less than a head has room for: numbers begin at 1.
 const NUMBER_BITS: u32 = 31;
@@ -270,8 +269,9 @@ impl Logs {
 #[inline]
 fn begin(position: u64, shape: Shape) -> u64 {
     let position = position.next_multiple_of(granule(shape.packing));
-    let fits = position % LINE_BYTES + record_bytes(shape) <= LINE_BYTES;
-    if fits { position } else { position.next_multiple_of(LINE_BYTES) }
+    let line = LINE_BYTES as u64;
+    let fits = position % line + record_bytes(shape) <= line;
+    if fits { position } else { position.next_multiple_of(line) }
 }
 
 /// What a head says of the record itself.
@@ -285,7 +285,7 @@ fn described(shape: Shape) -> u64 {
 fn granule(packing: Packing) -> u64 {
     match packing {
         Packing::Tight => 16,
-        Packing::Lines => LINE_BYTES,
+        Packing::Lines => LINE_BYTES as u64,
     }
 }
 

@@ -1,9 +1,9 @@
 //! A ring in the mapped segment: the one place where the ring's words and bytes are touched by address.
 
 use super::control::{Control, RING_EXTRA_BYTES};
-use super::ring::{LINE_BYTES, LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
+use super::ring::{LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
 use super::segment::PAGE_BYTES;
-use crate::memory::Region;
+use crate::memory::{LINE_BYTES, Region};
 use crate::packet::HEADER_BYTES;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 

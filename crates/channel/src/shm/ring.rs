@@ -15,8 +15,8 @@
 //! The words themselves are behind [`Lines`]: mapped memory in the channel, loom's atomics in the
 //! model check (`cargo test -p verbena-channel --lib ring`).
 
-/// Bytes of a line.
-pub(crate) const LINE_BYTES: usize = 64;
+use crate::memory::LINE_BYTES;
+
 /// Bytes of a record before its payload: flag word and packet header.
 pub(crate) const RECORD_HEAD_BYTES: usize = 8 + crate::packet::HEADER_BYTES;
 

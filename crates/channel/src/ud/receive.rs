@@ -5,14 +5,12 @@ use super::adapter::{Datagrams, Ended, Failed, GLOBAL_BYTES, Memory, Refused};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
 use super::peers::Unread;
+use crate::memory::LINE_BYTES;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, Turn};
 use crate::{Fault, Peer, Sink};
-
-/// A line of the processor's cache.
-const LINE_BYTES: usize = 64;
 
 /// Bytes from one receive buffer to the next.
 #[inline]

@@ -82,6 +82,7 @@ struct End {
     net: Net,
     contact: Contact,
     findings: Vec<String>,
+    settings: Settings,
 }
 
 impl Opening for Ready {
@@ -102,9 +103,9 @@ impl Opening for Ready {
 
     fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
         let absent = match self.end {
-            Some(Ok(End { net, contact, findings })) => {
+            Some(Ok(End { net, contact, findings, settings })) => {
                 let all = cards.iter().map(|card| Contact::parse(card.as_deref()?)).collect();
-                let ofi = Ofi::new(&self.place, net, &contact, all, Settings::current(), findings)?;
+                let ofi = Ofi::new(&self.place, net, &contact, all, settings, findings)?;
                 return Ok(Wire::Other(Box::new(ofi)));
             }
             Some(Err(fault)) => Absent::because(&fault),
@@ -129,18 +130,23 @@ impl End {
             interfaces: names(table::OFI_INTERFACE.get()),
             ip: own.as_ref().map(|(interface, _)| interface.ip),
         };
-        let settings = Settings::current();
         let mut failures = Vec::new();
         for offer in offers(library, &wish)? {
+            let settings = Settings::current(&offer);
             match Net::open(&offer, cards.len(), settings.message_bytes, settings.sleeps) {
-                Ok(net) => return End::of(library, net, own),
+                Ok(net) => return End::of(library, net, own, settings),
                 Err(fault) => failures.push(fault),
             }
         }
         Err(failures.into_iter().next().unwrap_or_else(|| nothing_fits(library, &wish)))
     }
 
-    fn of(library: &Library, net: Net, own: Option<(Interface, String)>) -> Result<End, Fault> {
+    fn of(
+        library: &Library,
+        net: Net,
+        own: Option<(Interface, String)>,
+        settings: Settings,
+    ) -> Result<End, Fault> {
         let (provider, domain) = (net.offer().provider(), net.offer().domain());
         let (place, why) = match own {
             Some((interface, why)) if net.offer().ip().is_some() => {
@@ -154,7 +160,7 @@ impl End {
             format!("interface {place}: {why} (VERBENA_OFI_INTERFACE chooses another)"),
         ];
         let address = net.endpoint.address()?;
-        Ok(End { net, contact: Contact { provider, place, address }, findings })
+        Ok(End { net, contact: Contact { provider, place, address }, findings, settings })
     }
 }
 

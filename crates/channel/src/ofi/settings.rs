@@ -3,7 +3,13 @@
 use super::frame::PACKET_FRAME_BYTES;
 use crate::{CONTROL_BYTES_MAX, Cost};
 use std::time::Duration;
+use verbena_fabric::Offer;
 use verbena_settings as table;
+
+/// The longest message that is copied: over the Internet's protocols, where to ask first costs more than to copy up to here (and one
+/// copy more is little beside those of the kernel); and over hardware that reads memory by itself.
+const IP_COPIED_BYTES_MAX: usize = 256 << 10;
+const HARDWARE_COPIED_BYTES_MAX: usize = 16 << 10;
 
 /// All settings of the channel. The table of settings says what each is for.
 #[derive(Clone, Debug)]
@@ -29,14 +35,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the table of settings says now.
-    pub fn current() -> Settings {
+    /// What the table of settings says now for a provider that offers this.
+    pub fn current(offer: &Offer) -> Settings {
+        let copied = if offer.ip().is_some() { IP_COPIED_BYTES_MAX } else { HARDWARE_COPIED_BYTES_MAX };
         Settings {
-            message_bytes: table::OFI_MESSAGE_BYTES.get(),
+            message_bytes: table::OFI_MESSAGE_BYTES.get().unwrap_or(PACKET_FRAME_BYTES + copied),
             receive_bytes: table::OFI_RECEIVE_BYTES.get(),
             send_buffers_max: table::OFI_SEND_BUFFERS_MAX.get(),
             window: table::OFI_WINDOW.get(),
-            memory_bytes_min: table::OFI_MEMORY_BYTES_MIN.get(),
+            memory_bytes_min: table::OFI_MEMORY_BYTES_MIN.get().unwrap_or(copied + 1),
             piece_bytes: table::OFI_PIECE_BYTES.get(),
             cost: Cost {
                 start_ns: table::OFI_START_NS.get() as u32,

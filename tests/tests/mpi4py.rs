@@ -57,10 +57,10 @@ enum Expect {
     Skip,
 }
 
-/// One run of (a part of) a module, and what must come of it.
+/// One run of (a part of) a module or of several, and what must come of it.
 struct Run {
-    /// Its name; several, with `|` between, run in one process.
-    module: String,
+    /// Their names: several run in one process.
+    modules: Vec<String>,
     arguments: Vec<String>,
     passes: bool,
 }
@@ -80,14 +80,19 @@ fn modules() -> BTreeSet<String> {
 impl Run {
     /// The words for Python, in the folder of mpi4py.
     fn words(&self) -> Vec<String> {
-        let only = format!(r"^test_({})\.py$", self.module);
+        let only = format!(r"^test_({})\.py$", self.modules.join("|"));
         let all = ["test/main.py", "-v", "-i", &only].map(str::to_owned);
         all.into_iter().chain(self.arguments.iter().cloned()).collect()
     }
 
+    /// The modules, in words.
+    fn name(&self) -> String {
+        self.modules.join(" ")
+    }
+
     /// Empty if all is as expected.
     fn judge(&self, ended: &Ended, ranks: u32, place: &str) -> String {
-        let title = format!("{} {} at {ranks} ranks ({place})", self.module, self.arguments.join(" "));
+        let title = format!("{} {} at {ranks} ranks ({place})", self.name(), self.arguments.join(" "));
         println!("{:6.1} s  {title}: {}", ended.took.as_secs_f64(), summary(ended));
         match passed(ended, ranks) {
             _ if ended.hung => format!("{title} hung\n{}\n", tail(&ended.stderr)),
@@ -101,7 +106,7 @@ impl Run {
 /// What to run of a module at this number of ranks.
 fn runs(module: &str, ranks: u32, expectations: &[Entry]) -> Vec<Run> {
     let holds = |e: &&Entry| e.name == module && e.ranks.as_ref().is_none_or(|list| list.contains(&ranks));
-    let run = |arguments, passes| Run { module: module.to_string(), arguments, passes };
+    let run = |arguments, passes| Run { modules: vec![module.to_string()], arguments, passes };
     let Some(entry) = expectations.iter().find(holds) else { return vec![run(vec![], true)] };
     let patterns = |flag: &str| {
         let tests = entry.tests.iter().flatten();
@@ -236,8 +241,8 @@ fn modules_between_nodes() {
     let runs = known.flat_map(|module| runs(module, ranks, &expectations)).collect();
     let mut boot = Boot::new(&["--nodes", "2"]);
     for run in together(runs) {
-        let (name, script) = (run.module.clone(), between_nodes(&run, ranks, &wire, &channels));
-        let limit = if name.contains('|') { TOGETHER_SECONDS_MAX } else { NODES_SECONDS_MAX };
+        let (name, script) = (run.name(), between_nodes(&run, ranks, &wire, &channels));
+        let limit = if run.modules.len() > 1 { TOGETHER_SECONDS_MAX } else { NODES_SECONDS_MAX };
         let channels = channels.clone();
         boot = boot.check(&name, limit, script, move |ended| {
             let wrong = run.judge(&ended, ranks, &channels);
@@ -254,8 +259,8 @@ fn together(runs: Vec<Run>) -> Vec<Run> {
     let (plain, mut others): (Vec<Run>, Vec<Run>) =
         runs.into_iter().partition(|run| run.passes && run.arguments.is_empty());
     for some in plain.chunks(TOGETHER) {
-        let names: Vec<&str> = some.iter().map(|run| run.module.as_str()).collect();
-        others.push(Run { module: names.join("|"), arguments: Vec::new(), passes: true });
+        let modules = some.iter().flat_map(|run| run.modules.clone()).collect();
+        others.push(Run { modules, arguments: Vec::new(), passes: true });
     }
     others
 }

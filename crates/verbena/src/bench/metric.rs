@@ -249,6 +249,11 @@ impl Metric {
         }
     }
 
+    /// Whether its values are amounts in a time, not times.
+    pub fn is_speed(self) -> bool {
+        matches!(self.unit(), "Mmsg/s" | "GB/s")
+    }
+
     /// How it is measured.
     pub fn family(self) -> Family {
         match self {

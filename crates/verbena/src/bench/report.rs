@@ -33,7 +33,7 @@ pub struct Entry {
     pub ranks: usize,
     /// The unit of the values.
     pub unit: String,
-    /// The median of the samples; none if the point failed.
+    /// The median of the samples, or their mean over time ([`Entry::take_mean`]); none if the point failed.
     pub value: Option<f64>,
     /// The values of all repetitions and rounds.
     pub samples: Vec<f64>,
@@ -61,6 +61,20 @@ impl Entry {
         self.samples.extend_from_slice(samples);
         self.value = median(&self.samples);
         self.iterations = iterations;
+    }
+
+    /// Makes the value what all repetitions took together, each as long as the others, instead of their median: where packets are lost,
+    /// a few recoveries take most of the time, and the median of short repetitions is that of those in which nothing was lost.
+    pub fn take_mean(&mut self) {
+        let mean = |values: &[f64]| {
+            Some(values.iter().sum::<f64>() / values.len() as f64).filter(|mean| mean.is_finite())
+        };
+        self.value = match self.metric.is_speed() {
+            true => {
+                mean(&self.samples.iter().map(|speed| 1.0 / speed).collect::<Vec<_>>()).map(|time| 1.0 / time)
+            }
+            false => mean(&self.samples),
+        };
     }
 
     /// Notes that a round failed; what earlier rounds measured stays.
@@ -96,6 +110,20 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_is_taken_over_time() {
+        let of = |point: &str, samples: &[f64]| {
+            let mut entry = Entry::new(point.parse().expect("point"), 2);
+            entry.add(samples, 1);
+            entry.take_mean();
+            entry.value
+        };
+        assert_eq!(of("latency:8", &[1.0, 1.0, 7.0]), Some(3.0));
+        // One second and three for the same amount.
+        assert_eq!(of("rate:8", &[1.0, 1.0 / 3.0]), Some(0.5));
+        assert_eq!(of("latency:8", &[]), None);
+    }
 
     #[test]
     fn rounds_are_pooled_and_a_failure_keeps_what_was_measured() {

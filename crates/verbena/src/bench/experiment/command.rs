@@ -6,6 +6,7 @@ use super::measured::{Experiment, Measured, Wanted};
 use super::model::Model;
 use super::{record, show};
 use crate::bench::plot;
+use crate::bench::report::Entry;
 use crate::bench::timing::Effort;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
@@ -121,7 +122,7 @@ pub struct Output {
     /// Only these variants, as in all,50:1
     #[arg(long, value_delimiter = ',', value_name = "VARIANTS")]
     only: Vec<String>,
-    /// The wire loses packets: leave out what would hang then
+    /// The wire loses packets: leave out what would hang then, and take means, since a few long recoveries may take most of the time
     #[arg(long)]
     lossy: bool,
     /// What is special about this run, for the record, as in "1% loss"
@@ -181,6 +182,9 @@ fn measure(all: &mut [Measured], between: &Between, rounds: usize, output: &Outp
             for series in &mut all[at].series {
                 bar.step(&format!("{name}: {}", series.variant.name));
                 series.round(between)?;
+                if output.lossy {
+                    series.report.entries.iter_mut().for_each(Entry::take_mean);
+                }
             }
             if let Some(path) = &output.json {
                 record::write(path, all, output.note.as_deref(), None)?;

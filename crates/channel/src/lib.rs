@@ -14,6 +14,7 @@ mod clock;
 pub mod cma;
 pub mod copy;
 pub mod elements;
+mod exposed;
 pub mod hardware;
 pub mod layout;
 pub mod lock;

@@ -7,8 +7,10 @@
 use super::Ofi;
 use super::name::Name;
 use super::net;
+use crate::exposed::Exposed;
 use crate::memory::Region;
 use crate::{Fault, Key, Peer, Transfer};
+use slab::Slab;
 use std::collections::VecDeque;
 use verbena_fabric::{MemoryRegion, Refused, raw};
 
@@ -18,13 +20,11 @@ const PIECES_MAX: u32 = 4;
 /// Transfers and exposures.
 #[derive(Default)]
 pub struct Memory {
-    moves: Vec<Option<Move>>,
-    free_moves: Vec<u32>,
+    moves: Slab<Move>,
     /// Transfers with pieces to begin, which take turns.
     waiting: VecDeque<u32>,
     ended: Vec<(u64, Result<(), Fault>)>,
-    exposed: Vec<Option<MemoryRegion>>,
-    free_exposed: Vec<u32>,
+    exposed: Slab<MemoryRegion>,
 }
 
 /// A transfer under way.
@@ -50,7 +50,7 @@ impl Memory {
 
     /// Whether no transfer is under way.
     pub fn is_idle(&self) -> bool {
-        self.moves.iter().all(Option::is_none)
+        self.moves.is_empty()
     }
 
     /// The transfers that have ended, to be reported.
@@ -60,61 +60,17 @@ impl Memory {
 
     /// The peer of a transfer.
     pub fn peer_of(&self, at: u32) -> Option<Peer> {
-        self.moves.get(at as usize)?.as_ref().map(|one| one.peer)
+        self.moves.get(at as usize).map(|one| one.peer)
     }
 
     /// Ends a transfer of which nothing is under way, if it is over.
     fn settle(&mut self, at: u32) {
-        let Some(one) = &self.moves[at as usize] else { return };
+        let Some(one) = self.moves.get(at as usize) else { return };
         let over = one.failure.is_some() || one.begun == one.local.len();
-        if one.under_way > 0 || !over {
-            return;
-        }
-        if let Some(one) = self.moves[at as usize].take() {
-            self.free_moves.push(at);
+        if one.under_way == 0 && over {
+            let one = self.moves.remove(at as usize);
             self.ended.push((one.token, one.failure.map_or(Ok(()), Err)));
         }
-    }
-}
-
-/// Puts the value into a free place and returns the place's number.
-fn place<T>(places: &mut Vec<Option<T>>, free: &mut Vec<u32>, value: T) -> u32 {
-    let at = free.pop().unwrap_or_else(|| {
-        places.push(None);
-        places.len() as u32 - 1
-    });
-    places[at as usize] = Some(value);
-    at
-}
-
-/// What a key tells: where offsets count from, length, the provider's key, and the number of the exposure.
-struct Exposed {
-    base: u64,
-    bytes: u64,
-    key: u64,
-    number: u32,
-}
-
-impl Exposed {
-    fn emit(&self) -> Key {
-        let mut key = Key::default();
-        key.0[..8].copy_from_slice(&self.base.to_le_bytes());
-        key.0[8..16].copy_from_slice(&self.bytes.to_le_bytes());
-        key.0[16..24].copy_from_slice(&self.key.to_le_bytes());
-        key.0[24..28].copy_from_slice(&self.number.to_le_bytes());
-        key
-    }
-
-    fn of(key: &Key) -> Exposed {
-        let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
-        let number = u32::from_le_bytes(key.0[24..28].try_into().expect("four bytes"));
-        Exposed { base: word(0), bytes: word(8), key: word(16), number }
-    }
-
-    /// The remote address of some bytes of it; `None` if they do not lie within.
-    fn part(&self, offset: u64, bytes: usize) -> Option<u64> {
-        let within = offset.checked_add(bytes as u64)? <= self.bytes;
-        self.base.checked_add(offset).filter(|_| within)
     }
 }
 
@@ -126,17 +82,12 @@ impl Ofi {
         }
         let registered = self.net.register(region).ok()?;
         let (base, key) = (self.net.remote_base(&region), registered.key());
-        let memory = &mut self.memory;
-        let number = place(&mut memory.exposed, &mut memory.free_exposed, registered);
+        let number = self.memory.exposed.insert(registered) as u32;
         Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
     }
 
     pub(super) fn conceal_memory(&mut self, key: &Key) {
-        let number = Exposed::of(key).number;
-        let exposed = self.memory.exposed.get_mut(number as usize);
-        if exposed.and_then(Option::take).is_some() {
-            self.memory.free_exposed.push(number);
-        }
+        self.memory.exposed.try_remove(Exposed::of(key).number as usize);
     }
 
     /// Begins a transfer between `local` and the memory that `key` exposes.
@@ -175,9 +126,8 @@ impl Ofi {
             under_way: 0,
             failure: None,
         };
-        let memory = &mut self.memory;
-        let at = place(&mut memory.moves, &mut memory.free_moves, begun);
-        memory.waiting.push_back(at);
+        let at = self.memory.moves.insert(begun) as u32;
+        self.memory.waiting.push_back(at);
         self.advance_moves();
         Ok(Transfer::Pending)
     }
@@ -187,7 +137,7 @@ impl Ofi {
         for _ in 0..self.memory.waiting.len() {
             let Some(at) = self.memory.waiting.pop_front() else { return };
             let outcome = self.advance(at);
-            match (outcome, &mut self.memory.moves[at as usize]) {
+            match (outcome, self.memory.moves.get_mut(at as usize)) {
                 (Ok(()), Some(one)) if one.failure.is_none() && one.begun < one.local.len() => {
                     self.memory.waiting.push_back(at);
                 }
@@ -203,7 +153,7 @@ impl Ofi {
     /// Begins pieces of one transfer until enough are under way.
     fn advance(&mut self, at: u32) -> Result<(), Fault> {
         loop {
-            let Some(one) = &mut self.memory.moves[at as usize] else { return Ok(()) };
+            let Some(one) = self.memory.moves.get_mut(at as usize) else { return Ok(()) };
             let bytes = self.settings.piece_bytes.min(one.local.len() - one.begun);
             if bytes == 0 || one.under_way >= PIECES_MAX || one.failure.is_some() {
                 return Ok(());
@@ -242,7 +192,7 @@ impl Ofi {
 
     /// A piece has ended, with a failure or without.
     pub(super) fn piece_ended(&mut self, at: u32, failure: Option<Fault>) {
-        let Some(Some(one)) = self.memory.moves.get_mut(at as usize) else { return };
+        let Some(one) = self.memory.moves.get_mut(at as usize) else { return };
         one.under_way -= 1;
         if one.failure.is_none() {
             one.failure = failure;
@@ -252,12 +202,14 @@ impl Ofi {
 
     /// The peer is given up: its transfers end, each when nothing of it is under way any more.
     pub(super) fn break_moves(&mut self, peer: Peer, fault: &Fault) {
-        for at in 0..self.memory.moves.len() as u32 {
-            if let Some(one) = self.memory.moves[at as usize].as_mut().filter(|one| one.peer == peer) {
+        let of_peer = self.memory.moves.iter_mut().filter(|(_, one)| one.peer == peer);
+        let all: Vec<u32> = of_peer
+            .map(|(at, one)| {
                 one.failure.get_or_insert_with(|| fault.clone());
-                self.memory.waiting.retain(|other| *other != at);
-                self.memory.settle(at);
-            }
-        }
+                at as u32
+            })
+            .collect();
+        self.memory.waiting.retain(|at| !all.contains(at));
+        all.into_iter().for_each(|at| self.memory.settle(at));
     }
 }

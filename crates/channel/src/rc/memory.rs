@@ -15,8 +15,10 @@ use super::failure;
 use super::id::Id;
 use super::peers::Connection;
 use super::settings::Settings;
+use crate::exposed::Exposed;
 use crate::memory::Region;
 use crate::{Fault, Key, Peer, Registrations, Sink, Transfer};
+use slab::Slab;
 use std::collections::VecDeque;
 
 /// Pieces of writes under way to one peer; of reads, if the device takes as many.
@@ -30,10 +32,8 @@ pub struct Memory {
     pub cache: Cache,
     /// Why registrations are not kept, if they should be.
     unkept: Option<String>,
-    moves: Vec<Option<Move>>,
-    free_moves: Vec<u32>,
-    exposed: Vec<Option<Lease>>,
-    free_exposed: Vec<u32>,
+    moves: Slab<Move>,
+    exposed: Slab<Lease>,
 }
 
 /// A transfer under way.
@@ -64,55 +64,7 @@ impl Memory {
     /// None, with registrations for each operation alone.
     pub fn new(settings: &Settings) -> Memory {
         let bounds = Bounds { bytes_max: settings.cache_bytes_max, entries_max: settings.cache_entries_max };
-        Memory {
-            cache: Cache::new(bounds, None),
-            unkept: None,
-            moves: Vec::new(),
-            free_moves: Vec::new(),
-            exposed: Vec::new(),
-            free_exposed: Vec::new(),
-        }
-    }
-}
-
-/// Puts the value into a free place and returns the place's number.
-fn place<T>(places: &mut Vec<Option<T>>, free: &mut Vec<u32>, value: T) -> u32 {
-    let at = free.pop().unwrap_or_else(|| {
-        places.push(None);
-        places.len() as u32 - 1
-    });
-    places[at as usize] = Some(value);
-    at
-}
-
-/// What a key tells: address and length of exposed memory, its remote key, and the number of the exposure.
-struct Exposed {
-    address: u64,
-    bytes: u64,
-    key: u32,
-    number: u32,
-}
-
-impl Exposed {
-    fn emit(&self) -> Key {
-        let mut key = Key::default();
-        key.0[..8].copy_from_slice(&self.address.to_le_bytes());
-        key.0[8..16].copy_from_slice(&self.bytes.to_le_bytes());
-        key.0[16..20].copy_from_slice(&self.key.to_le_bytes());
-        key.0[20..24].copy_from_slice(&self.number.to_le_bytes());
-        key
-    }
-
-    fn of(key: &Key) -> Exposed {
-        let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
-        let half = |at: usize| u32::from_le_bytes(key.0[at..at + 4].try_into().expect("four bytes"));
-        Exposed { address: word(0), bytes: word(8), key: half(16), number: half(20) }
-    }
-
-    /// Some bytes of it; `None` if they do not lie within.
-    fn part(&self, offset: u64, bytes: usize) -> Option<Remote> {
-        let within = offset.checked_add(bytes as u64)? <= self.bytes;
-        Some(Remote { address: self.address.checked_add(offset)?, key: self.key }).filter(|_| within)
+        Memory { cache: Cache::new(bounds, None), unkept: None, moves: Slab::new(), exposed: Slab::new() }
     }
 }
 
@@ -123,16 +75,14 @@ impl<A: Adapter> Rc<A> {
         self.peers.look(peer).filter(|connection| connection.is_up())?;
         let memory = &mut self.memory;
         let lease = memory.cache.lease(&mut self.adapter, region).ok()?;
-        let (key, address) = (lease.remote_key, region.address());
-        let number = place(&mut memory.exposed, &mut memory.free_exposed, lease);
-        Some(Exposed { address, bytes: region.len() as u64, key, number }.emit())
+        let (key, base) = (u64::from(lease.remote_key), region.address());
+        let number = memory.exposed.insert(lease) as u32;
+        Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
     }
 
     pub(super) fn conceal_memory(&mut self, key: &Key) {
         let number = Exposed::of(key).number;
-        let lease = self.memory.exposed.get_mut(number as usize).and_then(Option::take);
-        if let Some(lease) = lease {
-            self.memory.free_exposed.push(number);
+        if let Some(lease) = self.memory.exposed.try_remove(number as usize) {
             self.memory.cache.end(&mut self.adapter, lease);
         }
     }
@@ -150,7 +100,9 @@ impl<A: Adapter> Rc<A> {
         local: Region,
         token: u64,
     ) -> Result<Transfer, Fault> {
-        let remote = Exposed::of(key).part(offset, local.len()).ok_or_else(|| out_of_range(peer))?;
+        let exposed = Exposed::of(key);
+        let address = exposed.part(offset, local.len()).ok_or_else(|| out_of_range(peer))?;
+        let remote = Remote { address, key: exposed.key as u32 };
         if self.peers.look(peer).is_none_or(|connection| !connection.is_up()) {
             return Err(not_connected(peer));
         }
@@ -160,7 +112,7 @@ impl<A: Adapter> Rc<A> {
         let memory = &mut self.memory;
         let lease = memory.cache.lease(&mut self.adapter, local)?;
         let begun = Move { token, peer, is_read, local, remote, lease, posted: 0, under_way: 0 };
-        let number = place(&mut memory.moves, &mut memory.free_moves, begun);
+        let number = memory.moves.insert(begun) as u32;
         self.peers.get(peer).expect("connected").moves.waiting.push_back(number);
         self.post_moves(peer);
         Ok(Transfer::Pending)
@@ -198,7 +150,7 @@ impl<A: Adapter> Rc<A> {
         let (Some(pair), Some(number)) = (connection.pair, connection.moves.waiting.front().copied()) else {
             return Ok(false);
         };
-        let moving = self.memory.moves[number as usize].as_mut().expect("a transfer under way");
+        let moving = &mut self.memory.moves[number as usize];
         if !connection.has_room_for(moving.is_read, self.limits.reads_max) {
             return Ok(false);
         }
@@ -233,9 +185,7 @@ impl<A: Adapter> Rc<A> {
         if connection.pair != Some(completion.pair) {
             return; // broken meanwhile
         }
-        let Some(moving) = self.memory.moves.get_mut(number as usize).and_then(Option::as_mut) else {
-            return;
-        };
+        let Some(moving) = self.memory.moves.get_mut(number as usize) else { return };
         moving.under_way -= 1;
         let has_ended = moving.under_way == 0 && moving.posted == moving.local.len();
         match moving.is_read {
@@ -254,8 +204,7 @@ impl<A: Adapter> Rc<A> {
     }
 
     fn end_move(&mut self, number: u32, outcome: Result<(), Fault>, sink: &mut dyn Sink) {
-        let Some(moving) = self.memory.moves[number as usize].take() else { return };
-        self.memory.free_moves.push(number);
+        let Some(moving) = self.memory.moves.try_remove(number as usize) else { return };
         self.memory.cache.end(&mut self.adapter, moving.lease);
         sink.transferred(moving.token, outcome);
     }
@@ -266,12 +215,8 @@ impl<A: Adapter> Rc<A> {
         if let Some(connection) = self.peers.get(peer) {
             connection.moves = Moves::default();
         }
-        let is_of_peer = |moving: &Option<Move>| moving.as_ref().is_some_and(|moving| moving.peer == peer);
-        let all: Vec<u32> = (0..)
-            .zip(&self.memory.moves)
-            .filter(|(_, moving)| is_of_peer(moving))
-            .map(|(at, _)| at)
-            .collect();
+        let of_peer = self.memory.moves.iter().filter(|(_, moving)| moving.peer == peer);
+        let all: Vec<u32> = of_peer.map(|(at, _)| at as u32).collect();
         all.into_iter().for_each(|number| self.end_move(number, Err(fault.clone()), sink));
     }
 
@@ -355,18 +300,4 @@ fn not_connected(peer: Peer) -> Fault {
         "packets to that process go over another channel, and none went over this one yet",
         "nothing: the message is copied instead",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_carries_what_was_exposed() {
-        let key = Exposed { address: 0x1234_5678_9abc, bytes: 1000, key: 7, number: 9 }.emit();
-        let exposed = Exposed::of(&key);
-        assert_eq!((exposed.number, exposed.bytes), (9, 1000));
-        assert_eq!(exposed.part(10, 990), Some(Remote { address: 0x1234_5678_9ac6, key: 7 }));
-        assert_eq!((exposed.part(11, 990), exposed.part(u64::MAX, 2)), (None, None));
-    }
 }

@@ -1,0 +1,54 @@
+//! What the key of exposed memory tells, for the channels whose device reads and writes remote memory.
+
+use crate::Key;
+
+/// Exposed memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exposed {
+    /// Where offsets count from, as the device takes it: an address, or 0.
+    pub base: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// What the device knows the memory by.
+    pub key: u64,
+    /// The number of the exposure in the process that made it.
+    pub number: u32,
+}
+
+impl Exposed {
+    /// The key that travels.
+    pub fn emit(&self) -> Key {
+        let mut key = Key::default();
+        key.0[..8].copy_from_slice(&self.base.to_le_bytes());
+        key.0[8..16].copy_from_slice(&self.bytes.to_le_bytes());
+        key.0[16..24].copy_from_slice(&self.key.to_le_bytes());
+        key.0[24..28].copy_from_slice(&self.number.to_le_bytes());
+        key
+    }
+
+    /// What the key tells.
+    pub fn of(key: &Key) -> Exposed {
+        let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
+        let number = u32::from_le_bytes(key.0[24..28].try_into().expect("four bytes"));
+        Exposed { base: word(0), bytes: word(8), key: word(16), number }
+    }
+
+    /// Where some bytes of it are; `None` if they do not lie within.
+    pub fn part(&self, offset: u64, bytes: usize) -> Option<u64> {
+        let within = offset.checked_add(bytes as u64)? <= self.bytes;
+        self.base.checked_add(offset).filter(|_| within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_carries_what_was_exposed() {
+        let exposed = Exposed { base: 0x1234_5678_9abc, bytes: 1000, key: 1 << 40 | 7, number: 9 };
+        assert_eq!(Exposed::of(&exposed.emit()), exposed);
+        assert_eq!(exposed.part(10, 990), Some(0x1234_5678_9ac6));
+        assert_eq!((exposed.part(11, 990), exposed.part(u64::MAX, 2)), (None, None));
+    }
+}

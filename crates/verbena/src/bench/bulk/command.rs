@@ -1,7 +1,7 @@
 //! The command line of `verbena bench bulk`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::{Nodes, Output, Timing, run as run_all};
+use crate::bench::experiment::command::Common;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
@@ -12,11 +12,7 @@ pub struct BulkArgs {
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]
-    nodes: Nodes,
-    #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    output: Output,
+    common: Common,
 }
 
 /// Runs `verbena bench bulk`; without `--hosts` only what goes on within this machine.
@@ -24,8 +20,7 @@ pub struct BulkArgs {
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &BulkArgs) -> Result<()> {
-    let between = args.nodes.between(&args.timing, &[])?;
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let all = names.iter().map(|name| name.experiment()).collect();
-    run_all(all, &between, args.timing.rounds(), &args.output, None)
+    args.common.run(all, &[], None)
 }

@@ -139,14 +139,32 @@ pub struct Output {
     plot: Option<PathBuf>,
 }
 
+/// What the command lines of all comparisons have in common.
+#[derive(Args, Clone, Debug)]
+pub struct Common {
+    #[command(flatten)]
+    nodes: Nodes,
+    #[command(flatten)]
+    timing: Timing,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Common {
+    /// Runs the experiments between the nodes that are named, or else these; without experiments there is only the model.
+    ///
+    /// # Errors
+    /// Something needed is missing, a file cannot be written, or points could not be measured.
+    pub fn run(&self, experiments: Vec<Experiment>, or: &[&str], model: Option<Model>) -> Result<()> {
+        let between = self.nodes.between(&self.timing, or)?;
+        run(experiments, &between, self.timing.rounds(), &self.output, model)
+    }
+}
+
 /// Nodes that `cargo xtask softroce` makes.
 pub const TWO_NODES: [&str; 2] = ["node0", "node1"];
 
-/// Runs experiments; without any there is only the model.
-///
-/// # Errors
-/// Something needed is missing, a file cannot be written, or points could not be measured.
-pub fn run(
+fn run(
     experiments: Vec<Experiment>,
     between: &Between,
     rounds: usize,

@@ -1,7 +1,7 @@
 //! The command line of `verbena bench polling`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::{Nodes, Output, TWO_NODES, Timing, run as run_all};
+use crate::bench::experiment::command::{Common, TWO_NODES};
 use crate::bench::experiment::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -14,11 +14,7 @@ pub struct PollingArgs {
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]
-    nodes: Nodes,
-    #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    output: Output,
+    common: Common,
     /// Print the figures of the model of the paper's costs below
     #[arg(long)]
     model: bool,
@@ -35,12 +31,11 @@ const TITLE: &str = "A model of paper 3's costs, nothing measured here";
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &PollingArgs) -> Result<()> {
-    let between = args.nodes.between(&args.timing, &TWO_NODES)?;
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };
     let model = args.model.then(|| Model::new(TITLE, figures())).transpose()?;
     let all = names.iter().map(|name| name.experiment()).collect();
-    run_all(all, &between, args.timing.rounds(), &args.output, model)
+    args.common.run(all, &TWO_NODES, model)
 }
 
 fn figures() -> Result<Vec<Table>, String> {

@@ -1,7 +1,7 @@
 //! The command line of `verbena bench rc`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::{Nodes, Output, TWO_NODES, Timing, run as run_all};
+use crate::bench::experiment::command::{Common, TWO_NODES};
 use crate::bench::experiment::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -14,11 +14,7 @@ pub struct RcArgs {
     #[arg(value_enum)]
     experiments: Vec<Name>,
     #[command(flatten)]
-    nodes: Nodes,
-    #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    output: Output,
+    common: Common,
     /// Print the figures of the simulator's cost model below
     #[arg(long)]
     model: bool,
@@ -32,9 +28,8 @@ const TITLE: &str = "The simulator's figures: a cost model of the papers' device
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &RcArgs) -> Result<()> {
-    let between = args.nodes.between(&args.timing, &TWO_NODES)?;
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let model = args.model.then(|| Model::new(TITLE, tables())).transpose()?;
     let all = names.iter().map(|name| name.experiment()).collect();
-    run_all(all, &between, args.timing.rounds(), &args.output, model)
+    args.common.run(all, &TWO_NODES, model)
 }

@@ -1,7 +1,7 @@
 //! The command line of `verbena bench threshold`.
 
 use super::ways;
-use crate::bench::experiment::command::{Nodes, Output, Timing, run as run_all};
+use crate::bench::experiment::command::Common;
 use crate::bench::metric::parse_size;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -26,11 +26,7 @@ pub struct ThresholdArgs {
           default_value = "64,512,1K,2K,4K,8K,16K,32K,64K,256K,1M,4M")]
     sizes: Vec<usize>,
     #[command(flatten)]
-    nodes: Nodes,
-    #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    output: Output,
+    common: Common,
 }
 
 /// Runs `verbena bench threshold`.
@@ -38,11 +34,10 @@ pub struct ThresholdArgs {
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &ThresholdArgs) -> Result<()> {
-    let between = args.nodes.between(&args.timing, &[])?;
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let experiment = |name: &Name| match name {
         Name::Sizes => ways::sizes(&args.sizes),
         Name::Overlap => ways::overlap(),
     };
-    run_all(names.iter().map(experiment).collect(), &between, args.timing.rounds(), &args.output, None)
+    args.common.run(names.iter().map(experiment).collect(), &[], None)
 }

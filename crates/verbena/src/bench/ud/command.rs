@@ -1,7 +1,7 @@
 //! The command line of `verbena bench ud`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::{Nodes, Output, TWO_NODES, Timing, run as run_all};
+use crate::bench::experiment::command::{Common, TWO_NODES};
 use crate::bench::experiment::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -17,11 +17,7 @@ pub struct UdArgs {
     #[arg(long, value_delimiter = ',', default_value = "2,4,8,16")]
     ranks: Vec<usize>,
     #[command(flatten)]
-    nodes: Nodes,
-    #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    output: Output,
+    common: Common,
     /// Print the simulator's figures for up to 4,096 ranks below
     #[arg(long)]
     model: bool,
@@ -39,10 +35,9 @@ const TITLE: &str =
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &UdArgs) -> Result<()> {
-    let between = args.nodes.between(&args.timing, &TWO_NODES)?;
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };
     let model = args.model.then(|| Model::new(TITLE, everyone::tables())).transpose()?;
     let all = names.iter().map(|name| name.experiment(&args.ranks)).collect();
-    run_all(all, &between, args.timing.rounds(), &args.output, model)
+    args.common.run(all, &TWO_NODES, model)
 }

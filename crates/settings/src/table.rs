@@ -139,7 +139,7 @@ settings! {
     /// the network interfaces, or devices of the provider, that ofi may use, separated by commas
     OFI_INTERFACE: Text("the quickest network that all processes have an address in"), Channel, None, Process, Start, "";
     /// the longest message that ofi sends through its buffers, with 48 bytes of headers
-    OFI_MESSAGE_BYTES: Automatic("256 KiB over the Internet's protocols, 16 KiB over hardware, and the headers", 176..=1 << 24), Channel, Bytes, Job, Start, "measured with examples/overnet.c";
+    OFI_MESSAGE_BYTES: Automatic("64 KiB over the Internet's protocols, 16 KiB over hardware, and the headers", 176..=1 << 24), Channel, Bytes, Job, Start, "measured with examples/overnet.c";
     /// size of each of the three buffers into which ofi receives many messages
     OFI_RECEIVE_BYTES: Number(1 << 20, 4096..=1 << 30), Channel, Bytes, Process, Start, "";
     /// buffers of ofi for sending, over all peers
@@ -147,7 +147,7 @@ settings! {
     /// packets that ofi sends to a peer before that has told to have taken any
     OFI_WINDOW: Number(64, 2..=65535), Channel, Packets, Process, Start, "";
     /// the shortest message that ofi reads or writes where it lies, rather than copies
-    OFI_MEMORY_BYTES_MIN: Automatic("above 256 KiB over the Internet's protocols, above 16 KiB over hardware", 1..=1 << 40), Channel, Bytes, Process, Start, "measured with examples/overnet.c";
+    OFI_MEMORY_BYTES_MIN: Automatic("above 64 KiB over the Internet's protocols, above 16 KiB over hardware", 1..=1 << 40), Channel, Bytes, Process, Start, "measured with examples/overnet.c";
     /// the longest piece of a long message that ofi reads or writes at a time
     OFI_PIECE_BYTES: Number(256 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "";
     /// what a remote memory access of ofi takes at least

@@ -6,9 +6,9 @@ use std::time::Duration;
 use verbena_fabric::Offer;
 use verbena_settings as table;
 
-/// The longest message that is copied: over the Internet's protocols, where to ask first costs more than to copy up to here (and one
-/// copy more is little beside those of the kernel); and over hardware that reads memory by itself.
-const IP_COPIED_BYTES_MAX: usize = 256 << 10;
+/// The longest message that is copied: over the Internet's protocols, where to ask first costs more than to copy up to here (a longer
+/// one should be on the wire while it is copied, so it goes in pieces); and over hardware that reads memory by itself.
+const IP_COPIED_BYTES_MAX: usize = 64 << 10;
 const HARDWARE_COPIED_BYTES_MAX: usize = 16 << 10;
 
 /// All settings of the channel. The table of settings says what each is for.

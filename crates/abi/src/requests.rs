@@ -102,6 +102,18 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
     }
 }
 
+/// Whether there are requests among these, all of them sends and receives of the engine, and all under way: what a test in a loop
+/// finds nearly always. `false` says nothing.
+#[inline]
+pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
+    process.look(|engine| {
+        let mut active = requests.iter().filter(|&&handle| handle != mpi::MPI_REQUEST_NULL).peekable();
+        let under_way =
+            |&handle: &MPI_Request| decode_request(handle).is_some_and(|(_, id)| engine.is_under_way(id));
+        active.peek().is_some() && active.all(under_way)
+    })
+}
+
 impl Pending {
     /// How it stands. With `take` an ended operation is forgotten by engine or object: the caller then
     /// calls [`retire`].

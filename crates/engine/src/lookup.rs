@@ -138,6 +138,12 @@ impl Engine {
         self.core.requests.get(request.into()).is_some()
     }
 
+    /// Whether the request exists and is under way.
+    #[inline]
+    pub fn is_under_way(&self, request: RequestId) -> bool {
+        self.core.requests.get(request.into()).is_some_and(|request| !request.is_over())
+    }
+
     /// Whether this message was taken out of matching and not received yet.
     pub fn contains_message(&self, message: MessageId) -> bool {
         self.core.messages.get(message.into()).is_some()

@@ -221,7 +221,7 @@ settings! {
     /// the chunks in which a long message goes through the ring by copy and pipeline
     CHUNK_BYTES: Automatic("what the channel takes in one packet", 1 << 10..=32 << 10), Engine, Bytes, Process, Anytime, "paper 2, 4.4.1";
     /// the piece of a long message that one of the two sides copies at a time
-    CLAIM_BYTES: Number(128 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "";
+    CLAIM_BYTES: Number(512 << 10, 4 << 10..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
     /// whether sender and receiver both copy a long message
     COPY_BY_BOTH: Flag(true), Engine, None, Process, Anytime, "";
     /// the shortest message that sender and receiver both copy

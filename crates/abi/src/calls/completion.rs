@@ -4,7 +4,9 @@ use crate::args::{InOut, Out, OutFlag, StatusOut, StatusesOut};
 use crate::generated::types::MPI_Request;
 use crate::process;
 use crate::report::Failed;
-use crate::requests::{Pending, State, failed, finish_into, in_status, resolve, retire, status_of};
+use crate::requests::{
+    Pending, State, all_under_way, failed, finish_into, in_status, resolve, retire, status_of,
+};
 use crate::status::Status;
 use std::ffi::c_int;
 use verbena_mpi::Process;
@@ -40,6 +42,13 @@ fn conclude(pending: &Pending, outcome: Option<Outcome>, status: StatusOut) -> O
 #[inline]
 pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Outcomes {
     let mut handle = request.get();
+    if all_under_way(process(), &[handle]) {
+        process().poll();
+        if all_under_way(process(), &[handle]) {
+            flag.set(false);
+            return Ok(());
+        }
+    }
     let pending = resolve(handle)?;
     let outcome = match look_twice(process(), || pending.look(process(), true)) {
         State::Pending => {
@@ -134,8 +143,11 @@ pub fn waitall(_count: i32, requests: &mut [MPI_Request], statuses: StatusesOut)
 /// `MPI_Testall`: all or none.
 pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuses: StatusesOut) -> Outcomes {
     process().poll();
-    let pending: Vec<Pending> =
-        requests.iter().map(|&handle| resolve(handle)).collect::<verbena_mpi::Result<_>>()?;
+    if all_under_way(process(), requests) {
+        flag.set(false);
+        return Ok(());
+    }
+    let pending = resolve_all(requests)?;
     let ready = pending.iter().all(|pending| pending.is_ready(process()));
     flag.set(ready);
     if !ready {
@@ -227,6 +239,11 @@ pub fn testany(
     status: StatusOut,
 ) -> Outcomes {
     process().poll();
+    if all_under_way(process(), requests) {
+        index.set(mpi::MPI_UNDEFINED);
+        flag.set(false);
+        return Ok(());
+    }
     let pending = resolve_all(requests)?;
     let found = find_ended(process(), &pending);
     flag.set(!matches!(found, Found::Nothing));
@@ -288,6 +305,10 @@ pub fn testsome(
     statuses: StatusesOut,
 ) -> Outcomes {
     process().poll();
+    if all_under_way(process(), requests) {
+        outcount.set(0);
+        return Ok(());
+    }
     let pending = resolve_all(requests)?;
     let found = find_ended(process(), &pending);
     some(requests, &pending, found, (outcount, indices, statuses))

@@ -37,7 +37,7 @@ fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> 
             "the piece of a long message that one rank copies at a time",
             long,
             sizes(18, 22),
-            Sort::Values(&["32768", "65536", "131072", "262144"]),
+            Sort::Values(&["65536", "131072", "262144", "524288", "1048576"]),
         ),
         knob(
             "COPY_BY_BOTH_BYTES_MIN",

@@ -121,8 +121,9 @@ pub fn all(npb: Option<PathBuf>) -> Vec<App> {
         app("fftw", fftw::runs),
         app("scalapack", scalapack::runs),
     ];
-    all.extend(
-        npb.map(|home| App { name: "npb", runs: Box::new(move |_, purpose| npb::runs(&home, purpose)) }),
-    );
+    all.extend(npb.map(|home| App {
+        name: "npb",
+        runs: Box::new(move |world, purpose| npb::runs(&home, world, purpose)),
+    }));
     all
 }

@@ -2,6 +2,7 @@
 //! result against the one that its authors saved.
 
 use super::{Figure, Purpose, Run};
+use crate::world::World;
 use std::path::Path;
 
 /// The numbers of ranks: a power of two for most.
@@ -14,7 +15,12 @@ const SQUARES: [u32; 2] = [4, 9];
 const CLASSES: [&str; 2] = ["S", "W"];
 
 /// Its runs: one for each benchmark, class and number of ranks for which there is a program.
-pub fn runs(home: &Path, purpose: Purpose) -> Vec<Run> {
+pub fn runs(home: &Path, world: &World, purpose: Purpose) -> Vec<Run> {
+    assert!(
+        world.tools.name != "openmpi",
+        "the programs in {} are of the standard ABI, which this library does not speak",
+        home.display()
+    );
     let all = ["bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"];
     let classes = match purpose {
         Purpose::Checked => &CLASSES[..],

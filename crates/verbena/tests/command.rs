@@ -77,12 +77,12 @@ fn the_table_of_settings_is_shown_whole() {
     let table = json(&output);
     let claim = table.as_array().expect("settings").iter().find(|s| s["name"] == "VERBENA_CLAIM_BYTES");
     let claim = claim.expect("VERBENA_CLAIM_BYTES");
-    assert_eq!((&claim["value"], &claim["unit"]), (&"131072".into(), &"bytes".into()));
+    assert_eq!((&claim["value"], &claim["unit"]), (&"524288".into(), &"bytes".into()));
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(words.contains("from 4096 to") && words.contains("did you mean VERBENA_CHANNELS?"), "{words}");
     let page = run(&mut verbena(&["info", "--settings"]));
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
-    assert!(page.contains("VERBENA_CLAIM_BYTES = 131072 bytes\n"), "{page}");
+    assert!(page.contains("VERBENA_CLAIM_BYTES = 524288 bytes\n"), "{page}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn a_wrong_value_is_refused_with_the_range() {
     ended
         .complains("VERBENA_CLAIM_BYTES cannot be \"many\"")
         .complains("a whole number from 4096 to")
-        .complains("the default is 131072");
+        .complains("the default is 524288");
 }
 
 #[test]

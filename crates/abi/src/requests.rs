@@ -109,7 +109,7 @@ pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
     process.look(|engine| {
         let mut active = requests.iter().filter(|&&handle| handle != mpi::MPI_REQUEST_NULL).peekable();
         let under_way =
-            |&handle: &MPI_Request| decode_request(handle).is_some_and(|(_, id)| engine.is_under_way(id));
+            |&handle: &MPI_Request| decode_request(handle).is_some_and(|(_, id)| engine.is_pending(id));
         active.peek().is_some() && active.all(under_way)
     })
 }

@@ -138,9 +138,9 @@ impl Engine {
         self.core.requests.get(request.into()).is_some()
     }
 
-    /// Whether the request exists and is under way.
+    /// Whether the request exists and has not ended.
     #[inline]
-    pub fn is_under_way(&self, request: RequestId) -> bool {
+    pub fn is_pending(&self, request: RequestId) -> bool {
         self.core.requests.get(request.into()).is_some_and(|request| !request.is_over())
     }
 

@@ -270,7 +270,7 @@ impl<A: Adapter> Channel for Rc<A> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         match self.peers.get(peer).map(|connection| &connection.stage) {
             Some(Stage::Up) => self.send_data(peer, header, payload),
@@ -284,6 +284,7 @@ impl<A: Adapter> Channel for Rc<A> {
         self.poll_all(sink)
     }
 
+    #[inline(always)]
     fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.take_next(peer, header, into)
     }

@@ -57,7 +57,7 @@ impl Wire {
     }
 
     /// As [`Channel::take_front`].
-    #[inline]
+    #[inline(always)]
     pub fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         match self {
             Wire::Shm(shm) => shm.take_front(peer, header, into),
@@ -71,7 +71,7 @@ impl Wire {
     ///
     /// # Errors
     /// As [`Channel::send`].
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         match self {
             Wire::Rc(rc) => rc.send(peer, header, payload),

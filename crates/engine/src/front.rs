@@ -134,11 +134,15 @@ impl Front<'_> {
         let wire = self.channels.get_mut(channel)?;
         let bytes = match wire.take_line(peer, &header, region) {
             Some(bytes) => bytes,
-            None if wire.shows() => wire.take_front(peer, &header, region)?,
             None => {
-                let may = !self.counts_packets && self.schedule.is_in_each_round(channel);
-                let bytes = if may { wire.take_front(peer, &header, region)? } else { return None };
-                self.schedule.polled(channel, 1);
+                let shows = wire.shows();
+                if !shows && (self.counts_packets || !self.schedule.is_in_each_round(channel)) {
+                    return None;
+                }
+                let bytes = wire.take_front(peer, &header, region)?;
+                if !shows {
+                    self.schedule.polled(channel, 1);
+                }
                 bytes
             }
         };

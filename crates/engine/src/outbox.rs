@@ -19,8 +19,20 @@ pub(crate) enum Given {
 }
 
 /// Numbers a packet and gives it to the peer's channel. The peer must have a route.
-#[inline]
 pub(crate) fn give(
+    channels: &mut [Wire],
+    tally: &mut [ChannelCounters],
+    state: &mut PeerState,
+    peer: Peer,
+    header: Header,
+    payload: Payload<'_>,
+) -> Given {
+    give_here(channels, tally, state, peer, header, payload)
+}
+
+/// As [`give`], where it is worth its code: what is known there of header and payload is then asked by nobody on the way.
+#[inline(always)]
+pub(crate) fn give_here(
     channels: &mut [Wire],
     tally: &mut [ChannelCounters],
     state: &mut PeerState,

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::fault;
-use crate::outbox::{Given, give};
+use crate::outbox::{Given, give, give_here};
 use crate::peer::Waiting;
 use crate::rendezvous::Outgoing;
 use crate::request::{Request, State, not_done, sent};
@@ -94,7 +94,7 @@ impl Engine {
         let header = Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
         let Some(state) = self.core.peers.get(peer) else { return false };
         let payload = Payload::Bytes(region.bytes());
-        let given = give(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
+        let given = give_here(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         matches!(given, Given::Taken)
     }
 

@@ -20,7 +20,7 @@ impl Last {
     }
 
     /// Whether a packet with this header and so many bytes behind it goes with or without the header.
-    #[inline]
+    #[inline(always)]
     pub fn kind_of(&self, words: [u64; 4], payload_bytes: usize) -> frame::Kind {
         let is_whole =
             u64::from_le(words[0]) as u8 == Kind::Eager as u8 && words[3] == (payload_bytes as u64).to_le();

@@ -26,6 +26,7 @@ pub struct Taken {
 
 impl<A: Adapter> Rc<A> {
     /// Takes the packet that is next in the peer's ring, if its turn has come, it is this one and it fits: the length of its payload.
+    #[inline(always)]
     pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.pass_taken();
         let connection = self.peers.get(peer)?;
@@ -35,18 +36,23 @@ impl<A: Adapter> Rc<A> {
         if !self.duties.is_empty() || connection.queue.is_filling() {
             return None;
         }
+        if connection.sequence.has_waiting() || ring.rest != Rest::Awake {
+            return None;
+        }
+        // All that can be known before the packet is there is found out before.
+        let words = header.words();
+        let follows = connection.last_in.precedes(words);
         if !(0..LOOKS).any(|_| self.set.has_changed(at)) {
             return None;
         }
         let Found::Packet(packet, span) = ring.look() else { return None };
         let frame = Frame::of_words(read_words(packet), connection.sequence.expected)?;
-        let next = connection.sequence.turn(frame.psn) == Turn::Now && !connection.sequence.has_waiting();
-        if !next || ring.rest != Rest::Awake {
+        if connection.sequence.turn(frame.psn) != Turn::Now {
             return None;
         }
         let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
         let (is_it, payload) = match frame.kind {
-            Kind::Brief | Kind::Short => (connection.last_in.precedes(header.words()), body.bytes()),
+            Kind::Brief | Kind::Short => (follows, body.bytes()),
             Kind::Data => {
                 let (head, payload) = body.bytes().split_first_chunk::<HEADER_BYTES>()?;
                 (header.is_in(head), payload)
@@ -57,7 +63,7 @@ impl<A: Adapter> Rc<A> {
             return None;
         }
         into.write(0, payload);
-        connection.last_in.set(header.words());
+        connection.last_in.set(words);
         connection.hear(&frame);
         self.heard += 1;
         // The program goes on first: its answer may be waited for.

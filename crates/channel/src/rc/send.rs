@@ -7,7 +7,7 @@ use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, SHORT_UNDER_WAY_MAX, w
 use super::paths::Path;
 use super::peers::Connection;
 use super::ring::POINTER_BYTES;
-use super::ring::outgoing::Manner;
+use super::ring::outgoing::{Manner, Placed};
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::trace::{self, Way};
@@ -57,7 +57,7 @@ impl<A: Adapter> Rc<A> {
 
     /// Sends a packet of the engine over a connection that is up: by the ring if it has room, else by send and receive
     /// (paper 1, 4.4); a packet of a stream by the path that is learnt to be the cheaper one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_data(
         &mut self,
         peer: Peer,
@@ -79,7 +79,7 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Sends a packet by RDMA write, if the peer gave us a ring, it has room, and that is the packet's path; else `None`.
-    #[inline]
+    #[inline(always)]
     fn send_by_ring(
         &mut self,
         peer: Peer,
@@ -119,22 +119,27 @@ impl<A: Adapter> Rc<A> {
         let place = ring.place(fit);
         frame.first = ring.flag(place);
         write_packet(place, &frame, Some(words), payload);
-        ring.put(fit, place, frame.first, words);
+        let packet = Placed { fit, place, flag: frame.first, header: words };
+        let posted = if ring.held {
+            ring.put(packet);
+            Ok(())
+        } else {
+            trace::posting(Way::RdmaEager);
+            let manner =
+                Manner { pair, inline_bytes_max: self.settings.inline_bytes_max, signalled: self.leaving };
+            let (adapter, queue) = (&mut self.adapter, &mut connection.queue);
+            let posted = ring.put_and_post(packet, adapter, queue, manner);
+            trace::posted();
+            posted
+        };
         connection.sequence.number();
         connection.receives.hand_back();
         if let Some(ring) = &mut connection.ring_in {
             ring.owed = 0;
         }
         connection.last_out.set(words);
-        if ring.held {
-            return Some(Ok(()));
-        }
-        trace::posting(Way::RdmaEager);
-        let manner =
-            Manner { pair, inline_bytes_max: self.settings.inline_bytes_max, signalled: self.leaving };
-        let posted = ring.post_last(fit, &mut self.adapter, &mut connection.queue, manner);
-        trace::posted();
         match posted {
+            _ if ring.held => {}
             Ok(()) if ring.peer_rests() => _ = self.ring_bell(peer),
             Ok(()) => {}
             // The queue has room, so this fails only if the connection does; what the device refuses all the same is in

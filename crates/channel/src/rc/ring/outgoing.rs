@@ -71,6 +71,19 @@ pub struct Fit {
     span: u32,
 }
 
+/// A packet that is written to its place, but for its tail flag.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// What it takes.
+    pub fit: Fit,
+    /// Where it lies.
+    pub place: Region,
+    /// Its flag.
+    pub flag: u32,
+    /// Its header, even if that is not sent.
+    pub header: [u64; 4],
+}
+
 /// What [`Notify::Pointer`] needs besides.
 #[derive(Debug)]
 struct Pointer<D> {
@@ -204,7 +217,7 @@ impl<D> Outgoing<D> {
     }
 
     /// As [`Outgoing::peer_rests`], before a packet is posted: a bell might be needed, so there must be room for one.
-    #[inline]
+    #[inline(always)]
     pub fn peer_may_rest(&self) -> bool {
         self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
@@ -271,48 +284,49 @@ impl<D> Outgoing<D> {
 
     /// The packet is written to its place, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
     #[inline(always)]
-    pub fn put(&mut self, fit: Fit, place: Region, flag: u32, header: [u64; 4]) {
+    pub fn put(&mut self, packet: Placed) {
         if self.pointer.is_none() {
-            *place.bytes_mut().last_chunk_mut().expect("a packet is longer than a flag") = flag.to_le_bytes();
+            packet.write_tail();
         }
+        self.enter(packet);
+    }
+
+    /// The packet at the head is in the ring, and waits to be posted.
+    #[inline(always)]
+    fn enter(&mut self, Placed { fit, header, .. }: Placed) {
         self.headers[self.head as usize] = header;
         self.head = self.geometry.after(self.head, fit.span);
         self.free -= fit.span;
         self.waiting_slots += fit.span;
     }
 
-    /// Posts the packet that was just put in place, before which nothing waited.
+    /// Puts the packet that is written to its place into the ring, as [`Outgoing::put`], and posts it; nothing may wait before it.
     ///
     /// # Errors
-    /// As [`Outgoing::post`].
+    /// As [`Outgoing::post`]. The packet is in the ring all the same.
     #[inline(always)]
-    pub fn post_last<A: Adapter<Descriptor = D>>(
+    pub fn put_and_post<A: Adapter<Descriptor = D>>(
         &mut self,
-        fit: Fit,
+        packet: Placed,
         adapter: &mut A,
         queue: &mut SendQueue,
         manner: Manner,
     ) -> Result<(), Refused> {
-        if self.waiting_slots != fit.span || self.pointer.is_some() {
+        if self.pointer.is_some() {
+            self.put(packet);
             return self.post(adapter, queue, manner);
         }
-        self.post_first(fit, adapter, queue, manner)
-    }
-
-    /// Posts the first packet that waits, which takes this, and goes on to the next.
-    #[inline(always)]
-    fn post_first<A: Adapter<Descriptor = D>>(
-        &mut self,
-        fit: Fit,
-        adapter: &mut A,
-        queue: &mut SendQueue,
-        manner: Manner,
-    ) -> Result<(), Refused> {
-        let how = manner.of(fit.bytes, queue);
-        adapter.post(manner.pair, &mut self.descriptors[self.waiting as usize], fit.bytes, how)?;
-        queue.posted(how.signalled);
-        self.advance(fit.span);
-        Ok(())
+        // The device begins, then this end's own account is brought up to date.
+        packet.write_tail();
+        let how = manner.of(packet.fit.bytes, queue);
+        let posted =
+            adapter.post(manner.pair, &mut self.descriptors[self.head as usize], packet.fit.bytes, how);
+        self.enter(packet);
+        if posted.is_ok() {
+            queue.posted(how.signalled);
+            self.advance(packet.fit.span);
+        }
+        posted
     }
 
     /// Posts what is in place, as far as the queue has room.
@@ -336,8 +350,10 @@ impl<D> Outgoing<D> {
             }
             let [first] = read_words(self.memory.region().part(self.geometry.offset(self.waiting), 8));
             let bytes = self.geometry.written_bytes(packet_bytes(u64::from_le(first)));
-            let fit = Fit { bytes, span: self.geometry.span_of(bytes) };
-            self.post_first(fit, adapter, queue, manner)?;
+            let how = manner.of(bytes, queue);
+            adapter.post(manner.pair, &mut self.descriptors[self.waiting as usize], bytes, how)?;
+            queue.posted(how.signalled);
+            self.advance(self.geometry.span_of(bytes));
         }
         Ok(())
     }
@@ -368,6 +384,14 @@ impl<D> Outgoing<D> {
         queue.posted(how.signalled);
         pointer.due = false;
         Ok(())
+    }
+}
+
+impl Placed {
+    #[inline(always)]
+    fn write_tail(&self) {
+        let tail = self.place.bytes_mut().last_chunk_mut();
+        *tail.expect("a packet is longer than a flag") = self.flag.to_le_bytes();
     }
 }
 

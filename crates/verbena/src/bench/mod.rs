@@ -45,6 +45,6 @@ pub mod report;
 pub mod table;
 mod threads;
 mod threshold;
-mod timing;
+pub mod timing;
 mod ud;
 pub mod worker;

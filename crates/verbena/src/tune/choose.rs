@@ -4,6 +4,7 @@ use super::knobs::{Edge, Knob, Sort};
 use crate::bench::experiment::series::Series;
 use crate::bench::metric::{Metric, Point, format_size};
 use crate::bench::table::format_value;
+use crate::bench::timing::median;
 
 /// A chosen value.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,13 +145,24 @@ pub struct Compared {
     pub ratio: f64,
 }
 
-/// The last candidate, at every size, against the best of the others.
+/// The last candidate, at every size, against the best of the others. Samples of one round are compared with each other, since a machine's
+/// speed may change between rounds by more than candidates differ.
 pub fn compare(knob: &Knob, candidates: &[Series]) -> Vec<Compared> {
-    let one = |(at, all): Row| {
-        let (profile, others) = all.split_last()?;
-        Some(Compared { place: place(knob, at), ratio: profile / best(others) })
+    let Some((profile, others)) = candidates.split_last() else { return Vec::new() };
+    let one = |(at, _): Row| {
+        let samples = |series: &Series| series.entry_of(at.0, at.1).map(|entry| entry.samples.clone());
+        let own = samples(profile)?;
+        let ratios = others.iter().map(|other| ratio(knob.metric, &own, &samples(other)?));
+        let ratio = ratios.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)?;
+        Some(Compared { place: place(knob, at), ratio })
     };
     costs(knob, candidates).into_iter().filter_map(one).collect()
+}
+
+/// What one candidate costs by what another does, of which the samples were taken in turns.
+fn ratio(metric: Metric, one: &[f64], other: &[f64]) -> Option<f64> {
+    let ratios = one.iter().zip(other).map(|(one, other)| cost(metric, *one) / cost(metric, *other));
+    median(&ratios.collect::<Vec<f64>>())
 }
 
 #[cfg(test)]
@@ -182,6 +194,17 @@ mod tests {
                 .to_vec();
         let by = |cut: usize| judge(&costs, |at| usize::from(at >= cut)).0;
         assert_eq!((0..=5).min_by(|a, b| by(*a).total_cmp(&by(*b))), Some(2));
+    }
+
+    #[test]
+    fn a_machine_that_slows_down_between_rounds_is_no_difference() {
+        // The other one happened to have one more sample while the machine was quick.
+        let (one, other) = ([10.0, 20.0, 20.2, 20.0, 10.0], [10.0, 20.0, 20.0, 10.0, 10.0]);
+        assert_eq!(ratio(Metric::Latency, &one, &other), Some(1.0));
+        let twice = one.map(|value| 2.0 * value);
+        assert_eq!(ratio(Metric::Latency, &twice, &one), Some(2.0));
+        assert_eq!(ratio(Metric::Bandwidth, &twice, &one), Some(0.5));
+        assert_eq!(ratio(Metric::Latency, &[], &other), None);
     }
 
     #[test]

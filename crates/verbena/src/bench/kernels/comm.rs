@@ -9,7 +9,7 @@ pub trait Comm {
     fn rank(&self) -> usize;
     /// The number of ranks.
     fn size(&self) -> usize;
-    /// Sends, and returns when the values may be reused.
+    /// Sends, and returns when the values may be reused: as late as when they are received.
     fn send(&self, values: &[f64], to: usize) -> Result<()>;
     /// Receives as many values as there is room for.
     fn recv(&self, values: &mut [f64], from: usize) -> Result<()>;
@@ -70,6 +70,10 @@ pub mod threads {
     use anyhow::{Result, ensure};
     use std::collections::{HashMap, HashSet, VecDeque};
     use std::sync::{Condvar, Mutex};
+    use std::time::Duration;
+
+    /// Who waits longer for a letter to be taken waits for ever.
+    const TAKEN_WITHIN: Duration = Duration::from_secs(20);
 
     /// Letters that wait, by sender and receiver.
     type Letters = HashMap<(usize, usize), VecDeque<Vec<u64>>>;
@@ -135,11 +139,24 @@ pub mod threads {
             let mut room = self.post.room.lock().expect("post");
             loop {
                 if let Some(words) = room.letters.entry((from, self.rank)).or_default().pop_front() {
+                    self.post.came.notify_all();
                     return Ok(words);
                 }
                 ensure!(!room.left.contains(&from), "rank {from} has ended");
                 room = self.post.came.wait(room).expect("post");
             }
+        }
+
+        /// Waits until all letters to a rank are taken, as a library may that has no room for them.
+        fn wait_until_taken(&self, to: usize) -> Result<()> {
+            let mut room = self.post.room.lock().expect("post");
+            while room.letters.get(&(self.rank, to)).is_some_and(|letters| !letters.is_empty()) {
+                ensure!(!room.left.contains(&to), "rank {to} has ended");
+                let (next, waited) = self.post.came.wait_timeout(room, TAKEN_WITHIN).expect("post");
+                ensure!(!waited.timed_out(), "rank {to} does not receive what rank {} sends", self.rank);
+                room = next;
+            }
+            Ok(())
         }
 
         fn leave(&self) {
@@ -168,7 +185,7 @@ pub mod threads {
 
         fn send(&self, values: &[f64], to: usize) -> Result<()> {
             self.put(to, words(values));
-            Ok(())
+            self.wait_until_taken(to)
         }
 
         fn recv(&self, values: &mut [f64], from: usize) -> Result<()> {

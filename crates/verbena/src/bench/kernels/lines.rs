@@ -263,9 +263,6 @@ impl Lines {
         let mut edges = vec![0.0; lines * size];
         for slab in 0..self.square {
             let cell = self.in_slab(dimension, slab);
-            if slab > 0 {
-                comm.recv(&mut edges, previous)?;
-            }
             for line in 0..lines {
                 let own = &mut edges[line * size..(line + 1) * size];
                 for along in 0..self.edge {
@@ -276,16 +273,13 @@ impl Lines {
                 }
             }
             if slab + 1 < self.square {
-                comm.send(&edges, next)?;
+                edges = pass_on(comm, &edges, next, previous)?;
             }
         }
         let mut solved = vec![vec![[0.0; PARTS]; self.edge.pow(3)]; self.square];
         let mut firsts = vec![0.0; lines * PARTS];
         for slab in (0..self.square).rev() {
             let cell = self.in_slab(dimension, slab);
-            if slab + 1 < self.square {
-                comm.recv(&mut firsts, next)?;
-            }
             for line in 0..lines {
                 let last = &mut firsts[line * PARTS..(line + 1) * PARTS];
                 for along in (0..self.edge).rev() {
@@ -298,11 +292,19 @@ impl Lines {
                 }
             }
             if slab > 0 {
-                comm.send(&firsts, previous)?;
+                firsts = pass_on(comm, &firsts, previous, next)?;
             }
         }
         Ok(solved)
     }
+}
+
+/// Passes the values on, and returns what comes from the other side. All ranks do so at the same time, in a circle, so none may wait until its
+/// own are taken before it takes the others.
+fn pass_on(comm: &dyn Comm, values: &[f64], to: usize, from: usize) -> Result<Vec<f64>> {
+    let mut came = vec![0.0; values.len()];
+    comm.exchange(&[(to, values)], &mut [(from, &mut came)])?;
+    Ok(came)
 }
 
 impl Kernel for Lines {

@@ -48,9 +48,9 @@ impl Polling {
     /// Everything in every round: where a round costs the core, or nothing can be won.
     pub const ALL: Polling = Polling { scheme: Scheme::All, ratio: 1, update_every: 1, history: 1 };
 
-    /// What is done unless somebody says otherwise: best over both of paper 3's benchmarks
-    /// by the model of its costs (`verbena bench polling --model`).
-    pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 50, update_every: 4, history: 16 };
+    /// What is done unless somebody says otherwise: best over both of paper 3's benchmarks by the model of its costs
+    /// (`verbena bench polling --model`). Where nothing came from, a look is worth less than by a fixed ratio (50:1 in the paper).
+    pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 100, update_every: 1, history: 8 };
 
     /// As it is set now; `None` if it is left to the library.
     pub fn set() -> Option<Polling> {
@@ -100,6 +100,8 @@ pub(crate) struct Scheduler {
     /// The channels of the last messages, oldest first.
     history: VecDeque<u8>,
     since_update: u32,
+    /// Whether what was heard has changed since.
+    stale: bool,
     /// Whether the history changes anything.
     learns: bool,
 }
@@ -126,6 +128,7 @@ impl Scheduler {
             glanced,
             history: VecDeque::new(),
             since_update: 0,
+            stale: false,
             learns: false,
         };
         scheduler.choose(polling);
@@ -197,21 +200,28 @@ impl Scheduler {
         }
     }
 
-    /// Notes messages in the history; of more than it holds the last count.
+    /// Notes messages in the history; of more than it holds the last count. Where they change nothing, as within a burst, nothing
+    /// is calculated either.
     fn heard(&mut self, channel: usize, messages: u32) {
         for _ in 0..messages.min(self.polling.history) {
-            if self.history.len() == self.polling.history as usize
-                && let Some(oldest) = self.history.pop_front()
-            {
+            let full = self.history.len() == self.polling.history as usize;
+            let oldest = if full { self.history.pop_front() } else { None };
+            self.history.push_back(channel as u8);
+            if oldest == Some(channel as u8) {
+                continue;
+            }
+            if let Some(oldest) = oldest {
                 self.entries[usize::from(oldest)].heard -= 1;
             }
-            self.history.push_back(channel as u8);
             self.entries[channel].heard += 1;
+            self.stale = true;
         }
         self.since_update += messages;
         if self.since_update >= self.polling.update_every {
             self.since_update = 0;
-            self.calculate();
+            if std::mem::take(&mut self.stale) {
+                self.calculate();
+            }
         }
     }
 

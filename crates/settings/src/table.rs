@@ -232,9 +232,9 @@ settings! {
     /// looks at shared memory for each look at the network; with dynamic the most of them
     POLLING_RATIO: Number(50, 1..=1000), Engine, Rounds, Process, Anytime, "paper 3, 3.3.1";
     /// with dynamic, messages between two calculations of the ratios
-    POLLING_UPDATE_EVERY: Number(4, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2 and 3.3.2";
+    POLLING_UPDATE_EVERY: Number(1, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2 and 3.3.2";
     /// with dynamic, the last messages that count for the ratios
-    POLLING_HISTORY: Number(16, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2";
+    POLLING_HISTORY: Number(8, 1..=1_000_000), Engine, Packets, Process, Anytime, "paper 3, 3.2.2";
 
     /// traces where the time of messages goes: each rank writes NAME.RANK.json at the end, for verbena trace; slows small messages down
     TRACE: Text("none"), Engine, None, Process, Start, "paper 1, 6.3.2";

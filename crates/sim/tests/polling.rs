@@ -22,13 +22,14 @@ fn shared_memory_gains_from_its_priority_and_the_network_hardly_loses() {
     assert!(near("dynamic") <= 1.02 * near("50:1") && far("dynamic") <= 1.02 * far("1:1"));
 }
 
-/// Paper 3, 3.3.2, which says 45% and not against what: here 28% less than with both in every round, and 70% less than with 50:1.
+/// Paper 3, 3.3.2, which says 37 and 45% and not against what: here 33 and 36% less than with both in every round, and over 70% less
+/// than with 50:1. Whoever foresaw each burst would find a message after 10 ns within the node and 160 ns over the network: 46% less.
 #[test]
 fn the_dynamic_scheme_discovers_messages_sooner() {
     let table = shown(discovery());
     let at = |row: &str| table.value(row, "bursts of 200");
-    assert!(at("4") <= 0.75 * at("1:1"), "{} of {} ns", at("4"), at("1:1"));
-    assert!(at("4") <= 0.40 * at("50:1"), "{} of {} ns", at("4"), at("50:1"));
+    assert!(at("1") <= 0.65 * at("1:1"), "{} of {} ns", at("1"), at("1:1"));
+    assert!(at("1") <= 0.30 * at("50:1"), "{} of {} ns", at("1"), at("50:1"));
     // An update as rare as a burst is long predicts the burst before, each time (figure 3).
     for burst in ["100", "200"] {
         let column = format!("bursts of {burst}");

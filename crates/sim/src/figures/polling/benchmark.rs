@@ -15,7 +15,7 @@ const ROUNDS: u32 = 1000;
 /// A peer computes for so long at most before each message of a burst, in nanoseconds.
 const COMPUTES_NS_MAX: u64 = 1000;
 /// Bursts from each of the two peers.
-const BURSTS: u32 = 4;
+const BURSTS: u32 = 40;
 /// A benchmark that takes more looks than this hangs.
 const LOOKS_MAX: u64 = 50_000_000;
 

@@ -3,29 +3,43 @@
 //!
 //! - *Connect*: the time from the end of `MPI_Init` to the end of the last step, the mean of all ranks. There is no barrier before
 //!   it, since that would make connections already; so what some ranks start later than others counts too, for every library alike.
+//! - *Connect processor*: the processor's time that a process takes for it, the mean of all. Where ranks share processors, this is what
+//!   tells how start-up grows: the clock counts what the others take as well.
 //! - *Connect memory*: the memory that a process has for itself after that (`/proc/self/smaps_rollup`, its private pages), the mean of all
 //!   ranks. What the kernel holds for it, such as queue pairs on Soft-RoCE, is not in it.
 //!
 //! A job can do that only once, so there is one sample a round.
 
 use super::metric::{Metric, Point};
+use super::spent::Spent;
 use crate::buffer::Buffer;
 use crate::mpi::{Message, Window, World};
 use anyhow::{Context, Result};
-use std::time::Instant;
+use std::sync::OnceLock;
 
 /// The tag of the messages.
 const TAG: i32 = 9;
+
+/// What the first time took, of which there is one in a process: each metric tells of the same.
+static FIRST: OnceLock<Spent> = OnceLock::new();
 
 /// Measures one point: a sample in milliseconds or MiB, and one iteration.
 ///
 /// # Errors
 /// MPI fails, or the kernel does not tell about memory.
 pub fn run(world: &World, point: Point) -> Result<(Vec<f64>, u64)> {
-    let start = Instant::now();
-    ring(world)?;
-    let took_ms = start.elapsed().as_secs_f64() * 1e3;
-    let own = if point.metric == Metric::Connect { took_ms } else { private_mib()? };
+    let spent = match FIRST.get() {
+        Some(spent) => spent,
+        None => {
+            let spent = Spent::by(|| ring(world))?;
+            FIRST.get_or_init(|| spent)
+        }
+    };
+    let own = match point.metric {
+        Metric::Connect => spent.wall_s * 1e3,
+        Metric::ConnectProcessor => spent.processor_s * 1e3,
+        _ => private_mib()?,
+    };
     Ok((vec![mean(world, own)?], 1))
 }
 

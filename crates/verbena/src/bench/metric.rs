@@ -70,6 +70,8 @@ pub enum Metric {
     KernelSmg,
     /// Everyone speaks to everyone for the first time.
     Connect,
+    /// The processor's time of a rank for it.
+    ConnectProcessor,
     /// A process's own memory after that.
     ConnectMemory,
     /// `mpiexec` of a program that initialises MPI, meets in a barrier and ends.
@@ -135,7 +137,7 @@ pub enum Family {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 46] = [
+    pub const ALL: [Metric; 47] = [
         Metric::Latency,
         Metric::Bandwidth,
         Metric::Bidirectional,
@@ -165,6 +167,7 @@ impl Metric {
         Metric::KernelBt,
         Metric::KernelSmg,
         Metric::Connect,
+        Metric::ConnectProcessor,
         Metric::ConnectMemory,
         Metric::Startup,
         Metric::CacheLine,
@@ -216,6 +219,7 @@ impl Metric {
             Metric::KernelBt => "kernel_bt",
             Metric::KernelSmg => "kernel_smg",
             Metric::Connect => "connect",
+            Metric::ConnectProcessor => "connect_processor",
             Metric::ConnectMemory => "connect_memory",
             Metric::Startup => "startup",
             Metric::CacheLine => "cache_line",
@@ -242,7 +246,7 @@ impl Metric {
             Metric::Rate | Metric::Rate1Thread | Metric::Rate2Threads | Metric::Rate4Threads => "Mmsg/s",
             Metric::Bandwidth | Metric::Bidirectional | Metric::PingPong | Metric::MultiPingPong => "GB/s",
             Metric::Copy | Metric::CopyBoth | Metric::Read | Metric::ReadBoth => "GB/s",
-            Metric::Startup | Metric::Connect => "ms",
+            Metric::Startup | Metric::Connect | Metric::ConnectProcessor => "ms",
             Metric::ConnectMemory => "MiB",
             Metric::OverlapLoss | Metric::Processor => "%",
             _ => "us",
@@ -263,7 +267,7 @@ impl Metric {
             _ if self.threads().is_some() => Family::Threads,
             Metric::KernelIs | Metric::KernelCg | Metric::KernelMg | Metric::KernelLu => Family::Kernel,
             Metric::KernelFt | Metric::KernelSp | Metric::KernelBt | Metric::KernelSmg => Family::Kernel,
-            Metric::Connect | Metric::ConnectMemory => Family::Everyone,
+            Metric::Connect | Metric::ConnectProcessor | Metric::ConnectMemory => Family::Everyone,
             Metric::Startup => Family::Startup,
             Metric::NodeLatency | Metric::NetworkLatency => Family::Mixed,
             Metric::Discovery100 | Metric::Discovery200 => Family::Mixed,
@@ -288,6 +292,7 @@ impl Metric {
                 | Discovery100
                 | Discovery200
                 | Connect
+                | ConnectProcessor
                 | ConnectMemory
         )
     }

@@ -42,6 +42,7 @@ pub mod plot;
 mod polling;
 mod rc;
 pub mod report;
+mod spent;
 pub mod table;
 mod threads;
 mod threshold;

@@ -10,12 +10,11 @@
 //!   transfer's time.
 
 use super::metric::{Metric, Point};
+use super::spent::Spent;
 use super::timing::Effort;
 use crate::buffer::Buffer;
 use crate::mpi::{Window, World};
 use anyhow::Result;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
 use std::time::{Duration, Instant};
 
 /// The tag of the messages.
@@ -95,24 +94,4 @@ impl Work {
         }
         std::hint::black_box(value);
     }
-}
-
-/// Time that something took.
-struct Spent {
-    wall_s: f64,
-    processor_s: f64,
-}
-
-impl Spent {
-    fn by(what: impl FnOnce() -> Result<()>) -> Result<Spent> {
-        let (start, before) = (Instant::now(), processor_s()?);
-        what()?;
-        Ok(Spent { wall_s: start.elapsed().as_secs_f64(), processor_s: processor_s()? - before })
-    }
-}
-
-/// The processor time of all threads of this process.
-fn processor_s() -> Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
-    Ok((usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6)
 }

@@ -115,6 +115,7 @@ fn senders() -> Experiment {
 }
 
 const CONNECT: Point = Point { metric: Metric::Connect, bytes: 0 };
+const PROCESSOR: Point = Point { metric: Metric::ConnectProcessor, bytes: 0 };
 const MEMORY: Point = Point { metric: Metric::ConnectMemory, bytes: 0 };
 const STARTUP: Point = Point { metric: Metric::Startup, bytes: 0 };
 
@@ -124,7 +125,7 @@ fn everyone(ranks: &[usize]) -> Experiment {
         title: "Everyone speaks to everyone for the first time (paper 4, figures 5 and 6)",
         ranks: ranks.to_vec(),
         window: 1,
-        points: vec![CONNECT, MEMORY, STARTUP],
+        points: vec![CONNECT, PROCESSOR, MEMORY, STARTUP],
         variants: channels(),
         axis: None,
         goals: |measured| {

@@ -16,6 +16,7 @@ pub fn items() -> Vec<Item> {
 
 fn scale() -> Vec<Item> {
     let real = |series, ranks| pick("ud everyone", series, "connect", Ranks(ranks));
+    let spent = |series, ranks| pick("ud everyone", series, "connect_processor", Ranks(ranks));
     vec![
         Item::new(4, "figure 5", "5.2.2", "Time until every process has sent an empty message to every other one, by the number of processes")
             .claim("16 processes: datagrams to connections", AtMost(1.0), [
@@ -25,6 +26,10 @@ fn scale() -> Vec<Item> {
             .claim("1024 processes, simulated: datagrams to connections", AtMost(1.0), [
                 ratio(sim("sim connect", "ud", "1024"), sim("sim connect", "rc SRQ", "1024")),
             ])
+            .ours("a process's processor time for it by datagrams, 16 processes to 4", [
+                ratio(spent("ud", 16), spent("ud", 4)).but("16 ranks share two processors: the clock counts all of them"),
+            ])
+            .ours("by connections: the same", [ratio(spent("rc SRQ", 16), spent("rc SRQ", 4))])
             .ours("start-up of 8 ranks of a node, mpiexec to its end", [
                 value(pick("node startup", "Verbena", "startup", Ranks(8))).but("another quantity: the whole job, without a network"),
             ])

@@ -1,0 +1,31 @@
+//! The time that something takes, by the clock and of the processor.
+
+use anyhow::Result;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use std::time::Instant;
+
+/// Time that something took.
+pub struct Spent {
+    /// By the clock, in seconds.
+    pub wall_s: f64,
+    /// Of the processor, by all threads of this process, in seconds (`getrusage`).
+    pub processor_s: f64,
+}
+
+impl Spent {
+    /// Does it, and says what that took.
+    ///
+    /// # Errors
+    /// It fails itself, or the kernel does not tell.
+    pub fn by(what: impl FnOnce() -> Result<()>) -> Result<Spent> {
+        let (start, before) = (Instant::now(), processor_s()?);
+        what()?;
+        Ok(Spent { wall_s: start.elapsed().as_secs_f64(), processor_s: processor_s()? - before })
+    }
+}
+
+fn processor_s() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    Ok((usage.user_time() + usage.system_time()).num_microseconds() as f64 / 1e6)
+}

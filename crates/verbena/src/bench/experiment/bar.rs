@@ -35,7 +35,7 @@ impl Bar {
     }
 
     fn line(&self, what: &str) -> String {
-        let full = self.done * WIDTH / self.all.max(1);
+        let full = (self.done * WIDTH / self.all.max(1)).min(WIDTH);
         let what: String = what.chars().take(WORDS).collect();
         format!("[{}{}] {}/{} {what}", "#".repeat(full), ".".repeat(WIDTH - full), self.done, self.all)
     }

@@ -12,6 +12,7 @@
 //! | [`settings`] | the settings of one end |
 //! | [`card`] | what the others know of a process |
 //! | [`frame`] | what stands before every datagram |
+//! | [`head`] | what stands before a packet |
 //! | [`peers`] | what is known of each peer |
 //! | [`single`] | the very way of a short packet |
 //! | [`send`] | packets into fragments, and fragments to the queue pairs |
@@ -31,6 +32,7 @@ pub mod card;
 mod failure;
 mod farewell;
 mod frame;
+mod head;
 mod open;
 mod peers;
 mod queues;

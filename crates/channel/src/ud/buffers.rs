@@ -1,7 +1,8 @@
 //! Buffers that datagrams are sent from: registered, and kept until their group is acknowledged, so that they can be sent again.
 //!
 //! There are two sizes, since most messages are short. A buffer is free when neither a link holds it nor the device may
-//! still read it.
+//! still read it. A datagram that has arrived was read, so what was sent once is free as soon as it is acknowledged, whenever the device says that
+//! it is done: so few buffers serve many messages, one after the other, and stay in the processor's cache.
 
 use super::adapter::{Datagrams, Memory};
 use super::frame::NOTE_BYTES_MAX;
@@ -11,8 +12,9 @@ use crate::Fault;
 pub const SHORT_BYTES: usize = 256;
 const _: () = assert!(NOTE_BYTES_MAX <= SHORT_BYTES);
 
-/// Memory registered at a time, in bytes.
-const CHUNK_BYTES: usize = 16 << 10;
+/// Memory that is registered first, in bytes; from then on as much again as there is. Each time the kernel waits until all its cores have
+/// let go of the pages, which takes milliseconds where they are busy.
+const CHUNK_BYTES: usize = 32 << 10;
 /// Short buffers that only acknowledgements may take: else two processes that wait for each other's would wait for ever.
 const RESERVED: usize = 8;
 /// This bit in a buffer's number tells the long ones.
@@ -21,9 +23,22 @@ const LONG: u32 = 1 << 31;
 #[derive(Clone, Copy, Debug)]
 struct Place {
     memory: Memory,
-    /// Posts of it that the device may still read from.
+    /// Posts of it that the device has not reported.
     under_way: u16,
-    held: bool,
+    /// Of these and those before, the ones since it was taken.
+    posts: u16,
+    owner: Owner,
+}
+
+/// Who has a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// Nobody: it can be taken.
+    Nobody,
+    /// The channel.
+    Channel,
+    /// Only the device, which may still read it.
+    Device,
 }
 
 #[derive(Debug)]
@@ -42,12 +57,13 @@ impl Class {
     /// Whether so many are free, by growing if need be.
     fn has(&mut self, count: usize, adapter: &mut impl Datagrams) -> Result<bool, Fault> {
         while self.free.len() < count && self.places.len() < self.most {
-            let more = (CHUNK_BYTES / self.bytes).max(1).min(self.most - self.places.len());
+            let more = (CHUNK_BYTES / self.bytes).max(self.places.len()).max(1);
+            let more = more.min(self.most - self.places.len());
             let chunk = adapter.allocate(more * self.bytes)?;
             for at in 0..more {
                 let memory = Memory { region: chunk.region.part(at * self.bytes, self.bytes), ..chunk };
                 self.free.push(self.places.len() as u32);
-                self.places.push(Place { memory, under_way: 0, held: false });
+                self.places.push(Place { memory, under_way: 0, posts: 0, owner: Owner::Nobody });
             }
         }
         Ok(self.free.len() >= count)
@@ -55,8 +71,15 @@ impl Class {
 
     fn take(&mut self) -> u32 {
         let number = self.free.pop().expect("asked for before");
-        self.places[number as usize].held = true;
+        let place = &mut self.places[number as usize];
+        place.posts = 0;
+        place.owner = Owner::Channel;
         number
+    }
+
+    fn free(&mut self, number: u32) {
+        self.places[number as usize].owner = Owner::Nobody;
+        self.free.push(number);
     }
 }
 
@@ -130,7 +153,9 @@ impl Buffers {
     /// It was posted, and the device reads from it later.
     pub fn posted(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
-        class.places[number as usize].under_way += 1;
+        let place = &mut class.places[number as usize];
+        place.under_way += 1;
+        place.posts = place.posts.saturating_add(1);
     }
 
     /// A post of it is done.
@@ -138,18 +163,27 @@ impl Buffers {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
         place.under_way -= 1;
-        if place.under_way == 0 && !place.held {
-            class.free.push(number);
+        if place.under_way == 0 && place.owner == Owner::Device {
+            class.free(number);
         }
+    }
+
+    /// What is in it has arrived.
+    pub fn arrived(&mut self, buffer: u32) {
+        let (class, number) = self.class(buffer);
+        // Of two posts, nobody knows which one has.
+        if class.places[number as usize].posts <= 1 { class.free(number) } else { self.release(buffer) }
     }
 
     /// Nobody needs what is in it any more.
     pub fn release(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
-        place.held = false;
-        if place.under_way == 0 {
-            class.free.push(number);
+        // What was posted before it was taken is known to be read.
+        if place.under_way == 0 || place.posts == 0 {
+            class.free(number);
+        } else {
+            place.owner = Owner::Device;
         }
     }
 
@@ -161,5 +195,55 @@ impl Buffers {
                 + class.free.capacity() * size_of::<u32>()
         };
         of(&self.short) + of(&self.long)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Region;
+
+    /// So many short buffers, of which the reserve is left out.
+    fn short(count: usize) -> Buffers {
+        let mut buffers = Buffers::new(count, 1024, 0);
+        for number in 0..(count + RESERVED) as u32 {
+            let memory = Memory { region: Region::EMPTY, key: 0 };
+            buffers.short.places.push(Place { memory, under_way: 0, posts: 0, owner: Owner::Nobody });
+            buffers.short.free.push(number);
+        }
+        buffers
+    }
+
+    #[test]
+    fn what_was_sent_once_is_free_when_it_has_arrived() {
+        let mut buffers = short(1);
+        let buffer = buffers.take_free(8).expect("one");
+        buffers.posted(buffer);
+        assert_eq!(buffers.take_free(8), None);
+        buffers.arrived(buffer);
+        // Though the device has not said that it is done, and whatever it says later.
+        assert_eq!(buffers.take_free(8), Some(buffer));
+        buffers.posted(buffer);
+        buffers.done(buffer);
+        assert_eq!(buffers.take_free(8), None);
+        buffers.release(buffer);
+        assert_eq!(buffers.take_free(8), None, "its second post is under way");
+        buffers.done(buffer);
+        assert_eq!(buffers.take_free(8), Some(buffer));
+    }
+
+    #[test]
+    fn what_was_sent_again_is_free_when_the_device_is_done() {
+        let mut buffers = short(1);
+        let buffer = buffers.take_free(8).expect("one");
+        buffers.posted(buffer);
+        buffers.posted(buffer);
+        buffers.arrived(buffer);
+        buffers.done(buffer);
+        assert_eq!(buffers.take_free(8), None);
+        buffers.done(buffer);
+        assert_eq!(buffers.take_free(8), Some(buffer));
+        buffers.release(buffer);
+        assert_eq!(buffers.take_free(8), Some(buffer), "never posted");
     }
 }

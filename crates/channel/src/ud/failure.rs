@@ -3,8 +3,9 @@
 use super::Ud;
 use super::adapter::{Address, Datagrams, Trouble};
 use super::frame::PREFIX_BYTES;
+use super::head::Head;
 use super::peers::Broken;
-use crate::packet::{HEADER_BYTES, Header};
+use crate::packet::Header;
 use crate::reliable::Piece;
 use crate::{Fault, Peer, Sink};
 
@@ -88,8 +89,7 @@ impl<A: Datagrams> Ud<A> {
                 let region = self.buffers.memory(piece.buffer).region;
                 bytes.extend_from_slice(&region.bytes()[PREFIX_BYTES..usize::from(piece.bytes)]);
             }
-            let header = bytes.first_chunk::<HEADER_BYTES>().and_then(Header::parse);
-            packets.extend(header.map(|header| (header, bytes.split_off(HEADER_BYTES))));
+            packets.extend(Head::parse(&bytes).ok().map(|(header, payload)| (header, payload.to_vec())));
         }
         packets
     }

@@ -7,12 +7,11 @@
 //! | 2 | 1 | the fragment's place in its group, from 0 |
 //! | 3 | 1 | fragments of the group |
 //! | 4 | 4 | rank of the sender |
-//! | 8 | 4 | rank of the receiver |
-//! | 12 | 4 | number of the fragment between the two |
-//! | 16 | 4 | the acknowledgement: the first fragment that the sender lacks |
-//! | 20 | 4 | nanoseconds between the last arrival and this |
-//! | 24 | 4 | CRC-32C of the whole datagram with zero here, or zero without checksums |
-//! | 28 | 4 | "vUD1" |
+//! | 8 | 4 | number of the fragment between the two |
+//! | 12 | 4 | the acknowledgement: the first fragment that the sender lacks |
+//! | 16 | 2 | the lower half of the receiver's rank |
+//! | 18 | 2 | the time between the last arrival and this ([`Delay`]) |
+//! | 20 | 4 | CRC-32C of the whole datagram with zero here; without checksums "vUD2" |
 //!
 //! Behind it a fragment has its bytes, an acknowledgement that went alone the words of its bitmap up to the last that is not
 //! zero. Numbers are little-endian.
@@ -22,13 +21,13 @@ use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, Incoming, Shot};
 
 /// Bytes of the prefix.
-pub const PREFIX_BYTES: usize = 32;
+pub const PREFIX_BYTES: usize = 24;
 
 /// The longest datagram without a fragment.
 pub const NOTE_BYTES_MAX: usize = PREFIX_BYTES + 8 * WORDS;
 
-const MAGIC: u32 = u32::from_le_bytes(*b"vUD1");
-const CHECKSUM_AT: usize = 24;
+const MAGIC: u32 = u32::from_le_bytes(*b"vUD2");
+const CHECKSUM_AT: usize = 20;
 
 /// What a datagram is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +64,41 @@ pub struct Frame {
     pub count: u8,
     /// The sender.
     pub from: Peer,
-    /// The receiver.
-    pub to: Peer,
+    /// The receiver, as far as its lower half tells.
+    pub to: u16,
     /// The fragment's number.
     pub number: u32,
     /// The first fragment that the sender lacks.
     pub next: u32,
-    /// Since the last arrival, in nanoseconds.
-    pub delay_ns: u32,
+    /// Since the last arrival.
+    pub delay: Delay,
+}
+
+/// A time in two bytes, up to a thousandth too short: 11 bits of nanoseconds, and above them by how many bits to shift these to the left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay(u16);
+
+impl Delay {
+    const DIGITS: u32 = 11;
+    const DIGITS_MASK: u16 = (1 << Delay::DIGITS) - 1;
+    /// None.
+    pub const ZERO: Delay = Delay(0);
+
+    /// So many nanoseconds, or the longest time that there is: more than an hour.
+    #[inline]
+    pub fn of_ns(ns: u64) -> Delay {
+        let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(Delay::DIGITS);
+        match shift << Delay::DIGITS {
+            high if high <= u32::from(u16::MAX) => Delay(high as u16 | (ns >> shift) as u16),
+            _ => Delay(u16::MAX),
+        }
+    }
+
+    /// In nanoseconds.
+    #[inline]
+    pub fn ns(self) -> u64 {
+        u64::from(self.0 & Delay::DIGITS_MASK) << (self.0 >> Delay::DIGITS)
+    }
 }
 
 impl Frame {
@@ -85,10 +111,10 @@ impl Frame {
             index: 0,
             count: 0,
             from,
-            to,
+            to: to as u16,
             number: 0,
             next: 0,
-            delay_ns: 0,
+            delay: Delay::ZERO,
         }
         .with(ack)
     }
@@ -103,10 +129,10 @@ impl Frame {
             index: shot.piece.index,
             count: shot.piece.count,
             from,
-            to,
+            to: to as u16,
             number: shot.number,
             next: 0,
-            delay_ns: 0,
+            delay: Delay::ZERO,
         }
         .with(&incoming.ack(now_ns))
     }
@@ -114,7 +140,7 @@ impl Frame {
     /// The same with this acknowledgement but for its bitmap.
     #[inline]
     pub fn with(self, ack: &Ack) -> Frame {
-        Frame { next: ack.next, delay_ns: u32::try_from(ack.delay_ns).unwrap_or(u32::MAX), ..self }
+        Frame { next: ack.next, delay: Delay::of_ns(ack.delay_ns), ..self }
     }
 
     /// Writes it to the front of the datagram, whose other bytes are there already; with a checksum over all, if wanted.
@@ -125,7 +151,8 @@ impl Frame {
     pub fn emit(&self, datagram: &mut [u8], checksum: bool) {
         let flags = u8::from(self.wanted) | u8::from(self.answer) << 1;
         let what = u32::from_le_bytes([self.kind as u8, flags, self.index, self.count]);
-        let words = [(what, self.from), (self.to, self.number), (self.next, self.delay_ns), (0, MAGIC)];
+        let ends = u32::from(self.to) | u32::from(self.delay.0) << 16;
+        let words = [(what, self.from), (self.number, self.next), (ends, if checksum { 0 } else { MAGIC })];
         let (prefix, _) = datagram.split_first_chunk_mut::<PREFIX_BYTES>().expect("room for a prefix");
         for (place, (low, high)) in prefix.as_chunks_mut().0.iter_mut().zip(words) {
             *place = (u64::from(low) | u64::from(high) << 32).to_le_bytes();
@@ -140,9 +167,9 @@ impl Frame {
     #[inline]
     pub fn parse(datagram: &[u8], checksum: bool) -> Option<Frame> {
         let (words, _) = datagram.first_chunk::<PREFIX_BYTES>()?.as_chunks();
-        let [first, second, third, fourth] = [0, 1, 2, 3].map(|at: usize| u64::from_le_bytes(words[at]));
+        let [first, second, third] = [0, 1, 2].map(|at: usize| u64::from_le_bytes(words[at]));
         let (low, high) = (|word: u64| word as u32, |word: u64| (word >> 32) as u32);
-        if high(fourth) != MAGIC || (checksum && sum(datagram) != low(fourth)) {
+        if high(third) != if checksum { sum(datagram) } else { MAGIC } {
             return None;
         }
         let [kind, flags, index, count] = low(first).to_le_bytes();
@@ -153,10 +180,10 @@ impl Frame {
             index,
             count,
             from: high(first),
-            to: low(second),
-            number: high(second),
-            next: low(third),
-            delay_ns: high(third),
+            to: low(third) as u16,
+            number: low(second),
+            next: high(second),
+            delay: Delay((third >> 16) as u16),
         })
     }
 }
@@ -199,7 +226,7 @@ mod tests {
         to: 7,
         number: 0xfedc_ba98,
         next: 5,
-        delay_ns: 77,
+        delay: Delay(0x1234),
     };
 
     #[test]
@@ -208,10 +235,21 @@ mod tests {
             let mut datagram = [9; 50];
             FRAME.emit(&mut datagram, checksum);
             assert_eq!(Frame::parse(&datagram, checksum), Some(FRAME));
-            assert_eq!(datagram[PREFIX_BYTES..], [9; 18]);
+            assert_eq!(datagram[PREFIX_BYTES..], [9; 26]);
         }
-        assert_eq!(Frame::parse(&[0; 31], false), None);
-        assert_eq!(Frame::parse(&[0; 32], false), None);
+        assert_eq!(Frame::parse(&[0; 23], false), None);
+        assert_eq!(Frame::parse(&[0; 24], false), None);
+    }
+
+    #[test]
+    fn a_delay_is_at_most_a_thousandth_too_short() {
+        for ns in (0..42).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + (1 << bit) / 3]) {
+            let told = Delay::of_ns(ns).ns();
+            assert!(told <= ns && ns - told <= ns / 1024, "{ns} as {told}");
+        }
+        assert_eq!(Delay::of_ns(2047).ns(), 2047);
+        assert_eq!(Delay::of_ns(u64::MAX), Delay::of_ns(1 << 42));
+        assert!(Delay::of_ns(u64::MAX).ns() > 4_000_000_000_000);
     }
 
     #[test]
@@ -228,7 +266,7 @@ mod tests {
     #[test]
     fn a_bitmap_takes_only_the_words_that_it_needs() {
         let mut datagram = [0; NOTE_BYTES_MAX];
-        for (bits, bytes) in [([0, 0, 0, 0], 32), ([5, 0, 0, 0], 40), ([0, 0, 0, 1], 64)] {
+        for (bits, bytes) in [([0, 0, 0, 0], 24), ([5, 0, 0, 0], 32), ([0, 0, 0, 1], 56)] {
             assert_eq!(write_bits(&mut datagram, &bits), bytes);
             assert_eq!(read_bits(&datagram[PREFIX_BYTES..bytes]), bits);
         }

@@ -3,7 +3,7 @@
 use super::adapter::Aim;
 use super::card::Card;
 use super::farewell::Farewell;
-use super::frame::PREFIX_BYTES;
+use super::frame::{Delay, PREFIX_BYTES};
 use crate::packet::Header;
 use crate::reliable::{Link, NEVER, Rules, distance};
 use crate::{Fault, Peer};
@@ -36,8 +36,8 @@ pub struct Partner {
 pub struct Unread {
     /// The first fragment that is missing there.
     pub next: u32,
-    /// Since the last arrival there, in nanoseconds.
-    pub delay_ns: u32,
+    /// Since the last arrival there.
+    pub delay: Delay,
     /// When it came.
     pub at_ns: u64,
 }
@@ -174,6 +174,6 @@ mod tests {
 
     #[test]
     fn fragments_are_whole_words_behind_the_prefix() {
-        assert_eq!((fragment_bytes(1024), fragment_bytes(1023), fragment_bytes(4096)), (992, 984, 4064));
+        assert_eq!((fragment_bytes(1024), fragment_bytes(1023), fragment_bytes(4096)), (1000, 992, 4072));
     }
 }

@@ -4,9 +4,9 @@ use super::Ud;
 use super::adapter::{Datagrams, Ended, Failed, GLOBAL_BYTES, Memory, Refused};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
+use super::head::Head;
 use super::peers::Unread;
 use crate::memory::LINE_BYTES;
-use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, Turn};
@@ -118,7 +118,7 @@ impl<A: Datagrams> Ud<A> {
             self.counts.garbled += 1;
             return;
         };
-        if frame.to != self.me || frame.from == self.me {
+        if frame.to != self.me as u16 || frame.from == self.me {
             return;
         }
         let most = self.limits.datagram_bytes_max;
@@ -129,14 +129,14 @@ impl<A: Datagrams> Ud<A> {
         let body = &datagram.bytes()[PREFIX_BYTES..];
         if self.settings.reliable && frame.kind == Kind::Fragment {
             // What came is handed on first: the program may wait for it.
-            if partner.put_by(Unread { next: frame.next, delay_ns: frame.delay_ns, at_ns: now_ns }) {
+            if partner.put_by(Unread { next: frame.next, delay: frame.delay, at_ns: now_ns }) {
                 self.unread.push(frame.from);
             }
             return self.fragment(&frame, body, now_ns, sink);
         }
         if self.settings.reliable {
             let bits = if frame.kind == Kind::Ack { read_bits(body) } else { [0; WORDS] };
-            let ack = Ack { next: frame.next, bits, delay_ns: frame.delay_ns.into() };
+            let ack = Ack { next: frame.next, bits, delay_ns: frame.delay.ns() };
             self.hear(frame.from, &ack, now_ns);
         }
         match frame.kind {
@@ -153,7 +153,7 @@ impl<A: Datagrams> Ud<A> {
         while let Some(peer) = self.unread.pop() {
             let Some(partner) = self.peers.get(peer) else { continue };
             let Some(unread) = partner.unread.take().filter(|_| partner.broken.is_none()) else { continue };
-            let ack = Ack { next: unread.next, bits: [0; WORDS], delay_ns: unread.delay_ns.into() };
+            let ack = Ack { next: unread.next, bits: [0; WORDS], delay_ns: unread.delay.ns() };
             self.hear(peer, &ack, unread.at_ns);
             self.arm(peer);
         }
@@ -169,7 +169,7 @@ impl<A: Datagrams> Ud<A> {
         }
         outgoing.acknowledged(&self.settings.rules, ack, at_ns, &mut self.done);
         let more = outgoing.is_due();
-        self.done.drain(..).for_each(|buffer| self.buffers.release(buffer));
+        self.done.drain(..).for_each(|buffer| self.buffers.arrived(buffer));
         if more {
             let now_ns = self.adapter.now_ns();
             self.pump(peer, now_ns);
@@ -217,12 +217,9 @@ impl<A: Datagrams> Ud<A> {
 
     /// Hands a packet to the engine.
     fn deliver(&mut self, peer: Peer, bytes: &[u8], sink: &mut dyn Sink) {
-        match bytes.split_first_chunk::<HEADER_BYTES>() {
-            Some((header, payload)) => match Header::parse(header) {
-                Some(header) => sink.packet(peer, &header, payload),
-                None => self.break_nonsense(peer, "an unknown kind"),
-            },
-            None => self.break_nonsense(peer, "a torn header"),
+        match Head::parse(bytes) {
+            Ok((header, payload)) => sink.packet(peer, &header, payload),
+            Err(what) => self.break_nonsense(peer, what),
         }
     }
 

@@ -4,10 +4,11 @@ use super::Ud;
 use super::adapter::{Datagrams, Memory, Post, Refused};
 use super::buffers::Buffers;
 use super::farewell::Farewell;
-use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
+use super::frame::{Delay, Frame, Kind, PREFIX_BYTES, write_bits};
+use super::head::Head;
 use super::queues::Queues;
 use crate::memory::Region;
-use crate::packet::{HEADER_BYTES, Header};
+use crate::packet::Header;
 use crate::reliable::{Ack, Piece, Shot};
 use crate::{Payload, Peer, SendError};
 
@@ -16,14 +17,14 @@ const AGAIN_NS: u64 = 50_000;
 
 /// Copies a part of the packet: its header, then its payload.
 #[inline]
-pub(super) fn copy_part(into: Region, header: &Header, payload: &Payload<'_>, from: usize, len: usize) {
+pub(super) fn copy_part(into: Region, head: &Head, payload: &Payload<'_>, from: usize, len: usize) {
     let mut at = 0;
-    if from < HEADER_BYTES {
+    if from < head.len() {
         // Every fragment holds a whole header.
-        into.write(0, &header.emit());
-        at = HEADER_BYTES;
+        head.write(into);
+        at = head.len();
     }
-    let (offset, len) = (from + at - HEADER_BYTES, len - at);
+    let (offset, len) = (from + at - head.len(), len - at);
     match payload {
         Payload::Bytes(bytes) => into.write(at, &bytes[offset..offset + len]),
         Payload::Buffer { buffer, offset: start, .. } => {
@@ -71,7 +72,8 @@ impl<A: Datagrams> Ud<A> {
         if partner.farewell == Farewell::Gone {
             return Err(SendError::Broken(self.gone(peer)));
         }
-        let (bytes, each) = (HEADER_BYTES + payload.len(), usize::from(partner.fragment_bytes));
+        let head = Head::of(header, payload.len());
+        let (bytes, each) = (head.len() + payload.len(), usize::from(partner.fragment_bytes));
         let count = if bytes <= each { 1 } else { bytes.div_ceil(each) };
         let rest = bytes - (count - 1) * each;
         if !self.takes(peer, (count, each), rest)? {
@@ -87,7 +89,7 @@ impl<A: Datagrams> Ud<A> {
             let len = if index + 1 == count { rest } else { each };
             let buffer = self.buffers.take(PREFIX_BYTES + len);
             let body = self.buffers.memory(buffer).region.part(PREFIX_BYTES, len);
-            copy_part(body, header, payload, index * each, len);
+            copy_part(body, &head, payload, index * each, len);
             let bytes = (PREFIX_BYTES + len) as u16;
             let piece = Piece { buffer, bytes, index: index as u8, count: count as u8 };
             match reliable {
@@ -247,10 +249,10 @@ impl<A: Datagrams> Ud<A> {
             index: piece.index,
             count: piece.count,
             from: self.me,
-            to: peer,
+            to: peer as u16,
             number: partner.number,
             next: 0,
-            delay_ns: 0,
+            delay: Delay::ZERO,
         };
         partner.number = partner.number.wrapping_add(1);
         self.write(&frame, piece.buffer, usize::from(piece.bytes));

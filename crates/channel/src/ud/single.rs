@@ -5,8 +5,9 @@ use super::Ud;
 use super::adapter::{Datagram, Datagrams, Memory, Post};
 use super::farewell::Farewell;
 use super::frame::{Frame, PREFIX_BYTES};
+use super::head::Head;
 use super::send::{account, copy_part};
-use crate::packet::{HEADER_BYTES, Header};
+use crate::packet::Header;
 use crate::reliable::{Piece, Shot};
 use crate::{Payload, Peer};
 
@@ -15,7 +16,8 @@ impl<A: Datagrams> Ud<A> {
     #[inline]
     pub(super) fn send_one(&mut self, peer: Peer, header: &Header, payload: &Payload<'_>) -> Option<()> {
         let (card, partner) = self.peers.both(peer)?;
-        let len = HEADER_BYTES + payload.len();
+        let head = Head::of(header, payload.len());
+        let len = head.len() + payload.len();
         let serves = self.settings.reliable && self.device_fault.is_none();
         let hears = partner.broken.is_none() && partner.farewell != Farewell::Gone;
         if len > usize::from(partner.fragment_bytes) || !serves || !hears {
@@ -27,7 +29,7 @@ impl<A: Datagrams> Ud<A> {
         let buffer = self.buffers.take_free(bytes)?;
         let memory = self.buffers.memory(buffer);
         let from = Memory { region: memory.region.part(0, bytes), ..memory };
-        copy_part(from.region.part(PREFIX_BYTES, len), header, payload, 0, len);
+        copy_part(from.region.part(PREFIX_BYTES, len), &head, payload, 0, len);
         let piece = Piece { buffer, bytes: bytes as u16, index: 0, count: 1 };
         let shot = Shot { piece, number, first: true, last };
         let now_ns = self.adapter.now_ns();

@@ -95,7 +95,7 @@ fn over_ofi() -> Vec<Knob> {
             "the longest message that ofi sends through its buffers",
             Metric::Latency,
             sizes(12, 19),
-            Sort::Values(&["16384", "65584", "131120", "262192"]),
+            Sort::Values(&["16432", "65584", "131120", "262192"]),
             &copied,
         ),
         knob(

@@ -17,6 +17,7 @@
 //! | [`single`] | the very way of a short packet |
 //! | [`send`] | packets into fragments, and fragments to the queue pairs |
 //! | [`receive`] | the receive pool, and what comes in it |
+//! | [`front`] | the shortest way of a packet that is waited for |
 //! | [`run`] | the datagrams that are posted at once |
 //! | [`buffers`] | send buffers |
 //! | [`queues`] | the sending queue pairs in turn, and the timer for local completion |
@@ -32,6 +33,7 @@ pub mod card;
 mod failure;
 mod farewell;
 mod frame;
+mod front;
 mod head;
 mod open;
 mod peers;
@@ -44,11 +46,12 @@ mod single;
 mod timers;
 pub mod verbs;
 
+use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::{Piece, Verdict};
 use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
-use adapter::{Datagrams, Limits, Memory};
+use adapter::{Datagrams, Ended, Limits, Memory};
 use buffers::Buffers;
 use card::Card;
 pub use open::open;
@@ -91,6 +94,10 @@ pub struct Ud<A: Datagrams> {
     port_trouble: Option<Fault>,
     /// Buffers on their way back, between two calls always empty.
     done: Vec<u32>,
+    /// What has ended, and was looked at but not handled.
+    waiting: Option<Ended>,
+    /// The owner is about to sleep, or does.
+    armed: bool,
     /// Receive buffers to be posted anew.
     emptied: Vec<u32>,
     counts: Counts,
@@ -169,6 +176,8 @@ impl<A: Datagrams> Ud<A> {
             device_fault: None,
             port_trouble: None,
             done: Vec::new(),
+            waiting: None,
+            armed: false,
             emptied: Vec::new(),
             counts: Counts::default(),
             rounds: 0,
@@ -295,6 +304,10 @@ impl<A: Datagrams> Channel for Ud<A> {
         self.send_packet(peer, header, &payload)
     }
 
+    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.take_next(peer, header, into)
+    }
+
     fn poll(&mut self, sink: &mut dyn Sink) -> usize {
         let mut events = self.poll_completions(sink);
         self.rounds = self.rounds.wrapping_add(1);
@@ -333,10 +346,16 @@ impl<A: Datagrams> Channel for Ud<A> {
         self.repost();
         self.read_acks();
         self.look_for_trouble();
-        let busy = self.asks_way || !(self.stalled.is_empty() && self.broken.is_empty());
+        self.armed = true;
+        let busy =
+            self.asks_way || self.waiting.is_some() || !(self.stalled.is_empty() && self.broken.is_empty());
         let longest = if self.adapter.arm() && !busy { SLEEP_MAX } else { NAP };
         let Some(at_ns) = self.timers.next_ns() else { return longest };
         longest.min(Duration::from_nanos(at_ns.saturating_sub(self.adapter.now_ns())))
+    }
+
+    fn disarm(&mut self) {
+        self.armed = false;
     }
 
     fn descriptors(&self) -> Vec<RawFd> {

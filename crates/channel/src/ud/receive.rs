@@ -47,7 +47,7 @@ impl<A: Datagrams> Ud<A> {
     }
 
     #[inline]
-    fn receive_buffer(&self, id: u32) -> Memory {
+    pub(super) fn receive_buffer(&self, id: u32) -> Memory {
         let datagram = self.limits.datagram_bytes_max;
         let at = id as usize * receive_stride(datagram);
         Memory { region: self.pool.region.part(at, GLOBAL_BYTES + datagram), ..self.pool }
@@ -62,16 +62,13 @@ impl<A: Datagrams> Ud<A> {
     pub(super) fn poll_completions(&mut self, sink: &mut dyn Sink) -> usize {
         let mut now_ns = None;
         for handled in 0..COMPLETIONS_MAX {
-            let Some(ended) = self.adapter.poll() else { return handled };
+            let ended = self.waiting.take().or_else(|| self.adapter.poll());
+            let Some(ended) = ended else { return handled };
             let now_ns = *now_ns.get_or_insert_with(|| self.adapter.now_ns());
             match ended {
                 Ended::Received(id, bytes) => {
                     self.received(id, bytes as usize, now_ns, sink);
-                    self.emptied.push(id);
-                    // Those that send count on half of the pool.
-                    if self.emptied.len() >= self.receives / 4 {
-                        self.repost();
-                    }
+                    self.emptied(id);
                 }
                 Ended::Sent(queue) => {
                     self.queues.completed(queue, now_ns, &mut self.done);
@@ -88,6 +85,16 @@ impl<A: Datagrams> Ud<A> {
             }
         }
         COMPLETIONS_MAX
+    }
+
+    /// A receive buffer is empty again.
+    #[inline]
+    pub(super) fn emptied(&mut self, id: u32) {
+        self.emptied.push(id);
+        // Those that send count on half of the pool.
+        if self.emptied.len() >= self.receives / 4 {
+            self.repost();
+        }
     }
 
     /// Posts emptied buffers anew. Places are free for all of them, so only a broken queue refuses.

@@ -144,7 +144,7 @@ impl Buffers {
     }
 
     /// Its memory.
-    #[inline]
+    #[inline(always)]
     pub fn memory(&self, buffer: u32) -> Memory {
         let class = if buffer & LONG != 0 { &self.long } else { &self.short };
         class.places[(buffer & !LONG) as usize].memory

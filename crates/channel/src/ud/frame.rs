@@ -138,7 +138,7 @@ impl Frame {
     }
 
     /// The same with this acknowledgement but for its bitmap.
-    #[inline]
+    #[inline(always)]
     pub fn with(self, ack: &Ack) -> Frame {
         Frame { next: ack.next, delay: Delay::of_ns(ack.delay_ns), ..self }
     }
@@ -147,7 +147,7 @@ impl Frame {
     ///
     /// # Panics
     /// If the datagram is shorter than a prefix.
-    #[inline]
+    #[inline(always)]
     pub fn emit(&self, datagram: &mut [u8], checksum: bool) {
         let flags = u8::from(self.wanted) | u8::from(self.answer) << 1;
         let what = u32::from_le_bytes([self.kind as u8, flags, self.index, self.count]);

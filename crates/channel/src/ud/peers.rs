@@ -130,7 +130,7 @@ impl Peers {
     }
 
     /// Card and state together.
-    #[inline]
+    #[inline(always)]
     pub fn both(&mut self, peer: Peer) -> Option<(&Card, &mut Partner)> {
         let card = self.cards.get(peer as usize)?.as_ref()?;
         Some((card, self.partners.get_mut(peer as usize)?.as_deref_mut()?))

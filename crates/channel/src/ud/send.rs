@@ -16,7 +16,7 @@ use crate::{Payload, Peer, SendError};
 const AGAIN_NS: u64 = 50_000;
 
 /// Copies a part of the packet: its header, then its payload.
-#[inline]
+#[inline(always)]
 pub(super) fn copy_part(into: Region, head: &Head, payload: &Payload<'_>, from: usize, len: usize) {
     let mut at = 0;
     if from < head.len() {

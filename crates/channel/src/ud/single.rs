@@ -37,10 +37,14 @@ impl<A: Datagrams> Ud<A> {
         frame.emit(from.region.bytes_mut(), self.settings.checksum);
         let inline = bytes <= self.settings.inline_bytes_max;
         let how = Post { signalled: self.queues.is_due(queue, 1), inline };
-        let posted = self.adapter.post(queue, &card.address, &mut partner.aim, &[Datagram { from, how }]);
-        if posted.is_err() {
-            self.buffers.release(buffer);
-            return None;
+        let run = [Datagram { from, how }];
+        // Taken apart, so that nothing is left to be dropped where all went well.
+        match self.adapter.post(queue, &card.address, &mut partner.aim, &run) {
+            Ok(()) => {}
+            Err(_) => {
+                self.buffers.release(buffer);
+                return None;
+            }
         }
         partner.link.incoming.told_next();
         partner.link.outgoing.push(piece);

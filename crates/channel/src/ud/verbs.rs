@@ -183,6 +183,7 @@ impl Device {
         self.aim_at(&to).map(Some).map_err(Refused::Broken)
     }
 
+    #[inline(never)]
     fn ended(&mut self, wc: &ibv_wc) -> Ended {
         let failed = (wc.status != IBV_WC_SUCCESS).then(|| failed(wc.status));
         if wc.wr_id >= SENDER {
@@ -199,7 +200,6 @@ impl Device {
         }
         let id = wc.wr_id as u32;
         match failed {
-            None if wc.opcode & IBV_WC_RECV != 0 => Ended::Received(id, wc.byte_len),
             None => Ended::Received(id, 0),
             Some(failed) => Ended::ReceiveFailed(id, failed),
         }
@@ -320,13 +320,18 @@ impl Datagrams for Device {
     #[inline]
     fn poll(&mut self) -> Option<Ended> {
         let wc = match self.taken.next(&self.completions) {
-            Ok(wc) => *wc?,
+            Ok(wc) => wc?,
             Err(number) => {
                 let what = "the completion queue cannot be polled";
                 self.broken.get_or_insert(fault(what, self.port.place(), number.abs()));
                 return None;
             }
         };
+        // What came is waited for, everything else is not.
+        if wc.wr_id < SENDER && wc.status == IBV_WC_SUCCESS && wc.opcode & IBV_WC_RECV != 0 {
+            return Some(Ended::Received(wc.wr_id as u32, wc.byte_len));
+        }
+        let wc = *wc;
         Some(self.ended(&wc))
     }
 

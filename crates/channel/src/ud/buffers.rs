@@ -12,8 +12,8 @@ use crate::Fault;
 pub const SHORT_BYTES: usize = 256;
 const _: () = assert!(NOTE_BYTES_MAX <= SHORT_BYTES);
 
-/// Memory that is registered first, in bytes; from then on as much again as there is. Each time the kernel waits until all its cores have
-/// let go of the pages, which takes milliseconds where they are busy.
+/// Memory that is registered first, in bytes; from then on as much again as there is. Each time a message waits while fresh pages are touched and
+/// registered, in an emulated machine for up to 20 ms.
 const CHUNK_BYTES: usize = 32 << 10;
 /// Short buffers that only acknowledgements may take: else two processes that wait for each other's would wait for ever.
 const RESERVED: usize = 8;

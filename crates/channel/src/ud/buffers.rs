@@ -27,18 +27,8 @@ struct Place {
     under_way: u16,
     /// Of these and those before, the ones since it was taken.
     posts: u16,
-    owner: Owner,
-}
-
-/// Who has a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    /// Nobody: it can be taken.
-    Nobody,
-    /// The channel.
-    Channel,
-    /// Only the device, which may still read it.
-    Device,
+    /// Only the device has it, which may still read it.
+    left: bool,
 }
 
 #[derive(Debug)]
@@ -63,7 +53,7 @@ impl Class {
             for at in 0..more {
                 let memory = Memory { region: chunk.region.part(at * self.bytes, self.bytes), ..chunk };
                 self.free.push(self.places.len() as u32);
-                self.places.push(Place { memory, under_way: 0, posts: 0, owner: Owner::Nobody });
+                self.places.push(Place { memory, under_way: 0, posts: 0, left: false });
             }
         }
         Ok(self.free.len() >= count)
@@ -71,14 +61,12 @@ impl Class {
 
     fn take(&mut self) -> u32 {
         let number = self.free.pop().expect("asked for before");
-        let place = &mut self.places[number as usize];
-        place.posts = 0;
-        place.owner = Owner::Channel;
+        self.places[number as usize].posts = 0;
         number
     }
 
     fn free(&mut self, number: u32) {
-        self.places[number as usize].owner = Owner::Nobody;
+        self.places[number as usize].left = false;
         self.free.push(number);
     }
 }
@@ -163,7 +151,7 @@ impl Buffers {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
         place.under_way -= 1;
-        if place.under_way == 0 && place.owner == Owner::Device {
+        if place.under_way == 0 && place.left {
             class.free(number);
         }
     }
@@ -183,7 +171,7 @@ impl Buffers {
         if place.under_way == 0 || place.posts == 0 {
             class.free(number);
         } else {
-            place.owner = Owner::Device;
+            place.left = true;
         }
     }
 
@@ -208,7 +196,7 @@ mod tests {
         let mut buffers = Buffers::new(count, 1024, 0);
         for number in 0..(count + RESERVED) as u32 {
             let memory = Memory { region: Region::EMPTY, key: 0 };
-            buffers.short.places.push(Place { memory, under_way: 0, posts: 0, owner: Owner::Nobody });
+            buffers.short.places.push(Place { memory, under_way: 0, posts: 0, left: false });
             buffers.short.free.push(number);
         }
         buffers

@@ -81,9 +81,6 @@ pub struct Delay(u16);
 impl Delay {
     const DIGITS: u32 = 11;
     const DIGITS_MASK: u16 = (1 << Delay::DIGITS) - 1;
-    /// None.
-    pub const ZERO: Delay = Delay(0);
-
     /// So many nanoseconds, or the longest time that there is: more than an hour.
     #[inline]
     pub fn of_ns(ns: u64) -> Delay {
@@ -102,7 +99,8 @@ impl Delay {
 }
 
 impl Frame {
-    /// One without a fragment.
+    /// One without a fragment. Of the acknowledgement it takes all but the bitmap.
+    #[inline(always)]
     pub fn note(kind: Kind, from: Peer, to: Peer, ack: &Ack) -> Frame {
         Frame {
             kind,
@@ -113,34 +111,23 @@ impl Frame {
             from,
             to: to as u16,
             number: 0,
-            next: 0,
-            delay: Delay::ZERO,
+            next: ack.next,
+            delay: Delay::of_ns(ack.delay_ns),
         }
-        .with(ack)
     }
 
     /// That of a fragment's first transmission, from one to the other, which takes along what is to be said of those that came in.
     #[inline(always)]
     pub fn fragment((from, to): (Peer, Peer), shot: &Shot, incoming: &Incoming, now_ns: u64) -> Frame {
-        Frame {
-            kind: Kind::Fragment,
-            wanted: shot.last,
-            answer: false,
-            index: shot.piece.index,
-            count: shot.piece.count,
-            from,
-            to: to as u16,
-            number: shot.number,
-            next: 0,
-            delay: Delay::ZERO,
-        }
-        .with(&incoming.ack(now_ns))
+        let (wanted, number, piece) = (shot.last, shot.number, &shot.piece);
+        let note = Frame::note(Kind::Fragment, from, to, &incoming.ack(now_ns));
+        Frame { wanted, index: piece.index, count: piece.count, number, ..note }
     }
 
-    /// The same with this acknowledgement but for its bitmap.
-    #[inline(always)]
-    pub fn with(self, ack: &Ack) -> Frame {
-        Frame { next: ack.next, delay: Delay::of_ns(ack.delay_ns), ..self }
+    /// Whether it may be for this process.
+    #[inline]
+    pub fn is_for(&self, me: Peer) -> bool {
+        self.to == me as u16
     }
 
     /// Writes it to the front of the datagram, whose other bytes are there already; with a checksum over all, if wanted.

@@ -2,10 +2,8 @@
 //! ([`Channel::take_front`](crate::Channel::take_front)). Whatever is rare, and whatever can wait, is left to polling.
 
 use super::adapter::{Datagrams, Ended, GLOBAL_BYTES};
-use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES};
 use super::head::Head;
-use super::peers::Unread;
 use super::{TENDED_EVERY, Ud};
 use crate::Peer;
 use crate::memory::Region;
@@ -48,10 +46,9 @@ impl<A: Datagrams> Ud<A> {
         let datagram = self.receive_buffer(id).region.part(GLOBAL_BYTES, len);
         let frame = Frame::parse(datagram.bytes(), self.settings.checksum)?;
         let (head, payload) = datagram.bytes()[PREFIX_BYTES..].split_first_chunk()?;
-        let partner = self.peers.get(peer).filter(|_| frame.from == peer && frame.to == self.me as u16)?;
+        let partner = self.peers.get(peer).filter(|_| frame.from == peer && frame.is_for(self.me))?;
         let whole = frame.kind == Kind::Fragment && frame.count == 1 && frame.index == 0;
-        let hears = partner.broken.is_none() && partner.farewell != Farewell::Gone;
-        if !whole || !hears || head != wanted || payload.len() > into.len() {
+        if !whole || !partner.hears() || head != wanted || payload.len() > into.len() {
             return None;
         }
         let now_ns = self.adapter.now_ns();
@@ -60,9 +57,7 @@ impl<A: Datagrams> Ud<A> {
         }
         into.write(0, payload);
         partner.link.completed(&self.settings.rules, 1, frame.wanted, now_ns);
-        if partner.put_by(Unread { next: frame.next, delay: frame.delay, at_ns: now_ns }) {
-            self.unread.push(peer);
-        }
+        partner.put_by(&frame, now_ns, &mut self.unread);
         self.emptied(id);
         Some(payload.len())
     }

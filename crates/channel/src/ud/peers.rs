@@ -3,7 +3,7 @@
 use super::adapter::Aim;
 use super::card::Card;
 use super::farewell::Farewell;
-use super::frame::{Delay, PREFIX_BYTES};
+use super::frame::{Delay, Frame, PREFIX_BYTES};
 use crate::packet::Header;
 use crate::reliable::{Link, NEVER, Rules, distance};
 use crate::{Fault, Peer};
@@ -69,14 +69,25 @@ impl Partner {
         })
     }
 
-    /// An acknowledgement came with a fragment, to be looked at later. Returns whether there was none before.
+    /// An acknowledgement came with this fragment, to be looked at later; whoever has one stands in the list, once.
     #[inline]
-    pub fn put_by(&mut self, unread: Unread) -> bool {
+    pub fn put_by(&mut self, frame: &Frame, at_ns: u64, list: &mut Vec<Peer>) {
+        let unread = Unread { next: frame.next, delay: frame.delay, at_ns };
         match &mut self.unread {
             // Fragments may overtake each other.
-            Some(before) if distance(before.next, unread.next) < 0 => false,
-            before => before.replace(unread).is_none(),
+            Some(before) if distance(before.next, unread.next) < 0 => {}
+            Some(before) => *before = unread,
+            none => {
+                *none = Some(unread);
+                list.push(frame.from);
+            }
         }
+    }
+
+    /// Whether packets go there and come from there: it was not given up, and has not left.
+    #[inline]
+    pub fn hears(&self) -> bool {
+        self.broken.is_none() && self.farewell != Farewell::Gone
     }
 
     /// When there is something to do though nothing arrives.

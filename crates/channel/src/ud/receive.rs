@@ -5,7 +5,6 @@ use super::adapter::{Datagrams, Ended, Failed, GLOBAL_BYTES, Memory, Refused};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
 use super::head::Head;
-use super::peers::Unread;
 use crate::memory::LINE_BYTES;
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
@@ -125,7 +124,7 @@ impl<A: Datagrams> Ud<A> {
             self.counts.garbled += 1;
             return;
         };
-        if frame.to != self.me as u16 || frame.from == self.me {
+        if !frame.is_for(self.me) || frame.from == self.me {
             return;
         }
         let most = self.limits.datagram_bytes_max;
@@ -136,9 +135,7 @@ impl<A: Datagrams> Ud<A> {
         let body = &datagram.bytes()[PREFIX_BYTES..];
         if self.settings.reliable && frame.kind == Kind::Fragment {
             // What came is handed on first: the program may wait for it.
-            if partner.put_by(Unread { next: frame.next, delay: frame.delay, at_ns: now_ns }) {
-                self.unread.push(frame.from);
-            }
+            partner.put_by(&frame, now_ns, &mut self.unread);
             return self.fragment(&frame, body, now_ns, sink);
         }
         if self.settings.reliable {

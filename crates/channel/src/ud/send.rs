@@ -4,7 +4,7 @@ use super::Ud;
 use super::adapter::{Datagrams, Memory, Post, Refused};
 use super::buffers::Buffers;
 use super::farewell::Farewell;
-use super::frame::{Delay, Frame, Kind, PREFIX_BYTES, write_bits};
+use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
 use super::head::Head;
 use super::queues::Queues;
 use crate::memory::Region;
@@ -242,18 +242,8 @@ impl<A: Datagrams> Ud<A> {
     /// Adds a fragment that nobody acknowledges to the run.
     fn add_bare(&mut self, peer: Peer, piece: &Piece) {
         let partner = self.peers.get(peer).expect("met");
-        let frame = Frame {
-            kind: Kind::Bare,
-            wanted: false,
-            answer: false,
-            index: piece.index,
-            count: piece.count,
-            from: self.me,
-            to: peer as u16,
-            number: partner.number,
-            next: 0,
-            delay: Delay::ZERO,
-        };
+        let note = Frame::note(Kind::Bare, self.me, peer, &Ack::default());
+        let frame = Frame { index: piece.index, count: piece.count, number: partner.number, ..note };
         partner.number = partner.number.wrapping_add(1);
         self.write(&frame, piece.buffer, usize::from(piece.bytes));
         self.add_buffer(piece.buffer, usize::from(piece.bytes));

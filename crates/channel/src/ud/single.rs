@@ -3,7 +3,6 @@
 
 use super::Ud;
 use super::adapter::{Datagram, Datagrams, Memory, Post};
-use super::farewell::Farewell;
 use super::frame::{Frame, PREFIX_BYTES};
 use super::head::Head;
 use super::send::{account, copy_part};
@@ -19,8 +18,7 @@ impl<A: Datagrams> Ud<A> {
         let head = Head::of(header, payload.len());
         let len = head.len() + payload.len();
         let serves = self.settings.reliable && self.device_fault.is_none();
-        let hears = partner.broken.is_none() && partner.farewell != Farewell::Gone;
-        if len > usize::from(partner.fragment_bytes) || !serves || !hears {
+        if len > usize::from(partner.fragment_bytes) || !serves || !partner.hears() {
             return None;
         }
         let (number, last) = partner.link.outgoing.room_for_one()?;

@@ -183,6 +183,7 @@ impl Device {
         self.aim_at(&to).map(Some).map_err(Refused::Broken)
     }
 
+    /// What has ended, other than by a datagram that came.
     #[inline(never)]
     fn ended(&mut self, wc: &ibv_wc) -> Ended {
         let failed = (wc.status != IBV_WC_SUCCESS).then(|| failed(wc.status));

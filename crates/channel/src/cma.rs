@@ -217,7 +217,7 @@ fn probe(card: &Card) -> Way {
     // SAFETY: both live until the calls below are over.
     let (into, from) = unsafe { (Region::of(&mut word), Region::of(&mut mark)) };
     let read = copy::transfer(Verb::Read, card.pid, into, card.known_at);
-    if read.is_ok() && into.bytes() != card.word.to_le_bytes() {
+    if read.is_ok() && into.to_vec() != card.word.to_le_bytes() {
         // Another process, or a pid seen through different glasses: its memory must not be written.
         return Way::Refused(format!("process id {} is not that rank here (pid namespace)", card.pid));
     }

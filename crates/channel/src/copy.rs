@@ -97,8 +97,8 @@ mod nontemporal {
     #[inline(always)]
     fn line(from: Region, to: Region, at: usize) {
         debug_assert!(at + LINE_BYTES <= to.len());
-        let source = (from.address() + at as u64) as *const __m128i;
-        let target = (to.address() + at as u64) as *mut __m128i;
+        let source = from.pointer().wrapping_add(at).cast::<__m128i>();
+        let target = to.pointer().wrapping_add(at).cast::<__m128i>();
         for vector in 0..LINE_BYTES / VECTOR_BYTES {
             // SAFETY: the line lies within both regions, which are of one length and valid by their creators'
             // promise; `target` is at a line's begin, as the store wants. The caller ends with a store fence.

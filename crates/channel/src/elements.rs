@@ -26,14 +26,14 @@ impl<'a> Elements<'a> {
     /// The elements whose origins [`Elements::origins`] named.
     #[inline]
     pub fn at_origins(origins: Region, layout: &'a Arc<Layout>) -> Elements<'a> {
-        Elements { origin: origins.address() as *mut u8, layout }
+        Elements { origin: origins.pointer(), layout }
     }
 
     /// Room for `count` elements of this layout in scratch memory.
     pub fn in_scratch(scratch: &mut Scratch, layout: &'a Arc<Layout>, count: usize) -> Elements<'a> {
         let (low, high) = layout.span(count).expect("elements that exist once fit the address space");
         let region = scratch.take((high - low) as usize);
-        Elements { origin: (region.address() as *mut u8).wrapping_offset(-low), layout }
+        Elements { origin: region.pointer().wrapping_offset(-low), layout }
     }
 
     /// The layout of an element.

@@ -198,6 +198,8 @@ pub enum Transfer {
 pub enum Payload<'a> {
     /// Bytes that the engine built (control packets).
     Bytes(&'a [u8]),
+    /// A whole message that lies side by side in the program's memory.
+    Region(Region),
     /// `len` packed bytes of a message buffer from packed offset `offset` on.
     Buffer {
         /// The message's buffer.
@@ -215,6 +217,7 @@ impl Payload<'_> {
     pub fn len(&self) -> usize {
         match self {
             Payload::Bytes(bytes) => bytes.len(),
+            Payload::Region(region) => region.len(),
             Payload::Buffer { len, .. } => *len,
         }
     }
@@ -230,6 +233,7 @@ impl Payload<'_> {
     pub fn copy_to(&self, out: &mut [u8]) {
         match self {
             Payload::Bytes(bytes) => out.copy_from_slice(bytes),
+            Payload::Region(region) => region.read(0, out),
             Payload::Buffer { buffer, offset, .. } => buffer.copy_out(*offset, out),
         }
     }

@@ -3,9 +3,25 @@
 //! MPI hands the library raw addresses that stay valid until an operation completes (MPI-5.0, 3.7.2).
 //! That promise is taken at one place, [`Region::new`] and [`Buffer::strided`]; everything above works with
 //! [`Buffer`], which knows how to copy packed bytes out of and into contiguous or scattered memory.
+//!
+//! Safe code copies by address and never holds a Rust reference to such memory: the program, another process or a
+//! device may write it, and one buffer may be given twice. Only `unsafe` at the edges lends slices
+//! ([`Region::bytes`], [`Region::bytes_mut`]; `cargo xtask tidy` keeps them out of `engine` and `mpi`).
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `owned` | memory of the library's own, which lends regions |
+//! | `values` | plain values in regions, and loops over them |
+//! | `transfer` | regions read from files and written to them |
+
+mod owned;
+mod transfer;
+mod values;
 
 use crate::layout::Layout;
+pub use owned::Owned;
 use std::sync::Arc;
+pub use values::{Plain, combine, fold};
 
 /// Bytes of a line of the processors' caches, which copies, rings and receive buffers are laid out by.
 pub(crate) const LINE_BYTES: usize = 64;
@@ -51,13 +67,6 @@ impl Region {
         unsafe { Region::new(slice.as_mut_ptr(), slice.len()) }
     }
 
-    /// New memory of `len` bytes on the heap, and the owner that must outlive the region's use.
-    pub fn allocate(len: usize) -> (Region, Box<[u8]>) {
-        let mut owner = vec![0; len].into_boxed_slice();
-        // SAFETY: a box's memory does not move with the box; the caller keeps the owner (documented duty).
-        (unsafe { Region::new(owner.as_mut_ptr(), len) }, owner)
-    }
-
     /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
@@ -74,6 +83,12 @@ impl Region {
     #[inline]
     pub fn address(&self) -> u64 {
         self.address as u64
+    }
+
+    /// The address of the first byte.
+    #[inline]
+    pub fn pointer(&self) -> *mut u8 {
+        self.address
     }
 
     /// The part of `len` bytes from `offset` on.
@@ -127,6 +142,19 @@ impl Region {
         }
     }
 
+    /// Copies `data` to `offset` (overlap allowed). Panics if out of range.
+    #[inline]
+    pub fn put(&self, offset: usize, data: Region) {
+        let part = self.part(offset, data.len);
+        // SAFETY: both are valid by their creators' promises.
+        unsafe {
+            match data.len {
+                0..=SHORT_BYTES_MAX => copy_short(data.address, part.address, data.len),
+                _ => std::ptr::copy(data.address, part.address, data.len),
+            }
+        }
+    }
+
     /// As [`Region::write`] to offset 0, for at most 24 bytes, without a call.
     ///
     /// # Panics
@@ -146,18 +174,36 @@ impl Region {
         unsafe { std::ptr::copy(other.address, self.address, self.len) }
     }
 
-    /// The bytes, to read. The caller must not let anyone write them while it holds the slice.
+    /// Sets every byte.
+    pub fn fill(&self, byte: u8) {
+        // SAFETY: valid by the creator's promise.
+        unsafe { std::ptr::write_bytes(self.address, byte, self.len) }
+    }
+
+    /// A copy of the bytes.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len];
+        self.read(0, &mut bytes);
+        bytes
+    }
+
+    /// The bytes themselves, to read.
+    ///
+    /// # Safety
+    /// The memory is valid, and nobody writes it, while the slice is used.
     #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: valid by the creator's promise; MPI forbids concurrent writes to a buffer in use.
+    pub unsafe fn bytes<'a>(self) -> &'a [u8] {
+        // SAFETY: the caller's promise.
         unsafe { std::slice::from_raw_parts(self.address, self.len) }
     }
 
-    /// The bytes, to write. The caller must hold no other slice of them meanwhile.
+    /// The bytes themselves, to write.
+    ///
+    /// # Safety
+    /// The memory is valid, and nobody else reads or writes it, while the slice is used.
     #[inline]
-    #[allow(clippy::mut_from_ref)]
-    pub fn bytes_mut(&self) -> &mut [u8] {
-        // SAFETY: valid and exclusive by the creator's promise and the rule above.
+    pub unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
+        // SAFETY: the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.address, self.len) }
     }
 }
@@ -291,10 +337,17 @@ impl Buffer {
     pub fn copy_out(&self, offset: usize, out: &mut [u8]) {
         match self {
             Buffer::Contiguous(region) => region.read(offset, out),
-            // SAFETY: `Buffer::strided` took the promise that every byte named is valid.
-            Buffer::Strided(s) => unsafe {
-                s.layout.pack(s.origin, s.count, s.first + s.within(offset, out.len()), out)
-            },
+            // SAFETY: the slice is there until this function ends.
+            Buffer::Strided(s) => s.pack(offset, unsafe { Region::of(out) }),
+        }
+    }
+
+    /// As [`Buffer::copy_out`], into a region (overlap allowed).
+    #[inline]
+    pub fn pack(&self, offset: usize, out: Region) {
+        match self {
+            Buffer::Contiguous(region) => out.put(0, region.part(offset, out.len)),
+            Buffer::Strided(s) => s.pack(offset, out),
         }
     }
 
@@ -303,15 +356,36 @@ impl Buffer {
     pub fn copy_in(&self, offset: usize, data: &[u8]) {
         match self {
             Buffer::Contiguous(region) => region.write(offset, data),
-            // SAFETY: as in `copy_out`.
-            Buffer::Strided(s) => unsafe {
-                s.layout.unpack(s.origin, s.count, s.first + s.within(offset, data.len()), data)
-            },
+            // SAFETY: the slice is there until this function ends, and is only read.
+            Buffer::Strided(s) => {
+                s.unpack(offset, unsafe { Region::new(data.as_ptr().cast_mut(), data.len()) })
+            }
+        }
+    }
+
+    /// As [`Buffer::copy_in`], from a region (overlap allowed).
+    #[inline]
+    pub fn unpack(&self, offset: usize, data: Region) {
+        match self {
+            Buffer::Contiguous(region) => region.put(offset, data),
+            Buffer::Strided(s) => s.unpack(offset, data),
         }
     }
 }
 
 impl Strided {
+    fn pack(&self, offset: usize, out: Region) {
+        let first = self.first + self.within(offset, out.len);
+        // SAFETY: `Buffer::strided` took the promise that every byte named is valid.
+        unsafe { self.layout.pack(self.origin, self.count, first, out) }
+    }
+
+    fn unpack(&self, offset: usize, data: Region) {
+        let first = self.first + self.within(offset, data.len);
+        // SAFETY: as in `pack`.
+        unsafe { self.layout.unpack(self.origin, self.count, first, data) }
+    }
+
     /// The offset, after a check that `len` bytes from there on lie within.
     #[inline]
     fn within(&self, offset: usize, len: usize) -> usize {

@@ -1,82 +1,50 @@
 //! Temporary memory of one operation: handed out piece by piece, taken back all at once, and kept for the
 //! next operation, so that the steady state allocates nothing.
 
-use crate::memory::Region;
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use crate::memory::{LINE_BYTES, Owned, Region};
 
 /// Alignment of every piece: that of the widest predefined datatype, and of a cache line.
-const ALIGN: usize = 64;
-/// Smallest block that is asked of the allocator, in bytes.
+const ALIGN: usize = LINE_BYTES;
+/// Smallest block that is asked for, in bytes.
 const BLOCK_BYTES_MIN: usize = 4096;
-/// Memory kept between operations, in bytes; what is above goes back to the allocator.
+/// Memory kept between operations, in bytes; what is above is given back.
 pub const KEPT_BYTES_MAX: usize = 16 << 20;
-
-struct Block {
-    start: *mut u8,
-    bytes: usize,
-}
-
-impl Block {
-    fn layout(bytes: usize) -> Layout {
-        Layout::from_size_align(bytes, ALIGN).expect("a block below the address space's size")
-    }
-
-    fn new(bytes: usize) -> Block {
-        // SAFETY: the size is not zero.
-        let start = unsafe { alloc(Block::layout(bytes)) };
-        if start.is_null() {
-            handle_alloc_error(Block::layout(bytes));
-        }
-        Block { start, bytes }
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        // SAFETY: allocated by `new` with the same layout.
-        unsafe { dealloc(self.start, Block::layout(self.bytes)) }
-    }
-}
 
 /// A pool of temporary memory. Pieces stay where they are until [`Scratch::clear`].
 #[derive(Default)]
 pub struct Scratch {
-    blocks: Vec<Block>,
+    blocks: Vec<Owned>,
     /// Bytes used of the last block.
     used: usize,
 }
 
-// SAFETY: the blocks are owned by the scratch alone.
-unsafe impl Send for Scratch {}
-
 impl Scratch {
-    /// A piece of `bytes` bytes with undefined content, aligned for any datatype. It is valid until
+    /// A piece of `bytes` bytes with any content, aligned for any datatype. It is its taker's until
     /// [`Scratch::clear`] or the scratch is dropped; the owner ends all operations on it before.
     pub fn take(&mut self, bytes: usize) -> Region {
         if bytes == 0 {
             return Region::EMPTY;
         }
-        let room = self.blocks.last().map_or(0, |block| block.bytes);
+        let room = self.blocks.last().map_or(0, Owned::len);
         if bytes > room.saturating_sub(self.used) {
-            self.blocks.push(Block::new(bytes.max(BLOCK_BYTES_MIN)));
+            self.blocks.push(Owned::stale(bytes.max(BLOCK_BYTES_MIN)));
             self.used = 0;
         }
         let block = self.blocks.last().expect("a block with room");
-        // SAFETY: within the block by the check above; see the promise in the doc comment.
-        let region = unsafe { Region::new(block.start.add(self.used), bytes) };
-        self.used = (self.used + bytes).next_multiple_of(ALIGN).min(block.bytes);
+        let region = block.lend().part(self.used, bytes);
+        self.used = (self.used + bytes).next_multiple_of(ALIGN).min(block.len());
         region
     }
 
     /// Takes all pieces back. Several blocks become one, so that the next operation of this size fits.
     pub fn clear(&mut self) {
         self.used = 0;
-        let total: usize = self.blocks.iter().map(|block| block.bytes).sum();
+        let total: usize = self.blocks.iter().map(Owned::len).sum();
         if total > KEPT_BYTES_MAX {
             self.blocks.clear();
         } else if self.blocks.len() > 1 {
             self.blocks.clear();
-            self.blocks.push(Block::new(total));
+            self.blocks.push(Owned::stale(total));
         }
     }
 

@@ -93,7 +93,7 @@ impl Engine {
     ) -> bool {
         let header = Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
         let Some(state) = self.core.peers.get(peer) else { return false };
-        let payload = Payload::Bytes(region.bytes());
+        let payload = Payload::Region(region);
         let given = give_here(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
         matches!(given, Given::Taken)
     }

@@ -5,7 +5,7 @@ use crate::generated::constants::MPI_ERR_BUFFER;
 use crate::process::Process;
 use crate::request::Active;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::{Buffer, Owned, Region};
 
 /// What a message in the buffer needs beside its bytes, in bytes (`MPI_BSEND_OVERHEAD` is larger).
 const PIECE_ALIGN: usize = 64;
@@ -32,7 +32,7 @@ struct Piece {
     at: usize,
     len: usize,
     /// Keeps the memory of an automatic piece.
-    _heap: Option<Box<[u8]>>,
+    _heap: Option<Owned>,
     active: Active,
 }
 
@@ -102,15 +102,15 @@ impl BufferedSends {
         let (at, region, heap) = match state.attached {
             None => return Err(no_room(len, 0)),
             Some(Attached::Automatic) => {
-                let (region, heap) = Region::allocate(len);
-                (0, region, Some(heap))
+                let heap = Owned::zeroed(len);
+                (0, heap.lend(), Some(heap))
             }
             Some(Attached::Given(whole)) => {
                 let at = state.find(whole.len(), len).ok_or_else(|| no_room(len, whole.len()))?;
                 (at, whole.part(at, len), None)
             }
         };
-        message.copy_out(0, region.bytes_mut());
+        message.pack(0, region);
         let active = start(Buffer::Contiguous(region));
         if !matches!(active, Active::Done(_)) {
             let place = state.pieces.partition_point(|piece| piece.at < at);

@@ -8,7 +8,7 @@ use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::Buffer;
+use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
@@ -78,7 +78,7 @@ pub fn exchange(
     comm: &Comm,
     (out, dest, sendtag): (Buffer, i32, i32),
     (into, source, recvtag): (Buffer, i32, i32),
-    owner: Option<Box<[u8]>>,
+    owner: Option<Owned>,
 ) -> Active {
     let receive = receive(process, comm, into, source, recvtag);
     let send = send(process, comm, out, dest, sendtag, Mode::Standard);

@@ -13,6 +13,7 @@ use crate::task::Running;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_channel::lock::Lock;
+use verbena_channel::memory::Owned;
 use verbena_engine::{Completion, Posted, RequestId};
 
 /// How an operation ended, as a status tells it.
@@ -135,7 +136,7 @@ pub struct Both {
     /// The receive, whose status counts.
     pub receive: Active,
     /// Keeps the memory that is sent from, if the library allocated it.
-    pub _owner: Option<Box<[u8]>>,
+    pub _owner: Option<Owned>,
 }
 
 impl Both {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::{Buffer, Owned};
 
 /// How the bytes of a message lie in its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,15 +20,8 @@ const USED: [(isize, usize); 2] = [(1, 2), (4, 1)];
 /// Memory of a program; [`crate::Cluster::memory`] makes it and keeps it until the engines are gone.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    bytes: Arc<Bytes>,
+    bytes: Arc<Owned>,
     shape: Shape,
-}
-
-#[derive(Debug)]
-struct Bytes {
-    region: Region,
-    /// Owns what `region` names; nothing else touches it.
-    _memory: Box<[u8]>,
 }
 
 /// What fills the bytes that no message may touch.
@@ -41,23 +34,20 @@ impl Memory {
             Shape::Contiguous => len,
             Shape::Strided => len.div_ceil(3) * ELEMENT,
         };
-        let mut memory = vec![GUARD; len].into_boxed_slice();
-        // SAFETY: the box is not moved or touched while the region lives in the same struct, and the cluster
-        // keeps a share of that struct until its engines are gone.
-        let region = unsafe { Region::of(&mut memory) };
-        Memory { bytes: Arc::new(Bytes { region, _memory: memory }), shape }
+        let owned = Owned::zeroed(len);
+        owned.lend().fill(GUARD);
+        Memory { bytes: Arc::new(owned), shape }
     }
 
     /// The whole memory as a message buffer.
     pub fn buffer(&self) -> Buffer {
-        let region = self.bytes.region;
+        let region = self.bytes.lend();
         if self.shape == Shape::Contiguous {
             return Buffer::Contiguous(region);
         }
         let layout = Arc::new(Layout::new(USED.to_vec(), ELEMENT as isize));
-        let origin = region.bytes_mut().as_mut_ptr();
         // SAFETY: whole elements that lie within the region.
-        unsafe { Buffer::strided(origin, region.len() / ELEMENT, &layout) }
+        unsafe { Buffer::strided(region.pointer(), region.len() / ELEMENT, &layout) }
     }
 
     /// Packed length.
@@ -85,12 +75,12 @@ impl Memory {
 
     /// Overwrites everything, gaps too, as a program does that has its buffer back.
     pub fn scribble(&self, byte: u8) {
-        self.bytes.region.bytes_mut().fill(byte);
+        self.bytes.lend().fill(byte);
     }
 
     /// Whether all is still as [`Memory::scribble`] left it.
     pub fn is_all(&self, byte: u8) -> bool {
-        self.bytes.region.bytes().iter().all(|b| *b == byte)
+        self.bytes.lend().to_vec().iter().all(|b| *b == byte)
     }
 
     /// Whether the bytes after the first `packed` ones, and those in gaps, were left alone.
@@ -99,7 +89,7 @@ impl Memory {
             return false;
         }
         let in_gap = |i: &usize| !USED.iter().any(|(at, len)| (*at as usize..*at as usize + len).contains(i));
-        let bytes = self.bytes.region.bytes();
+        let bytes = self.bytes.lend().to_vec();
         self.shape == Shape::Contiguous
             || bytes.chunks(ELEMENT).all(|e| (0..e.len()).filter(in_gap).all(|i| e[i] == GUARD))
     }

@@ -4,7 +4,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::{Buffer, Owned};
 use verbena_channel::rc::Settings;
 use verbena_channel::{Channel, rc::Rc};
 use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
@@ -149,12 +149,13 @@ fn run(subnet: &Subnet, processes: &mut [Process]) {
 struct Memory {
     sent: Buffer,
     received: Buffer,
-    _owners: [Box<[u8]>; 2],
+    _owners: [Owned; 2],
 }
 
 fn memory(bytes: usize) -> Memory {
-    let [(sent, one), (received, other)] = [Region::allocate(bytes), Region::allocate(bytes)];
-    Memory { sent: Buffer::Contiguous(sent), received: Buffer::Contiguous(received), _owners: [one, other] }
+    let owners = [0, 1].map(|_| Owned::zeroed(bytes));
+    let [sent, received] = owners.each_ref().map(|owned| Buffer::Contiguous(owned.lend()));
+    Memory { sent, received, _owners: owners }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::Finding;
 use super::rules::Rules;
 use super::tree::File;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
@@ -51,6 +52,19 @@ impl Functions<'_> {
             let what = format!("fn {} has {lines} lines, more than {}", signature.ident, self.limit);
             self.findings.push(finding(self.file, "function-lines", first, what));
         }
+        self.check_lending(signature, block);
+    }
+
+    /// Who makes a slice of an address and hands it out promises what only the caller can keep.
+    fn check_lending(&mut self, signature: &syn::Signature, block: &syn::Block) {
+        let lends = matches!(&signature.output, syn::ReturnType::Type(_, of) if has_reference(of));
+        if lends && signature.unsafety.is_none() && makes_slices(block.to_token_stream()) {
+            let what = format!(
+                "fn {} lends a slice that it makes of an address, and is no unsafe fn",
+                signature.ident
+            );
+            self.findings.push(finding(self.file, "lent-memory", signature.span().start().line, what));
+        }
     }
 }
 
@@ -72,6 +86,29 @@ impl<'a> Visit<'a> for Functions<'_> {
         visit::visit_trait_item_fn(self, function);
     }
 }
+
+fn has_reference(of: &syn::Type) -> bool {
+    of.to_token_stream()
+        .into_iter()
+        .any(|token| is_punct(Some(&token), '&') || is_group_with_reference(&token))
+}
+
+fn is_group_with_reference(token: &TokenTree) -> bool {
+    let TokenTree::Group(group) = token else { return false };
+    group.stream().into_iter().any(|token| is_punct(Some(&token), '&') || is_group_with_reference(&token))
+}
+
+/// Whether the tokens name one of [`SLICE_MAKERS`].
+fn makes_slices(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => SLICE_MAKERS.iter().any(|maker| word == maker),
+        TokenTree::Group(group) => makes_slices(group.stream()),
+        _ => false,
+    })
+}
+
+/// Functions that make a slice of an address.
+const SLICE_MAKERS: [&str; 3] = ["from_raw_parts", "from_raw_parts_mut", "bytes_mut"];
 
 /// Finds words that the rules forbid, in macros too. Comments and texts are no such tokens.
 struct Tokens<'a> {
@@ -164,6 +201,15 @@ mod tests {
             [("ignored-test", 3)]
         );
         assert_eq!(rules_of("a.rs", "//! A.\nfn f( {}\n"), [("parse", 0)]);
+        let lends = |unsafety: &str, output: &str| {
+            format!(
+                "//! A.\nimpl A {{ {unsafety} fn f(&self) -> {output} {{ unsafe {{ from_raw_parts(self.0, 1) }} }} }}\n"
+            )
+        };
+        assert_eq!(rules_of("a.rs", &lends("", "&[u8]")), [("lent-memory", 2)]);
+        assert_eq!(rules_of("a.rs", &lends("", "Option<(u8, &mut [u8])>")), [("lent-memory", 2)]);
+        assert_eq!(rules_of("a.rs", &lends("unsafe", "&[u8]")), []);
+        assert_eq!(rules_of("a.rs", &lends("", "Vec<u8>")), []);
     }
 
     #[test]

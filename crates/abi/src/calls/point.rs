@@ -8,7 +8,7 @@ use crate::requests::{handle_of_object, handle_of_receive, sent, start_receive, 
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Envelope, MessageId, Mode};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::checked;
@@ -245,9 +245,9 @@ pub fn sendrecv_replace(
 ) -> Result<()> {
     let into = args::buffer(buf, count, datatype)?;
     // The owner lives to the end of this call, and `exchange` returns when both operations have ended.
-    let (copy, _owner) = Region::allocate(into.len());
-    into.copy_out(0, copy.bytes_mut());
-    exchange(comm, (Buffer::Contiguous(copy), dest, sendtag), (into, source, recvtag), status)
+    let copy = Owned::zeroed(into.len());
+    into.pack(0, copy.lend());
+    exchange(comm, (Buffer::Contiguous(copy.lend()), dest, sendtag), (into, source, recvtag), status)
 }
 
 /// `MPI_Isendrecv` (3.11).
@@ -287,10 +287,10 @@ pub fn isendrecv_replace(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     let into = args::buffer(buf, count, datatype)?;
-    let (copy, owner) = Region::allocate(into.len());
-    into.copy_out(0, copy.bytes_mut());
-    let out = (Buffer::Contiguous(copy), dest, sendtag);
-    let active = point::exchange(process(), comm, out, (into, source, recvtag), Some(owner));
+    let copy = Owned::zeroed(into.len());
+    into.pack(0, copy.lend());
+    let out = (Buffer::Contiguous(copy.lend()), dest, sendtag);
+    let active = point::exchange(process(), comm, out, (into, source, recvtag), Some(copy));
     request.set(handle_of_object(Some(comm), active));
     Ok(())
 }

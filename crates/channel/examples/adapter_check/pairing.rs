@@ -1,7 +1,7 @@
 //! Two adapters, and connections between them.
 
 use std::time::{Duration, Instant};
-use verbena_channel::memory::Region;
+use verbena_channel::memory::{Owned, Region};
 use verbena_channel::rc::adapter::{
     Adapter, Completion, Failed, Operation, Post, QueuePair, Registration, Work,
 };
@@ -22,7 +22,7 @@ pub struct Both {
 pub struct Memory {
     pub registration: Registration,
     pub region: Region,
-    _owner: Box<[u8]>,
+    _owner: Owned,
 }
 
 impl Both {
@@ -63,7 +63,8 @@ impl Both {
 
 impl Memory {
     pub fn new(adapter: &mut Verbs, bytes: usize) -> Memory {
-        let (region, owner) = Region::allocate(bytes);
+        let owner = Owned::zeroed(bytes);
+        let region = owner.lend();
         let registration = adapter.register(region).expect("registered");
         Memory { registration, region, _owner: owner }
     }

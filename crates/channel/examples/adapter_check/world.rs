@@ -4,7 +4,7 @@
 use crate::pairing::{Both, Memory, post, until};
 use std::fs::read_to_string;
 use std::process::Command;
-use verbena_channel::memory::Region;
+use verbena_channel::memory::Owned;
 use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Remote, Trouble};
 use verbena_channel::rc::verbs::Verbs;
 use verbena_channel::rc::verbs::options::{Named, Options};
@@ -32,8 +32,8 @@ pub fn limited(device: &str) {
     let left = verbs.limits().register_bytes_max;
     assert!((4096..=65536).contains(&left), "{left}");
     Memory::new(&mut verbs, 4000);
-    let (region, _owner) = Region::allocate(1 << 20);
-    let fault = verbs.register(region).expect_err("more than the limit");
+    let owner = Owned::zeroed(1 << 20);
+    let fault = verbs.register(owner.lend()).expect_err("more than the limit");
     assert!(fault.cause.contains("may lock 64 KiB") && fault.remedy.contains("ulimit -l"), "{fault}");
 }
 

@@ -2,7 +2,7 @@
 //! in which a block is one or two machine moves.
 
 use super::walk::Visitor;
-use std::marker::PhantomData;
+use crate::memory::Region;
 
 /// Copies whole blocks with the loop for their length.
 macro_rules! by_length {
@@ -23,17 +23,16 @@ macro_rules! by_length {
 }
 
 /// Copies runs of the program's memory to packed bytes.
-pub(super) struct Packer<'a> {
+pub(super) struct Packer {
     origin: *const u8,
     out: *mut u8,
-    room: PhantomData<&'a mut [u8]>,
 }
 
-impl<'a> Packer<'a> {
+impl Packer {
     /// # Safety
     /// The runs visited are readable, relative to `origin`, and sum to at most `out.len()`.
-    pub unsafe fn new(origin: *const u8, out: &'a mut [u8]) -> Packer<'a> {
-        Packer { origin, out: out.as_mut_ptr(), room: PhantomData }
+    pub unsafe fn new(origin: *const u8, out: Region) -> Packer {
+        Packer { origin, out: out.pointer() }
     }
 
     fn fixed<const N: usize>(&mut self, places: impl Iterator<Item = isize>) {
@@ -48,7 +47,7 @@ impl<'a> Packer<'a> {
     }
 }
 
-impl Packer<'_> {
+impl Packer {
     fn long_run(&mut self, at: isize, len: usize) {
         // SAFETY: the promise made to `new`; `copy` allows that a wrong program lets them overlap.
         unsafe {
@@ -58,7 +57,7 @@ impl Packer<'_> {
     }
 }
 
-impl Visitor for Packer<'_> {
+impl Visitor for Packer {
     #[inline]
     fn run(&mut self, at: isize, len: usize) {
         match len {
@@ -81,17 +80,16 @@ impl Visitor for Packer<'_> {
 }
 
 /// Copies packed bytes to runs of the program's memory.
-pub(super) struct Unpacker<'a> {
+pub(super) struct Unpacker {
     origin: *mut u8,
     data: *const u8,
-    left: PhantomData<&'a [u8]>,
 }
 
-impl<'a> Unpacker<'a> {
+impl Unpacker {
     /// # Safety
     /// The runs visited are writable, relative to `origin`, and sum to at most `data.len()`.
-    pub unsafe fn new(origin: *mut u8, data: &'a [u8]) -> Unpacker<'a> {
-        Unpacker { origin, data: data.as_ptr(), left: PhantomData }
+    pub unsafe fn new(origin: *mut u8, data: Region) -> Unpacker {
+        Unpacker { origin, data: data.pointer() }
     }
 
     fn fixed<const N: usize>(&mut self, places: impl Iterator<Item = isize>) {
@@ -106,7 +104,7 @@ impl<'a> Unpacker<'a> {
     }
 }
 
-impl Unpacker<'_> {
+impl Unpacker {
     fn long_run(&mut self, at: isize, len: usize) {
         // SAFETY: the promise made to `new`; `copy` allows that a wrong program lets them overlap.
         unsafe {
@@ -116,7 +114,7 @@ impl Unpacker<'_> {
     }
 }
 
-impl Visitor for Unpacker<'_> {
+impl Visitor for Unpacker {
     #[inline]
     fn run(&mut self, at: isize, len: usize) {
         match len {

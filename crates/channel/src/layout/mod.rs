@@ -115,7 +115,7 @@ impl Layout {
     ///
     /// # Safety
     /// Every byte named by the layout for these elements is readable.
-    pub unsafe fn pack(&self, origin: *const u8, count: usize, offset: usize, out: &mut [u8]) {
+    pub unsafe fn pack(&self, origin: *const u8, count: usize, offset: usize, out: Region) {
         let range = self.checked_range(count, offset, out.len());
         // SAFETY: the caller's promise about `origin`; `range` is exactly as long as `out`.
         let mut packer = unsafe { copy::Packer::new(origin, out) };
@@ -129,7 +129,7 @@ impl Layout {
     ///
     /// # Safety
     /// Every byte named by the layout for these elements is writable.
-    pub unsafe fn unpack(&self, origin: *mut u8, count: usize, offset: usize, data: &[u8]) {
+    pub unsafe fn unpack(&self, origin: *mut u8, count: usize, offset: usize, data: Region) {
         let range = self.checked_range(count, offset, data.len());
         // SAFETY: the caller's promise about `origin`; `range` is exactly as long as `data`.
         let mut unpacker = unsafe { copy::Unpacker::new(origin, data) };
@@ -191,7 +191,7 @@ impl Builder {
 pub fn copy_elements(from: Region, to: Region, count: usize, layout: &Arc<Layout>) {
     let buffer = |region: Region| {
         // SAFETY: whoever made the origins promised every byte of the elements.
-        unsafe { Buffer::strided(region.address() as *mut u8, count, layout) }
+        unsafe { Buffer::strided(region.pointer(), count, layout) }
     };
     match (buffer(from), buffer(to)) {
         (Buffer::Contiguous(from), Buffer::Contiguous(to)) => to.copy_from(from),

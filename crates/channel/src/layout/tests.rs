@@ -104,15 +104,15 @@ fn check_copies(dice: &mut Dice, layout: &Layout, count: usize, places: &[isize]
         let range = &places[offset..offset + len];
         let mut packed = vec![0; len];
         // SAFETY: `memory` covers the span of the layout.
-        unsafe { layout.pack(origin, count, offset, &mut packed) };
+        unsafe { layout.pack(origin, count, offset, Region::of(&mut packed)) };
         let expected: Vec<u8> = range.iter().map(|&p| memory[at(p)]).collect();
         assert_eq!(packed, expected, "seed {seed} offset {offset}");
 
-        let data: Vec<u8> = (0..len).map(|_| dice.roll(256) as u8).collect();
+        let mut data: Vec<u8> = (0..len).map(|_| dice.roll(256) as u8).collect();
         let mut expected = memory.clone();
         range.iter().zip(&data).for_each(|(&p, &d)| expected[at(p)] = d);
         // SAFETY: as above.
-        unsafe { layout.unpack(origin, count, offset, &data) };
+        unsafe { layout.unpack(origin, count, offset, Region::of(&mut data)) };
         assert_eq!(memory, expected, "seed {seed} offset {offset}");
     }
 }
@@ -156,7 +156,7 @@ fn fragments_of_a_long_list_are_found_by_search() {
     let mut out = [0; 64];
     for offset in (0..total - 64).step_by(64) {
         // SAFETY: `memory` covers the layout's bounds.
-        unsafe { layout.pack(memory.as_ptr(), 1, offset, &mut out) };
+        unsafe { layout.pack(memory.as_ptr(), 1, offset, Region::of(&mut out)) };
     }
     assert!(start.elapsed().as_secs() < 5, "fragments are walked once, not from the start each time");
 }

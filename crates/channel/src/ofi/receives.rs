@@ -5,7 +5,7 @@ use super::name::Name;
 use super::net::{self, Net};
 use super::settings::Settings;
 use crate::Fault;
-use crate::memory::Region;
+use crate::memory::{Owned, Region};
 use std::ffi::c_void;
 use verbena_fabric::explain::fault;
 use verbena_fabric::{Completion, MemoryRegion, Refused, raw};
@@ -26,7 +26,7 @@ pub struct Receives {
 struct Buffer {
     region: Region,
     /// Keeps the region's memory.
-    _owner: Box<[u8]>,
+    _owner: Owned,
     registered: Option<MemoryRegion>,
 }
 
@@ -43,7 +43,8 @@ impl Receives {
         };
         let mut receives = Receives { buffers: Vec::new(), waiting: Vec::new(), takes_several };
         for at in 0..count as u32 {
-            let (region, owner) = Region::allocate(bytes);
+            let owner = Owned::zeroed(bytes);
+            let region = owner.lend();
             let registered = net.register_local(region, raw::FI_RECV)?;
             receives.buffers.push(Buffer { region, _owner: owner, registered });
             receives.post(net, at)?;
@@ -54,7 +55,7 @@ impl Receives {
     fn post(&mut self, net: &mut Net, at: u32) -> Result<(), Fault> {
         let buffer = &self.buffers[at as usize];
         let context = net.contexts.take(Name::Receive(at).number());
-        let memory: *mut u8 = std::ptr::with_exposed_provenance_mut(buffer.region.address() as usize);
+        let memory: *mut u8 = buffer.region.pointer();
         let descriptor = net::descriptor(buffer.registered.as_ref());
         let (bytes, several) = (buffer.region.len(), self.takes_several);
         // SAFETY: the buffer is ours, posted once at a time, and outlives the endpoint; the context was taken for this.

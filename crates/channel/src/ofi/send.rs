@@ -43,7 +43,8 @@ impl Ofi {
         let slot = slot.ok_or(SendError::Full)?;
         let frame = Frame { number, ..self.frame(heard, Kind::Packet) };
         let message = self.sends.message(slot);
-        let (front, rest) = message.bytes_mut().split_at_mut(PACKET_FRAME_BYTES);
+        // SAFETY: the buffer was taken just now, so nobody else has it.
+        let (front, rest) = unsafe { message.bytes_mut() }.split_at_mut(PACKET_FRAME_BYTES);
         front[..FRAME_BYTES].copy_from_slice(&frame.emit());
         front[FRAME_BYTES..].copy_from_slice(&header.emit());
         payload.copy_to(rest);
@@ -73,10 +74,11 @@ impl Ofi {
     fn hand_over(&mut self, to: u64, slot: Slot) -> Result<bool, Refused> {
         let message = self.sends.message(slot);
         if message.len() <= self.inject_bytes_max {
-            return self.net.endpoint.inject(to, message.bytes()).map(|()| false);
+            // SAFETY: the message was written, and is only read until it was taken.
+            return self.net.endpoint.inject(to, unsafe { message.bytes() }).map(|()| false);
         }
         let context = self.net.contexts.take(Name::Send(slot).number());
-        let (memory, descriptor) = (message.bytes().as_ptr(), self.sends.descriptor(slot));
+        let (memory, descriptor) = (message.pointer().cast_const(), self.sends.descriptor(slot));
         // SAFETY: the buffer is ours, is left alone until the send completes, and outlives the endpoint; the context was taken
         // for this.
         let posted = unsafe { self.net.endpoint.send(to, memory, message.len(), descriptor, context) };

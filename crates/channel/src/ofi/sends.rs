@@ -2,7 +2,7 @@
 //! it: so what a lost peer may not have taken can be handed back, and a process that leaves knows that all has arrived.
 
 use super::net::{self, Net};
-use crate::memory::Region;
+use crate::memory::{Owned, Region};
 use crate::{Fault, Peer};
 use std::ffi::c_void;
 use verbena_fabric::{MemoryRegion, raw};
@@ -25,7 +25,7 @@ pub struct Sends {
 struct Slab {
     region: Region,
     /// Keeps the region's memory.
-    _owner: Box<[u8]>,
+    _owner: Owned,
     registered: Option<MemoryRegion>,
 }
 
@@ -60,7 +60,8 @@ impl Sends {
 
     #[cold]
     fn grow(&mut self, net: &mut Net) -> Result<(), Fault> {
-        let (region, owner) = Region::allocate(SLAB_SLOTS * self.slot_bytes);
+        let owner = Owned::zeroed(SLAB_SLOTS * self.slot_bytes);
+        let region = owner.lend();
         let registered = net.register_local(region, raw::FI_SEND)?;
         self.slabs.push(Slab { region, _owner: owner, registered });
         let first = self.states.len();

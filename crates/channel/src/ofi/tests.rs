@@ -7,7 +7,7 @@ use super::interfaces;
 use super::net::Net;
 use super::open::offers;
 use super::settings::Settings;
-use crate::memory::{Buffer, Region};
+use crate::memory::{Buffer, Owned};
 use crate::packet::{Header, Kind};
 use crate::{Channel, Fault, Payload, Peer, Place, SendError, Sink, Transfer};
 use std::time::{Duration, Instant};
@@ -169,20 +169,18 @@ fn a_window_that_nobody_empties_fills() {
 fn memory_is_read_and_written_where_it_lies() {
     let Some(mut ends) = pair(|settings| settings.piece_bytes = 64 << 10) else { return };
     const BYTES: usize = 3 << 20;
-    let (remote, mut theirs) = Region::allocate(BYTES);
-    let (local, mut mine) = Region::allocate(BYTES);
-    theirs.copy_from_slice(&bytes(1, BYTES));
-    mine.fill(0);
+    let (theirs, mine) = (Owned::from(&bytes(1, BYTES)[..]), Owned::zeroed(BYTES));
+    let (remote, local) = (theirs.lend(), mine.lend());
     let key = ends[1].channel.expose(0, remote).expect("exposed");
     let begun = ends[0].channel.get(1, &key, 0, local, 7).expect("begun");
     assert_eq!(begun, Transfer::Pending);
     until(&mut ends, "reading", |ends| !ends[0].arrived.ended.is_empty());
     assert!(matches!(ends[0].arrived.ended[..], [(7, Ok(()))]), "{:?}", ends[0].arrived.ended);
-    assert_eq!(mine, theirs);
+    assert!(local.to_vec() == remote.to_vec());
     local.write(0, &bytes(2, 1000));
     ends[0].channel.put(1, &key, 5000, local.part(0, 1000), 8).expect("begun");
     until(&mut ends, "writing", |ends| ends[0].arrived.ended.len() == 2);
-    assert_eq!(theirs[5000..6000], bytes(2, 1000));
+    assert_eq!(remote.part(5000, 1000).to_vec(), bytes(2, 1000));
     assert!(ends[0].channel.get(1, &key, BYTES as u64 - 1, local.part(0, 2), 9).is_err());
     ends[1].channel.conceal(0, &key);
     // Memory that is concealed cannot be reached any more.
@@ -194,9 +192,8 @@ fn memory_is_read_and_written_where_it_lies() {
 #[test]
 fn scattered_memory_is_packed() {
     let Some(mut ends) = pair(|_| {}) else { return };
-    let (region, _owner) = Region::allocate(300);
-    region.write(0, &bytes(3, 300));
-    let buffer = Buffer::Contiguous(region);
+    let owned = Owned::from(&bytes(3, 300)[..]);
+    let buffer = Buffer::Contiguous(owned.lend());
     let payload = || Payload::Buffer { buffer: &buffer, offset: 50, len: 200 };
     until(&mut ends, "sending", |ends| ends[0].channel.send(1, &header(1), payload()).is_ok());
     until(&mut ends, "arriving", |ends| !ends[1].arrived.packets.is_empty());

@@ -182,8 +182,8 @@ impl<A: Adapter> Rc<A> {
     pub(super) fn control(&mut self, peer: Peer, kind: Kind, body: Region) {
         let sensible = match kind {
             Kind::Credits => Some(()),
-            Kind::Offer => self.offered(peer, body.bytes()),
-            Kind::Accept => self.accepted(peer, body.bytes()),
+            Kind::Offer => self.offered(peer, &body.to_vec()),
+            Kind::Accept => self.accepted(peer, &body.to_vec()),
             Kind::Decline => self.declined(peer),
             Kind::Withdraw => self.withdraw_asked(peer),
             Kind::Withdrawn => self.withdrawn(peer),

@@ -202,7 +202,7 @@ pub fn packet_bytes(first_word: u64) -> usize {
 pub fn write_words<const N: usize>(into: Region, words: [u64; N]) {
     assert!(into.len() >= N * 8 && into.address().is_multiple_of(8));
     // SAFETY: within the region by the check above, and aligned; the region's creator promised valid memory.
-    unsafe { (into.address() as *mut [u64; N]).write(words) }
+    unsafe { into.pointer().cast::<[u64; N]>().write(words) }
 }
 
 /// Reads words from the front of the region; demands as [`write_words`].
@@ -210,7 +210,7 @@ pub fn write_words<const N: usize>(into: Region, words: [u64; N]) {
 pub fn read_words<const N: usize>(from: Region) -> [u64; N] {
     assert!(from.len() >= N * 8 && from.address().is_multiple_of(8));
     // SAFETY: as in `write_words`. Volatile, since a device wrote them.
-    unsafe { (from.address() as *const [u64; N]).read_volatile() }
+    unsafe { from.pointer().cast::<[u64; N]>().read_volatile() }
 }
 
 #[cfg(test)]

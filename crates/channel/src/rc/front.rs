@@ -52,17 +52,17 @@ impl<A: Adapter> Rc<A> {
         }
         let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
         let (is_it, payload) = match frame.kind {
-            Kind::Brief | Kind::Short => (follows, body.bytes()),
+            Kind::Brief | Kind::Short => (follows, body),
             Kind::Data => {
-                let (head, payload) = body.bytes().split_first_chunk::<HEADER_BYTES>()?;
-                (header.is_in(head), payload)
+                let payload = body.part(HEADER_BYTES, body.len().checked_sub(HEADER_BYTES)?);
+                (header.is_in(&body.load(0)), payload)
             }
             _ => return None,
         };
         if !is_it || payload.len() > into.len() {
             return None;
         }
-        into.write(0, payload);
+        into.put(0, payload);
         connection.last_in.set(words);
         connection.hear(&frame);
         self.heard += 1;

@@ -191,7 +191,8 @@ impl<A: Adapter> Rc<A> {
         connection.hear(frame);
         self.heard += 1;
         let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
-        let bytes = body.bytes();
+        // SAFETY: the packet is whole, and the peer writes there again only when it was freed.
+        let bytes = unsafe { body.bytes() };
         let found = match frame.kind {
             Kind::Brief | Kind::Short => connection.last_in.next(bytes.len()).map(|header| (header, bytes)),
             Kind::Data => whole(bytes).inspect(|(header, _)| connection.last_in.set(header.words())),

@@ -39,8 +39,9 @@ fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: 
     };
     match payload {
         Payload::Bytes(bytes) => into.write(at, bytes),
+        Payload::Region(region) => into.put(at, *region),
         Payload::Buffer { buffer, offset, len } => {
-            buffer.copy_out(*offset, into.part(at, *len).bytes_mut());
+            buffer.pack(*offset, into.part(at, *len));
         }
     }
 }

@@ -84,7 +84,7 @@ impl Lane {
         let header = Header::of_words(words);
         let waited_for = std::mem::replace(&mut self.heard, heard) != heard;
         match region.len() {
-            0..=LINE_PAYLOAD_BYTES_MAX => self.send(&header, Payload::Bytes(region.bytes())),
+            0..=LINE_PAYLOAD_BYTES_MAX => self.send(&header, Payload::Region(region)),
             _ => self.send_lines(&header, region, waited_for),
         }
     }

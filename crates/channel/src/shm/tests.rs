@@ -284,7 +284,7 @@ fn the_next_packet_can_be_taken_by_its_header() {
         let line = b.take_line(0, &wanted, into);
         lines += u32::from(line.is_some());
         assert_eq!(line.or_else(|| b.take_front(0, &wanted, into)), Some(len));
-        assert_eq!(into.bytes()[..len], pattern(sequence, len));
+        assert_eq!(into.to_vec()[..len], pattern(sequence, len));
     }
     assert!(lines > 2000, "{lines}");
     assert!(drain(&mut b).packets.is_empty());

@@ -87,7 +87,7 @@ impl<A: Datagrams> Ud<A> {
             let mut bytes = Vec::new();
             for piece in group {
                 let region = self.buffers.memory(piece.buffer).region;
-                bytes.extend_from_slice(&region.bytes()[PREFIX_BYTES..usize::from(piece.bytes)]);
+                bytes.extend(region.part(0, usize::from(piece.bytes)).to_vec().drain(PREFIX_BYTES..));
             }
             packets.extend(Head::parse(&bytes).ok().map(|(header, payload)| (header, payload.to_vec())));
         }

@@ -44,8 +44,10 @@ impl<A: Datagrams> Ud<A> {
         let Ended::Received(id, bytes) = *ended else { return None };
         let len = (bytes as usize).checked_sub(GLOBAL_BYTES)?;
         let datagram = self.receive_buffer(id).region.part(GLOBAL_BYTES, len);
-        let frame = Frame::parse(datagram.bytes(), self.settings.checksum)?;
-        let (head, payload) = datagram.bytes()[PREFIX_BYTES..].split_first_chunk()?;
+        // SAFETY: the device wrote it and is done with the buffer, until it is posted again below.
+        let datagram = unsafe { datagram.bytes() };
+        let frame = Frame::parse(datagram, self.settings.checksum)?;
+        let (head, payload) = datagram[PREFIX_BYTES..].split_first_chunk()?;
         let partner = self.peers.get(peer).filter(|_| frame.from == peer && frame.is_for(self.me))?;
         let whole = frame.kind == Kind::Fragment && frame.count == 1 && frame.index == 0;
         if !whole || !partner.hears() || head != wanted || payload.len() > into.len() {

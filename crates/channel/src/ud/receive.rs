@@ -120,7 +120,9 @@ impl<A: Datagrams> Ud<A> {
         let region = self.receive_buffer(id).region;
         let Some(len) = bytes.checked_sub(GLOBAL_BYTES) else { return };
         let datagram = region.part(GLOBAL_BYTES, len);
-        let Some(frame) = Frame::parse(datagram.bytes(), self.settings.checksum) else {
+        // SAFETY: the device wrote it and is done with the buffer, until it is posted again below.
+        let datagram = unsafe { datagram.bytes() };
+        let Some(frame) = Frame::parse(datagram, self.settings.checksum) else {
             self.counts.garbled += 1;
             return;
         };
@@ -132,7 +134,7 @@ impl<A: Datagrams> Ud<A> {
         if partner.broken.is_some() {
             return;
         }
-        let body = &datagram.bytes()[PREFIX_BYTES..];
+        let body = &datagram[PREFIX_BYTES..];
         if self.settings.reliable && frame.kind == Kind::Fragment {
             // What came is handed on first: the program may wait for it.
             partner.put_by(&frame, now_ns, &mut self.unread);

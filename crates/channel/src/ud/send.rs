@@ -27,8 +27,9 @@ pub(super) fn copy_part(into: Region, head: &Head, payload: &Payload<'_>, from: 
     let (offset, len) = (from + at - head.len(), len - at);
     match payload {
         Payload::Bytes(bytes) => into.write(at, &bytes[offset..offset + len]),
+        Payload::Region(region) => into.put(at, region.part(offset, len)),
         Payload::Buffer { buffer, offset: start, .. } => {
-            buffer.copy_out(start + offset, into.part(at, len).bytes_mut());
+            buffer.pack(start + offset, into.part(at, len));
         }
     }
 }
@@ -252,7 +253,8 @@ impl<A: Datagrams> Ud<A> {
     #[inline]
     fn write(&self, frame: &Frame, buffer: u32, bytes: usize) {
         let region = self.buffers.memory(buffer).region;
-        frame.emit(region.part(0, bytes).bytes_mut(), self.settings.checksum);
+        // SAFETY: the buffer is the caller's, and the device does not have it yet.
+        frame.emit(unsafe { region.part(0, bytes).bytes_mut() }, self.settings.checksum);
     }
 
     /// Says something that is no fragment: an acknowledgement, or farewell. Returns whether it went out.
@@ -262,7 +264,8 @@ impl<A: Datagrams> Ud<A> {
         let ack = partner.link.incoming.ack(now_ns);
         let frame = Frame { answer, ..Frame::note(kind, self.me, peer, &ack) };
         let bits = if kind == Kind::Ack { ack.bits } else { Ack::default().bits };
-        let bytes = write_bits(self.buffers.memory(buffer).region.bytes_mut(), &bits);
+        // SAFETY: the buffer was taken just now, so nobody else has it.
+        let bytes = write_bits(unsafe { self.buffers.memory(buffer).region.bytes_mut() }, &bits);
         self.write(&frame, buffer, bytes);
         let has_room = self.begin_run();
         if has_room {

@@ -12,7 +12,7 @@ use super::adapter::{
 };
 use crate::Fault;
 use crate::clock::Clock;
-use crate::memory::Region;
+use crate::memory::Owned;
 use crate::rc::verbs::completions::Taken;
 use crate::rc::verbs::completions::failed;
 use crate::rc::verbs::encoding::Mailbox;
@@ -61,7 +61,7 @@ pub struct Device {
     completions: Arc<CompletionQueue>,
     /// Where the completion queue reports events; none if the device cannot.
     events: Option<Arc<EventChannel>>,
-    memory: Vec<(MemoryRegion, Box<[u8]>)>,
+    memory: Vec<(MemoryRegion, Owned)>,
     handles: Handles,
     neighbours: Neighbours,
     taken: Taken,
@@ -257,7 +257,8 @@ impl Datagrams for Device {
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Fault> {
-        let (region, owner) = Region::allocate(bytes);
+        let owner = Owned::zeroed(bytes);
+        let region = owner.lend();
         let registered = self.port.register(region, Access::ReadWrite)?;
         let key = registered.local_key();
         self.memory.push((registered, owner));

@@ -186,7 +186,7 @@ impl Rank {
         }
         for peer in self.others() {
             let at = PART * (1 + peer as usize);
-            assert!(region.part(at, PART).bytes().iter().all(|&b| b == peer as u8 + 1), "written by {peer}");
+            assert!(region.part(at, PART).to_vec().iter().all(|&b| b == peer as u8 + 1), "written by {peer}");
         }
     }
 
@@ -196,8 +196,8 @@ impl Rank {
         // SAFETY: `mine` lives longer than the two calls, which end what they start.
         let region = unsafe { Region::of(&mut mine) };
         assert_eq!(self.cma.get(peer, &key, 0, region, 0), Ok(Transfer::Done));
-        assert!(region.bytes().iter().all(|&b| b == peer as u8 + 1), "read from {peer}");
-        region.bytes_mut().fill(self.me as u8 + 1);
+        assert!(region.to_vec().iter().all(|&b| b == peer as u8 + 1), "read from {peer}");
+        region.fill(self.me as u8 + 1);
         let at = part * (1 + self.me as usize);
         assert_eq!(self.cma.put(peer, &key, at as u64, region, 0), Ok(Transfer::Done));
     }
@@ -235,7 +235,7 @@ impl Rank {
         say("running");
         std::io::stdin().read_line(&mut String::new()).unwrap();
         let header = Header::new(Kind::Eager);
-        while self.shm.send(1, &header, Payload::Bytes(region.part(0, 1000).bytes())).is_ok() {}
+        while self.shm.send(1, &header, Payload::Region(region.part(0, 1000))).is_ok() {}
         say("full");
         self.waiter.idle(u32::MAX);
         self.waiter.sleep(verbena_channel::wait::SLEEP_MAX);

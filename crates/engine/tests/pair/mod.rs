@@ -34,11 +34,11 @@ impl Bytes {
     }
 
     pub fn get(&self) -> Vec<u8> {
-        self.0.bytes().to_vec()
+        self.0.to_vec()
     }
 
     pub fn fill(&self, byte: u8) {
-        self.0.bytes_mut().fill(byte);
+        self.0.fill(byte);
     }
 
     pub fn buffer(&self) -> Buffer {
@@ -49,7 +49,7 @@ impl Bytes {
     pub fn strided(&self) -> Buffer {
         let layout = Arc::new(Layout::new(vec![(1, 2), (4, 1)], 5));
         // SAFETY: elements of five bytes that lie within the leaked memory.
-        unsafe { Buffer::strided(self.0.bytes_mut().as_mut_ptr(), self.0.len() / 5, &layout) }
+        unsafe { Buffer::strided(self.0.pointer(), self.0.len() / 5, &layout) }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::process::Process;
 use std::sync::Arc;
 use verbena_channel::elements::Elements;
 use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::{Buffer, Owned};
 
 /// Messages that belong together: a context and a tag.
 #[derive(Clone, Copy)]
@@ -37,44 +37,36 @@ impl Channel {
 }
 
 /// Bytes that the library owns, as messages see them.
-struct Owned {
-    region: Region,
-    _memory: Box<[u8]>,
-}
+struct Bytes(Owned);
 
-impl Owned {
-    fn new(len: usize) -> Owned {
-        let (region, _memory) = Region::allocate(len);
-        Owned { region, _memory }
+impl Bytes {
+    fn new(len: usize) -> Bytes {
+        Bytes(Owned::zeroed(len))
     }
 
-    fn of(bytes: &[u8]) -> Owned {
-        let owned = Owned::new(bytes.len());
-        owned.region.write(0, bytes);
-        owned
+    fn of(bytes: &[u8]) -> Bytes {
+        Bytes(Owned::from(bytes))
     }
 
-    fn length_of(bytes: &[u8]) -> Owned {
-        Owned::of(&(bytes.len() as u64).to_le_bytes())
+    fn length_of(bytes: &[u8]) -> Bytes {
+        Bytes::of(&(bytes.len() as u64).to_le_bytes())
     }
 
     fn buffer(&self) -> Buffer {
-        Buffer::Contiguous(self.region)
+        Buffer::Contiguous(self.0.lend())
     }
 
     fn elements<'a>(&self, byte: &'a Arc<Layout>) -> Elements<'a> {
-        Elements::at_origins(self.region, byte)
+        Elements::at_origins(self.0.lend(), byte)
     }
 
     fn part(&self, first: usize, len: usize) -> Vec<u8> {
-        self.region.part(first, len).bytes().to_vec()
+        self.0.lend().part(first, len).to_vec()
     }
 
     /// The `i`-th number in it.
     fn number(&self, i: usize) -> usize {
-        let mut word = [0; 8];
-        self.region.read(8 * i, &mut word);
-        u64::from_le_bytes(word) as usize
+        u64::from_le_bytes(self.0.lend().load(8 * i)) as usize
     }
 }
 
@@ -85,20 +77,20 @@ fn allgather_bytes(process: &Process, channel: Channel, team: Team<'_>, mine: &[
         return Ok(vec![mine.to_vec()]);
     }
     let byte = Arc::new(Layout::contiguous(1));
-    let lengths = Owned::new(8 * size);
+    let lengths = Bytes::new(8 * size);
     let blocks = Blocks::Even { elements: lengths.elements(&byte), count: 8 };
-    gather_all(process, channel, team, &Owned::length_of(mine), blocks)?;
+    gather_all(process, channel, team, &Bytes::length_of(mine), blocks)?;
     let counts: Vec<i64> = (0..size).map(|i| lengths.number(i) as i64).collect();
     let starts: Vec<i64> =
         counts.iter().scan(0, |next, count| Some(std::mem::replace(next, *next + count))).collect();
-    let all = Owned::new(counts.iter().sum::<i64>() as usize);
+    let all = Bytes::new(counts.iter().sum::<i64>() as usize);
     let (counts, displacements) = (Counts::Large(&counts), Counts::Large(&starts));
     let blocks = Blocks::Varied { elements: all.elements(&byte), counts, displacements };
-    gather_all(process, channel, team, &Owned::of(mine), blocks)?;
+    gather_all(process, channel, team, &Bytes::of(mine), blocks)?;
     Ok((0..size).map(|i| all.part(displacements.get(i) as usize, counts.get(i) as usize)).collect())
 }
 
-fn gather_all(process: &Process, channel: Channel, team: Team<'_>, mine: &Owned, recv: Blocks) -> Result<()> {
+fn gather_all(process: &Process, channel: Channel, team: Team<'_>, mine: &Bytes, recv: Blocks) -> Result<()> {
     let total = (0..team.size()).map(|i| recv.bytes(i)).sum();
     channel.run(process, team, |plan| match TABLE.allgather(plan.size(), total, false) {
         Allgather::Ring => allgather::ring(plan, Some(mine.buffer()), recv),
@@ -114,12 +106,12 @@ fn bcast_bytes(
     root: i32,
     data: Vec<u8>,
 ) -> Result<Vec<u8>> {
-    let send = |owned: &Owned| {
-        channel.run(process, Team::local(comm), |plan| bcast::binomial(plan, owned.buffer(), root as usize))
+    let send = |bytes: &Bytes| {
+        channel.run(process, Team::local(comm), |plan| bcast::binomial(plan, bytes.buffer(), root as usize))
     };
-    let length = Owned::length_of(&data);
+    let length = Bytes::length_of(&data);
     send(&length)?;
-    let bytes = if comm.rank() == root { Owned::of(&data) } else { Owned::new(length.number(0)) };
+    let bytes = if comm.rank() == root { Bytes::of(&data) } else { Bytes::new(length.number(0)) };
     send(&bytes)?;
     Ok(bytes.part(0, length.number(0)))
 }
@@ -147,13 +139,13 @@ impl Exchange for Process {
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
         let channel = Channel { context: comm.context(Traffic::Exchange), tag };
         let (team, peer) = (Team::remote(comm), peer as usize);
-        let swap = |own: &Owned, other: &Owned| {
+        let swap = |own: &Bytes, other: &Bytes| {
             channel.run(self, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
         };
-        let length = Owned::new(8);
-        swap(&Owned::length_of(mine), &length)?;
-        let theirs = Owned::new(length.number(0));
-        swap(&Owned::of(mine), &theirs)?;
+        let length = Bytes::new(8);
+        swap(&Bytes::length_of(mine), &length)?;
+        let theirs = Bytes::new(length.number(0));
+        swap(&Bytes::of(mine), &theirs)?;
         Ok(theirs.part(0, length.number(0)))
     }
 

@@ -293,8 +293,8 @@ pub(crate) fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
     let len = from.len().min(to.len());
     match (from.region(), to.region()) {
         (Some(from), Some(to)) => to.part(0, len).copy_from(from.part(0, len)),
-        (Some(from), None) => to.copy_in(0, from.part(0, len).bytes()),
-        (None, Some(to)) => from.copy_out(0, to.part(0, len).bytes_mut()),
+        (Some(from), None) => to.unpack(0, from.part(0, len)),
+        (None, Some(to)) => from.pack(0, to.part(0, len)),
         (None, None) => copy_scattered(from, to, len),
     }
     if from.len() > len { Err(too_long(from.len(), len)) } else { Ok(()) }

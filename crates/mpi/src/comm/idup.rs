@@ -32,7 +32,7 @@ pub fn start(process: &Process, parent: Arc<Comm>, new: Option<Arc<Comm>>) -> Ac
     let offers = plan.temporary(2 * OFFER_BYTES);
     if parent.rank() == 0 {
         let offer = parent.offer(&|| process.new_context());
-        offers.bytes_mut().copy_from_slice(&[&offer[..], &offer[..]].concat());
+        offers.write(0, &[&offer[..], &offer[..]].concat());
     }
     let [ours, theirs] = [0, OFFER_BYTES].map(|at| Buffer::Contiguous(offers.part(at, OFFER_BYTES)));
     if parent.is_inter() && parent.rank() == 0 {
@@ -54,7 +54,8 @@ impl Task for Duplication {
         if !self.collective.advance(&mut process, None)? {
             return Ok(false);
         }
-        let (ours, theirs) = self.offers.bytes().split_at(OFFER_BYTES);
+        let offers = self.offers.to_vec();
+        let (ours, theirs) = offers.split_at(OFFER_BYTES);
         let agreed = self.parent.agreed(ours, theirs)?;
         self.new.as_ref().map_or(Ok(()), |new| new.settle(&agreed))?;
         Ok(true)

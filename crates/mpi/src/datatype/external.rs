@@ -44,16 +44,17 @@ pub fn pack_external(
 ) -> Result<usize> {
     let len = size(datatype, count)?;
     let room = pack::room(out, position, len, "pack")?;
-    let out = room.bytes_mut();
-    let (mut piece, mut read, mut written) = (Vec::new(), 0, 0);
+    let (mut piece, mut target, mut read, mut written) = (Vec::new(), Vec::new(), 0, 0);
     each_piece(datatype, count, |basic, elements| {
         piece.resize(elements * basic.size(), 0);
         input.copy_out(read, &mut piece);
         read += piece.len();
-        let target = &mut out[written..written + elements * basic.external];
-        written += target.len();
+        target.resize(elements * basic.external, 0);
         let mut pairs = piece.chunks_exact(basic.size()).zip(target.chunks_exact_mut(basic.external));
-        pairs.try_for_each(|(native, external)| encode(basic, native, external))
+        pairs.try_for_each(|(native, external)| encode(basic, native, external))?;
+        room.write(written, &target);
+        written += target.len();
+        Ok(())
     })?;
     Ok(position + len)
 }
@@ -68,11 +69,11 @@ pub fn unpack_external(
 ) -> Result<usize> {
     let len = size(datatype, count)?;
     let room = pack::room(input, position, len, "unpack")?;
-    let input = room.bytes();
-    let (mut piece, mut read, mut written) = (Vec::new(), 0, 0);
+    let (mut piece, mut source, mut read, mut written) = (Vec::new(), Vec::new(), 0, 0);
     each_piece(datatype, count, |basic, elements| {
         piece.resize(elements * basic.size(), 0);
-        let source = &input[read..read + elements * basic.external];
+        source.resize(elements * basic.external, 0);
+        room.read(read, &mut source);
         read += source.len();
         let pairs = source.chunks_exact(basic.external).zip(piece.chunks_exact_mut(basic.size()));
         pairs.for_each(|(external, native)| decode(basic, external, native));

@@ -24,7 +24,7 @@ fn packed(datatype: &Datatype, count: usize, memory: &[u8]) -> Result<Vec<u8>> {
     let room = scratch.take(size(datatype, count)? + 3);
     let end = pack_external(&elements.buffer(0, count), datatype, count, room, 3)?;
     assert_eq!(end, room.len());
-    Ok(room.bytes()[3..].to_vec())
+    Ok(room.to_vec()[3..].to_vec())
 }
 
 fn unpacked(datatype: &Datatype, count: usize, external: &[u8], memory: &mut [u8]) {

@@ -8,7 +8,7 @@ use verbena_channel::memory::{Buffer, Region};
 /// Packs `input` into `out` from `position` on and returns the position after it.
 pub fn pack(input: &Buffer, out: Region, position: usize) -> Result<usize> {
     let part = room(out, position, input.len(), "pack")?;
-    input.copy_out(0, part.bytes_mut());
+    input.pack(0, part);
     Ok(position + input.len())
 }
 
@@ -16,7 +16,7 @@ pub fn pack(input: &Buffer, out: Region, position: usize) -> Result<usize> {
 /// them.
 pub fn unpack(input: Region, position: usize, output: &Buffer) -> Result<usize> {
     let part = room(input, position, output.len(), "unpack")?;
-    output.copy_in(0, part.bytes());
+    output.unpack(0, part);
     Ok(position + output.len())
 }
 

@@ -9,10 +9,9 @@ use crate::comm::Exchange;
 use crate::error::Result;
 use crate::generated::constants as mpi;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use verbena_channel::memory::Buffer;
+use verbena_channel::memory::{Buffer, Owned, Region};
 
 /// Bytes of scattered memory that are packed at a time.
 const PIECE: usize = 1 << 20;
@@ -131,13 +130,13 @@ impl File {
 
     fn read_unlocked(&self, view: &View, start: u64, into: &Buffer) -> Result<usize> {
         if let Some(region) = into.region() {
-            return self.read_bytes(view, start, region.bytes_mut());
+            return self.read_region(view, start, region);
         }
-        let (mut piece, mut done) = (vec![0; PIECE.min(into.len())], 0);
+        let (piece, mut done) = (Owned::zeroed(PIECE.min(into.len())), 0);
         while done < into.len() {
-            let part = &mut piece[..PIECE.min(into.len() - done)];
-            let bytes = self.read_bytes(view, start + done as u64, part)?;
-            into.copy_in(done, &part[..bytes]);
+            let part = piece.lend().part(0, PIECE.min(into.len() - done));
+            let bytes = self.read_region(view, start + done as u64, part)?;
+            into.unpack(done, part.part(0, bytes));
             done += bytes;
             if bytes < part.len() {
                 break;
@@ -148,22 +147,22 @@ impl File {
 
     fn write_unlocked(&self, view: &View, start: u64, from: &Buffer) -> Result<usize> {
         if let Some(region) = from.region() {
-            return self.write_bytes(view, start, region.bytes());
+            return self.write_region(view, start, region);
         }
-        let (mut piece, mut done) = (vec![0; PIECE.min(from.len())], 0);
+        let (piece, mut done) = (Owned::zeroed(PIECE.min(from.len())), 0);
         while done < from.len() {
-            let part = &mut piece[..PIECE.min(from.len() - done)];
-            from.copy_out(done, part);
-            done += self.write_bytes(view, start + done as u64, part)?;
+            let part = piece.lend().part(0, PIECE.min(from.len() - done));
+            from.pack(done, part);
+            done += self.write_region(view, start + done as u64, part)?;
         }
         Ok(done)
     }
 
-    fn read_bytes(&self, view: &View, start: u64, into: &mut [u8]) -> Result<usize> {
+    fn read_region(&self, view: &View, start: u64, into: Region) -> Result<usize> {
         let (mut done, mut outcome) = (0, Ok(true));
         view.for_each_run(start, into.len(), |at, len| {
             if let Ok(true) = outcome {
-                outcome = read_full(&self.system, &mut into[done..done + len], at).map(|bytes| {
+                outcome = into.part(done, len).read_file(&self.system, at).map(|bytes| {
                     done += bytes;
                     bytes == len
                 });
@@ -172,11 +171,11 @@ impl File {
         outcome.map(|_| done).map_err(|error| self.failed("read", &error))
     }
 
-    fn write_bytes(&self, view: &View, start: u64, from: &[u8]) -> Result<usize> {
+    fn write_region(&self, view: &View, start: u64, from: Region) -> Result<usize> {
         let (mut done, mut outcome) = (0, Ok(()));
         view.for_each_run(start, from.len(), |at, len| {
             if outcome.is_ok() {
-                outcome = self.system.write_all_at(&from[done..done + len], at);
+                outcome = from.part(done, len).write_file(&self.system, at);
                 done += len;
             }
         })?;
@@ -189,18 +188,4 @@ impl File {
             false => Err(fault::forbidden(mpi::MPI_ERR_ACCESS, "the file may only be written", &self.path)),
         }
     }
-}
-
-/// Reads until `into` is full or the file ends.
-fn read_full(file: &std::fs::File, into: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while done < into.len() {
-        match file.read_at(&mut into[done..], at + done as u64) {
-            Ok(0) => break,
-            Ok(bytes) => done += bytes,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
 }

@@ -9,7 +9,7 @@ use mpi::*;
 use std::path::Path;
 use verbena_channel::elements::Elements;
 use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::{Buffer, Owned, Region};
 
 /// A folder of a test's own, deleted with it.
 struct Folder(PathBuf);
@@ -128,16 +128,16 @@ fn atomicity_is_chosen_by_all_and_handlers_fit() {
 }
 
 /// Memory of the test that buffers may be made of.
-fn memory(bytes: &[u8]) -> (Region, Box<[u8]>) {
-    let (region, owner) = Region::allocate(bytes.len());
-    region.write(0, bytes);
-    (region, owner)
+fn memory(bytes: &[u8]) -> (Region, Owned) {
+    let owner = Owned::from(bytes);
+    (owner.lend(), owner)
 }
 
 fn read_at(file: &File, offset: i64, len: usize) -> Vec<u8> {
-    let (region, _owner) = Region::allocate(len);
+    let owner = Owned::zeroed(len);
+    let region = owner.lend();
     let bytes = file.read_at(offset, &Buffer::Contiguous(region)).unwrap();
-    region.bytes()[..bytes].to_vec()
+    region.part(0, bytes).to_vec()
 }
 
 /// Every other byte of `region`.
@@ -185,10 +185,12 @@ fn scattered_memory_is_written_and_read_in_pieces() {
         let (region, _owner) = memory(&data);
         let from = spread(region, count);
         assert_eq!(file.write_at(10, &from).unwrap(), count);
-        let (other, _owner) = Region::allocate(2 * count);
+        let owner = Owned::zeroed(2 * count);
+        let other = owner.lend();
         assert_eq!(file.read_at(10, &spread(other, count)).unwrap(), count);
-        assert!(other.bytes().iter().step_by(2).eq(data.iter().step_by(2)));
-        assert!(other.bytes().iter().skip(1).step_by(2).all(|&byte| byte == 0));
+        let other = other.to_vec();
+        assert!(other.iter().step_by(2).eq(data.iter().step_by(2)));
+        assert!(other.iter().skip(1).step_by(2).all(|&byte| byte == 0));
     });
 }
 

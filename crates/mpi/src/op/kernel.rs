@@ -1,19 +1,20 @@
 //! The loops of predefined operations on contiguous elements, one pair for each operation and machine type.
 //!
-//! Elements are read from byte chunks, so nothing need be aligned; the compiler turns the loops on native
-//! numbers into vector code.
+//! Elements need not be aligned; the compiler turns the loops on native numbers into vector code. Regions may be the
+//! same or overlap, as [`verbena_channel::memory::fold`] says.
 
 use super::Builtin;
 use super::number::{Arithmetic, Bits, Complex, Extended, Half, Number, Ordered, Quad};
 use crate::datatype::{Basic, Family, Float, Int, Representation};
+use verbena_channel::memory::{self, Region};
 
 /// The loops of one operation on one machine type.
 #[derive(Clone, Copy)]
 pub(super) struct Kernel {
     /// `inout[i] = input[i] op inout[i]`.
-    pub two: fn(&[u8], &mut [u8]),
+    pub two: fn(Region, Region),
     /// `out[i] = a[i] op b[i]`.
-    pub three: fn(&[u8], &[u8], &mut [u8]),
+    pub three: fn(Region, Region, Region),
 }
 
 trait Operator<T> {
@@ -45,17 +46,12 @@ operators! {
     LogicalXor: Bits, |a, b| T::of_truth(a.truth() ^ b.truth());
 }
 
-fn two<T: Number, O: Operator<T>>(input: &[u8], inout: &mut [u8]) {
-    for (a, b) in input.chunks_exact(T::SIZE).zip(inout.chunks_exact_mut(T::SIZE)) {
-        O::combine(T::read(a), T::read(b)).write(b);
-    }
+fn two<T: Number, O: Operator<T>>(input: Region, inout: Region) {
+    memory::fold(input, inout, |a, b| O::combine(T::of(a), T::of(b)).bytes());
 }
 
-fn three<T: Number, O: Operator<T>>(a: &[u8], b: &[u8], out: &mut [u8]) {
-    let operands = a.chunks_exact(T::SIZE).zip(b.chunks_exact(T::SIZE));
-    for ((a, b), out) in operands.zip(out.chunks_exact_mut(T::SIZE)) {
-        O::combine(T::read(a), T::read(b)).write(out);
-    }
+fn three<T: Number, O: Operator<T>>(a: Region, b: Region, out: Region) {
+    memory::combine(a, b, out, |a, b| O::combine(T::of(a), T::of(b)).bytes());
 }
 
 fn kernel<T: Number, O: Operator<T>>() -> Kernel {

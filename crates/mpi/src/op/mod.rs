@@ -151,7 +151,7 @@ impl Op {
             Kind::Builtin(Builtin::Minloc) => self.locate(Extreme::Least, input, inout, count, datatype)?,
             Kind::Builtin(op) => {
                 let (kernel, bytes) = self.kernel(*op, datatype, count)?;
-                (kernel.two)(input.part(0, bytes).bytes(), inout.part(0, bytes).bytes_mut());
+                (kernel.two)(input.part(0, bytes), inout.part(0, bytes));
             }
         }
         Ok(())
@@ -184,7 +184,7 @@ impl Op {
         {
             let bytes = basic.size() * count;
             let [a, b] = [a.part(0, bytes), b.part(0, bytes)];
-            (kernel.three)(a.bytes(), b.bytes(), out.part(0, bytes).bytes_mut());
+            (kernel.three)(a, b, out.part(0, bytes));
             return Ok(());
         }
         layout::copy_elements(b, out, count, datatype.layout());
@@ -220,7 +220,7 @@ impl Op {
     ) -> Result<()> {
         let pair = datatype.pair().ok_or_else(|| self.undefined(datatype))?;
         let pairs = Pairs { pair, extent: datatype.extent() as usize, count };
-        pairs.locate(extreme, a.bytes(), b.bytes_mut());
+        pairs.locate(extreme, a, b);
         Ok(())
     }
 

@@ -2,15 +2,16 @@
 
 use super::soft::{self, Format};
 use std::cmp::Ordering;
+use verbena_channel::memory::Plain;
 
 /// A value of fixed size in possibly unaligned memory.
 pub(super) trait Number: Copy {
-    /// Bytes in memory.
-    const SIZE: usize;
-    /// Reads it from `SIZE` bytes.
-    fn read(bytes: &[u8]) -> Self;
-    /// Writes it to `SIZE` bytes.
-    fn write(self, bytes: &mut [u8]);
+    /// Its form in memory.
+    type Bytes: Plain;
+    /// The value.
+    fn of(bytes: Self::Bytes) -> Self;
+    /// Its form in memory.
+    fn bytes(self) -> Self::Bytes;
 }
 
 /// Numbers with an order.
@@ -39,14 +40,14 @@ pub(super) trait Bits: Number {
 macro_rules! native {
     ($($t:ty),*) => {$(
         impl Number for $t {
-            const SIZE: usize = size_of::<$t>();
+            type Bytes = $t;
             #[inline(always)]
-            fn read(bytes: &[u8]) -> $t {
-                <$t>::from_ne_bytes(bytes.try_into().expect("SIZE bytes"))
+            fn of(bytes: $t) -> $t {
+                bytes
             }
             #[inline(always)]
-            fn write(self, bytes: &mut [u8]) {
-                bytes.copy_from_slice(&self.to_ne_bytes());
+            fn bytes(self) -> $t {
+                self
             }
         }
         impl Ordered for $t {
@@ -135,12 +136,12 @@ macro_rules! software_float {
             const FORMAT: Format = $format;
         }
         impl Number for $name {
-            const SIZE: usize = $size;
-            fn read(bytes: &[u8]) -> $name {
+            type Bytes = [u8; $size];
+            fn of(bytes: [u8; $size]) -> $name {
                 $name($read(bytes))
             }
-            fn write(self, bytes: &mut [u8]) {
-                bytes.copy_from_slice(&self.0.to_le_bytes()[..$size]);
+            fn bytes(self) -> [u8; $size] {
+                self.0.to_le_bytes()[..$size].try_into().expect("as many bytes")
             }
         }
         impl Ordered for $name {
@@ -166,11 +167,11 @@ macro_rules! software_float {
 
 software_float! {
     /// IEEE binary16.
-    Half: 2, soft::HALF, |b: &[u8]| u16::from_le_bytes(b.try_into().expect("2 bytes")) as u128;
+    Half: 2, soft::HALF, |bytes| u16::from_le_bytes(bytes) as u128;
     /// The x87's 80 bits in 16 bytes.
-    Extended: 16, soft::EXTENDED, soft::extended_bits;
+    Extended: 16, soft::EXTENDED, |bytes: [u8; 16]| soft::extended_bits(&bytes);
     /// IEEE binary128.
-    Quad: 16, soft::QUAD, |b: &[u8]| u128::from_le_bytes(b.try_into().expect("16 bytes"));
+    Quad: 16, soft::QUAD, u128::from_le_bytes;
 }
 
 /// A complex number.
@@ -178,17 +179,16 @@ software_float! {
 pub(super) struct Complex<T>(T, T);
 
 impl<T: Number> Number for Complex<T> {
-    const SIZE: usize = 2 * T::SIZE;
+    type Bytes = [T::Bytes; 2];
 
     #[inline(always)]
-    fn read(bytes: &[u8]) -> Self {
-        Complex(T::read(&bytes[..T::SIZE]), T::read(&bytes[T::SIZE..]))
+    fn of([re, im]: [T::Bytes; 2]) -> Self {
+        Complex(T::of(re), T::of(im))
     }
 
     #[inline(always)]
-    fn write(self, bytes: &mut [u8]) {
-        self.0.write(&mut bytes[..T::SIZE]);
-        self.1.write(&mut bytes[T::SIZE..]);
+    fn bytes(self) -> [T::Bytes; 2] {
+        [self.0.bytes(), self.1.bytes()]
     }
 }
 

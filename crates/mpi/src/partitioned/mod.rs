@@ -28,7 +28,7 @@ use crate::process::{Access, Process};
 use crate::request::Outcome;
 use std::ops::Range;
 use std::sync::Arc;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::Buffer;
 
 /// One side's buffer, cut into equally long partitions.
 #[derive(Clone, Debug)]
@@ -64,19 +64,6 @@ fn cover(index: usize, count: usize, covering: usize) -> Range<usize> {
     let scaled = |index: usize| index as u128 * covering as u128;
     let count = count as u128;
     (scaled(index) / count) as usize..scaled(index + 1).div_ceil(count) as usize
-}
-
-/// Memory of the library's own that a message is sent from or received into.
-struct Owned {
-    region: Region,
-    _memory: Box<[u8]>,
-}
-
-impl Owned {
-    fn new(len: usize) -> Owned {
-        let (region, _memory) = Region::allocate(len);
-        Owned { region, _memory }
-    }
 }
 
 /// The operation behind a partitioned request.

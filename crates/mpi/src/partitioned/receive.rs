@@ -1,6 +1,6 @@
 //! The receiving side: the sender's partitions come straight to their places, whatever the own partitions are.
 
-use super::{Owned, Partitions, cover, error};
+use super::{Partitions, cover, error};
 use crate::comm::words::unpack;
 use crate::comm::{Comm, Traffic};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::task::Task;
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::Buffer;
+use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Completion, Engine, Posted, Receive, RequestId};
 
 /// Bytes of an announcement: context, number of partitions, number of bytes.
@@ -95,7 +95,7 @@ impl Receiving {
     fn meet_in(&self, state: &mut State, access: &mut impl Access) -> bool {
         let Sender::Awaited(id, message) = &state.sender else { return true };
         let Some(completion) = access.with(|engine| engine.take(*id)) else { return false };
-        state.sender = Sender::announced(&completion, message.region.bytes(), self.partitions.bytes());
+        state.sender = Sender::announced(&completion, &message.lend().to_vec(), self.partitions.bytes());
         self.post(state, access);
         if state.is_released {
             state.forget(access);
@@ -195,8 +195,8 @@ impl Sender {
         (source, tag): (i32, i32),
         access: &mut impl Access,
     ) -> Sender {
-        let message = Owned::new(ANNOUNCEMENT_BYTES);
-        let receive = Receive { context, source, tag, buffer: Buffer::Contiguous(message.region) };
+        let message = Owned::zeroed(ANNOUNCEMENT_BYTES);
+        let receive = Receive { context, source, tag, buffer: Buffer::Contiguous(message.lend()) };
         Sender::Awaited(access.with(|engine| engine.receive_from(peer, receive)), message)
     }
 

@@ -1,6 +1,6 @@
 //! The sending side: partitions leave one by one as they become ready.
 
-use super::{Owned, Partitions, error};
+use super::{Partitions, error};
 use crate::comm::words::pack;
 use crate::comm::{Comm, Traffic};
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::task::Task;
 use std::collections::VecDeque;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::Buffer;
+use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Completion, Mode, Posted, RequestId, Send};
 
 /// A partitioned send.
@@ -146,12 +146,12 @@ impl Sending {
 
 impl Announcement {
     fn send(to: Option<(Target, u64)>, tag: i32, words: &[u8], access: &mut impl Access) -> Announcement {
-        let message = Owned::new(words.len());
-        message.region.write(0, words);
+        let message = Owned::zeroed(words.len());
+        message.lend().write(0, words);
         let Some((Target { peer, source, .. }, context)) = to else {
             return Announcement { message, request: None };
         };
-        let buffer = Buffer::Contiguous(message.region);
+        let buffer = Buffer::Contiguous(message.lend());
         let send = Send { peer, context, source, tag, buffer, mode: Mode::Standard };
         // Should it fail, so will the partitions, and they tell.
         let request = match access.with(|engine| engine.send(send)) {
@@ -164,7 +164,7 @@ impl Announcement {
     /// Whether it has left, so that its memory may go.
     pub fn has_left(&mut self, access: &mut impl Access) -> bool {
         let Some(id) = self.request else { return true };
-        debug_assert!(!self.message.region.is_empty());
+        debug_assert!(!self.message.lend().is_empty());
         access.with(|engine| engine.take(id)).is_some()
     }
 }

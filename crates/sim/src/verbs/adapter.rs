@@ -254,7 +254,7 @@ impl Inner {
         }
         let local = work.local.part(0, bytes);
         self.count_post(work.operation, local, how);
-        let inline = how.inline.then(|| local.bytes().to_vec());
+        let inline = how.inline.then(|| local.to_vec());
         self.launch(rank, number, Work::new(serial, work, local, inline, how.signalled || is_read));
         Ok(())
     }
@@ -264,7 +264,7 @@ impl Inner {
         match operation {
             Operation::Send => {
                 counts.sends += 1;
-                let kind = local.bytes().get(PACKET_KIND_AT).copied().unwrap_or(0);
+                let kind = local.to_vec().get(PACKET_KIND_AT).copied().unwrap_or(0);
                 counts.packets.get_mut(usize::from(kind)).into_iter().for_each(|count| *count += 1);
             }
             Operation::Write(_) => counts.writes += 1,

@@ -48,7 +48,7 @@ impl Inner {
         let twice = matches!(canary, Canary::CreditsTwice(many) if self.random.below(u64::from(many)) == 0);
         let Some(pair) = self.devices[posted.rank as usize].pairs.get_mut(&posted.pair) else { return };
         let Some(work) = pair.find(posted.serial) else { return };
-        let mut bytes = work.inline.clone().unwrap_or_else(|| work.local.bytes().to_vec());
+        let mut bytes = work.inline.clone().unwrap_or_else(|| work.local.to_vec());
         let (operation, tail) = (work.operation, tail_at(&bytes));
         if bytes.len() < PREFIX_BYTES || (operation != Operation::Send && tail.is_none()) {
             return;

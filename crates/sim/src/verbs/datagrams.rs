@@ -9,7 +9,7 @@ use crate::Rank;
 use crate::world::fault;
 use std::collections::VecDeque;
 use verbena_channel::Fault;
-use verbena_channel::memory::Region;
+use verbena_channel::memory::Owned;
 use verbena_channel::ud::adapter::{
     Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, RUN_MAX, Refused, Trouble,
 };
@@ -59,7 +59,7 @@ pub struct SimDatagrams {
     rank: Rank,
     subnet: Subnet,
     limits: Limits,
-    owners: Vec<Box<[u8]>>,
+    owners: Vec<Owned>,
 }
 
 impl SimDatagrams {
@@ -110,7 +110,8 @@ impl Datagrams for SimDatagrams {
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Fault> {
-        let (region, owner) = Region::allocate(bytes);
+        let owner = Owned::zeroed(bytes);
+        let region = owner.lend();
         self.owners.push(owner);
         let mut inner = self.subnet.lock();
         let key = inner.key();
@@ -229,7 +230,7 @@ impl Inner {
         };
         self.counts.hung += u64::from(hangs_ns > 0);
         let at_ns = self.time_ns(rank) + self.random.between(1, self.faults.delay_ns_max + 1) + hangs_ns;
-        let inline = how.inline.then(|| from.region.bytes().to_vec());
+        let inline = how.inline.then(|| from.region.to_vec());
         self.counts.inline += u64::from(how.inline);
         self.counts.signalled += u64::from(how.signalled);
         let sender = &mut self.device(rank).post.senders[queue];
@@ -261,7 +262,7 @@ impl Inner {
         if !may {
             return self.violations.push(format!("rank {rank} sends memory that is not registered"));
         }
-        let bytes = outbound.inline.unwrap_or_else(|| outbound.from.region.bytes().to_vec());
+        let bytes = outbound.inline.unwrap_or_else(|| outbound.from.region.to_vec());
         self.counts.datagrams += 1;
         if down {
             self.counts.lost += 1;

@@ -12,7 +12,7 @@ use verbena_channel::board::{Board, heap};
 use verbena_channel::cma;
 use verbena_channel::elements::Elements;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::{Buffer, Owned, Region};
 use verbena_channel::neighbor::Neighbor;
 use verbena_mpi::coll::algorithms::over_board;
 use verbena_mpi::coll::board::SharedBoard;
@@ -124,10 +124,9 @@ fn reduction() -> Reduction<'static> {
 /// Memory that a test leaks, as words.
 fn words(values: impl Iterator<Item = u32>) -> Region {
     let bytes: Vec<u8> = values.flat_map(u32::to_le_bytes).collect();
-    let (region, owner) = Region::allocate(bytes.len().max(1));
-    std::mem::forget(owner);
-    region.write(0, &bytes);
-    region
+    let owned = std::mem::ManuallyDrop::new(Owned::zeroed(bytes.len().max(1)));
+    owned.lend().write(0, &bytes);
+    owned.lend()
 }
 
 fn elements(region: Region) -> Elements<'static> {
@@ -305,7 +304,7 @@ fn long(
 fn is_right(part: &Part) -> bool {
     let Some(expected) = &part.expected else { return true };
     let bytes: Vec<u8> = expected.iter().flat_map(|word| word.to_le_bytes()).collect();
-    part.out.part(0, bytes.len()).bytes() == bytes
+    part.out.part(0, bytes.len()).to_vec() == bytes
 }
 
 fn job(random: &mut Random, number: usize, ranks: usize, record_bytes_max: usize) -> Job {

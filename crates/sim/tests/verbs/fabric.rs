@@ -1,7 +1,7 @@
 //! Two ranks with a simulated device, a region of registered memory and a connected queue pair each.
 
 use std::ops::Range;
-use verbena_channel::memory::Region;
+use verbena_channel::memory::{Owned, Region};
 use verbena_channel::rc::adapter::{
     Adapter, Failed, Operation, Post, QueuePair, Refused, Registration, Remote, Work,
 };
@@ -17,7 +17,7 @@ pub struct Two {
     pub region: [Region; 2],
     pub registration: [Registration; 2],
     pub pair: [QueuePair; 2],
-    _memory: [Box<[u8]>; 2],
+    _memory: [Owned; 2],
 }
 
 impl Two {
@@ -32,15 +32,15 @@ impl Two {
     pub fn new(seed: u64, costs: Costs, faults: DeviceFaults, shared: bool) -> Two {
         let subnet = Subnet::new(seed, 2, costs, faults);
         let mut adapter = [subnet.adapter(0), subnet.adapter(1)];
-        let [(one, memory), (other, more)] = [Region::allocate(BYTES), Region::allocate(BYTES)];
-        let region = [one, other];
+        let memory = [0, 1].map(|_| Owned::zeroed(BYTES));
+        let region = memory.each_ref().map(Owned::lend);
         let registration = [0, 1].map(|rank| adapter[rank].register(region[rank]).expect("registered"));
         let ends = [0, 1].map(|rank| adapter[rank].open_pair(shared).expect("a pair"));
         for rank in 0..2 {
             adapter[rank].connect_pair(ends[rank].0, &ends[1 - rank].1).expect("connected");
         }
         let pair = [ends[0].0, ends[1].0];
-        Two { subnet, adapter, region, registration, pair, _memory: [memory, more] }
+        Two { subnet, adapter, region, registration, pair, _memory: memory }
     }
 
     pub fn fill(&mut self, rank: usize, at: usize, bytes: &[u8]) {
@@ -99,5 +99,5 @@ impl Two {
 
 /// The bytes of a region, copied.
 pub fn bytes_of(region: Region) -> Vec<u8> {
-    region.bytes().to_vec()
+    region.to_vec()
 }

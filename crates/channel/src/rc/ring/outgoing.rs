@@ -194,7 +194,10 @@ impl<D> Outgoing<D> {
             let frame = Frame::of_words(read_words(front), 0).expect("a packet of this end");
             let packet = self.memory.region().part(self.geometry.offset(at), frame.bytes());
             let skipped = frame.prefix_bytes() + if frame.kind == Kind::Data { HEADER_BYTES } else { 0 };
-            packets.push((Header::of_words(self.headers[at as usize]), packet.bytes()[skipped..].to_vec()));
+            packets.push((
+                Header::of_words(self.headers[at as usize]),
+                packet.part(skipped, packet.len() - skipped).to_vec(),
+            ));
             let span = self.geometry.span_of(self.geometry.written_bytes(frame.bytes()));
             left = left.saturating_sub(span);
             at = self.geometry.after(at, span);
@@ -276,10 +279,10 @@ impl<D> Outgoing<D> {
         if self.pointer.is_some() {
             return flags::PRIMARY;
         }
-        let old = place.bytes().last_chunk().expect("a packet is longer than a flag");
+        let old = place.load(place.len() - flags::FLAG_BYTES);
         let at = self.geometry.offset(self.head) + place.len() - flags::FLAG_BYTES;
         let cleared = flags::is_cleared(at, self.geometry.slot_bytes as usize, self.geometry.slots as usize);
-        flags::choose(u32::from_le_bytes(*old), cleared)
+        flags::choose(u32::from_le_bytes(old), cleared)
     }
 
     /// The packet is written to its place, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
@@ -390,8 +393,7 @@ impl<D> Outgoing<D> {
 impl Placed {
     #[inline(always)]
     fn write_tail(&self) {
-        let tail = self.place.bytes_mut().last_chunk_mut();
-        *tail.expect("a packet is longer than a flag") = self.flag.to_le_bytes();
+        self.place.store(self.place.len() - flags::FLAG_BYTES, self.flag.to_le_bytes());
     }
 }
 

@@ -6,7 +6,7 @@ use super::neighbours::Neighbours;
 use super::port::OpenPort;
 use super::random;
 use crate::Fault;
-use crate::memory::Region;
+use crate::memory::{Owned, Region};
 use crate::rc::adapter::Refused;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Datagrams {
     completions: Arc<CompletionQueue>,
     registered: MemoryRegion,
     memory: Region,
-    _owner: Box<[u8]>,
+    _owner: Owned,
     q_key: u32,
     /// Buffers that nothing is being sent from, counted behind those for receiving.
     free: Vec<usize>,
@@ -75,7 +75,8 @@ impl Datagrams {
         // The highest bit would mean a key that only the kernel may use.
         let (q_key, psn) = (random() >> 1, random() & 0x00ff_ffff);
         queue.start_datagrams(port.number, port.options.partition, q_key, psn)?;
-        let (memory, owner) = Region::allocate((RECEIVES + SENDS) * BUFFER_BYTES);
+        let owner = Owned::zeroed((RECEIVES + SENDS) * BUFFER_BYTES);
+        let memory = owner.lend();
         let registered = port.register(memory, Access::ReadWrite)?;
         let mut datagrams = Datagrams {
             queue,

@@ -56,7 +56,7 @@ impl Exchange for Bcast<'_> {
     }
     #[inline]
     fn write(&mut self, record: Region) -> Result<()> {
-        self.buffer.copy_out(0, record.bytes_mut());
+        self.buffer.pack(0, record);
         Ok(())
     }
     #[inline]
@@ -107,7 +107,7 @@ impl Exchange for Fold<'_> {
     }
     #[inline]
     fn write(&mut self, record: Region) -> Result<()> {
-        self.send.buffer(0, self.count).copy_out(0, record.bytes_mut());
+        self.send.buffer(0, self.count).pack(0, record);
         Ok(())
     }
     #[inline]

@@ -1,0 +1,216 @@
+//! Memory of the library's own, which lends regions.
+//!
+//! A [`Region`] knows no owner, so that messages can hold it for nothing; safe code could then keep one for longer than its
+//! owner lives. That stays an error of a message and never becomes one of memory: a block is not given back to the
+//! allocator when its owner goes, but to a reserve of the process, from where the next owner of that size takes it.
+//! So whatever a region of this module leads to stays mapped, initialised memory of the library. Large blocks
+//! lose their pages meanwhile, so that the reserve holds addresses but hardly any memory.
+
+use super::{LINE_BYTES, Region};
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Blocks from this size on are whole pages, which can be given back to the kernel.
+const PAGED_BYTES_MIN: usize = 256 << 10;
+/// Memory of paged blocks that the reserve keeps, in bytes; pages above that are given back.
+const RESIDENT_BYTES_MAX: usize = 16 << 20;
+/// Sizes are powers of two.
+const SIZES: usize = usize::BITS as usize;
+
+/// Blocks without an owner.
+static RESERVE: Mutex<Reserve> = Mutex::new(Reserve { blocks: [const { Vec::new() }; SIZES], resident: 0 });
+
+struct Reserve {
+    /// By the power of two that is their size.
+    blocks: [Vec<Block>; SIZES],
+    /// Bytes of paged blocks that still have their pages.
+    resident: usize,
+}
+
+/// A block that is never unmapped.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    start: *mut u8,
+    /// It has two to the power of this many bytes.
+    power: u32,
+    /// All its bytes are 0.
+    is_zero: bool,
+}
+
+// SAFETY: an address; who took the block from the reserve owns it alone.
+unsafe impl Send for Block {}
+
+impl Reserve {
+    fn lock() -> MutexGuard<'static, Reserve> {
+        RESERVE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&mut self, power: u32) -> Option<Block> {
+        let block = self.blocks[power as usize].pop()?;
+        if block.is_paged() && !block.is_zero {
+            self.resident -= block.bytes();
+        }
+        Some(block)
+    }
+
+    fn give_back(&mut self, mut block: Block) {
+        block.is_zero = false;
+        if block.is_paged() && block.bytes() > RESIDENT_BYTES_MAX - self.resident {
+            block.is_zero = block.empty();
+        } else if block.is_paged() {
+            self.resident += block.bytes();
+        }
+        self.blocks[block.power as usize].push(block);
+    }
+}
+
+/// Bytes on the heap, which regions may name.
+#[derive(Debug)]
+pub struct Owned {
+    block: Block,
+    /// Length asked for, in bytes.
+    len: usize,
+}
+
+// SAFETY: it offers nothing but the block's address and length, which threads may share as they share a region.
+unsafe impl Sync for Owned {}
+
+impl Owned {
+    /// `len` bytes of 0, which begin at a cache line.
+    ///
+    /// # Panics
+    /// If no block is that long.
+    pub fn zeroed(len: usize) -> Owned {
+        let owned = Owned::stale(len);
+        if !owned.block.is_zero {
+            owned.lend().fill(0);
+        }
+        owned
+    }
+
+    /// As [`Owned::zeroed`], with what the last owner left in it.
+    pub(crate) fn stale(len: usize) -> Owned {
+        let bytes =
+            len.max(LINE_BYTES).checked_next_power_of_two().expect("a length within the address space");
+        let power = bytes.trailing_zeros();
+        let kept = Reserve::lock().take(power);
+        Owned { block: kept.unwrap_or_else(|| Block::new(power)), len }
+    }
+
+    /// The memory. The operations that were given the region should end before the owner goes: the next owner may
+    /// use the same memory.
+    #[inline]
+    pub fn lend(&self) -> Region {
+        // SAFETY: the block is as long, is never unmapped, and is initialised.
+        unsafe { Region::new(self.block.start, self.len) }
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl From<&[u8]> for Owned {
+    fn from(bytes: &[u8]) -> Owned {
+        let owned = Owned::zeroed(bytes.len());
+        owned.lend().write(0, bytes);
+        owned
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        Reserve::lock().give_back(self.block);
+    }
+}
+
+impl Block {
+    fn new(power: u32) -> Block {
+        let layout =
+            Layout::from_size_align(1 << power, LINE_BYTES).expect("a length within the address space");
+        let start = if layout.size() < PAGED_BYTES_MIN { heap(layout) } else { pages(layout) };
+        if start.is_null() {
+            handle_alloc_error(layout);
+        }
+        Block { start, power, is_zero: true }
+    }
+
+    fn bytes(&self) -> usize {
+        1 << self.power
+    }
+
+    fn is_paged(&self) -> bool {
+        self.bytes() >= PAGED_BYTES_MIN
+    }
+
+    /// Gives the pages back to the kernel; the addresses stay valid. Whether all bytes are 0 now: that is only to spare
+    /// memory, and a failure changes nothing.
+    fn empty(&self) -> bool {
+        if cfg!(miri) {
+            return false;
+        }
+        // SAFETY: whole private pages of a block of ours that nobody owns.
+        unsafe { libc::madvise(self.start.cast(), self.bytes(), libc::MADV_DONTNEED) == 0 }
+    }
+}
+
+fn heap(layout: Layout) -> *mut u8 {
+    // SAFETY: the size is not zero.
+    unsafe { alloc_zeroed(layout) }
+}
+
+/// Whole pages, which take no memory before they are touched.
+fn pages(layout: Layout) -> *mut u8 {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping, wherever the kernel likes.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), layout.size(), protection, flags, -1, 0) };
+    if start == libc::MAP_FAILED { std::ptr::null_mut() } else { start.cast() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_that_outlives_its_owner_leads_to_memory_of_the_library() {
+        for len in [1, 100, PAGED_BYTES_MIN, PAGED_BYTES_MIN + 1] {
+            let region = Owned::from(&vec![7; len][..]).lend();
+            region.write(len - 1, &[1]);
+            let mut last = [0];
+            region.read(len - 1, &mut last);
+            assert_eq!(last, [1], "{len}");
+        }
+    }
+
+    #[test]
+    fn memory_is_zero_though_it_was_used() {
+        for len in [64, PAGED_BYTES_MIN, 2 * RESIDENT_BYTES_MAX] {
+            for _ in 0..3 {
+                let owned = Owned::zeroed(len);
+                assert!(owned.lend().to_vec().iter().all(|&byte| byte == 0));
+                assert_eq!(owned.lend().address() % LINE_BYTES as u64, 0);
+                owned.lend().fill(0xee);
+            }
+        }
+    }
+
+    #[test]
+    fn owners_that_live_at_once_share_nothing() {
+        let owners: Vec<Owned> = (0..20u8).map(|i| Owned::from(&[i; 70][..])).collect();
+        assert!(owners.iter().zip(0..).all(|(owned, i): (_, u8)| owned.lend().to_vec() == [i; 70]));
+    }
+
+    #[test]
+    fn no_bytes_need_no_care() {
+        assert_eq!(Owned::zeroed(0).lend(), Region::EMPTY);
+    }
+}

@@ -1,6 +1,7 @@
-//! Partitioned communication on simulated clusters: any division on either side, partitions made ready in any
-//! order, several rounds, several pairs with the same tag. What has arrived must be there, nothing may arrive
-//! before it is ready, and everything that is ready must arrive without the rest.
+//! Partitioned communication on simulated clusters: any division on either side, receives that are longer than
+//! the send, partitions made ready in any order, several rounds, several pairs with the same tag. What has
+//! arrived must be there, nothing may arrive before it is ready, everything that is ready must arrive without
+//! the rest, and what lies behind the message stays as it was.
 //!
 //! `VERBENA_SIM_SEED=<number>` replays one seed.
 
@@ -18,6 +19,10 @@ const CONTEXT: u64 = 8;
 /// Partitions per side, and bytes, that a pair may have: every number divides the bytes.
 const COUNTS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 24];
 const BYTES: [usize; 6] = [0, 24, 240, 2400, 24_000, 120_000];
+/// Percent of the receives that have more room than is sent.
+const LONGER: u32 = 40;
+/// What a receive's memory holds before a round.
+const UNTOUCHED: u8 = 0xbb;
 
 /// A matched send and receive.
 struct Pair {
@@ -51,7 +56,9 @@ fn pair(random: &mut Random, cluster: &mut Cluster, number: u64, rounds: u32) ->
     let [from, to] = [0, 1].map(|_| random.below(ranks.into()) as u32);
     let counts = [0, 1].map(|_| random.pick(&COUNTS));
     let bytes = random.pick(&BYTES);
-    let memory = [0, 1].map(|_| cluster.memory(bytes, shape(random)));
+    let more = if random.percent(LONGER) { random.pick(&BYTES) } else { 0 };
+    let memory = [bytes, bytes + more].map(|len| cluster.memory(len, shape(random)));
+    memory[1].scribble(UNTOUCHED);
     let sides = [0, 1].map(|i| Partitions { buffer: memory[i].buffer(), count: counts[i] });
     let [send, receive] = sides;
     // The same tag for all: what was initialised first on both sides belongs together.
@@ -141,30 +148,55 @@ impl Pair {
         if let Some(error) = outcome.error {
             return Err(error.to_string());
         }
-        (0..self.counts[1]).try_for_each(|partition| self.check(partition))?;
-        self.memory[1].scribble(0xbb);
+        self.check_end(outcome.bytes)?;
+        self.memory[1].scribble(UNTOUCHED);
         self.active[1] = false;
         self.rounds[1] += 1;
         Ok(true)
+    }
+
+    /// What must hold of a receive that is complete.
+    fn check_end(&self, bytes: i64) -> Result<(), String> {
+        let sent = self.memory[0].len();
+        if bytes != sent as i64 {
+            return Err(format!("{sent} bytes were sent, but the status says {bytes}"));
+        }
+        if self.memory[1].packed()[sent..].iter().any(|&byte| byte != UNTOUCHED) {
+            return Err(format!("bytes behind the {sent} that were sent have changed"));
+        }
+        (0..self.counts[1]).try_for_each(|partition| self.check(partition))
     }
 
     /// What must hold of a partition that has arrived.
     fn check(&self, partition: usize) -> Result<(), String> {
         let round = self.rounds[1] as usize;
         let expected = &self.data[round];
-        let len = expected.len() / self.counts[1];
-        let range = partition * len..(partition + 1) * len;
-        if self.memory[1].packed()[range.clone()] != expected[range.clone()] {
+        let len = self.memory[1].len() / self.counts[1];
+        let end = expected.len().min((partition + 1) * len);
+        let range = end.min(partition * len)..end;
+        if self.memory[1].packed()[range.clone()] != expected[range] {
             return Err(format!("round {round}: partition {partition} has arrived, but its bytes are wrong"));
         }
-        let sent = expected.len() / self.counts[0];
-        let holds = |&&i: &&i32| i as usize * sent < range.end && (i as usize + 1) * sent > range.start;
-        match self.missing.iter().find(holds) {
+        match self.missing.iter().find(|&&i| self.needs(partition, i as usize)) {
             Some(early) if self.rounds == [self.rounds[1]; 2] && self.active[0] => {
                 Err(format!("round {round}: partition {partition} has arrived before {early} was ready"))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the receiver's partition cannot have arrived without this one of the sender: they share a byte, or
+    /// nothing of the message lies in it, so that it arrives with the whole. Where neither side has bytes, it is
+    /// as if both had equally many.
+    fn needs(&self, partition: usize, of_sender: usize) -> bool {
+        let [s, r] = self.counts;
+        let [sent, room] = match [0, 1].map(|side| self.memory[side].len()) {
+            [_, 0] => [s * r; 2],
+            lengths => lengths,
+        };
+        let own = partition * (room / r)..(partition + 1) * (room / r);
+        let theirs = of_sender * (sent / s)..(of_sender + 1) * (sent / s);
+        own.start >= sent || (theirs.start < own.end && own.start < theirs.end)
     }
 }
 
@@ -231,17 +263,13 @@ fn what_is_ready_arrives_without_the_rest() {
             pair.receiving.meet(&mut cluster.engine(to));
         }
         assert!(cluster.settle(STEPS_MAX), "seed {seed}: no rest");
-        let [s, r] = pair.counts;
-        for partition in 0..r {
-            let covered = !pair
-                .missing
-                .iter()
-                .any(|&i| (i as usize) * r < (partition + 1) * s && (i as usize + 1) * r > partition * s);
+        for partition in 0..pair.counts[1] {
+            let covered = !pair.missing.iter().any(|&i| pair.needs(partition, i as usize));
             let arrived = pair.receiving.has_arrived(&mut cluster.visit(to), partition as i32).unwrap();
             assert_eq!(
                 arrived, covered,
-                "seed {seed}: partition {partition} of {r}, of {s} missing {:?}",
-                pair.missing
+                "seed {seed}: partition {partition}; sender's and receiver's {:?}, missing {:?}",
+                pair.counts, pair.missing
             );
             if arrived {
                 pair.check(partition).unwrap();

@@ -41,13 +41,23 @@ pub(super) fn wrong_side(what: &str) -> Error {
 }
 
 #[cold]
-pub(super) fn different_lengths(sent: u64, room: u64) -> Error {
-    let class = if sent > room { mpi::MPI_ERR_TRUNCATE } else { mpi::MPI_ERR_COUNT };
+pub(super) fn too_long(sent: usize, room: usize) -> Error {
     Error::new(
-        class,
-        "the two sides of a partitioned message differ in length, so nothing was received",
-        format!("{sent} bytes are sent, {room} expected"),
-        "partitions times count times the size of the datatype is not the same on both sides, or initialisations with the same tag were made in different order",
+        mpi::MPI_ERR_TRUNCATE,
+        "a partitioned message is longer than its receive, so nothing was received",
+        format!("{sent} bytes are sent, there is room for {room}"),
+        "partitions times count times the size of the datatype is less here than at the sender, or initialisations with the same tag were made in different order",
         "give both sides the same total; only its division into partitions may differ",
+    )
+}
+
+#[cold]
+pub(super) fn garbled() -> Error {
+    Error::new(
+        mpi::MPI_ERR_INTERN,
+        "the other side of a partitioned message says what makes no sense",
+        "its number of partitions and bytes",
+        "the ranks use different versions of the library, or memory was overwritten",
+        "let all ranks use one installation; if they do, report this",
     )
 }

@@ -10,8 +10,9 @@
 //! 2. `MPI_Pready` sends the partition as one message in the new context, its number as the tag. Nothing waits
 //!    for the receiver or for other partitions.
 //! 3. A started receiver that knows the announcement receives each of the *sender's* partitions straight
-//!    into its place. A partition of its own has arrived when those that cover it have: as partitions of one side
-//!    are all equally long, partition `j` of `r` is covered by those of `s` from `j*s/r` to `(j+1)*s/r`.
+//!    into its place. A partition of its own has arrived when those that cover it have, which follows from the
+//!    lengths: partitions of one side are all equally long. A receive may have more room than is sent, as with
+//!    any other message; what lies behind the message has arrived with the whole.
 //!
 //! A new round needs no talk: it begins when the old one is complete, and messages of one context and tag keep
 //! their order.
@@ -51,19 +52,54 @@ impl Partitions {
         index.ok_or_else(|| error::no_partition(partition, self.count))
     }
 
-    /// Partition `index`, counted among `count` ones of the same buffer.
-    fn part(&self, index: usize, count: usize) -> Buffer {
-        let len = self.bytes() / count;
-        self.buffer.part(index * len, len)
+    /// Bytes of one partition.
+    fn each(&self) -> usize {
+        self.bytes() / self.count
     }
 }
 
-/// Those of `covering` equally long partitions that hold the bytes of partition `index` of `count`. Where there
-/// are no bytes it is as if there were.
-fn cover(index: usize, count: usize, covering: usize) -> Range<usize> {
-    let scaled = |index: usize| index as u128 * covering as u128;
-    let count = count as u128;
-    (scaled(index) / count) as usize..scaled(index + 1).div_ceil(count) as usize
+/// What an announcement says: the sender's partitions, all equally long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Announced {
+    /// Where they are sent.
+    context: u64,
+    count: usize,
+    /// Bytes of all.
+    bytes: usize,
+}
+
+impl Announced {
+    /// `None` for words that no sender says: there is a partition, and all are equally long.
+    fn read([context, count, bytes]: [u64; 3]) -> Option<Announced> {
+        let [count, bytes] = [count, bytes].map(usize::try_from);
+        let announced = Announced { context, count: count.ok()?, bytes: bytes.ok()? };
+        (1..=i32::MAX as usize).contains(&announced.count).then_some(())?;
+        announced.bytes.is_multiple_of(announced.count).then_some(announced)
+    }
+
+    /// Bytes of one partition.
+    fn each(&self) -> usize {
+        self.bytes / self.count
+    }
+
+    /// The partitions of the sender with which the receiver's partition `index` has arrived: those that share a
+    /// byte with it, and all if it lies behind the message. Where neither side has bytes it is as if both had
+    /// equally many.
+    fn cover(&self, index: usize, own: &Partitions) -> Range<usize> {
+        if own.bytes() == 0 {
+            return self.cover_empty(index, own.count);
+        }
+        let first = index * own.each();
+        if first >= self.bytes {
+            return 0..self.count;
+        }
+        first / self.each()..(first + own.each()).min(self.bytes).div_ceil(self.each())
+    }
+
+    fn cover_empty(&self, index: usize, count: usize) -> Range<usize> {
+        let scaled = |index: usize| index as u64 * self.count as u64;
+        (scaled(index) / count as u64) as usize..scaled(index + 1).div_ceil(count as u64) as usize
+    }
 }
 
 /// The operation behind a partitioned request.
@@ -130,19 +166,44 @@ impl Partitioned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use verbena_channel::memory::Owned;
+
+    fn partitions(count: usize, each: usize) -> Partitions {
+        let memory = Owned::zeroed(count * each);
+        Partitions { buffer: Buffer::Contiguous(memory.lend()), count }
+    }
 
     /// Against the definition: the ranges of bytes overlap.
     #[test]
     fn partitions_are_covered_by_those_that_hold_their_bytes() {
-        for (count, covering) in [(1, 1), (1, 5), (5, 1), (4, 6), (6, 4), (3, 7), (8, 2)] {
-            let (own, other) = (covering, count); // bytes of a partition, of count * covering in all
+        for (count, each, theirs, each_of_theirs) in
+            [(1, 1, 1, 1), (1, 5, 5, 1), (4, 6, 6, 4), (3, 7, 7, 3), (8, 2, 2, 8), (2, 3, 1, 3), (4, 5, 3, 4)]
+        {
+            let own = partitions(count, each);
+            let announced = Announced { context: 0, count: theirs, bytes: theirs * each_of_theirs };
             for index in 0..count {
-                let bytes = index * own..(index + 1) * own;
-                let overlaps = |i: &usize| i * other < bytes.end && (i + 1) * other > bytes.start;
-                let expected: Vec<usize> = (0..covering).filter(overlaps).collect();
-                assert_eq!(cover(index, count, covering).collect::<Vec<_>>(), expected);
+                let bytes = index * each..(index + 1) * each;
+                let is_behind = bytes.start >= announced.bytes;
+                let overlaps = |i: &usize| {
+                    is_behind || i * each_of_theirs < bytes.end && (i + 1) * each_of_theirs > bytes.start
+                };
+                let expected: Vec<usize> = (0..theirs).filter(overlaps).collect();
+                assert_eq!(announced.cover(index, &own).collect::<Vec<_>>(), expected);
             }
         }
-        assert!(cover(1, 3, 0).is_empty());
+        let nothing = Announced { context: 0, count: 3, bytes: 0 };
+        assert_eq!(
+            (0..2).map(|index| nothing.cover(index, &partitions(2, 0))).collect::<Vec<_>>(),
+            [0..2, 1..3]
+        );
+        assert_eq!(nothing.cover(0, &partitions(2, 4)), 0..3);
+    }
+
+    #[test]
+    fn words_that_no_sender_says_are_refused() {
+        assert_eq!(Announced::read([7, 3, 12]), Some(Announced { context: 7, count: 3, bytes: 12 }));
+        for words in [[7, 0, 0], [7, 3, 13], [7, u64::MAX, 0], [7, 1 << 31, 0]] {
+            assert_eq!(Announced::read(words), None, "{words:?}");
+        }
     }
 }

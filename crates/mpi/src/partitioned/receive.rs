@@ -1,6 +1,6 @@
 //! The receiving side: the sender's partitions come straight to their places, whatever the own partitions are.
 
-use super::{Partitions, cover, error};
+use super::{Announced, Partitions, error};
 use crate::comm::words::unpack;
 use crate::comm::{Comm, Traffic};
 use crate::error::{Error, Result};
@@ -41,8 +41,8 @@ enum Sender {
     Awaited(RequestId, Owned),
     /// `MPI_PROC_NULL`.
     Nobody,
-    /// It sends `partitions` messages in `context`; with an error, if they do not fit.
-    Known { context: u64, partitions: usize, misfit: Option<Error> },
+    /// It sends these partitions; with an error, if they do not fit.
+    Known { announced: Announced, misfit: Option<Error> },
     /// Its announcement failed.
     Lost(Error),
 }
@@ -105,18 +105,18 @@ impl Receiving {
 
     /// Receives the sender's partitions if a round waits for that and the sender is known.
     fn post(&self, state: &mut State, access: &mut impl Access) {
-        let (Round::Waiting, Sender::Known { context, partitions, misfit }) = (&state.round, &state.sender)
-        else {
+        let (Round::Waiting, Sender::Known { announced, misfit }) = (&state.round, &state.sender) else {
             return;
         };
         let mut error = misfit.clone();
-        let is_fitting = misfit.is_none();
+        let each = announced.each();
+        let place =
+            |i| if misfit.is_some() { Buffer::EMPTY } else { self.partitions.buffer.part(i * each, each) };
         let receives = access.with(|engine| {
-            (0..*partitions)
+            (0..announced.count)
                 .map(|i| {
-                    let buffer =
-                        if is_fitting { self.partitions.part(i, *partitions) } else { Buffer::EMPTY };
-                    let receive = Receive { context: *context, source: self.source, tag: i as i32, buffer };
+                    let (context, buffer) = (announced.context, place(i));
+                    let receive = Receive { context, source: self.source, tag: i as i32, buffer };
                     match engine.receive_of(self.peer, receive) {
                         Posted::Pending(id) => Some(id),
                         Posted::Done(completion) => {
@@ -138,20 +138,20 @@ impl Receiving {
         match (sender, round) {
             (Sender::Nobody, _) => Some(Outcome::NO_PROCESS),
             (Sender::Lost(error), _) => Some(Outcome { error: Some(error.clone()), ..Outcome::EMPTY }),
-            (_, Round::Posted { receives, next, error }) => {
+            (Sender::Known { announced, .. }, Round::Posted { receives, next, error }) => {
                 access.with(|engine| {
                     while *next < receives.len() && settle(engine, &mut receives[*next], error) {
                         *next += 1;
                     }
                 });
-                (*next == receives.len()).then(|| self.outcome(error.clone()))
+                (*next == receives.len()).then(|| self.outcome(announced.bytes, error.clone()))
             }
             _ => None,
         }
     }
 
-    fn outcome(&self, error: Option<Error>) -> Outcome {
-        let bytes = if error.is_none() { self.partitions.bytes() as i64 } else { 0 };
+    fn outcome(&self, sent: usize, error: Option<Error>) -> Outcome {
+        let bytes = if error.is_none() { sent as i64 } else { 0 };
         Outcome { source: self.source, tag: self.tag, bytes, error, ..Outcome::EMPTY }
     }
 
@@ -164,8 +164,8 @@ impl Receiving {
         let State { sender, round, .. } = &mut *state;
         Ok(match (sender, round) {
             (Sender::Nobody | Sender::Lost(_), _) | (_, Round::Idle) => true,
-            (_, Round::Posted { receives, error, .. }) => {
-                let range = cover(index, self.partitions.count, receives.len());
+            (Sender::Known { announced, .. }, Round::Posted { receives, error, .. }) => {
+                let range = announced.cover(index, &self.partitions);
                 access.with(|engine| receives[range].iter_mut().all(|one| settle(engine, one, error)))
             }
             _ => false,
@@ -204,11 +204,12 @@ impl Sender {
         if let Some(failure) = &completion.failure {
             return Sender::Lost(failure_error(failure.clone()));
         }
-        match unpack(words) {
-            Ok([context, partitions, sent]) => {
-                let misfit = (sent != room as u64).then(|| error::different_lengths(sent, room as u64));
-                Sender::Known { context, partitions: partitions as usize, misfit }
+        match unpack(words).map(Announced::read) {
+            Ok(Some(announced)) => {
+                let misfit = (announced.bytes > room).then(|| error::too_long(announced.bytes, room));
+                Sender::Known { announced, misfit }
             }
+            Ok(None) => Sender::Lost(error::garbled()),
             Err(error) => Sender::Lost(error),
         }
     }
@@ -223,7 +224,7 @@ fn settle(engine: &mut Engine, receive: &mut Option<RequestId>, error: &mut Opti
     receive.is_none()
 }
 
-/// Keeps the first error. One that there was before the round (the lengths differ) explains all others.
+/// Keeps the first error. One that there was before the round (too little room) explains all others.
 fn note(error: &mut Option<Error>, completion: Completion) {
     *error = error.take().or(completion.failure.map(failure_error));
 }

@@ -117,7 +117,8 @@ impl Sending {
 
     fn message(&self, target: Target, partition: i32) -> Send {
         let Target { peer, context, source } = target;
-        let buffer = self.partitions.part(partition as usize, self.partitions.count);
+        let each = self.partitions.each();
+        let buffer = self.partitions.buffer.part(partition as usize * each, each);
         Send { peer, context, source, tag: partition, buffer, mode: Mode::Standard }
     }
 

@@ -16,6 +16,7 @@ pub mod copy;
 pub mod elements;
 mod exposed;
 pub mod hardware;
+mod kept;
 pub mod layout;
 pub mod lock;
 pub mod loopback;

@@ -1,43 +1,67 @@
 //! For tests: system calls that fail as they do in a container, by a seccomp filter on the calling thread.
 
-/// A call to refuse.
+/// A call to refuse, whatever its arguments are or if they are like this.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     number: i64,
-    /// Refuse only if the fourth argument (a length, for `fallocate`) is greater than this.
-    above: u32,
+    conditions: &'static [Condition],
 }
+
+/// What one argument must be, by its low half.
+#[derive(Clone, Copy, Debug)]
+enum Condition {
+    Is(u32, u32),
+    IsAbove(u32, u32),
+}
+
+const POPULATES: Condition = Condition::Is(2, libc::MADV_POPULATE_WRITE as u32);
 
 impl Call {
     /// Whatever its arguments are.
     pub(crate) const fn any(number: i64) -> Call {
-        Call { number, above: 0 }
+        Call { number, conditions: &[] }
     }
 
-    /// `fallocate` of more than `bytes`.
-    pub(crate) const fn fallocate_above(bytes: u32) -> Call {
-        Call { number: libc::SYS_fallocate, above: bytes }
+    /// The advice to populate, as a kernel that does not know it.
+    pub(crate) const POPULATE: Call = Call { number: libc::SYS_madvise, conditions: &[POPULATES] };
+
+    /// To populate any memory at all, as a kernel that has none left.
+    pub(crate) const POPULATE_MEMORY: Call =
+        Call { number: libc::SYS_madvise, conditions: &[POPULATES, Condition::IsAbove(1, 0)] };
+
+    /// To populate more than 140,000 bytes at once.
+    pub(crate) const POPULATE_MUCH: Call =
+        Call { number: libc::SYS_madvise, conditions: &[POPULATES, Condition::IsAbove(1, 140_000)] };
+
+    /// Its part of the filter: answers if all is as it says, else falls through behind its end.
+    fn filter(&self, errno: i32) -> Vec<libc::sock_filter> {
+        const FIRST_ARGUMENT_AT: u32 = 16; // in `seccomp_data`, low half first
+        let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+        let jump = |sort: u32, value, skip| op(libc::BPF_JMP | sort | libc::BPF_K, 0, skip, value);
+        let left = |tests: usize| (2 * tests + 1) as u8;
+        let tests = self.conditions.len();
+        let mut filter = vec![op(load, 0, 0, 0), jump(libc::BPF_JEQ, self.number as u32, left(tests))];
+        for (at, condition) in self.conditions.iter().enumerate() {
+            let (sort, argument, value) = match *condition {
+                Condition::Is(argument, value) => (libc::BPF_JEQ, argument, value),
+                Condition::IsAbove(argument, value) => (libc::BPF_JGT, argument, value),
+            };
+            filter.push(op(load, 0, 0, FIRST_ARGUMENT_AT + 8 * argument));
+            filter.push(jump(sort, value, left(tests - at - 1)));
+        }
+        filter.push(op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32));
+        filter
     }
+}
+
+fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt, jf, k }
 }
 
 /// From now on these calls give `errno` in this thread and those that it starts.
 pub(crate) fn refuse(calls: &[Call], errno: i32) {
-    const LENGTH_AT: u32 = 16 + 3 * 8; // low half of the fourth argument in `seccomp_data`
-    let op = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
-    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let answer = libc::BPF_RET | libc::BPF_K;
-    let mut filter = Vec::new();
-    for call in calls {
-        let skip = if call.above == 0 { 1 } else { 3 };
-        filter.push(op(load, 0, 0, 0));
-        filter.push(op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, skip, call.number as u32));
-        if call.above != 0 {
-            filter.push(op(load, 0, 0, LENGTH_AT));
-            filter.push(op(libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K, 0, 1, call.above));
-        }
-        filter.push(op(answer, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32));
-    }
-    filter.push(op(answer, 0, 0, libc::SECCOMP_RET_ALLOW));
+    let mut filter: Vec<_> = calls.iter().flat_map(|call| call.filter(errno)).collect();
+    filter.push(op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW));
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: the program lives until the call is over; the filter binds this thread and its children alone.
     unsafe {

@@ -9,7 +9,7 @@ use super::{Shm, headroom, node};
 use crate::wait::Load;
 use crate::{Fault, Opening, Peer, Place, Wire};
 use std::io::{Error, ErrorKind};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,22 +62,22 @@ impl ShmOpening {
     /// The lowest rank makes the segment and serves the others; it tells them too if that fails.
     fn provide(&self, peers: &[Peer]) -> Result<Arc<Control>, Fault> {
         let made = create(peers.len() as u32, ring_log2(peers.len() as u32), self.card.secret);
-        let regret = made.as_ref().err().map(Fault::to_string);
-        let offer = match (&made, &regret) {
-            (Ok(control), _) => Offer::Memory(control.segment().as_fd()),
-            (_, Some(text)) => Offer::Regret(text),
-            (Err(_), None) => unreachable!("a fault has a text"),
+        let regret = made.as_ref().err().map_or_else(String::new, Fault::to_string);
+        let offer = match &made {
+            Ok((_, memory)) => Offer::Memory(memory.as_fd()),
+            Err(_) => Offer::Regret(&regret),
         };
         let ranks = peers.len() as u32;
         let missing =
             handover::serve(&self.listener, self.card.secret, ranks, offer, Instant::now() + self.limit)
                 .map_err(|e| no_socket(self.me, &e))?;
+        let (control, _closed_now) = made?;
         match missing.is_empty() {
-            true => made,
-            false => made.and(Err(absent(
-                &missing.iter().map(|&r| peers[r as usize]).collect::<Vec<_>>(),
-                self.limit,
-            ))),
+            true => Ok(control),
+            false => {
+                let missing: Vec<Peer> = missing.iter().map(|&rank| peers[rank as usize]).collect();
+                Err(absent(&missing, self.limit))
+            }
         }
     }
 
@@ -106,12 +106,14 @@ impl Opening for ShmOpening {
 }
 
 /// The segment with rings as large as wanted, or as the limits of this process allow; boards are given up first.
-fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<Arc<Control>, Fault> {
+/// The descriptor is for the others.
+fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<(Arc<Control>, OwnedFd), Fault> {
     let mut measures = Measures { ranks, ring_log2, boards: BOARDS_MAX };
     loop {
-        let made = Segment::create(measures.total_bytes()).and_then(|s| Control::create(s, measures, secret));
+        let made = Segment::create(measures.total_bytes())
+            .and_then(|(segment, memory)| Ok((Control::create(segment, measures, secret)?, memory)));
         match made {
-            Ok(control) => return Ok(control),
+            Ok(made) => return Ok(made),
             Err(_) if measures.boards > 0 => measures.boards /= 8,
             Err(_) if measures.ring_log2 > RING_LOG2_MIN => measures.ring_log2 -= 1,
             Err(e) => return Err(no_segment(measures.total_bytes(), &e)),

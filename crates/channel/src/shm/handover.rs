@@ -33,7 +33,11 @@ pub(crate) enum Gift {
 }
 
 fn address(name: u64) -> Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("verbena-{name:016x}"))
+    SocketAddr::from_abstract_name(text(name))
+}
+
+fn text(name: u64) -> String {
+    format!("verbena-{name:016x}")
 }
 
 /// Listens under `name`.
@@ -45,7 +49,8 @@ pub(crate) fn listen(name: u64) -> Result<UnixListener> {
     Ok(listener)
 }
 
-/// Serves the ranks 1 to `ranks` - 1 of the node; returns those that did not come by the deadline.
+/// Serves the ranks 1 to `ranks` - 1 of the node; returns those that did not come by the deadline. All connections are
+/// served as they speak, so one that says nothing holds up no other.
 pub(crate) fn serve(
     listener: &UnixListener,
     secret: u64,
@@ -54,51 +59,138 @@ pub(crate) fn serve(
     deadline: Instant,
 ) -> Result<Vec<u32>> {
     let mut missing: Vec<u32> = (1..ranks).collect();
-    while !missing.is_empty() && wait_readable(listener.as_raw_fd(), deadline)? {
-        match listener.accept() {
-            Ok((mut client, _)) => {
-                if let Ok(rank) = serve_one(&mut client, secret, offer, deadline) {
-                    missing.retain(|&r| r != rank);
-                }
-            }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(e) if e.raw_os_error() == Some(libc::ECONNABORTED) => {}
-            Err(e) => return Err(e),
+    let mut clients: Vec<Client> = Vec::new();
+    while !missing.is_empty() {
+        let sockets = clients.iter().map(|client| client.stream.as_raw_fd());
+        if !wait_readable(sockets.chain([listener.as_raw_fd()]), deadline)? {
+            break;
         }
+        accept_all(listener, &mut clients)?;
+        clients.retain_mut(|client| match client.serve(secret, offer) {
+            Ok(Some(rank)) => {
+                missing.retain(|&r| r != rank);
+                false
+            }
+            // An error means that this client was none of ours or went away.
+            outcome => outcome.is_ok(),
+        });
     }
     Ok(missing)
 }
 
-/// An error means that this client was none of ours or went away; the others are served all the same.
-fn serve_one(client: &mut UnixStream, secret: u64, offer: Offer<'_>, deadline: Instant) -> Result<u32> {
-    same_user(client)?;
-    client.set_nonblocking(false)?;
-    // Our own clients speak at once; nobody may hold up the others for longer than this.
-    client.set_read_timeout(Some(left(deadline)?.min(Duration::from_secs(5))))?;
-    let mut hello = [0; HELLO_BYTES];
-    client.read_exact(&mut hello)?;
-    if hello[..8] != secret.to_le_bytes() {
-        return Err(ErrorKind::PermissionDenied.into());
+/// Connections that have not said all yet, at most: beyond that the oldest is given up. Our own clients speak at once.
+const CLIENTS_MAX: usize = 1024;
+
+/// Accepts the connections that are there, except those of other users. Where no descriptor is left the oldest silent client makes room.
+fn accept_all(listener: &UnixListener, clients: &mut Vec<Client>) -> Result<()> {
+    for _ in 0..CLIENTS_MAX {
+        match listener.accept() {
+            Ok((stream, _)) => clients.extend(Client::new(stream)),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if e.raw_os_error() == Some(libc::ECONNABORTED) => {}
+            Err(e)
+                if matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) && !clients.is_empty() =>
+            {
+                clients.remove(0);
+            }
+            Err(e) => return Err(e),
+        }
+        if clients.len() > CLIENTS_MAX {
+            clients.remove(0);
+        }
     }
-    match offer {
-        Offer::Memory(fd) => send_descriptor(client, fd)?,
-        Offer::Regret(text) => client.write_all(&text.as_bytes()[..text.len().min(TEXT_BYTES_MAX)])?,
+    Ok(())
+}
+
+/// A connection, and what was said over it so far.
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    hello: [u8; HELLO_BYTES],
+    heard: usize,
+}
+
+impl Client {
+    /// `None` for a stranger.
+    fn new(stream: UnixStream) -> Option<Client> {
+        same_user(&stream).ok()?;
+        stream.set_nonblocking(true).ok()?;
+        Some(Client { stream, hello: [0; HELLO_BYTES], heard: 0 })
     }
-    Ok(u32::from_le_bytes(hello[8..].try_into().unwrap()))
+
+    /// Reads what there is, and answers once all was said; returns the client's rank then.
+    fn serve(&mut self, secret: u64, offer: Offer<'_>) -> Result<Option<u32>> {
+        while self.heard < HELLO_BYTES {
+            match self.stream.read(&mut self.hello[self.heard..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => self.heard += bytes,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if self.hello[..8] != secret.to_le_bytes() {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        match offer {
+            Offer::Memory(fd) => send_descriptor(&self.stream, fd)?,
+            Offer::Regret(text) => {
+                self.stream.write_all(&text.as_bytes()[..text.len().min(TEXT_BYTES_MAX)])?
+            }
+        }
+        Ok(Some(u32::from_le_bytes(self.hello[8..].try_into().expect("four bytes"))))
+    }
 }
 
 /// Asks the server `name` for the segment.
 pub(crate) fn ask(name: u64, secret: u64, rank: u32, deadline: Instant) -> Result<Gift> {
-    let mut server = UnixStream::connect_addr(&address(name)?)?;
+    let mut server = connect(name, deadline)?;
     same_user(&server)?;
     let mut hello = [0; HELLO_BYTES];
     hello[..8].copy_from_slice(&secret.to_le_bytes());
     hello[8..].copy_from_slice(&rank.to_le_bytes());
     server.write_all(&hello)?;
-    if !wait_readable(server.as_raw_fd(), deadline)? {
+    if !wait_readable([server.as_raw_fd()], deadline)? {
         return Err(ErrorKind::TimedOut.into());
     }
     receive(&mut server)
+}
+
+/// Connects to the server `name`. One whose queue of connections is full is waited for until the deadline.
+pub(crate) fn connect(name: u64, deadline: Instant) -> Result<UnixStream> {
+    // SAFETY: makes a descriptor.
+    let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and ours.
+    let stream = unsafe { UnixStream::from_raw_fd(fd) };
+    // It bounds how long the call below waits, too.
+    stream.set_write_timeout(Some(left(deadline)?))?;
+    let (address, bytes) = raw_address(name);
+    loop {
+        // SAFETY: the address lives, and has that many bytes.
+        if unsafe { libc::connect(fd, (&raw const address).cast(), bytes) } == 0 {
+            return Ok(stream);
+        }
+        let error = Error::last_os_error();
+        match error.kind() {
+            ErrorKind::Interrupted => {}
+            ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+            _ => return Err(error),
+        }
+    }
+}
+
+/// The address of [`address`] as the system call takes it.
+fn raw_address(name: u64) -> (libc::sockaddr_un, libc::socklen_t) {
+    let text = text(name);
+    let mut raw = libc::sockaddr_un { sun_family: libc::AF_UNIX as libc::sa_family_t, sun_path: [0; 108] };
+    // An abstract name begins with a zero.
+    raw.sun_path.iter_mut().skip(1).zip(text.bytes()).for_each(|(at, byte)| *at = byte as libc::c_char);
+    let bytes = std::mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + text.len();
+    (raw, bytes as libc::socklen_t)
 }
 
 /// Reads the answer: one byte with a descriptor, or a text.
@@ -116,13 +208,15 @@ fn left(deadline: Instant) -> Result<Duration> {
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// Waits until the socket has something to read; false if the deadline came first.
-fn wait_readable(fd: RawFd, deadline: Instant) -> Result<bool> {
+/// Waits until one of the sockets has something to read; false if the deadline came first.
+fn wait_readable(sockets: impl IntoIterator<Item = RawFd>, deadline: Instant) -> Result<bool> {
+    let watch = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut polled: Vec<libc::pollfd> = sockets.into_iter().map(watch).collect();
     loop {
         let Ok(left) = left(deadline) else { return Ok(false) };
-        let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure of ours.
-        match unsafe { libc::poll(&mut poll, 1, left.as_millis().clamp(1, 60_000) as i32) } {
+        let limit = left.as_millis().clamp(1, 60_000) as i32;
+        // SAFETY: the structures are ours, as many as is said.
+        match unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as u64, limit) } {
             0 => {}
             n if n > 0 => return Ok(true),
             _ => {

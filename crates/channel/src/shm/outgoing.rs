@@ -6,6 +6,7 @@
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
+use crate::kept;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
@@ -170,6 +171,14 @@ fn reserve_ring(control: &Control, offset: usize, packet_bytes_max: usize) -> Re
 
 /// The fault for a ring that could not be made.
 pub(super) fn no_ring(control: &Control, to: Peer, error: &std::io::Error) -> Fault {
+    if kept::is_lost(error) {
+        return Fault {
+            what: format!("no ring can be made, since its memory cannot be reserved: {error}"),
+            on: format!("shared memory towards process {to}"),
+            cause: "the program closed descriptors of the library (closefrom, a daemon's start)".into(),
+            remedy: "close only descriptors that the program opened, or do so before MPI_Init".into(),
+        };
+    }
     let bytes = RING_EXTRA_BYTES + (1 << control.measures().ring_log2);
     Fault {
         what: format!("no memory for a ring of {bytes} bytes, nor for a smaller one: {error}"),

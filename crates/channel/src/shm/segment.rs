@@ -1,11 +1,16 @@
 //! A node's segment: anonymous memory that lives as long as a process holds it, and no longer.
 //!
 //! The memory comes from `memfd_create`, so it has no name that a killed job could leave behind, and the
-//! size of `/dev/shm` does not matter. It is sparse; pages are reserved by `fallocate` before they are
+//! size of `/dev/shm` does not matter. It is sparse; pages are reserved before they are
 //! touched, so a lack of memory is an error here and never a signal later.
+//!
+//! Once all ranks have the memory, its descriptor is closed: the program might close it too, and open a file under its
+//! number. Pages are reserved and given back by `madvise` on the mapping. Only kernels that cannot do that (before Linux 5.14)
+//! need the descriptor, which is then compared before each use ([`Kept`]).
 
+use crate::kept::{self, Kept};
 use std::io::{Error, Result};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// Bytes of a page, the granule of reservation.
@@ -16,7 +21,8 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 pub(crate) struct Segment {
     base: NonNull<u8>,
     len: usize,
-    memory: OwnedFd,
+    /// The memory's descriptor, where pages cannot be reserved without it.
+    memory: Option<Kept<OwnedFd>>,
 }
 
 // SAFETY: the segment is plain shared memory; whoever takes a pointer into it answers for its use.
@@ -26,8 +32,8 @@ unsafe impl Sync for Segment {}
 
 impl Segment {
     /// New zeroed memory of `len` bytes, none of it reserved, whose size is fixed for good: no process that
-    /// holds the descriptor can shrink it under the others.
-    pub(crate) fn create(len: usize) -> Result<Segment> {
+    /// holds the descriptor can shrink it under the others. The descriptor is for them, and to be closed then.
+    pub(crate) fn create(len: usize) -> Result<(Segment, OwnedFd)> {
         within_file_limit(len)?;
         // SAFETY: the name is a C string; the call makes a descriptor and touches no memory of ours.
         let fd =
@@ -49,7 +55,7 @@ impl Segment {
         if !sized {
             return Err(Error::last_os_error());
         }
-        Segment::map(memory, len)
+        Ok((Segment::map(&memory, len)?, memory))
     }
 
     /// Maps memory that another process created.
@@ -60,10 +66,10 @@ impl Segment {
         if unsafe { libc::fstat(memory.as_raw_fd(), &mut stat) } != 0 {
             return Err(Error::last_os_error());
         }
-        Segment::map(memory, stat.st_size as usize)
+        Segment::map(&memory, stat.st_size as usize)
     }
 
-    fn map(memory: OwnedFd, len: usize) -> Result<Segment> {
+    fn map(memory: &OwnedFd, len: usize) -> Result<Segment> {
         // SAFETY: a fresh mapping at an address that the kernel chooses.
         let at = unsafe {
             libc::mmap(
@@ -76,9 +82,23 @@ impl Segment {
             )
         };
         match NonNull::new(at.cast::<u8>()) {
-            Some(base) if at != libc::MAP_FAILED => Ok(Segment { base, len, memory }),
+            Some(base) if at != libc::MAP_FAILED => {
+                let mut segment = Segment { base, len, memory: None };
+                if !segment.can_reserve_by_mapping() {
+                    segment.memory = Some(Kept::new(memory.try_clone()?)?);
+                }
+                Ok(segment)
+            }
             _ => Err(Error::last_os_error()),
         }
+    }
+
+    /// Larger pages than ours would be shared by parts that are reserved and given back apart.
+    fn can_reserve_by_mapping(&self) -> bool {
+        // SAFETY: the call only answers.
+        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        // Of no bytes: an error only if the kernel does not know the advice.
+        page_bytes == PAGE_BYTES as i64 && self.advise(0, 0, libc::MADV_POPULATE_WRITE).is_ok()
     }
 
     /// Bytes of the segment.
@@ -86,31 +106,56 @@ impl Segment {
         self.len
     }
 
-    /// Reserves the pages of a range: afterwards touching them cannot fail.
+    /// Reserves the pages of a range, whole pages: afterwards touching them cannot fail.
+    ///
+    /// # Errors
+    /// No memory is left (`ENOSPC`, whatever the kernel calls it), or [`kept::lost`].
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> Result<()> {
+        let reserve = || match &self.memory {
+            None => self.advise(offset, len, libc::MADV_POPULATE_WRITE),
+            Some(memory) => allocate(memory, 0, offset, len),
+        };
         loop {
-            // SAFETY: a call on our own descriptor.
-            if unsafe {
-                libc::fallocate(self.memory.as_raw_fd(), 0, offset as libc::off_t, len as libc::off_t)
-            } == 0
-            {
-                return Ok(());
-            }
-            let error = Error::last_os_error();
-            if error.raw_os_error() != Some(libc::EINTR) {
-                return Err(error);
+            match reserve() {
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
+                // What the kernel says where touching a page would raise a signal. The pages that it got are given back.
+                Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
+                    let _ = self.release(offset, len);
+                    return Err(Error::from_raw_os_error(libc::ENOSPC));
+                }
+                outcome => return outcome,
             }
         }
     }
 
-    /// Gives the pages of a range back: they are zero when next touched, or rather reserved.
+    /// Gives the pages of a range back, whole pages: they are zero when next touched, or rather reserved. Nobody may use
+    /// the range any more.
+    ///
+    /// # Errors
+    /// The kernel cannot, or [`kept::lost`].
     pub(crate) fn release(&self, offset: usize, len: usize) -> Result<()> {
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: a call on our own descriptor; nobody uses the range any more.
-        let done = unsafe {
-            libc::fallocate(self.memory.as_raw_fd(), mode, offset as libc::off_t, len as libc::off_t)
-        };
-        if done == 0 { Ok(()) } else { Err(Error::last_os_error()) }
+        match &self.memory {
+            None => self.advise(offset, len, libc::MADV_REMOVE),
+            Some(memory) => {
+                allocate(memory, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, len)
+            }
+        }
+    }
+
+    /// The number of the descriptor, if it is kept.
+    #[cfg(test)]
+    pub(crate) fn kept_descriptor(&self) -> Option<libc::c_int> {
+        self.memory.as_ref().and_then(Kept::get).map(AsRawFd::as_raw_fd)
+    }
+
+    /// Tells the kernel what to do with the pages of a range of the mapping.
+    fn advise(&self, offset: usize, len: usize, advice: libc::c_int) -> Result<()> {
+        let at = self.at(offset, len).ok_or(std::io::ErrorKind::InvalidInput)?;
+        // SAFETY: a range of our own mapping; the callers' advice takes no page away that anybody uses.
+        match unsafe { libc::madvise(at.as_ptr().cast(), len, advice) } {
+            0 => Ok(()),
+            _ => Err(Error::last_os_error()),
+        }
     }
 
     /// The address of `len` bytes at `offset`; `None` if they do not lie within the segment.
@@ -121,16 +166,20 @@ impl Segment {
     }
 }
 
-impl AsFd for Segment {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.memory.as_fd()
-    }
-}
-
 impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: our own mapping; whoever holds a pointer into it holds the segment too.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+/// `fallocate` on the memory, if its descriptor still is one.
+fn allocate(memory: &Kept<OwnedFd>, mode: libc::c_int, offset: usize, len: usize) -> Result<()> {
+    let memory = memory.get().ok_or_else(kept::lost)?;
+    // SAFETY: a call on our own descriptor.
+    match unsafe { libc::fallocate(memory.as_raw_fd(), mode, offset as libc::off_t, len as libc::off_t) } {
+        0 => Ok(()),
+        _ => Err(Error::last_os_error()),
     }
 }
 

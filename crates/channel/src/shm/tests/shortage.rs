@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cma::refusal::{Call, refuse};
+use crate::kept::tests::take_over;
 use crate::shm::connect::{default_ring_log2, log2_of};
 use crate::shm::handover::{self, Gift};
 use std::time::Instant;
@@ -15,7 +16,7 @@ fn apart(work: impl FnOnce() + Send + 'static) {
 fn rings_get_smaller_where_memory_is_short() {
     apart(|| {
         let (mut a, mut b) = pair();
-        refuse(&[Call::fallocate_above(140_000)], libc::ENOSPC);
+        refuse(&[Call::POPULATE_MUCH], libc::EFAULT);
         let max = a.packet_bytes_max;
         assert!(send(&mut a, 1, 0, max) && send(&mut a, 1, 1, max));
         assert_eq!(ring::Lines::count(&ring_of(&a)), (128 << 10) / 64);
@@ -27,7 +28,7 @@ fn rings_get_smaller_where_memory_is_short() {
 fn no_memory_for_any_ring_is_a_fault_with_the_numbers() {
     apart(|| {
         let (mut a, _b) = pair();
-        refuse(&[Call::any(libc::SYS_fallocate)], libc::ENOSPC);
+        refuse(&[Call::POPULATE_MEMORY], libc::EFAULT);
         for _ in 0..2 {
             let Err(SendError::Broken(fault)) = a.send(1, &header(0), Payload::Bytes(&[])) else { panic!() };
             assert!(fault.what.contains("266240 bytes"), "{fault}");
@@ -40,12 +41,59 @@ fn no_memory_for_any_ring_is_a_fault_with_the_numbers() {
 #[test]
 fn no_memory_at_connect_is_told_to_all() {
     apart(|| {
-        refuse(&[Call::any(libc::SYS_fallocate)], libc::ENOSPC);
+        refuse(&[Call::POPULATE_MEMORY], libc::EFAULT);
         for result in connect_all(3, 3, Duration::from_secs(20)) {
             let fault = result.unwrap_err();
             assert!(fault.to_string().contains("No space left on device"), "{fault}");
         }
     });
+}
+
+/// A kernel without the advice: the descriptor is kept, and used as long as it is the memory's.
+#[test]
+fn an_old_kernel_needs_the_descriptor_and_meets_no_other_file() {
+    apart(|| {
+        refuse(&[Call::POPULATE], libc::EINVAL);
+        let (segment, _) = segment::Segment::create(1 << 16).unwrap();
+        segment.reserve(0, 8192).unwrap();
+        let file = data_file(1 << 16);
+        take_over(segment.kept_descriptor().expect("it is kept"), &file);
+        for outcome in [segment.reserve(8192, 8192), segment.release(0, 1 << 16)] {
+            assert!(crate::kept::is_lost(&outcome.unwrap_err()));
+        }
+        assert_eq!(whole(&file), vec![7; 1 << 16]);
+    });
+}
+
+/// An unnamed file with this many sevens.
+fn data_file(bytes: usize) -> std::fs::File {
+    // SAFETY: makes a descriptor, which the file owns.
+    let mut file = unsafe {
+        <std::fs::File as std::os::fd::FromRawFd>::from_raw_fd(libc::memfd_create(c"data".as_ptr(), 0))
+    };
+    std::io::Write::write_all(&mut file, &vec![7; bytes]).unwrap();
+    file
+}
+
+fn whole(file: &std::fs::File) -> Vec<u8> {
+    let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+    std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, 0).unwrap();
+    bytes
+}
+
+/// Where the kernel knows the advice nothing is kept, and pages that are given back are zero.
+#[test]
+fn no_descriptor_is_kept() {
+    let (segment, memory) = segment::Segment::create(1 << 16).unwrap();
+    assert!(segment.kept_descriptor().is_none());
+    drop(memory);
+    segment.reserve(4096, 8192).unwrap();
+    let byte = segment.at(4096, 1).unwrap();
+    // SAFETY: reserved above, and only this test uses it.
+    unsafe { byte.write(9) };
+    segment.release(4096, 8192).unwrap();
+    // SAFETY: as above.
+    assert_eq!(unsafe { byte.read() }, 0);
 }
 
 /// Opens `ranks` ranks, of which only the first `present` connect.
@@ -86,9 +134,9 @@ fn a_stranger_without_the_secret_gets_nothing() {
     let name = node::random_word().unwrap();
     let listener = handover::listen(name).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
-    let segment = segment::Segment::create(4096).unwrap();
+    let (_segment, memory) = segment::Segment::create(4096).unwrap();
     std::thread::scope(|s| {
-        let offer = handover::Offer::Memory(std::os::fd::AsFd::as_fd(&segment));
+        let offer = handover::Offer::Memory(std::os::fd::AsFd::as_fd(&memory));
         let server = s.spawn(move || handover::serve(&listener, 7, 2, offer, deadline));
         assert!(handover::ask(name, 8, 1, deadline).is_err());
         assert!(matches!(handover::ask(name, 7, 1, deadline), Ok(Gift::Memory(_))));
@@ -96,27 +144,54 @@ fn a_stranger_without_the_secret_gets_nothing() {
     });
 }
 
+/// Programs of the same user that connect and say nothing, or not all.
+#[test]
+fn silent_connections_hold_up_nobody() {
+    let limit = Duration::from_secs(20);
+    let openings = [0, 1].map(|me| ShmOpening::new(me, limit).unwrap());
+    let cards: Vec<Option<Vec<u8>>> = openings.iter().map(|o| Some(crate::Opening::card(o))).collect();
+    let server = card::Card::parse(cards[0].as_ref().unwrap()).unwrap().socket;
+    let connect = |_| handover::connect(server, Instant::now() + limit).unwrap();
+    let mut silent: Vec<_> = (0..6).map(connect).collect();
+    std::io::Write::write_all(&mut silent[0], b"no").unwrap();
+    std::thread::scope(|s| {
+        let connect = |o: ShmOpening| s.spawn(|| o.connect_shm(&cards, &Load::measure(2)).map(drop));
+        let threads = openings.map(connect);
+        threads.into_iter().for_each(|t| t.join().unwrap().unwrap());
+    });
+}
+
+/// A server that accepts nobody, and whose queue is full.
+#[test]
+fn a_connection_is_not_waited_for_longer_than_the_limit() {
+    let name = node::random_word().unwrap();
+    let listener = handover::listen(name).unwrap();
+    // SAFETY: a call on our own socket.
+    assert_eq!(unsafe { libc::listen(std::os::fd::AsRawFd::as_raw_fd(&listener), 0) }, 0);
+    let connect = || handover::connect(name, Instant::now() + Duration::from_millis(50));
+    let _queued = connect().unwrap();
+    assert_eq!(connect().unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+}
+
 #[test]
 fn memory_of_another_job_is_refused() {
     let measures = control::Measures { ranks: 2, ring_log2: 14, boards: 1 };
     let make = || segment::Segment::create(measures.total_bytes()).unwrap();
-    let again = |c: &Control| {
-        let fd = std::os::fd::AsFd::as_fd(c.segment()).try_clone_to_owned().unwrap();
-        segment::Segment::adopt(fd).unwrap()
-    };
-    let control = Control::create(make(), measures, 7).unwrap();
-    assert!(Control::adopt(again(&control), 2, 7).is_some());
-    assert!(Control::adopt(again(&control), 2, 8).is_none());
-    assert!(Control::adopt(again(&control), 3, 7).is_none());
-    assert!(Control::adopt(make(), 2, 7).is_none());
+    let (segment, memory) = make();
+    let again = || segment::Segment::adopt(memory.try_clone().unwrap()).unwrap();
+    let _control = Control::create(segment, measures, 7).unwrap();
+    assert!(Control::adopt(again(), 2, 7).is_some());
+    assert!(Control::adopt(again(), 2, 8).is_none());
+    assert!(Control::adopt(again(), 3, 7).is_none());
+    assert!(Control::adopt(make().0, 2, 7).is_none());
 }
 
 #[test]
 fn nobody_can_shrink_the_segment() {
-    use std::os::fd::{AsFd, AsRawFd};
-    let segment = segment::Segment::create(8192).unwrap();
+    use std::os::fd::AsRawFd;
+    let (_segment, memory) = segment::Segment::create(8192).unwrap();
     // SAFETY: a call on our own descriptor.
-    assert_eq!(unsafe { libc::ftruncate(segment.as_fd().as_raw_fd(), 0) }, -1);
+    assert_eq!(unsafe { libc::ftruncate(memory.as_raw_fd(), 0) }, -1);
 }
 
 #[test]

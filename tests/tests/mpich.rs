@@ -61,6 +61,16 @@ fn programs_built_with_intel_mpi_s_header() {
     }
 }
 
+/// See mismatch.rs.
+#[test]
+fn a_function_that_is_not_written_ends_the_job() {
+    let program = built_by(MPICH, "unwritten");
+    let ended = on_ours(2, &program).arg("fatal").run();
+    assert!(ended.code != 0 && !ended.stdout.contains("unwritten: ok"), "{ended:?}");
+    ended.complains("MPI_Win_create is not supported");
+    on_ours(2, &program).arg("return").run().ok();
+}
+
 #[test]
 fn the_library_names_itself_and_the_abi() {
     let program = built_by(MPICH, "hello");

@@ -21,6 +21,7 @@ mod helper;
 pub mod predefined;
 pub mod report;
 pub mod requests;
+mod spokesman;
 pub mod startup;
 pub mod state;
 pub mod status;

@@ -2,7 +2,7 @@
 
 use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
 use crate::handles::{COMMS, ERRHANDLERS, FILES, SESSIONS};
-use crate::{startup, state};
+use crate::{spokesman, startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
 use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
@@ -114,9 +114,18 @@ fn of_self() -> (Arc<Errhandler>, usize) {
     (COMMS.get(handle).map_or_else(|_| predefined::are_fatal(), |comm| comm.errhandler()), handle)
 }
 
-/// Says once that a call is not written yet, and returns `MPI_ERR_UNSUPPORTED_OPERATION`.
+/// Calls the error handler of `owner` for a call that is not written yet: `MPI_ERR_UNSUPPORTED_OPERATION`. All ranks
+/// tend to make such a call at once; if it ends the job, one of a node says so.
 #[cold]
-pub fn unsupported(call: &str, said: &std::sync::Once) -> c_int {
-    said.call_once(|| eprintln!("verbena: {}", Error::unsupported(call)));
-    mpi::MPI_ERR_UNSUPPORTED_OPERATION
+pub fn unsupported(call: &str, owner: Owner) -> c_int {
+    let error = Error::unsupported(call);
+    if owner == Owner::Tool {
+        return tool_code(error.class);
+    }
+    let (errhandler, handle) = find(owner);
+    handle_error(&errhandler, handle, error.class, || {
+        spokesman::wait_for_turn("unsupported");
+        error.to_string()
+    });
+    error.class
 }

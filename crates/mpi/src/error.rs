@@ -58,7 +58,7 @@ impl Error {
             mpi::MPI_ERR_UNSUPPORTED_OPERATION,
             format!("{what} is not supported"),
             "this build of Verbena",
-            "it has not been written yet; docs/COVERAGE.md lists what is",
+            "it has not been written yet; COVERAGE.md, which is installed in share/doc/verbena, lists what is",
             "use another call, or a later version",
         )
     }

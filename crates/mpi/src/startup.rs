@@ -24,6 +24,8 @@ pub struct Started {
 /// What the launcher told and how to speak to it.
 pub struct Launch {
     boot: Mutex<Option<Boot>>,
+    /// The job's name, the same in all its processes and in no other job.
+    pub job: String,
     /// Number of processes that the user's machines could run, if the launcher said (`MPI_UNIVERSE_SIZE`).
     pub universe_size: Option<u32>,
     /// Which part of an MPMD command line this process is from (`MPI_APPNUM`).
@@ -63,8 +65,12 @@ pub fn start() -> Result<Started, Error> {
         // A wait that yields the core in each round has no round to spare.
         engine.poll_by_default(Polling::ALL);
     }
-    let launch =
-        Launch { universe_size: boot.universe_size(), appnum: boot.appnum(), boot: Mutex::new(Some(boot)) };
+    let launch = Launch {
+        universe_size: boot.universe_size(),
+        appnum: boot.appnum(),
+        boot: Mutex::new(Some(boot)),
+        job: place.job,
+    };
     let process =
         Process::new(place.me, place.size, engine, waiter).with_boards(boards).with_neighbors(neighbors);
     let process = process.with_sleep_max(sleep_max);

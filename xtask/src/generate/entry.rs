@@ -103,7 +103,7 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
             Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))
         }
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
-        (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) }}\n")),
+        (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) {} }}\n", owner(function))),
         (None, Some(_)) => bail!("MPI_{} returns no error code, so it must have a body", function.name),
     }
 }

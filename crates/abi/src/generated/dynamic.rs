@@ -7,11 +7,11 @@ use crate::report::Owner;
 use crate::{args, calls, state};
 use std::ffi::{c_char, c_int};
 
-missing! { MPI_Close_port PMPI_Close_port(port_name: *const c_char) }
+missing! { MPI_Close_port PMPI_Close_port(port_name: *const c_char) Owner::None }
 
-missing! { MPI_Comm_accept PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) }
+missing! { MPI_Comm_accept PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) Owner::Comm(comm) }
 
-missing! { MPI_Comm_connect PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) }
+missing! { MPI_Comm_connect PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) Owner::Comm(comm) }
 
 entry! {
     MPI_Comm_disconnect PMPI_Comm_disconnect(comm: *mut MPI_Comm)
@@ -31,16 +31,16 @@ entry! {
     }
 }
 
-missing! { MPI_Comm_join PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) }
+missing! { MPI_Comm_join PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) Owner::None }
 
-missing! { MPI_Comm_spawn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) }
+missing! { MPI_Comm_spawn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) Owner::Comm(comm) }
 
-missing! { MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) }
+missing! { MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) Owner::Comm(comm) }
 
-missing! { MPI_Lookup_name PMPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) }
+missing! { MPI_Lookup_name PMPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) Owner::None }
 
-missing! { MPI_Open_port PMPI_Open_port(info: MPI_Info, port_name: *mut c_char) }
+missing! { MPI_Open_port PMPI_Open_port(info: MPI_Info, port_name: *mut c_char) Owner::None }
 
-missing! { MPI_Publish_name PMPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) }
+missing! { MPI_Publish_name PMPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) Owner::None }
 
-missing! { MPI_Unpublish_name PMPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) }
+missing! { MPI_Unpublish_name PMPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) Owner::None }

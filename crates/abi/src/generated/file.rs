@@ -113,7 +113,7 @@ entry! {
     }
 }
 
-missing! { MPI_File_get_position_shared PMPI_File_get_position_shared(fh: MPI_File, offset: *mut MPI_Offset) }
+missing! { MPI_File_get_position_shared PMPI_File_get_position_shared(fh: MPI_File, offset: *mut MPI_Offset) Owner::File(fh) }
 
 entry! {
     MPI_File_get_size PMPI_File_get_size(fh: MPI_File, size: *mut MPI_Offset)
@@ -264,9 +264,9 @@ entry! {
     }
 }
 
-missing! { MPI_File_iread_shared PMPI_File_iread_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+missing! { MPI_File_iread_shared PMPI_File_iread_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) Owner::File(fh) }
 
-missing! { MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+missing! { MPI_File_iread_shared_c PMPI_File_iread_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) Owner::File(fh) }
 
 entry! {
     MPI_File_iwrite PMPI_File_iwrite(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request)
@@ -372,9 +372,9 @@ entry! {
     }
 }
 
-missing! { MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) }
+missing! { MPI_File_iwrite_shared PMPI_File_iwrite_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) Owner::File(fh) }
 
-missing! { MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) }
+missing! { MPI_File_iwrite_shared_c PMPI_File_iwrite_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) Owner::File(fh) }
 
 entry! {
     MPI_File_open PMPI_File_open(comm: MPI_Comm, filename: *const c_char, amode: c_int, info: MPI_Info, fh: *mut MPI_File)
@@ -449,11 +449,11 @@ entry! {
     }
 }
 
-missing! { MPI_File_read_all_begin PMPI_File_read_all_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) }
+missing! { MPI_File_read_all_begin PMPI_File_read_all_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_read_all_begin_c PMPI_File_read_all_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) }
+missing! { MPI_File_read_all_begin_c PMPI_File_read_all_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_read_all_end PMPI_File_read_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) }
+missing! { MPI_File_read_all_end PMPI_File_read_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) Owner::File(fh) }
 
 entry! {
     MPI_File_read_at PMPI_File_read_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status)
@@ -507,25 +507,25 @@ entry! {
     }
 }
 
-missing! { MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) }
+missing! { MPI_File_read_at_all_begin PMPI_File_read_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) }
+missing! { MPI_File_read_at_all_begin_c PMPI_File_read_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_read_at_all_end PMPI_File_read_at_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) }
+missing! { MPI_File_read_at_all_end PMPI_File_read_at_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_read_ordered PMPI_File_read_ordered(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_read_ordered PMPI_File_read_ordered(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_read_ordered_c PMPI_File_read_ordered_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_read_ordered_c PMPI_File_read_ordered_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) }
+missing! { MPI_File_read_ordered_begin PMPI_File_read_ordered_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) }
+missing! { MPI_File_read_ordered_begin_c PMPI_File_read_ordered_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_read_ordered_end PMPI_File_read_ordered_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) }
+missing! { MPI_File_read_ordered_end PMPI_File_read_ordered_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_read_shared PMPI_File_read_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_read_shared PMPI_File_read_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_read_shared_c PMPI_File_read_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_read_shared_c PMPI_File_read_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
 entry! {
     MPI_File_seek PMPI_File_seek(fh: MPI_File, offset: MPI_Offset, whence: c_int)
@@ -536,7 +536,7 @@ entry! {
     }
 }
 
-missing! { MPI_File_seek_shared PMPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) }
+missing! { MPI_File_seek_shared PMPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) Owner::File(fh) }
 
 entry! {
     MPI_File_set_atomicity PMPI_File_set_atomicity(fh: MPI_File, flag: c_int)
@@ -650,11 +650,11 @@ entry! {
     }
 }
 
-missing! { MPI_File_write_all_begin PMPI_File_write_all_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) }
+missing! { MPI_File_write_all_begin PMPI_File_write_all_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_write_all_begin_c PMPI_File_write_all_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) }
+missing! { MPI_File_write_all_begin_c PMPI_File_write_all_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_write_all_end PMPI_File_write_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) }
+missing! { MPI_File_write_all_end PMPI_File_write_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) Owner::File(fh) }
 
 entry! {
     MPI_File_write_at PMPI_File_write_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status)
@@ -708,26 +708,26 @@ entry! {
     }
 }
 
-missing! { MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype) }
+missing! { MPI_File_write_at_all_begin PMPI_File_write_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) }
+missing! { MPI_File_write_at_all_begin_c PMPI_File_write_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_write_at_all_end PMPI_File_write_at_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) }
+missing! { MPI_File_write_at_all_end PMPI_File_write_at_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_write_ordered PMPI_File_write_ordered(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_write_ordered PMPI_File_write_ordered(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_write_ordered_c PMPI_File_write_ordered_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_write_ordered_c PMPI_File_write_ordered_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) }
+missing! { MPI_File_write_ordered_begin PMPI_File_write_ordered_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) }
+missing! { MPI_File_write_ordered_begin_c PMPI_File_write_ordered_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) Owner::File(fh) }
 
-missing! { MPI_File_write_ordered_end PMPI_File_write_ordered_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) }
+missing! { MPI_File_write_ordered_end PMPI_File_write_ordered_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_write_shared PMPI_File_write_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_write_shared PMPI_File_write_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_File_write_shared_c PMPI_File_write_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) }
+missing! { MPI_File_write_shared_c PMPI_File_write_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) Owner::File(fh) }
 
-missing! { MPI_Register_datarep PMPI_Register_datarep(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function, write_conversion_fn: MPI_Datarep_conversion_function, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) }
+missing! { MPI_Register_datarep PMPI_Register_datarep(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function, write_conversion_fn: MPI_Datarep_conversion_function, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) Owner::File(mpi::MPI_FILE_NULL) }
 
-missing! { MPI_Register_datarep_c PMPI_Register_datarep_c(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function_c, write_conversion_fn: MPI_Datarep_conversion_function_c, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) }
+missing! { MPI_Register_datarep_c PMPI_Register_datarep_c(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function_c, write_conversion_fn: MPI_Datarep_conversion_function_c, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) Owner::File(mpi::MPI_FILE_NULL) }

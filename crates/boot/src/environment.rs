@@ -6,15 +6,42 @@
 //! | `PMI_JOBID` | Slurm | the job's name, to be told back in PMI-2 |
 //! | `PMI_PORT`, `PMI_ID` | Hydra with `-pmi-port` | an address to connect to, and who we are there |
 //! | `VERBENA_JOB`, `VERBENA_APPNUM` | our `mpiexec` | it knows our extension |
+//! | `VERBENA_LAUNCHER_PID` | our `mpiexec` | the process on this host that started the ranks here |
+//! | `VERBENA_PMI_SOCKET` | our `mpiexec` | `PMI_FD:INODE`, by which a rank knows its own socket |
 //! | `VERBENA_PMI` | the user | `1` or `2`: speak that version of PMI, without our extension |
 //!
 //! The functions take the environment as a closure, so that a test can make one up.
 
 use crate::error::BootError;
+use crate::link;
 use verbena_fault::Fault;
 
 /// Looks a variable up.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The variable with the process id of the `mpiexec` that started this rank, or of its agent on this host.
+/// That process is the parent of each rank and an ancestor of all that a rank starts.
+pub const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
+
+/// The variable with the number and the inode of the socket that our `mpiexec` gave to this rank.
+pub const PMI_SOCKET: &str = "VERBENA_PMI_SOCKET";
+
+/// What the operating system says about this process.
+pub struct Surroundings<'a> {
+    /// Looks a variable up.
+    pub get: Lookup<'a>,
+    /// The inode of the socket with this number; `None` if there is no socket.
+    pub socket: &'a dyn Fn(i32) -> Option<u64>,
+    /// The parent's process id.
+    pub parent: u32,
+}
+
+impl<'a> Surroundings<'a> {
+    /// Those of this process, with the variables that `get` finds.
+    pub fn of_this_process(get: Lookup<'a>) -> Surroundings<'a> {
+        Surroundings { get, socket: &link::socket_inode, parent: std::os::unix::process::parent_id() }
+    }
+}
 
 /// The environment as this process has it, with the settings of Verbena also from their file.
 pub fn variable(name: &str) -> Option<String> {
@@ -102,22 +129,43 @@ pub struct Process {
     pub job: String,
 }
 
-/// Decides how to start. `is_socket` tells whether a descriptor number is an open socket.
+/// Decides how to start.
 ///
 /// # Errors
-/// A variable that makes no sense.
-pub fn plan(get: Lookup<'_>, is_socket: &dyn Fn(i32) -> bool) -> Result<Plan, BootError> {
+/// A variable that makes no sense; a rank of our `mpiexec` whose line to it is closed.
+pub fn plan(around: &Surroundings<'_>) -> Result<Plan, BootError> {
+    let get = around.get;
     if let Some(fd) = number::<i32>(get, "PMI_FD", "the number of an open descriptor")? {
         let Some((rank, size)) = place(get)? else { return Ok(Plan::Singleton { warning: foreign(get) }) };
-        if !is_socket(fd) {
-            return Ok(Plan::Singleton { warning: closed_descriptor(fd, rank, size) });
-        }
-        return launched(get, Line::Descriptor { fd, rank, size });
+        return match (is_there(around, fd)?, is_rank(around)?) {
+            (true, _) => launched(get, Line::Descriptor { fd, rank, size }),
+            (false, true) => Err(BootError::NoLine { fd, rank, size }),
+            (false, false) => Ok(Plan::Singleton { warning: closed_descriptor(fd, rank, size) }),
+        };
     }
     if let (Some(address), Some(id)) = (get("PMI_PORT"), number(get, "PMI_ID", "a number")?) {
         return launched(get, Line::Port { address, id });
     }
     Ok(Plan::Singleton { warning: foreign(get) })
+}
+
+/// Whether the descriptor is the launcher's socket, and not another one that got its number.
+fn is_there(around: &Surroundings<'_>, fd: i32) -> Result<bool, BootError> {
+    let told = own_socket(around.get)?.filter(|(own, _)| *own == fd);
+    Ok((around.socket)(fd).is_some_and(|inode| told.is_none_or(|(_, own)| own == inode)))
+}
+
+/// Whether our `mpiexec` started this very process. What a rank starts has another parent.
+fn is_rank(around: &Surroundings<'_>) -> Result<bool, BootError> {
+    Ok(number(around.get, LAUNCHER_PID, "a process id")? == Some(around.parent))
+}
+
+/// The number and the inode of the socket that our `mpiexec` gave us.
+fn own_socket(get: Lookup<'_>) -> Result<Option<(i32, u64)>, BootError> {
+    let Some(value) = get(PMI_SOCKET) else { return Ok(None) };
+    let numbers = value.split_once(':').and_then(|(fd, inode)| Some((fd.parse().ok()?, inode.parse().ok()?)));
+    let wrong = || BootError::BadVariable { name: PMI_SOCKET, value: value.clone(), expected: "FD:INODE" };
+    numbers.map(Some).ok_or_else(wrong)
 }
 
 fn launched(get: Lookup<'_>, line: Line) -> Result<Plan, BootError> {
@@ -152,7 +200,12 @@ fn speech(get: Lookup<'_>) -> Result<Speech, BootError> {
         }
         _ => {}
     }
-    match get("VERBENA_JOB") {
+    // Another launcher inside a rank of ours sets PMI_FD anew and hands our other variables on.
+    let other = match (number::<i32>(get, "PMI_FD", "the number of an open descriptor")?, own_socket(get)?) {
+        (Some(fd), Some((own, _))) => fd != own,
+        _ => false,
+    };
+    match get("VERBENA_JOB").filter(|_| !other) {
         Some(job) => {
             let appnum = number(get, "VERBENA_APPNUM", "a number")?.unwrap_or(0);
             Ok(Speech::Verbena { job, appnum })
@@ -228,7 +281,10 @@ fn closed_descriptor(fd: i32, rank: u32, size: u32) -> Option<String> {
     (size > 1 && rank == 0).then(|| {
         Fault::new(
             "Verbena: warning: this process came up as a world of one, though its environment speaks of more.",
-            format!("PMI_SIZE={size}, but PMI_FD={fd} is no open socket, process {}", std::process::id()),
+            format!(
+                "PMI_SIZE={size}, but PMI_FD={fd} is not the launcher's socket, process {}",
+                std::process::id()
+            ),
             "it was started by a rank of the job, or through a script that closes inherited descriptors \
              (Python's subprocess does)",
             "if it is meant to be a rank of the job, start it with exec or close_fds=False; \
@@ -244,7 +300,7 @@ mod tests {
 
     fn with(pairs: &[(&str, &str)]) -> Result<Plan, BootError> {
         let get = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string());
-        plan(&get, &|fd| fd == 7)
+        plan(&Surroundings { get: &get, socket: &|fd| (fd == 7).then_some(70), parent: 55 })
     }
 
     fn warning(pairs: &[(&str, &str)]) -> Option<String> {
@@ -322,5 +378,37 @@ mod tests {
         let text = warning(&pairs).unwrap();
         assert!(text.contains("PMI_FD=9"), "{text}");
         assert_eq!(text.lines().count(), 4, "{text}");
+    }
+
+    const CLOSED: [(&str, &str); 3] = [("PMI_FD", "9"), ("PMI_RANK", "1"), ("PMI_SIZE", "2")];
+
+    #[test]
+    fn a_rank_of_ours_without_its_line_is_an_error_and_a_child_of_it_is_alone() {
+        let error = with(&[&CLOSED[..], &[(LAUNCHER_PID, "55")]].concat()).unwrap_err();
+        assert!(matches!(error, BootError::NoLine { fd: 9, rank: 1, size: 2 }), "{error:?}");
+        assert_eq!(error.to_string().lines().count(), 4, "{error}");
+        assert_eq!(warning(&[&CLOSED[..], &[(LAUNCHER_PID, "54")]].concat()), None);
+        assert!(with(&[&CLOSED[..], &[(LAUNCHER_PID, "x")]].concat()).is_err());
+    }
+
+    #[test]
+    fn a_socket_that_got_the_number_is_never_spoken_to() {
+        let own = |socket| [("PMI_FD", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "2"), (PMI_SOCKET, socket)];
+        assert!(matches!(with(&own("7:70")).unwrap(), Plan::Launched(_)));
+        assert_eq!(warning(&own("7:71")), None);
+        let rank = [&own("7:71")[..], &[(LAUNCHER_PID, "55")]].concat();
+        assert!(matches!(with(&rank), Err(BootError::NoLine { .. })));
+        assert!(with(&own("7")).is_err());
+    }
+
+    /// Hydra inside a rank of ours.
+    #[test]
+    fn another_launcher_inside_a_rank_gets_no_extension() {
+        let place = [("PMI_FD", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "2")];
+        let ours = [("VERBENA_JOB", "j"), (PMI_SOCKET, "6:70"), (LAUNCHER_PID, "54")];
+        match with(&[place, ours].concat()).unwrap() {
+            Plan::Launched(launched) => assert_eq!(launched.speech, Speech::Pmi1),
+            plan => panic!("{plan:?}"),
+        }
     }
 }

@@ -17,6 +17,24 @@ pub enum BootError {
         /// What it should hold.
         expected: &'static str,
     },
+    /// `mpiexec` started this process as a rank, but the line that it gave to it is closed.
+    NoLine {
+        /// `PMI_FD`.
+        fd: i32,
+        /// `PMI_RANK`.
+        rank: u32,
+        /// `PMI_SIZE`.
+        size: u32,
+    },
+    /// The program closed the line to the launcher after the start.
+    Closed {
+        /// The PMI command under way.
+        command: String,
+        /// The number of the descriptor.
+        fd: i32,
+        /// Whether the program has opened something else under this number.
+        reused: bool,
+    },
     /// The launcher's port (`PMI_PORT`) could not be reached.
     Connect {
         /// The address, `host:port`.
@@ -78,6 +96,16 @@ impl BootError {
     pub fn fault(&self) -> Fault {
         match self {
             BootError::BadVariable { name, value, expected } => bad_variable(name, value, expected),
+            BootError::NoLine { fd, rank, size } => Fault::new(
+                "This rank has no line to mpiexec, so MPI cannot start.",
+                format!(
+                    "rank {rank} of {size}, process {}: PMI_FD={fd} is not mpiexec's socket",
+                    std::process::id()
+                ),
+                "the program closed descriptors of the library before MPI_Init (closefrom, close_range, a loop)",
+                "close only descriptors that the program has opened, or call MPI_Init first",
+            ),
+            BootError::Closed { command, fd, reused } => closed(command, *fd, *reused),
             BootError::Connect { address, source } => Fault::new(
                 "Could not connect to the launcher.",
                 format!("PMI_PORT={address}: {source}"),
@@ -119,6 +147,16 @@ fn bad_variable(name: &str, value: &str, expected: &str) -> Fault {
         format!("{name}={value}, expected {expected}"),
         "the variable was set by hand, or left over from another launcher",
         format!("unset {name}, or start the program with mpiexec"),
+    )
+}
+
+fn closed(command: &str, fd: i32, reused: bool) -> Fault {
+    let now = if reused { "is another file now" } else { "is closed" };
+    Fault::new(
+        "The program closed descriptors of the library.",
+        format!("the line to the launcher, descriptor {fd}, {now}; PMI command '{command}'"),
+        "a call that closes all descriptors after MPI_Init (closefrom, close_range, a daemon's start)",
+        "close only descriptors that the program has opened",
     )
 }
 

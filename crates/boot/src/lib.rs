@@ -25,7 +25,7 @@ pub mod wire;
 pub use error::BootError;
 
 use client::Client;
-use environment::{Plan, Process};
+use environment::{Plan, Process, Surroundings};
 
 /// One process's place in its job, and its line to the launcher. There is one per process: the line is a
 /// descriptor that only one owner may read.
@@ -43,7 +43,7 @@ impl Boot {
     /// # Errors
     /// A launcher's variable that makes no sense, or a launcher that does not answer as PMI demands.
     pub fn start() -> Result<Boot, BootError> {
-        let plan = environment::plan(&environment::variable, &link::is_socket)?;
+        let plan = environment::plan(&Surroundings::of_this_process(&environment::variable))?;
         match plan {
             Plan::Singleton { warning } => Ok(Boot::singleton(warning)),
             Plan::Launched(launched) => {

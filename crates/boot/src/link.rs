@@ -1,11 +1,14 @@
 //! The line to the launcher: sends and receives one PMI message at a time, blocking. Also the few system
 //! calls that an abort needs.
+//!
+//! A program may close descriptors that it has not opened, and then open something else under the same number.
+//! So the line is a number with the identity of the socket, which is compared before each use.
 
 use crate::error::BootError;
 use crate::wire::{Dialect, Inbox, Message, shorten};
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{IntoRawFd, RawFd};
 
 /// The longest message taken from a launcher, in bytes: the cards of all ranks come in one.
 const MESSAGE_LENGTH_MAX: usize = 256 << 20;
@@ -13,7 +16,9 @@ const MESSAGE_LENGTH_MAX: usize = 256 << 20;
 /// A connected line.
 #[derive(Debug)]
 pub struct Link {
-    fd: OwnedFd,
+    fd: RawFd,
+    /// Device and inode of the socket.
+    identity: Option<(u64, u64)>,
     inbox: Inbox,
     /// What is spoken now.
     pub dialect: Dialect,
@@ -25,9 +30,7 @@ impl Link {
     pub fn inherit(fd: i32) -> Link {
         // SAFETY: fcntl on a number has no memory effect; a bad number is only refused.
         unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
-        // SAFETY: the launcher opened this descriptor for us alone, and `Boot` exists once per process, so
-        // nobody else owns it.
-        Link::new(unsafe { OwnedFd::from_raw_fd(fd) })
+        Link::new(fd)
     }
 
     /// Connects to a launcher's port.
@@ -37,21 +40,38 @@ impl Link {
     pub fn connect(address: &str) -> Result<Link, BootError> {
         let connected = TcpStream::connect(address).and_then(|tcp| tcp.set_nodelay(true).map(|()| tcp));
         let lost = |source| BootError::Connect { address: address.to_owned(), source };
-        Ok(Link::new(OwnedFd::from(connected.map_err(lost)?)))
+        Ok(Link::new(connected.map_err(lost)?.into_raw_fd()))
     }
 
-    fn new(fd: OwnedFd) -> Link {
-        Link { fd, inbox: Inbox::new(MESSAGE_LENGTH_MAX), dialect: Dialect::One }
+    fn new(fd: RawFd) -> Link {
+        let identity = status(fd).map(|stat| identity(&stat));
+        Link { fd, identity, inbox: Inbox::new(MESSAGE_LENGTH_MAX), dialect: Dialect::One }
+    }
+
+    /// Whether the number still is our socket. Another thread may close it right after that; nothing helps there.
+    fn is_ours(&self) -> bool {
+        self.identity.is_some() && self.identity == status(self.fd).map(|stat| identity(&stat))
+    }
+
+    /// # Errors
+    /// The program has closed our socket.
+    fn check(&self, command: &str) -> Result<(), BootError> {
+        let closed = || {
+            let reused = status(self.fd).is_some();
+            BootError::Closed { command: command.to_owned(), fd: self.fd, reused }
+        };
+        if self.is_ours() { Ok(()) } else { Err(closed()) }
     }
 
     /// Sends a message.
     ///
     /// # Errors
-    /// The launcher closed the line.
+    /// The launcher closed the line, or the program did.
     pub fn send(&mut self, message: &Message) -> Result<(), BootError> {
         let bytes = message.emit(self.dialect);
         let mut sent = 0;
         while sent < bytes.len() {
+            self.check(&message.cmd)?;
             match self.send_some(&bytes[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -64,9 +84,7 @@ impl Link {
     fn send_some(&self, bytes: &[u8]) -> io::Result<usize> {
         // SAFETY: the pointer and the length are those of a live slice. MSG_NOSIGNAL: a dead launcher must
         // be an error here, not a signal that kills the program.
-        let count = unsafe {
-            libc::send(self.fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL)
-        };
+        let count = unsafe { libc::send(self.fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
@@ -80,15 +98,17 @@ impl Link {
             if let Some(frame) = self.inbox.next(self.dialect).map_err(garbled)? {
                 return Message::parse(&frame, self.dialect).map_err(garbled);
             }
+            self.check(command)?;
             let lost = |source| BootError::Lost { command: command.to_owned(), source };
             self.fill().map_err(lost)?;
         }
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        let mut bytes = [0_u8; 65536];
+        // On the heap: the thread may have a small stack.
+        let mut bytes = vec![0_u8; 65536];
         // SAFETY: the pointer and the length are those of a live, writable array.
-        let count = unsafe { libc::recv(self.fd.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        let count = unsafe { libc::recv(self.fd, bytes.as_mut_ptr().cast(), bytes.len(), 0) };
         match usize::try_from(count) {
             Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the launcher closed the line")),
             Ok(count) => {
@@ -132,16 +152,28 @@ impl Link {
     }
 }
 
-/// Whether a descriptor number is an open socket.
-pub fn is_socket(fd: i32) -> bool {
-    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: fstat writes at most one `stat` where the pointer leads; a bad number is only refused.
-    if unsafe { libc::fstat(fd, stat.as_mut_ptr()) } != 0 {
-        return false;
+impl Drop for Link {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            // SAFETY: the socket is ours, and nobody uses it after this.
+            unsafe { libc::close(self.fd) };
+        }
     }
-    // SAFETY: fstat succeeded, so it filled the structure.
-    let mode = unsafe { stat.assume_init() }.st_mode;
-    mode & libc::S_IFMT == libc::S_IFSOCK
+}
+
+/// The inode of the socket that has this number; `None` if there is none.
+pub fn socket_inode(fd: RawFd) -> Option<u64> {
+    status(fd).filter(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFSOCK).map(|stat| stat.st_ino)
+}
+
+fn identity(stat: &libc::stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+fn status(fd: RawFd) -> Option<libc::stat> {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: fstat writes at most one structure where the pointer leads, and success means that it did.
+    unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
 }
 
 /// Writes a text and a newline to standard error in one piece, past every lock of the standard library.
@@ -160,4 +192,48 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: _exit never returns and runs no handlers.
     unsafe { libc::_exit(status) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_socket_that_got_the_number_of_the_line_gets_nothing_and_stays_open() {
+        let (line, mut launcher) = UnixStream::pair().unwrap();
+        let (own, mut other) = UnixStream::pair().unwrap();
+        let mut link = Link::inherit(line.into_raw_fd());
+        link.send(&Message::new("one")).unwrap();
+        // SAFETY: both numbers are open; this is what a program does that closes all and opens its own.
+        assert_eq!(unsafe { libc::dup2(own.as_raw_fd(), link.fd) }, link.fd);
+        for error in [link.send(&Message::new("two")).unwrap_err(), link.receive("two").unwrap_err()] {
+            assert!(matches!(error, BootError::Closed { reused: true, .. }), "{error:?}");
+            assert_eq!(error.to_string().lines().count(), 4, "{error}");
+        }
+        let fd = link.fd;
+        drop(link);
+        assert!(status(fd).is_some(), "the program's own descriptor was closed");
+        // SAFETY: the number is the copy that dup2 made above.
+        unsafe { libc::close(fd) };
+        drop(own);
+        let mut heard = String::new();
+        other.read_to_string(&mut heard).unwrap();
+        assert_eq!(heard, "");
+        launcher.read_to_string(&mut heard).unwrap();
+        assert_eq!(heard, "cmd=one\n");
+    }
+
+    #[test]
+    fn a_line_that_the_program_closed_is_explained() {
+        let (line, _launcher) = UnixStream::pair().unwrap();
+        let mut link = Link::inherit(line.as_raw_fd());
+        let null = std::fs::File::open("/dev/null").unwrap();
+        // SAFETY: both numbers are open.
+        assert_eq!(unsafe { libc::dup2(null.as_raw_fd(), line.as_raw_fd()) }, line.as_raw_fd());
+        let text = link.send(&Message::new("one")).unwrap_err().to_string();
+        assert!(text.contains("closed descriptors of the library"), "{text}");
+    }
 }

@@ -291,6 +291,11 @@ pub fn are_same(a: RawFd, b: RawFd) -> bool {
     }
 }
 
+/// The inode behind a descriptor; 0 if the number is not open.
+pub fn inode(fd: RawFd) -> u64 {
+    status(fd).map_or(0, |stat| stat.st_ino)
+}
+
 fn status(fd: RawFd) -> Option<libc::stat> {
     let mut stat = MaybeUninit::uninit();
     // SAFETY: fstat writes at most one structure where the pointer leads, and success means that it did.

@@ -318,6 +318,8 @@ settings! {
 pub const OTHERS: &[&str] = &[
     "VERBENA_JOB",
     "VERBENA_CREW",
+    "VERBENA_LAUNCHER_PID",
+    "VERBENA_PMI_SOCKET",
     "VERBENA_APPNUM",
     "VERBENA_LOCAL_RANK",
     "VERBENA_LOCAL_SIZE",

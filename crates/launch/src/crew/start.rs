@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
+use verbena_boot::environment::{LAUNCHER_PID, PMI_SOCKET};
 use verbena_fault::Fault;
 
 /// Variables of other launchers around us that would lead a rank astray.
@@ -84,6 +85,10 @@ fn set_environment(command: &mut Command, work: &Work, seat: Seat, local: usize,
         command.env_remove(name);
     }
     command.env("PMI_FD", fd.to_string());
+    // By these a rank knows its own line, and that it is a rank.
+    command
+        .env(PMI_SOCKET, format!("{fd}:{}", sys::inode(fd)))
+        .env(LAUNCHER_PID, sys::process_id().to_string());
     command.env("PMI_RANK", seat.rank.to_string()).env("PMI_SIZE", work.size.to_string());
     command.env("VERBENA_JOB", &work.job).env("VERBENA_APPNUM", seat.part.to_string());
     let (local, locals) = (local.to_string(), work.seats.len().to_string());

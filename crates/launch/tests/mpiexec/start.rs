@@ -1,6 +1,6 @@
 //! The start-up itself: every version of PMI, many ranks, large cards, and its time.
 
-use crate::harness::{CLIENT, begin, mpiexec, run};
+use crate::harness::{CLIENT, begin, mpiexec, run, run_script};
 use std::process::Command;
 use std::time::Duration;
 
@@ -44,6 +44,43 @@ fn a_job_inside_a_rank_is_a_job_of_its_own() {
     let script = format!("{} -n 2 {CLIENT} who finalize", crate::harness::MPIEXEC);
     let outcome = run(&["-n", "2", "sh", "-c", &script]);
     assert_eq!((outcome.code, outcome.out.matches("of 2").count()), (Some(0), 4), "{outcome:?}");
+}
+
+/// Directly, and by an agent: the process that the library may let trace its own.
+#[test]
+fn ranks_know_who_started_them() {
+    let outcome = run_script(&["-n", "2"], "[ $VERBENA_LAUNCHER_PID = $PPID ] && echo mine");
+    assert_eq!(outcome.out, "mine\nmine\n", "{outcome:?}");
+    let options = ["--launcher", "fork", "-host", "a,b,localhost"];
+    let outcome = run_script(&options, "[ $VERBENA_LAUNCHER_PID = $PPID ] && echo $PPID");
+    let mut pids = outcome.lines();
+    pids.dedup();
+    assert_eq!(pids.len(), 3, "{outcome:?}");
+}
+
+/// A program that closes all descriptors before `MPI_Init`: one job, and not a world of one for each rank.
+#[test]
+fn ranks_that_close_their_line_before_the_start_are_an_error() {
+    let close = format!("eval \"exec $PMI_FD>&-\"; exec {CLIENT} who finalize");
+    let outcome = run(&["-n", "2", "bash", "-c", &close]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(99), ""), "{outcome:?}");
+    assert!(outcome.err.contains("This rank has no line to mpiexec"), "{outcome:?}");
+    let reuse = format!("eval \"exec $PMI_FD<>/dev/tcp/127.0.0.1/$0\"; exec {CLIENT} who finalize");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let outcome = run(&["-n", "1", "bash", "-c", &reuse, &port]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(99), ""), "{outcome:?}");
+    let mut heard = String::new();
+    std::io::Read::read_to_string(&mut listener.accept().unwrap().0, &mut heard).unwrap();
+    assert_eq!(heard, "", "the program's own socket got what is for mpiexec");
+}
+
+#[test]
+fn children_of_ranks_may_start_alone() {
+    let script = format!("(eval \"exec $PMI_FD>&-\"; {CLIENT} who finalize; true); true");
+    let outcome = run(&["-n", "2", "bash", "-c", &script]);
+    assert_eq!((outcome.code, outcome.out.matches("rank 0 of 1").count()), (Some(0), 2), "{outcome:?}");
+    assert!(outcome.err.contains("came up as a world of one"), "{outcome:?}");
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! How this very process was started, by the code that a rank uses to find out.
 
 use serde::Serialize;
-use verbena_boot::environment::{Lookup, Plan, plan};
-use verbena_boot::link::is_socket;
+use verbena_boot::environment::{Lookup, Plan, Surroundings, plan};
 
 /// What the environment says.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -33,7 +32,7 @@ const VARIABLES: [&str; 12] = [
 
 /// Reads the environment.
 pub fn describe(get: Lookup<'_>) -> Launcher {
-    let (start, complaint) = match plan(get, &is_socket) {
+    let (start, complaint) = match plan(&Surroundings::of_this_process(get)) {
         Ok(Plan::Singleton { warning }) => ("alone, as a world of one process".to_string(), warning),
         Ok(Plan::Launched(launched)) => (format!("with a launcher: {:?}", launched.line), None),
         Err(error) => ("not at all".to_string(), Some(error.to_string())),

@@ -5,6 +5,8 @@ use verbena_fault::Fault;
 
 /// The longest number of slots that is believed, and of hosts in one bracket.
 const SLOTS_MAX: u32 = 65_536;
+/// The most digits of a number in a bracket.
+const NUMBER_LENGTH_MAX: usize = 20;
 
 /// A host as it stands in a list. The same one may stand there again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,10 +59,13 @@ fn entry(word: &str) -> Option<Entry> {
         None if word.matches(':').count() > 1 => (word, None),
         None => word.split_once(':').map_or((word, None), |(name, slots)| (name, Some(slots))),
     };
-    // A name that begins with a dash would be an option of the launcher.
-    let good = !name.is_empty() && !name.starts_with('-') && !name.contains(|c: char| c.is_control());
     let slots = slots.map_or(Some(1), count)?;
-    good.then(|| Entry { name: name.to_owned(), slots })
+    is_name(name).then(|| Entry { name: name.to_owned(), slots })
+}
+
+/// A name that begins with a dash would be an option of the launcher.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('-') && !name.contains(|c: char| c.is_control())
 }
 
 fn detail(mut entry: Entry, word: &str) -> Option<Entry> {
@@ -109,13 +114,10 @@ fn node_names(list: &str) -> Option<Vec<String>> {
     let mut rest = list;
     while !rest.is_empty() {
         let end = top_level_comma(rest);
-        names.extend(expand(&rest[..end])?);
+        names.extend(expand(&rest[..end], SLOTS_MAX as usize - names.len())?);
         rest = rest.get(end + 1..).unwrap_or("");
-        if names.len() > SLOTS_MAX as usize {
-            return None;
-        }
     }
-    Some(names)
+    names.iter().all(|name| is_name(name)).then_some(names)
 }
 
 fn top_level_comma(list: &str) -> usize {
@@ -127,18 +129,23 @@ fn top_level_comma(list: &str) -> usize {
     list.char_indices().find(outside).map_or(list.len(), |(at, _)| at)
 }
 
-fn expand(name: &str) -> Option<Vec<String>> {
-    let Some((head, rest)) = name.split_once('[') else { return Some(vec![name.to_owned()]) };
+/// Expands one entry, to no more than `most` names.
+fn expand(name: &str, most: usize) -> Option<Vec<String>> {
+    let Some((head, rest)) = name.split_once('[') else {
+        return (most > 0).then(|| vec![name.to_owned()]);
+    };
     let (ranges, tail) = rest.split_once(']')?;
-    let tails = expand(tail)?;
+    let tails = expand(tail, most)?;
     let mut names = Vec::new();
     for range in ranges.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (from, to) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-        if to.checked_sub(from)? > SLOTS_MAX {
+        let count = to.checked_sub(from)? as usize + 1;
+        let width = first.len();
+        // Before anything is made of it: a few characters can stand for any number of names.
+        if count.checked_mul(tails.len())? > most - names.len() || width > NUMBER_LENGTH_MAX {
             return None;
         }
-        let width = first.len();
         names.extend(
             (from..=to).flat_map(|n| tails.iter().map(move |tail| format!("{head}{n:0width$}{tail}"))),
         );
@@ -154,6 +161,9 @@ fn repeated(list: &str) -> Option<Vec<u32>> {
             Some((number, times)) => (number, count(times.strip_suffix(')')?)?),
             None => (word, 1),
         };
+        if all.len() + times as usize > SLOTS_MAX as usize {
+            return None;
+        }
         all.extend(std::iter::repeat_n(count(number)?, times as usize));
     }
     Some(all)
@@ -197,8 +207,21 @@ mod tests {
     fn allocations_of_slurm() {
         assert_eq!(text(read_slurm("n[01-03,7],login", "2(x3),1,4")), "n01:2 n02:2 n03:2 n7:1 login:4");
         assert_eq!(text(read_slurm("r[1-2]c[8-9]", "")), "r1c8:1 r1c9:1 r2c8:1 r2c9:1");
-        for (nodes, tasks) in [("n[1-", "1"), ("n[2-1]", "1"), ("n[x]", "1"), ("n1", "2(x"), ("n1", "0")] {
+        for (nodes, tasks) in [
+            ("n[1-", "1"),
+            ("n[2-1]", "1"),
+            ("n[x]", "1"),
+            ("n1", "2(x"),
+            ("n1", "0"),
+            ("-n1", "1"),
+            ("-[1-2]", "1"),
+        ] {
             assert!(read_slurm(nodes, tasks).is_err(), "{nodes} {tasks}");
+        }
+        assert_eq!(read_slurm("n[0-65535]", "").unwrap().len(), 65_536);
+        // Four thousand million names, of which not one is made.
+        for nodes in ["n[0-65535][0-65535]", "n[0-65536]", "n[0-65535],m", "n[0-1][0-1][0-65535]"] {
+            assert!(read_slurm(nodes, "").is_err(), "{nodes}");
         }
     }
 

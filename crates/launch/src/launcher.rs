@@ -44,10 +44,10 @@ impl Launcher {
         let fixed = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         let quoted = || agent.iter().map(|word| quote(word));
         match self {
-            // -x -T: neither windows nor a terminal. Keepalives, so that a host that loses its power is missed.
+            // -a -x -T: neither the user's agent with his keys, nor windows, nor a terminal. Keepalives, so that a host that loses its power is missed.
             Launcher::Ssh => {
                 let alive = "ServerAliveInterval=15";
-                let mut words = fixed(&["ssh", "-x", "-T", "-o", "BatchMode=yes", "-o", alive, host]);
+                let mut words = fixed(&["ssh", "-a", "-x", "-T", "-o", "BatchMode=yes", "-o", alive, host]);
                 words.extend(quoted());
                 words
             }
@@ -98,6 +98,7 @@ mod tests {
     #[test]
     fn every_launcher_gets_host_and_command_line() {
         let agent = ["/opt/a b/mpiexec", "--agent"];
+        assert!(line("ssh", &agent).starts_with("ssh -a -x -T -o BatchMode=yes "));
         assert!(line("ssh", &agent).ends_with("ServerAliveInterval=15 node7 '/opt/a b/mpiexec' --agent"));
         assert!(line("srun", &agent).ends_with("--nodelist=node7 /opt/a b/mpiexec --agent"));
         assert_eq!(line("fork", &agent), "/opt/a b/mpiexec --agent");

@@ -18,6 +18,10 @@ const KEY_LENGTH_MAX: usize = 64;
 /// The longest value, as told to the ranks, in bytes.
 const VALUE_LENGTH_MAX: usize = 1024;
 
+/// What all ranks together may store, in bytes: so much, and as much again for each rank.
+const STORE_BYTES_MAX: usize = 16 << 20;
+const STORE_BYTES_MAX_EACH: usize = 64 << 10;
+
 /// How far a rank is in its life as an MPI process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
@@ -85,6 +89,8 @@ pub struct Server {
     peers: Vec<Peer>,
     values: HashMap<String, String>,
     names: HashMap<String, String>,
+    /// The length of all keys and values in both.
+    stored_bytes: usize,
     outputs: VecDeque<(u32, Rc<[u8]>)>,
     events: VecDeque<Event>,
 }
@@ -104,7 +110,7 @@ impl Server {
         let mapping = process_mapping(&about.nodes);
         let values = HashMap::from([("PMI_process_mapping".to_owned(), mapping)]);
         let (outputs, events, names) = Default::default();
-        Server { about, peers, values, names, outputs, events }
+        Server { about, peers, values, names, stored_bytes: 0, outputs, events }
     }
 
     /// The job's name.
@@ -170,6 +176,28 @@ impl Server {
     fn answer(&mut self, rank: u32, message: &Message) {
         let bytes = message.emit(self.peers[rank as usize].dialect);
         self.outputs.push_back((rank, bytes.into()));
+    }
+
+    /// Stores a value, or a name's port if `named`; returns whether there was room.
+    fn store(&mut self, named: bool, key: &str, value: &str) -> bool {
+        let room = STORE_BYTES_MAX + self.peers.len() * STORE_BYTES_MAX_EACH;
+        let map = if named { &mut self.names } else { &mut self.values };
+        let before = map.get(key).map_or(0, |old| key.len() + old.len());
+        let stored = (self.stored_bytes + key.len() + value.len()).saturating_sub(before);
+        let fits = stored <= room;
+        if fits {
+            self.stored_bytes = stored;
+            map.insert(key.to_owned(), value.to_owned());
+        }
+        fits
+    }
+
+    /// Takes a name's port out.
+    fn unpublish(&mut self, name: &str) -> bool {
+        let port = self.names.remove(name);
+        self.stored_bytes =
+            self.stored_bytes.saturating_sub(port.as_ref().map_or(0, |port| name.len() + port.len()));
+        port.is_some()
     }
 
     fn abort(&mut self, rank: u32, message: &Message) {

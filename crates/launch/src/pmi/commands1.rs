@@ -3,6 +3,9 @@
 use super::{KEY_LENGTH_MAX, Server, Stage, VALUE_LENGTH_MAX, Waiting};
 use verbena_boot::wire::{Dialect, Message};
 
+/// The words for a value that finds no room.
+pub(super) const FULL: &str = "the_launcher_stores_no_more";
+
 impl Server {
     pub(super) fn handle1(&mut self, rank: u32, frame: &str, message: &Message) {
         match message.cmd.as_str() {
@@ -70,8 +73,11 @@ impl Server {
         if key.len() > KEY_LENGTH_MAX || value.len() > VALUE_LENGTH_MAX {
             return self.answer(rank, &Message::new("put_result").with("rc", -1).with("msg", "too_long"));
         }
-        self.values.insert(key.to_owned(), value.to_owned());
-        self.answer(rank, &ok("put_result").with("msg", "success"));
+        let answer = match self.store(false, key, value) {
+            true => ok("put_result").with("msg", "success"),
+            false => Message::new("put_result").with("rc", -1).with("msg", FULL),
+        };
+        self.answer(rank, &answer);
     }
 
     fn get(&mut self, rank: u32, message: &Message) {
@@ -91,10 +97,14 @@ impl Server {
         let service = message.get("service").unwrap_or("").to_owned();
         let (answer, found) = match message.cmd.as_str() {
             "publish_name" => {
-                self.names.insert(service, message.get("port").unwrap_or("").to_owned());
+                let port = message.get("port").unwrap_or("");
+                if !self.store(true, &service, port) {
+                    let full = Message::new("publish_result").with("rc", -1).with("info", FULL);
+                    return self.answer(rank, &full);
+                }
                 ("publish_result", Some(String::new()))
             }
-            "unpublish_name" => ("unpublish_result", self.names.remove(&service).map(|_| String::new())),
+            "unpublish_name" => ("unpublish_result", self.unpublish(&service).then(String::new)),
             _ => ("lookup_result", self.names.get(&service).cloned()),
         };
         match found {

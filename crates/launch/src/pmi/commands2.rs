@@ -1,5 +1,6 @@
 //! The PMI-2 commands.
 
+use super::commands1::FULL;
 use super::{Server, Stage, Waiting};
 use verbena_boot::wire::Message;
 
@@ -14,14 +15,10 @@ impl Server {
             "info-getjobattr" => self.job_attribute(rank, message),
             "info-putnodeattr" => {
                 let key = self.node_key(rank, message);
-                self.store(&key, message);
-                self.answer(rank, &ok(message));
+                self.put2(rank, &key, message);
             }
             "info-getnodeattr" => self.look_up(rank, message, &self.node_key(rank, message)),
-            "kvs-put" => {
-                self.store(message.get("key").unwrap_or(""), message);
-                self.answer(rank, &ok(message));
-            }
+            "kvs-put" => self.put2(rank, message.get("key").unwrap_or(""), message),
             "kvs-get" => self.look_up(rank, message, message.get("key").unwrap_or("")),
             "kvs-fence" => self.wait(rank, Waiting::Fence),
             "finalize" => {
@@ -60,8 +57,12 @@ impl Server {
         }
     }
 
-    fn store(&mut self, key: &str, message: &Message) {
-        self.values.insert(key.to_owned(), message.get("value").unwrap_or("").to_owned());
+    fn put2(&mut self, rank: u32, key: &str, message: &Message) {
+        let answer = match self.store(false, key, message.get("value").unwrap_or("")) {
+            true => ok(message),
+            false => response(message).with("rc", 1).with("errmsg", FULL),
+        };
+        self.answer(rank, &answer);
     }
 
     fn look_up(&mut self, rank: u32, message: &Message, key: &str) {

@@ -172,3 +172,36 @@ fn commands_without_their_fields_never_panic() {
     }
     assert!(outputs(&mut peer).len() >= 12);
 }
+
+#[test]
+fn a_rank_that_stores_without_end_is_refused_and_the_rest_goes_on() {
+    let mut server = server(2);
+    let value = "v".repeat(VALUE_LENGTH_MAX);
+    let room = STORE_BYTES_MAX + 2 * STORE_BYTES_MAX_EACH;
+    let mut refused = 0;
+    for i in 0..room / VALUE_LENGTH_MAX + 10 {
+        let answer = ask(&mut server, 0, &format!("cmd=put kvsname=job key=k{i} value={value}\n"));
+        refused += usize::from(answer.contains("rc=-1") && answer.contains("stores_no_more"));
+    }
+    assert!(refused > 9, "{refused}");
+    assert!(server.stored_bytes <= room, "{}", server.stored_bytes);
+    assert!(ask(&mut server, 1, &format!("cmd=publish_name service=s port={value}\n")).contains("rc=-1"));
+    // A value that takes the place of another needs no new room.
+    assert!(ask(&mut server, 1, &format!("cmd=put kvsname=job key=k0 value={value}\n")).contains("rc=0"));
+    assert!(ask(&mut server, 1, "cmd=get kvsname=job key=k1\n").contains("rc=0"));
+    server.handle_bytes(1, b"cmd=init pmi_version=2\n");
+    outputs(&mut server);
+    let put = counted(&format!("cmd=kvs-put;key=new;value={value};"));
+    assert!(ask(&mut server, 1, &put).contains("rc=1;errmsg=the_launcher_stores_no_more"));
+}
+
+#[test]
+fn names_that_are_taken_back_make_room() {
+    let mut server = server(1);
+    for _ in 0..3 {
+        ask(&mut server, 0, "cmd=publish_name service=s port=p\n");
+        assert_eq!(server.stored_bytes, 2);
+        ask(&mut server, 0, "cmd=unpublish_name service=s\n");
+        assert_eq!(server.stored_bytes, 0);
+    }
+}

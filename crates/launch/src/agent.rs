@@ -1,11 +1,14 @@
 //! The agent: `mpiexec --agent` on another host, started by a launcher. It has a [`Crew`] there, does what `mpiexec` says
 //! on its standard input and tells on its standard output what happens. When the connection ends, so do its ranks.
+//!
+//! An agent that is stopped (SIGSTOP) or hangs is not missed while its connection stands, and the job waits for it;
+//! `--timeout` and a second Ctrl-C end the job without it.
 
 use crate::cli::hostname;
 use crate::crew::Crew;
 use crate::job::GRACE;
 use crate::sys::{self, Poll, Signals};
-use crate::wire::{self, Command, Frames, Outbox, Report};
+use crate::wire::{self, COMMAND_BYTES_MAX, Command, Frames, Outbox, Report};
 use std::io::{self, Write};
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
@@ -28,7 +31,7 @@ pub fn run() -> i32 {
     match open() {
         Ok(mut agent) => agent.run(),
         Err(fault) => {
-            eprintln!("mpiexec --agent on {}: {fault}", hostname());
+            sys::complain(&format!("mpiexec --agent on {}: {fault}", hostname()));
             1
         }
     }
@@ -47,7 +50,7 @@ fn open() -> Result<Agent, Fault> {
     }
     sys::set_nonblocking(TO);
     let (inbox, outbox, poll, connected, done) =
-        (Frames::default(), Outbox::default(), Poll::default(), true, false);
+        (Frames::of_at_most(COMMAND_BYTES_MAX), Outbox::default(), Poll::default(), true, false);
     Ok(Agent { crew, signals, inbox, outbox, poll, connected, done })
 }
 
@@ -136,7 +139,7 @@ impl Agent {
     }
 
     fn hear(&mut self) {
-        let mut bytes = [0; 65536];
+        let mut bytes = vec![0; 65536];
         match sys::read(FROM, &mut bytes) {
             Ok(count) if count > 0 => self.inbox.push(&bytes[..count]),
             Err(error) if is_passing(&error) => return,
@@ -150,7 +153,7 @@ impl Agent {
                     self.crew.handle(command);
                 }
                 Err(error) => {
-                    eprintln!("mpiexec --agent on {}: {}", hostname(), garbled(&error));
+                    sys::complain(&format!("mpiexec --agent on {}: {}", hostname(), garbled(&error)));
                     return self.connected = false;
                 }
             }
@@ -220,5 +223,5 @@ fn garbled(error: &str) -> Fault {
 
 fn no_set_up(error: &io::Error) -> Fault {
     let advice = "raise it (ulimit -n, ulimit -u)";
-    Fault::new("mpiexec's agent could not set itself up.", error.to_string(), "a limit is reached", advice)
+    Fault::new("The agent could not prepare itself.", error.to_string(), "a limit is reached", advice)
 }

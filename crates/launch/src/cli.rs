@@ -4,14 +4,17 @@
 mod options;
 mod placement;
 
+use crate::explain::unwritable;
 use crate::export::Exports;
 use crate::launcher::Launcher;
 use crate::layout::HostRanks;
+use crate::sys;
 use clap::ArgMatches;
 use options::{command, split_at_program};
 use placement::Placement;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -74,9 +77,21 @@ impl Stop {
         Stop { code: 2, text: format!("mpiexec: {fault}\n") }
     }
 
-    /// Shows the text: help on standard output, the rest on standard error.
-    pub fn print(&self) {
-        if self.code == 0 { print!("{}", self.text) } else { eprint!("{}", self.text) }
+    /// Shows the text, help on standard output, the rest on standard error; returns the exit code.
+    pub fn print(&self) -> i32 {
+        if self.code != 0 {
+            sys::complain(self.text.trim_end());
+            return self.code;
+        }
+        let written = io::stdout().write_all(self.text.as_bytes()).and_then(|()| io::stdout().flush());
+        match written {
+            Ok(()) => 0,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 128 + libc::SIGPIPE,
+            Err(error) => {
+                sys::complain(&format!("mpiexec: {}", unwritable("standard output", &error)));
+                1
+            }
+        }
     }
 }
 

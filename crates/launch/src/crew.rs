@@ -38,6 +38,10 @@ pub struct Crew {
     /// What marks the processes of this crew.
     mark: String,
     watcher: Watcher,
+    /// Whether this process had children before it became `mpiexec`: a shell that called `exec`.
+    children_before: bool,
+    /// The process groups of all that was started for the job.
+    groups: Vec<i32>,
     ranks: Vec<Rank>,
     /// Places in `ranks`.
     place_of_rank: HashMap<u32, usize>,
@@ -67,6 +71,7 @@ impl Crew {
     /// No process or pipe can be had.
     pub fn new(job: &str, signals: SignalMask) -> io::Result<Crew> {
         let mark = format!("{job}-{}", sys::process_id());
+        let children_before = leftovers::has_children();
         let watcher = Watcher::start(&mark)?;
         sys::adopt_orphans();
         let inherited = Inherited { descriptors: sys::raise_descriptor_limit(), signals };
@@ -76,6 +81,8 @@ impl Crew {
             inherited,
             mark,
             watcher,
+            children_before,
+            groups: Vec::new(),
             ranks,
             place_of_rank,
             place_of_pid,
@@ -114,7 +121,7 @@ impl Crew {
                 self.ranks.iter_mut().for_each(|rank| rank.streams[stream.min(1)] = None)
             }
             Command::Finish => {
-                leftovers::sweep(&self.watcher);
+                leftovers::sweep(&self.watcher, self.children_before, &self.mark, &self.groups);
                 self.drain_until = Some(Instant::now() + DRAIN_TIME_MAX);
             }
         }
@@ -134,7 +141,7 @@ impl Crew {
         }
         for (place, rank) in self.ranks.iter().enumerate() {
             if let Some(pmi) = &rank.pmi {
-                add(pmi.as_raw_fd(), true, rank.has_mail(), Source::Pmi(place));
+                add(pmi.as_raw_fd(), !rank.is_behind(), rank.has_mail(), Source::Pmi(place));
             }
             for (i, stream) in rank.streams.iter().enumerate().filter(|(i, _)| room && !self.held[*i]) {
                 if let Some(fd) = stream {
@@ -160,7 +167,7 @@ impl Crew {
     pub fn handle_death(&mut self, reaped: Reaped) -> bool {
         let Some(place) = self.place_of_pid.remove(&reaped.pid) else { return false };
         // What a rank has said is heard before its death is.
-        self.listen(place);
+        self.hear(place);
         self.watcher.remove(reaped.pid);
         let rank = &mut self.ranks[place];
         rank.running = false;
@@ -187,6 +194,7 @@ impl Crew {
 
     /// Has a process group ended if this process is killed.
     pub fn watch(&mut self, group: i32) {
+        self.groups.push(group);
         self.watcher.add(group);
     }
 
@@ -214,7 +222,7 @@ impl Crew {
             match start(work, local, &self.mark, self.inherited) {
                 Ok(mut started) => {
                     let (rank, pid, place) = (seat.rank, started.pid, self.ranks.len());
-                    self.watcher.add(pid);
+                    self.watch(pid);
                     self.place_of_pid.insert(pid, place);
                     self.place_of_rank.insert(rank, place);
                     if let Some(pipe) = started.stdin.take() {
@@ -249,11 +257,18 @@ impl Crew {
         }
     }
 
+    /// A rank that does not take its answers is not heard until it does.
     fn listen(&mut self, place: usize) {
+        self.ranks[place].send_mail();
+        if !self.ranks[place].is_behind() {
+            self.hear(place);
+        }
+    }
+
+    fn hear(&mut self, place: usize) {
         let Crew { ranks, reports, .. } = self;
         let number = ranks[place].number;
         ranks[place].hear(|bytes| reports.push_back(Report::Said { rank: number, bytes: bytes.to_vec() }));
-        ranks[place].send_mail();
     }
 
     fn read(&mut self, place: usize, stream: usize) {

@@ -48,7 +48,13 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             "the program wrote to the descriptor in PMI_FD",
             "do not write to descriptors that the program has not opened",
         ),
-        Failure::NotStarted(fault) | Failure::Lost(fault) => fault.clone(),
+        Failure::NotStarted(fault) | Failure::Lost(fault) | Failure::Unwritable(fault) => fault.clone(),
+        Failure::NoReader { rank } => Fault::new(
+            "Nobody reads the output any more (SIGPIPE); the job is ended.",
+            on(*rank),
+            "what reads it has ended, as head does when it has enough",
+            "if that was not meant, see what reads the output of mpiexec",
+        ),
         Failure::TimedOut { after, running } => Fault::new(
             format!("The time given with --timeout is over ({} s); the job is ended.", after.as_secs_f64()),
             format!("{running} ranks still ran"),
@@ -56,6 +62,19 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             "give a longer --timeout, or attach a debugger to a rank before the time is over",
         ),
     }
+}
+
+/// The message for a standard stream of ours that cannot be written.
+pub fn unwritable(stream: &str, error: &std::io::Error) -> Fault {
+    let (cause, advice) = match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT) => {
+            ("the file system is full, or a quota is used up", "make room, and start the job anew")
+        }
+        Some(libc::EFBIG) => ("a limit on file size is reached", "raise it (ulimit -f)"),
+        _ => ("the device or file system behind it has failed", "see dmesg; write to another place"),
+    };
+    let on = format!("{stream}: {error}");
+    Fault::new("Output could not be written, and is lost.", on, cause, advice)
 }
 
 fn killed(rank: u32, signal: i32, on: String) -> Fault {

@@ -19,8 +19,6 @@ pub struct Fleet {
     /// This host's name.
     here: String,
     remotes: Vec<Remote>,
-    /// The ranks of each remote.
-    ranks: Vec<Vec<u32>>,
     /// The remote of each rank; `None`: here.
     remote_of_rank: Vec<Option<usize>>,
     /// Mail for each remote that may still get more receivers.
@@ -30,8 +28,8 @@ pub struct Fleet {
 impl Fleet {
     /// Only this host, for a job of `size` ranks.
     pub fn new(crew: Crew, here: String, size: u32) -> Fleet {
-        let (remotes, ranks, mail) = Default::default();
-        Fleet { crew, here, remotes, ranks, remote_of_rank: vec![None; size as usize], mail }
+        let (remotes, mail) = Default::default();
+        Fleet { crew, here, remotes, remote_of_rank: vec![None; size as usize], mail }
     }
 
     /// Starts an agent on another host and has it start ranks there.
@@ -39,15 +37,12 @@ impl Fleet {
     /// # Errors
     /// The launcher cannot be run.
     pub fn launch(&mut self, name: &str, means: &Means, work: Work) -> Result<(), Fault> {
-        let mut remote = Remote::launch(name, means, &work.job, self.crew.inherited())?;
+        let remote = Remote::launch(name, means, work, self.crew.inherited())?;
         self.crew.watch(remote.pid());
-        let ranks: Vec<u32> = work.seats.iter().map(|seat| seat.rank).collect();
-        for &rank in &ranks {
+        for &rank in remote.ranks() {
             self.remote_of_rank[rank as usize] = Some(self.remotes.len());
         }
-        remote.tell(Command::Start(work));
         self.remotes.push(remote);
-        self.ranks.push(ranks);
         self.mail.push(None);
         Ok(())
     }
@@ -106,10 +101,10 @@ impl Fleet {
         }
     }
 
-    /// Puts what it waits for into the poll set.
-    pub fn gather(&mut self, poll: &mut Poll) {
+    /// Puts what it waits for into the poll set; without `room`, not what launchers say.
+    pub fn gather(&mut self, poll: &mut Poll, room: bool) {
         self.crew.gather(poll, true);
-        self.remotes.iter_mut().for_each(|remote| remote.gather(poll));
+        self.remotes.iter_mut().for_each(|remote| remote.gather(poll, room));
     }
 
     /// Handles what is ready.
@@ -123,12 +118,10 @@ impl Fleet {
         if let Some(report) = self.crew.poll_report() {
             return Some((News::Report(report), Vec::new()));
         }
-        let Fleet { remotes, ranks, .. } = self;
-        let next =
-            remotes.iter_mut().zip(ranks).find_map(|(remote, ranks)| Some((remote.poll_news()?, ranks)));
-        next.map(|(news, ranks)| match news {
-            News::Lost { .. } => (news, ranks.clone()),
-            _ => (news, Vec::new()),
+        self.remotes.iter_mut().find_map(|remote| {
+            let news = remote.poll_news()?;
+            let lost = if matches!(news, News::Lost { .. }) { remote.ranks().to_vec() } else { Vec::new() };
+            Some((news, lost))
         })
     }
 
@@ -170,9 +163,9 @@ impl Fleet {
 
     fn abandon_those(&mut self, which: impl Fn(&Remote) -> bool) -> Vec<u32> {
         let mut given_up = Vec::new();
-        for (remote, ranks) in self.remotes.iter_mut().zip(&self.ranks).filter(|(remote, _)| which(remote)) {
+        for remote in self.remotes.iter_mut().filter(|remote| which(remote)) {
             remote.abandon();
-            given_up.extend(ranks);
+            given_up.extend(remote.ranks());
         }
         given_up
     }

@@ -15,6 +15,13 @@ pub const GRACE: Duration = Duration::from_millis(200);
 /// How long the other ranks have once one has ended after a signal that the user sent to all.
 pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 
+/// How long ranks have to end after a SIGTERM to `mpiexec`, unless the user says otherwise.
+pub const GRACE_AFTER_TERM: Duration = Duration::from_secs(10);
+/// The same signal again within this time is the same wish: `timeout` sends it to its child and then to the group.
+const ECHO_TIME_MAX: Duration = Duration::from_millis(50);
+
+/// The exit code of a program that wrote where nobody reads, as shells have it.
+const BROKEN_PIPE: i32 = 128 + libc::SIGPIPE;
 /// The exit code when a program cannot be started, as shells have it.
 const CANNOT_START: i32 = 127;
 
@@ -25,6 +32,16 @@ pub enum Exit {
     Code(i32),
     /// By this signal.
     Signal(i32),
+}
+
+impl Exit {
+    /// Whether a process can end so.
+    pub fn is_possible(self) -> bool {
+        match self {
+            Exit::Code(code) => (0..256).contains(&code),
+            Exit::Signal(signal) => (1..=64).contains(&signal),
+        }
+    }
 }
 
 /// Why a job was ended before its time.
@@ -74,6 +91,13 @@ pub enum Failure {
     NotStarted(Fault),
     /// The connection to a host is lost.
     Lost(Fault),
+    /// A rank wrote more than the reader of our output wanted.
+    NoReader {
+        /// Which one.
+        rank: u32,
+    },
+    /// Our output cannot be written.
+    Unwritable(Fault),
     /// The time given with `--timeout` is over.
     TimedOut {
         /// How long it was.
@@ -83,11 +107,22 @@ pub enum Failure {
     },
 }
 
+/// Why what the ranks write cannot be passed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loss {
+    /// The reader has gone.
+    NoReader,
+    /// The operating system refuses it, for this reason.
+    Refused(Fault),
+}
+
 impl Failure {
     /// The job's exit code.
     pub fn code(&self) -> i32 {
         match self {
             Failure::Killed { signal, .. } => 128 + signal,
+            Failure::NoReader { .. } => BROKEN_PIPE,
+            Failure::Unwritable(_) => 1,
             Failure::Aborted { code, .. } => verbena_boot::exit_byte(*code),
             Failure::Failed { code, .. } => *code,
             Failure::NotFinalised { .. } | Failure::Absent { .. } | Failure::Garbled { .. } => 1,
@@ -107,6 +142,7 @@ impl Failure {
     fn order(&self) -> u8 {
         match self {
             Failure::Killed { .. } | Failure::NotStarted(_) | Failure::Lost(_) => 0,
+            Failure::NoReader { .. } | Failure::Unwritable(_) => 0,
             Failure::Aborted { .. } => 1,
             Failure::Garbled { .. } => 2,
             Failure::Failed { .. } => 3,
@@ -139,8 +175,12 @@ pub struct Job {
     /// Whether a host is being lost: its end is told soon, and goes before what other ranks do because of it.
     losing: bool,
     cause: Option<Failure>,
+    /// Why our output cannot be written, if so.
+    loss: Option<Loss>,
     user_signal: Option<i32>,
-    interrupts: u32,
+    /// When the user asked for the end last, and by which signal.
+    asked: Option<(i32, Duration)>,
+    term_grace: Option<Duration>,
     kill_at: Option<Duration>,
     time_limit: Option<Duration>,
     actions: VecDeque<Action>,
@@ -157,8 +197,10 @@ impl Job {
             judge_at: None,
             losing: false,
             cause: None,
+            loss: None,
             user_signal: None,
-            interrupts: 0,
+            asked: None,
+            term_grace: Some(GRACE_AFTER_TERM),
             kill_at: None,
             time_limit,
             actions: VecDeque::new(),
@@ -169,6 +211,11 @@ impl Job {
     /// a rank that aborts may do so because another was killed.
     pub fn with_news_delay(self, delay: Duration) -> Job {
         Job { news_delay: delay, ..self }
+    }
+
+    /// The same, with another time that ranks have to end after a SIGTERM; `None`: as long as they like.
+    pub fn with_term_grace(self, term_grace: Option<Duration>) -> Job {
+        Job { term_grace, ..self }
     }
 
     /// Whether all ranks have ended.
@@ -202,11 +249,30 @@ impl Job {
             return;
         }
         match (exit, stage) {
+            // This is how a rank learns that its output goes nowhere; shells tell it by the code.
+            (Exit::Signal(libc::SIGPIPE) | Exit::Code(BROKEN_PIPE), _) if self.loss.is_some() => {
+                self.suspects.push(self.loss_of(rank));
+            }
             (Exit::Signal(signal), _) => self.suspects.push(Failure::Killed { rank, signal }),
             (Exit::Code(0), Stage::Initialised) => self.suspects.push(Failure::NotFinalised { rank }),
             // A rank that has finalized may exit with any code: it has left the others nothing to wait for.
             (Exit::Code(0), _) | (Exit::Code(_), Stage::Finalised) => {}
             (Exit::Code(code), _) => self.suspects.push(Failure::Failed { rank, code }),
+        }
+    }
+
+    /// Our output cannot be written any more; the ranks learn it by SIGPIPE when they write.
+    pub fn handle_loss(&mut self, loss: Loss) {
+        match (&self.loss, &loss) {
+            (None, _) | (Some(Loss::NoReader), Loss::Refused(_)) => self.loss = Some(loss),
+            _ => {}
+        }
+    }
+
+    fn loss_of(&self, rank: u32) -> Failure {
+        match &self.loss {
+            Some(Loss::Refused(fault)) => Failure::Unwritable(fault.clone()),
+            _ => Failure::NoReader { rank },
         }
     }
 
@@ -253,18 +319,29 @@ impl Job {
         self.suspects.push(Failure::Garbled { rank, error });
     }
 
-    /// This process got a signal that is meant for the job.
-    pub fn handle_signal(&mut self, signal: i32) {
+    /// This process got a signal that is meant for the job, at `now` since the start.
+    pub fn handle_signal(&mut self, signal: i32, now: Duration) {
         match signal {
-            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => {
-                self.user_signal.get_or_insert(signal);
-                self.interrupts += u32::from(signal == libc::SIGINT);
-                let hard = self.interrupts > 1;
-                self.actions.push_back(Action::Signal(if hard { libc::SIGKILL } else { signal }));
-            }
+            libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.handle_request(signal, now),
             libc::SIGTSTP => self.actions.extend([Action::Signal(signal), Action::StopSelf]),
             _ => self.actions.push_back(Action::Signal(signal)),
         }
+    }
+
+    /// The user wants the job to end. SIGINT and SIGTERM again kill it hard; after a SIGTERM, time does so too.
+    fn handle_request(&mut self, signal: i32, now: Duration) {
+        self.user_signal.get_or_insert(signal);
+        let can_kill = [libc::SIGINT, libc::SIGTERM].contains(&signal);
+        let before = self.asked.filter(|(last, _)| *last == signal && can_kill);
+        if before.is_some_and(|(_, at)| now < at + ECHO_TIME_MAX) {
+            return;
+        }
+        self.asked = Some((signal, now));
+        if signal == libc::SIGTERM {
+            self.kill_at = self.kill_at.or(self.term_grace.map(|grace| now + grace));
+        }
+        let hard = before.is_some();
+        self.actions.push_back(Action::Signal(if hard { libc::SIGKILL } else { signal }));
     }
 
     /// Draws the conclusions of all that has been handled, at `now` since the start. `someone_waits`: whether
@@ -284,15 +361,27 @@ impl Job {
         self.actions.pop_front()
     }
 
-    /// The job's exit code: of what ended it early, or else of the first rank that exited with one other than 0.
+    /// The job's exit code: of what ended it early, or else of the first rank that exited with one other than 0. It is
+    /// 0 only if every rank ended well and all output was written.
     pub fn exit_code(&self) -> i32 {
+        let killed = self.exits.iter().flatten().any(|(exit, _)| matches!(exit, Exit::Signal(_)));
         match (&self.cause, self.user_signal) {
             // However a rank was killed after the user's signal (a second one kills hard), that one counts.
             (Some(Failure::Killed { .. }), Some(signal)) => return 128 + signal,
             (Some(cause), _) => return cause.code(),
+            (None, Some(signal)) if killed => return 128 + signal,
             _ => {}
         }
-        self.failed_after_finalize().map_or(0, |(_, code)| code)
+        let code = self.failed_after_finalize().map_or(0, |(_, code)| code);
+        if self.unwritable().is_some() { code.max(1) } else { code }
+    }
+
+    /// Why our output could not be written, unless its reader did not want it.
+    pub fn unwritable(&self) -> Option<&Fault> {
+        match &self.loss {
+            Some(Loss::Refused(fault)) => Some(fault),
+            _ => None,
+        }
     }
 
     /// The first rank that finalized properly and then exited with a code other than 0.
@@ -337,7 +426,8 @@ impl Job {
         if !by_user {
             self.actions.push_back(Action::Signal(libc::SIGTERM));
         }
-        self.kill_at = Some(now + if by_user { GRACE_AFTER_USER_SIGNAL } else { GRACE });
+        let kill_at = now + if by_user { GRACE_AFTER_USER_SIGNAL } else { GRACE };
+        self.kill_at = Some(self.kill_at.map_or(kill_at, |at| at.min(kill_at)));
     }
 }
 

@@ -24,6 +24,7 @@
 //! | [`screen`] | what the ranks write, on ours | yes |
 //! | [`keyboard`] | our standard input on its way to rank 0 | yes |
 //! | [`supervise`] | the event loop over all of it | yes |
+//! | [`defect`] | the message when `mpiexec` itself is wrong | yes |
 //! | [`sys`] | system calls with a safe face | yes |
 //! | [`wrapper`] | the compiler wrappers `mpicc` and `mpicxx` | no |
 //!
@@ -32,6 +33,7 @@
 pub mod agent;
 pub mod cli;
 pub mod crew;
+pub mod defect;
 pub mod explain;
 pub mod export;
 pub mod fleet;

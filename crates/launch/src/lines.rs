@@ -1,11 +1,14 @@
 //! The ranks' output in whole lines, so that lines of different ranks are never torn. No I/O.
 
-/// The longest line that is kept back until it is whole, in bytes; a longer one is passed on in pieces.
-pub const LINE_LENGTH_MAX: usize = 64 << 20;
+/// The longest line that is kept back until it is whole, in bytes; a longer one is passed on in pieces, between which
+/// lines of other ranks may come.
+pub const LINE_LENGTH_MAX: usize = 1 << 20;
 
 /// One output stream of one rank.
 #[derive(Debug, Default)]
 pub struct Lines {
+    /// By this the sink knows whose line is open.
+    id: usize,
     label: String,
     partial: Vec<u8>,
     /// With a single rank there is nobody to tear a line: bytes pass through, prompts appear at once.
@@ -13,20 +16,25 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// A stream with whole lines; `id` is its alone.
+    pub fn new(id: usize) -> Lines {
+        Lines { id, ..Lines::default() }
+    }
+
     /// A stream whose lines each get the label in front.
-    pub fn labelled(label: String) -> Lines {
-        Lines { label, ..Lines::default() }
+    pub fn labelled(id: usize, label: String) -> Lines {
+        Lines { label, ..Lines::new(id) }
     }
 
     /// A stream that is passed through as it comes.
-    pub fn raw() -> Lines {
-        Lines { raw: true, ..Lines::default() }
+    pub fn raw(id: usize) -> Lines {
+        Lines { raw: true, ..Lines::new(id) }
     }
 
     /// Takes bytes; writes all lines that are whole now to `sink`.
     pub fn push(&mut self, bytes: &[u8], sink: &mut Sink) {
         if self.raw {
-            return sink.write(bytes);
+            return sink.write(bytes, Some(self.id));
         }
         match bytes.iter().rposition(|&byte| byte == b'\n') {
             None => self.partial.extend_from_slice(bytes),
@@ -50,14 +58,15 @@ impl Lines {
         if self.partial.is_empty() {
             return;
         }
-        sink.start_line();
-        if self.label.is_empty() {
-            sink.write(&self.partial);
-        } else {
-            for line in self.partial.split_inclusive(|&byte| byte == b'\n') {
-                sink.write(self.label.as_bytes());
-                sink.write(line);
+        let goes_on = sink.open_line == Some(self.id);
+        if !goes_on {
+            sink.start_line();
+        }
+        for (i, line) in self.partial.split_inclusive(|&byte| byte == b'\n').enumerate() {
+            if !(self.label.is_empty() || goes_on && i == 0) {
+                sink.write(self.label.as_bytes(), Some(self.id));
             }
+            sink.write(line, Some(self.id));
         }
         self.partial.clear();
     }
@@ -69,23 +78,23 @@ pub struct Sink {
     bytes: Vec<u8>,
     /// How many bytes have been taken from the front.
     taken: usize,
-    /// Whether the last byte ever written was not a newline.
-    open_line: bool,
+    /// Whose line is not ended, if the last byte ever written was no newline.
+    open_line: Option<usize>,
 }
 
 impl Sink {
-    /// Adds bytes.
-    pub fn write(&mut self, bytes: &[u8]) {
+    /// Adds bytes of the stream `id`; `None`: our own.
+    pub fn write(&mut self, bytes: &[u8], id: Option<usize>) {
         self.bytes.extend_from_slice(bytes);
         if let Some(last) = bytes.last() {
-            self.open_line = *last != b'\n';
+            self.open_line = id.filter(|_| *last != b'\n');
         }
     }
 
     /// Makes sure that what follows starts on a new line, after a last line without newline of another rank.
     pub fn start_line(&mut self) {
-        if self.open_line {
-            self.write(b"\n");
+        if self.open_line.is_some() {
+            self.write(b"\n", None);
         }
     }
 
@@ -115,7 +124,7 @@ mod tests {
 
     #[test]
     fn lines_of_two_ranks_do_not_mix() {
-        let (mut a, mut b, mut sink) = (Lines::default(), Lines::default(), Sink::default());
+        let (mut a, mut b, mut sink) = (Lines::new(0), Lines::new(1), Sink::default());
         a.push(b"aaa", &mut sink);
         b.push(b"bbb\nbb", &mut sink);
         a.push(b"AAA\n", &mut sink);
@@ -126,7 +135,7 @@ mod tests {
 
     #[test]
     fn labels_on_every_line() {
-        let (mut a, mut sink) = (Lines::labelled("[3] ".into()), Sink::default());
+        let (mut a, mut sink) = (Lines::labelled(3, "[3] ".into()), Sink::default());
         a.push(b"x\n\ny\nz", &mut sink);
         a.finish(&mut sink);
         assert_eq!(text(&sink), "[3] x\n[3] \n[3] y\n[3] z");
@@ -134,24 +143,31 @@ mod tests {
 
     #[test]
     fn raw_bytes_pass_at_once() {
-        let (mut a, mut sink) = (Lines::raw(), Sink::default());
+        let (mut a, mut sink) = (Lines::raw(0), Sink::default());
         a.push(b"prompt> ", &mut sink);
         assert_eq!(text(&sink), "prompt> ");
     }
 
     #[test]
     fn an_endless_line_does_not_eat_the_memory() {
-        let (mut a, mut sink) = (Lines::default(), Sink::default());
+        let (mut a, mut sink) = (Lines::labelled(1, "[1] ".into()), Sink::default());
         a.push(&vec![b'x'; LINE_LENGTH_MAX], &mut sink);
         assert_eq!(sink.pending().len(), 0);
         a.push(b"x", &mut sink);
-        assert_eq!(sink.pending().len(), LINE_LENGTH_MAX + 1);
+        assert_eq!(sink.pending().len(), 4 + LINE_LENGTH_MAX + 1);
+        // While nobody else writes, it stays one line with one label.
+        a.push(b"y\nz\n", &mut sink);
+        assert!(sink.pending().ends_with(b"xxy\n[1] z\n"), "{:?}", sink.pending().last_chunk::<20>());
+        a.push(&vec![b'x'; LINE_LENGTH_MAX + 1], &mut sink);
+        Lines::new(2).push(b"two\n", &mut sink);
+        a.push(b"y\n", &mut sink);
+        assert!(sink.pending().ends_with(b"x\ntwo\n[1] y\n"), "{:?}", sink.pending().last_chunk::<20>());
     }
 
     #[test]
     fn consumed_bytes_are_gone() {
         let mut sink = Sink::default();
-        sink.write(b"abcdef");
+        sink.write(b"abcdef", None);
         sink.consume(2);
         assert_eq!(text(&sink), "cdef");
         sink.consume(3);

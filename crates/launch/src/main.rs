@@ -1,18 +1,17 @@
 //! The command `mpiexec`, and its agent on other hosts.
 
-use verbena_launch::{agent, cli, supervise};
+use verbena_launch::{agent, cli, defect, supervise};
 
 fn main() {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|word| word == agent::AGENT_OPTION) {
+        defect::install(format!("mpiexec --agent on {}", cli::hostname()));
         std::process::exit(agent::run());
     }
+    defect::install("mpiexec".into());
     let code = match cli::read(arguments) {
         Ok(order) => supervise::run(order),
-        Err(stop) => {
-            stop.print();
-            stop.code
-        }
+        Err(stop) => stop.print(),
     };
     std::process::exit(code);
 }

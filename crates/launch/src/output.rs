@@ -16,6 +16,8 @@ pub struct Stream {
     fd: RawFd,
     is_file: bool,
     open: bool,
+    /// Why it is not open any more, until somebody asks.
+    error: Option<io::Error>,
     /// What is on its way.
     pub sink: Sink,
 }
@@ -23,7 +25,7 @@ pub struct Stream {
 impl Stream {
     /// The stream of a descriptor.
     pub fn new(fd: RawFd) -> Stream {
-        Stream { fd, is_file: sys::is_file(fd), open: true, sink: Sink::default() }
+        Stream { fd, is_file: sys::is_file(fd), open: true, error: None, sink: Sink::default() }
     }
 
     /// The descriptor.
@@ -46,6 +48,11 @@ impl Stream {
         self.open
     }
 
+    /// Why it cannot be written any more; told once.
+    pub fn take_error(&mut self) -> Option<io::Error> {
+        self.error.take()
+    }
+
     /// Writes a piece. Call it when the descriptor is ready; then it does not wait.
     pub fn write_some(&mut self) {
         let pending = self.sink.pending();
@@ -53,8 +60,11 @@ impl Stream {
         match sys::write(self.fd, &pending[..length]) {
             Ok(count) => self.sink.consume(count),
             Err(error) if is_passing(&error) => {}
-            // The reader has gone. The ranks' pipes get closed, so that they learn of it in the usual way.
-            Err(_) => self.open = false,
+            // The ranks' pipes get closed, so that they learn of it in the usual way.
+            Err(error) => {
+                self.open = false;
+                self.error = Some(error);
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::job::Exit;
 use crate::launcher::{self, Launcher};
 use crate::sys::{self, Inherited, Poll};
-use crate::wire::{self, Command, Frames, Key, NOISE_BYTES_MAX, Outbox, Report};
+use crate::wire::{self, Command, Frames, Key, NOISE_BYTES_MAX, Outbox, REPORT_BYTES_MAX, Report, Work};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
@@ -16,6 +16,8 @@ use verbena_fault::Fault;
 
 /// How long we wait for a launcher's last words and exit code once its connection is closed, or the other way round.
 const LAST_WORDS_DELAY: Duration = Duration::from_millis(500);
+/// The longest line of a launcher, in bytes; a longer one is cut.
+const WORDS_BYTES_MAX: usize = 16 << 10;
 /// How many lines of a launcher are kept for a message about its failure.
 const WORDS_KEPT: usize = 6;
 
@@ -62,6 +64,8 @@ pub enum News {
 pub struct Remote {
     /// The host.
     pub name: String,
+    /// Its ranks, in order.
+    ranks: Vec<u32>,
     /// The launcher's command line, for messages.
     line: String,
     pid: i32,
@@ -90,7 +94,7 @@ impl Remote {
     ///
     /// # Errors
     /// The launcher itself cannot be started: the message for the user.
-    pub fn launch(name: &str, means: &Means, job: &str, inherited: Inherited) -> Result<Remote, Fault> {
+    pub fn launch(name: &str, means: &Means, work: Work, inherited: Inherited) -> Result<Remote, Fault> {
         let Means { launcher, agent, key } = means;
         let words = launcher.words(name, agent);
         let line = launcher::as_line(&words);
@@ -115,10 +119,11 @@ impl Remote {
         .flatten()
         .for_each(sys::set_nonblocking);
         let mut out = Outbox::default();
-        out.push_line(&wire::opening(key, job));
-        let (early, noise, frames, partial, news) = Default::default();
+        out.push_line(&wire::opening(key, &work.job));
+        let (noise, partial, news) = Default::default();
         Ok(Remote {
             name: name.to_owned(),
+            ranks: work.seats.iter().map(|seat| seat.rank).collect(),
             line,
             pid: child.id().cast_signed(),
             to,
@@ -126,10 +131,10 @@ impl Remote {
             words: said,
             key: *key,
             stage: Stage::Greeting,
-            early,
+            early: vec![Command::Start(work)],
             out,
             noise,
-            frames,
+            frames: Frames::of_at_most(REPORT_BYTES_MAX),
             partial,
             said: VecDeque::new(),
             exit: None,
@@ -137,6 +142,11 @@ impl Remote {
             news,
             places: [None; 3],
         })
+    }
+
+    /// Its ranks, in order.
+    pub fn ranks(&self) -> &[u32] {
+        &self.ranks
     }
 
     /// The launcher's process id, and that of its process group.
@@ -198,12 +208,13 @@ impl Remote {
         self.closing_since.get_or_insert_with(Instant::now);
     }
 
-    /// Puts what it waits for into the poll set.
-    pub fn gather(&mut self, poll: &mut Poll) {
+    /// Puts what it waits for into the poll set; without `room`, not what the launcher says.
+    pub fn gather(&mut self, poll: &mut Poll, room: bool) {
         let writes = !self.out.pending().is_empty();
         let to = self.to.as_ref().filter(|_| writes).map(|to| poll.add(to.as_raw_fd(), false, true));
         let from = self.from.as_ref().map(|from| poll.add(from.as_raw_fd(), true, false));
-        let words = self.words.as_ref().map(|words| poll.add(words.as_raw_fd(), true, false));
+        let words =
+            self.words.as_ref().filter(|_| room).map(|words| poll.add(words.as_raw_fd(), true, false));
         self.places = [to, from, words];
     }
 
@@ -252,7 +263,7 @@ impl Remote {
     }
 
     fn read(&mut self) {
-        let mut bytes = [0; 65536];
+        let mut bytes = vec![0; 65536];
         match self.from.as_ref().map(|from| sys::read(from.as_raw_fd(), &mut bytes)) {
             Some(Ok(count)) if count > 0 => self.hear(&bytes[..count]),
             Some(Err(error)) if is_passing(&error) => {}
@@ -273,7 +284,10 @@ impl Remote {
             match self.frames.pop::<Report>() {
                 Ok(None) => return,
                 Ok(Some(Report::Done)) => self.abandon_quietly(),
-                Ok(Some(report)) => self.news.push_back(News::Report(report)),
+                Ok(Some(report)) if report.is_credible(&self.ranks) => {
+                    self.news.push_back(News::Report(report));
+                }
+                Ok(Some(_)) => self.lose(self.garbled("it tells what it cannot know of these ranks")),
                 Err(error) => self.lose(self.garbled(&error)),
             }
         }
@@ -309,16 +323,23 @@ impl Remote {
     fn read_words(&mut self) {
         let mut bytes = [0; 4096];
         match self.words.as_ref().map(|words| sys::read(words.as_raw_fd(), &mut bytes)) {
-            Some(Ok(count)) if count > 0 => self.partial.extend_from_slice(&bytes[..count]),
+            Some(Ok(count)) if count > 0 => self.take_words(&bytes[..count]),
             Some(Err(error)) if is_passing(&error) => {}
             _ => {
                 self.words = None;
-                self.partial.push(b'\n');
+                self.take_words(b"\n");
             }
         }
-        while let Some(end) = self.partial.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = self.partial.drain(..=end).collect();
-            self.note(String::from_utf8_lossy(&line).trim().to_owned());
+    }
+
+    /// Each byte is looked at once, and a line without end is cut.
+    fn take_words(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.partial.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || self.partial.len() > WORDS_BYTES_MAX {
+                let line = std::mem::take(&mut self.partial);
+                self.note(String::from_utf8_lossy(&line).trim().to_owned());
+            }
         }
     }
 
@@ -348,7 +369,7 @@ impl Remote {
         }
         let (cause, remedy) = self.hint();
         Fault::new(
-            format!("mpiexec could not start its agent on host {}.", self.name),
+            format!("Could not start mpiexec's agent on host {}.", self.name),
             self.on(),
             cause,
             remedy,
@@ -414,7 +435,7 @@ fn is_passing(error: &io::Error) -> bool {
 
 fn no_launcher(name: &str, line: &str, error: &io::Error) -> Fault {
     Fault::new(
-        format!("mpiexec could not start its agent on host {name}."),
+        format!("Could not start mpiexec's agent on host {name}."),
         format!("host {name}, launcher {line}: {error}"),
         "the launcher is not installed, or a limit on processes or open files is reached",
         "install it, or choose another by --launcher ssh, srun or COMMAND",

@@ -1,5 +1,7 @@
 //! What the ranks and `mpiexec` itself write, on our standard output and standard error.
 
+use crate::explain::unwritable;
+use crate::job::Loss;
 use crate::lines::Lines;
 use crate::output::Stream;
 use crate::sys::{self, Poll};
@@ -21,14 +23,14 @@ impl Screen {
     pub fn new(size: u32, labels: bool) -> Screen {
         let merged = sys::are_same(1, 2);
         let outputs: &[RawFd] = if merged { &[1] } else { &[1, 2] };
-        let lines = |rank| match (labels, size) {
-            (true, _) => Lines::labelled(format!("[{rank}] ")),
-            (false, 1) => Lines::raw(),
-            (false, _) => Lines::default(),
+        let lines = |rank: u32, stream| match (2 * rank as usize + stream, labels, size) {
+            (id, true, _) => Lines::labelled(id, format!("[{rank}] ")),
+            (id, false, 1) => Lines::raw(id),
+            (id, false, _) => Lines::new(id),
         };
         Screen {
             outputs: outputs.iter().map(|&fd| Stream::new(fd)).collect(),
-            lines: (0..size).map(|rank| [lines(rank), lines(rank)]).collect(),
+            lines: (0..size).map(|rank| [lines(rank, 0), lines(rank, 1)]).collect(),
             places: Vec::new(),
         }
     }
@@ -56,7 +58,7 @@ impl Screen {
     pub fn say(&mut self, text: &str) {
         if let Some(output) = self.outputs.last_mut() {
             output.sink.start_line();
-            output.sink.write(format!("{text}\n").as_bytes());
+            output.sink.write(format!("{text}\n").as_bytes(), None);
         }
     }
 
@@ -68,6 +70,21 @@ impl Screen {
     /// Whether somebody still reads what ranks write to a stream.
     pub fn is_open(&self, stream: usize) -> bool {
         self.outputs[self.target(stream)].is_open()
+    }
+
+    /// Why what was written is lost, if a stream has failed since this was asked last. A stream that was closed from
+    /// the beginning has lost nothing: nobody wanted it.
+    pub fn poll_loss(&mut self) -> Option<Loss> {
+        let failed = |output: &mut Stream| {
+            let error = output.take_error().filter(|error| error.raw_os_error() != Some(libc::EBADF))?;
+            Some((output.fd(), error))
+        };
+        let (fd, error) = self.outputs.iter_mut().find_map(failed)?;
+        let stream = if fd == 1 { "standard output" } else { "standard error" };
+        Some(match error.raw_os_error() {
+            Some(libc::EPIPE) => Loss::NoReader,
+            _ => Loss::Refused(unwritable(stream, &error)),
+        })
     }
 
     /// Puts what it waits for into the poll set.

@@ -16,7 +16,7 @@ use crate::screen::Screen;
 use crate::sys::{self, Poll, Signals};
 use crate::wire::{Command, Key, Report, Seat, Stdin, Work};
 use std::io;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use verbena_fault::Fault;
 
 /// How long the kernel may take from closing a dead rank's sockets to telling of its death.
@@ -33,6 +33,11 @@ const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Starts a job, stays with it, and returns its exit code.
 pub fn run(order: Order) -> i32 {
+    let own = verbena_settings::TERM_GRACE_SECONDS.about.name;
+    if let Some(fault) = verbena_settings::load().wrong.iter().find(|fault| fault.to_string().contains(own)) {
+        sys::complain(&format!("mpiexec: {fault}"));
+        return 2;
+    }
     let size = order.size();
     let supervisor = Signals::take().and_then(|signals| Supervisor::new(order, signals));
     match supervisor {
@@ -40,10 +45,8 @@ pub fn run(order: Order) -> i32 {
         Err(error) => {
             let on = format!("a job of {size} ranks: {error}");
             let advice = "raise it (ulimit -n, ulimit -u), or start fewer ranks";
-            eprintln!(
-                "mpiexec: {}",
-                Fault::new("mpiexec could not set itself up.", on, "a limit is reached", advice)
-            );
+            let fault = Fault::new("Could not prepare the start.", on, "a limit is reached", advice);
+            sys::complain(&format!("mpiexec: {fault}"));
             1
         }
     }
@@ -75,13 +78,13 @@ impl Supervisor {
         let size = order.size();
         let appnums =
             order.parts.iter().zip(0..).flat_map(|(part, n)| vec![n; part.count as usize]).collect();
-        let about = About { job: job_name(), appnums, nodes: host_of_rank(&order.hosts) };
+        let about = About { job: job_name()?, appnums, nodes: host_of_rank(&order.hosts) };
         let far = order.hosts.iter().any(|host| host.name.is_some());
         let delay = if far { DEATH_NEWS_DELAY_FAR } else { DEATH_NEWS_DELAY };
         let crew = Crew::new(&about.job, signals.before())?;
         Ok(Supervisor {
             started_at: Instant::now(),
-            job: Job::new(size, order.timeout).with_news_delay(delay),
+            job: Job::new(size, order.timeout).with_news_delay(delay).with_term_grace(term_grace()),
             server: Server::new(about),
             fleet: Fleet::new(crew, hostname(), size),
             pids: vec![0; size as usize],
@@ -157,7 +160,8 @@ impl Supervisor {
                 self.act(action);
             }
             if self.job.is_over() {
-                return;
+                // What the actions did is judged too: they may have given up on the last ranks.
+                return self.job.settle(self.started_at.elapsed(), false);
             }
             self.serve(self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed())));
             if self.patience.is_some_and(|until| Instant::now() >= until) {
@@ -180,7 +184,7 @@ impl Supervisor {
         self.poll.clear();
         let keyboard = self.keyboard.readable().map(|fd| self.poll.add(fd, true, false));
         self.screen.gather(&mut self.poll);
-        self.fleet.gather(&mut self.poll);
+        self.fleet.gather(&mut self.poll, !self.screen.is_congested(1));
         let signals = self.poll.add(self.signals.fd(), true, false);
         let until = [self.fleet.deadline(), self.patience].into_iter().flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -189,6 +193,7 @@ impl Supervisor {
             self.type_in();
         }
         self.screen.serve(&self.poll);
+        self.note_loss();
         // Signals come last: what a rank has said is heard before its death is.
         self.fleet.serve(&self.poll);
         self.hear();
@@ -208,6 +213,13 @@ impl Supervisor {
             if shut != std::mem::replace(&mut self.shut[stream], shut) {
                 self.fleet.tell_all(&Command::Shut(stream));
             }
+        }
+    }
+
+    /// Takes note of outputs that cannot be written.
+    fn note_loss(&mut self) {
+        while let Some(loss) = self.screen.poll_loss() {
+            self.job.handle_loss(loss);
         }
     }
 
@@ -279,7 +291,7 @@ impl Supervisor {
     fn take_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
             if signal != libc::SIGCHLD {
-                self.job.handle_signal(signal);
+                self.job.handle_signal(signal, self.started_at.elapsed());
             }
         }
         while let Some(reaped) = sys::reap() {
@@ -316,9 +328,12 @@ impl Supervisor {
         }
         self.hear();
         self.screen.close_all();
-        self.conclude();
         self.fleet.crew.dismiss_watcher();
         self.screen.write_all();
+        self.note_loss();
+        self.conclude();
+        self.screen.write_all();
+        self.note_loss();
         self.fleet.crew.reap_watcher();
     }
 
@@ -349,23 +364,28 @@ impl Supervisor {
             (
                 Some(Failure::Killed { .. } | Failure::Failed { .. } | Failure::NotFinalised { .. }),
                 Some(signal),
-            ) => {
-                format!("The job was ended by {}, which was passed on to all ranks.", signal_name(signal))
-            }
-            (Some(failure), _) => explain(failure, place).to_string(),
-            (None, _) => match self.job.failed_after_finalize() {
-                Some((rank, code)) => format!("Rank {rank} exited with code {code} after MPI_Finalize."),
-                None => return,
-            },
+            ) => Some(format!(
+                "The job was ended by {}, which was passed on to all ranks.",
+                signal_name(signal)
+            )),
+            (Some(failure), _) => Some(explain(failure, place).to_string()),
+            (None, _) => self
+                .job
+                .failed_after_finalize()
+                .map(|(rank, code)| format!("Rank {rank} exited with code {code} after MPI_Finalize.")),
         };
-        self.screen.say(&format!("mpiexec: {text}"));
+        let told = matches!(self.job.cause(), Some(Failure::Unwritable(_)));
+        let loss = self.job.unwritable().filter(|_| !told).map(Fault::to_string);
+        for text in text.into_iter().chain(loss) {
+            self.screen.say(&format!("mpiexec: {text}"));
+        }
     }
 }
 
 /// How agents are started: with our own program, where it lies on this host or where `--prefix` says.
 fn means(order: &Order) -> Result<Means, Fault> {
     let no_way = |error: io::Error| {
-        let what = "mpiexec could not prepare the start on other hosts.";
+        let what = "Could not prepare the start on other hosts.";
         Fault::new(what, error.to_string(), "/proc or /dev is missing here", "mount them, or give --prefix")
     };
     let program = match &order.prefix {
@@ -376,8 +396,13 @@ fn means(order: &Order) -> Result<Means, Fault> {
     Ok(Means { launcher: order.launcher.clone(), agent: vec![program.into(), AGENT_OPTION.into()], key })
 }
 
-/// A name that no other job has: it also marks the job's processes.
-fn job_name() -> String {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-    format!("verbena-{}-{:x}", sys::process_id(), now as u64)
+/// A name that no other job has, and that nobody can guess: it also marks the job's processes.
+fn job_name() -> io::Result<String> {
+    Ok(format!("verbena-{}", Key::new(sys::random_bytes()?)))
+}
+
+/// How long ranks have to end after a SIGTERM to `mpiexec`; `None`: as long as they like.
+fn term_grace() -> Option<Duration> {
+    let seconds = verbena_settings::TERM_GRACE_SECONDS.get() as u64;
+    (seconds > 0).then(|| Duration::from_secs(seconds))
 }

@@ -202,6 +202,12 @@ pub fn signal_process(pid: i32, signal: libc::c_int) {
     unsafe { libc::kill(pid, signal) };
 }
 
+/// The process group of a process; -1 if there is no such process.
+pub fn process_group(pid: i32) -> i32 {
+    // SAFETY: no memory is involved.
+    unsafe { libc::getpgid(pid) }
+}
+
 /// Makes orphaned descendants our children, so that they can be found and ended.
 pub fn adopt_orphans() {
     // SAFETY: this option takes one integer and no pointers.
@@ -255,6 +261,19 @@ pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of a live slice.
     let count = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Writes a text and a newline to standard error. Nobody can be told if that fails.
+pub fn complain(text: &str) {
+    let line = format!("{text}\n");
+    let mut left = line.as_bytes();
+    while !left.is_empty() {
+        match write(2, left) {
+            Ok(count) => left = &left[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
 }
 
 /// Reads bytes from a descriptor that we do not own.

@@ -19,8 +19,10 @@ use verbena_fault::Fault;
 /// The version of this protocol. Raise it with every change of the types below.
 pub const VERSION: u32 = 1;
 
-/// The longest frame that is believed, in bytes: all cards of a large job fit.
-const FRAME_BYTES_MAX: usize = 1 << 30;
+/// The longest command that an agent believes, in bytes: all cards of a large job fit.
+pub const COMMAND_BYTES_MAX: usize = 1 << 30;
+/// The longest report that `mpiexec` believes, in bytes: what was read of a rank at once, or the numbers of all ranks.
+pub const REPORT_BYTES_MAX: usize = 64 << 20;
 /// The most that a login shell may print before the agent answers, in bytes.
 pub const NOISE_BYTES_MAX: usize = 1 << 20;
 
@@ -112,6 +114,23 @@ pub enum Report {
     },
     /// Nothing is left there.
     Done,
+}
+
+impl Report {
+    /// Whether an agent can truly say this that has the ranks `own` (in order): each host tells of its own only.
+    pub fn is_credible(&self, own: &[u32]) -> bool {
+        let is_own = |rank: &u32| own.binary_search(rank).is_ok();
+        match self {
+            Report::NotStarted { ranks, .. } => !ranks.is_empty() && ranks.iter().all(is_own),
+            Report::Ended { rank, exit } => is_own(rank) && exit.is_possible(),
+            Report::Started { rank, .. } | Report::Said { rank, .. } => is_own(rank),
+            Report::Wrote { rank, stream, .. } | Report::Closed { rank, stream } => {
+                is_own(rank) && *stream < 2
+            }
+            Report::InputTaken { .. } => is_own(&0),
+            Report::Done => true,
+        }
+    }
 }
 
 /// A [`Fault`] on the wire.
@@ -272,13 +291,19 @@ impl Outbox {
 }
 
 /// Messages on their way in.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Frames {
     bytes: Vec<u8>,
     taken: usize,
+    length_max: usize,
 }
 
 impl Frames {
+    /// Messages of at most this length, in bytes.
+    pub fn of_at_most(length_max: usize) -> Frames {
+        Frames { bytes: Vec::new(), taken: 0, length_max }
+    }
+
     /// Adds bytes as they come.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..std::mem::take(&mut self.taken));
@@ -292,7 +317,7 @@ impl Frames {
     pub fn pop<T: DeserializeOwned>(&mut self) -> Result<Option<T>, String> {
         let Some((length, rest)) = self.bytes[self.taken..].split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
-        if length > FRAME_BYTES_MAX {
+        if length > self.length_max {
             return Err(format!("a message of {length} bytes"));
         }
         let Some((payload, rest)) = rest.split_at_checked(length) else { return Ok(None) };

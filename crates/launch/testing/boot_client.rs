@@ -5,6 +5,7 @@ use std::time::Duration;
 use verbena_boot::Boot;
 
 fn main() {
+    verbena_launch::defect::install("boot-client".into());
     let mut boot = Boot::start().unwrap_or_else(|error| {
         eprintln!("{error}");
         std::process::exit(99)

@@ -34,6 +34,8 @@ settings! {
     PMI: Choice(&["auto", "1", "2"], 0), Startup, None, Process, Start, "";
     /// how mpiexec starts on other hosts: ssh, srun, fork, or a command that is called as COMMAND HOST COMMAND-LINE
     LAUNCHER: Text("ssh, or srun inside an allocation of Slurm"), Launcher, None, Process, Start, "MPI-5.0, 11.5";
+    /// how long ranks have to end after a SIGTERM to mpiexec before they are killed; a second SIGTERM kills them at once; 0: as long as they like
+    TERM_GRACE_SECONDS: Number(10, 0..=1 << 30), Launcher, Seconds, Process, Start, "";
 
     /// the channels to use; without cma nothing is copied between processes by system calls
     CHANNELS: Names("all that work here", &["loopback", "shm", "cma", "rc", "ud", "ofi"]), Channel, None, Process, Start, "";

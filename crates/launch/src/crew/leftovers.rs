@@ -1,8 +1,12 @@
 //! Leaves nothing behind. Three ways, each for what the one before does not catch:
 //! - Each rank dies with `mpiexec` (`PR_SET_PDEATHSIG`, set in [`crate::sys::tie_to_parent`]).
-//! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends it.
+//! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends it. Children that this
+//!   process had before it became `mpiexec` (of a shell that called `exec`) are not the job's, nor what these leave.
 //! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every process that
 //!   has the mark of this crew in its environment ([`MARK`]).
+//!
+//! One thing outlives a `kill -9` of `mpiexec`: a process that has cleared its environment and left the process group of
+//! its rank. Only a control group could hold it, and few users may make one; batch systems do.
 
 use crate::sys;
 use std::fs;
@@ -82,11 +86,15 @@ fn watch(mut reader: PipeReader, mark: &str) {
     until_none_is_left(|| marked(&mark));
 }
 
-/// Ends all that the ranks have left behind: our children, except the watcher.
-pub fn sweep(watcher: &Watcher) {
+/// Ends all that the ranks have left behind: our children, except the watcher. If others were our `children_before`,
+/// what these have left may be among them; then only those are ended that bear `mark` or belong to one of `groups`.
+pub fn sweep(watcher: &Watcher, children_before: bool, mark: &str, groups: &[i32]) {
+    let mark = format!("{MARK}={mark}");
+    let is_ours =
+        |pid: i32| !children_before || has_mark(pid, &mark) || groups.contains(&sys::process_group(pid));
     until_none_is_left(|| {
         while sys::reap().is_some() {}
-        children().into_iter().filter(|&pid| pid != watcher.pid).collect()
+        children().into_iter().filter(|&pid| pid != watcher.pid && is_ours(pid)).collect()
     });
 }
 
@@ -112,6 +120,11 @@ fn until_none_is_left(find: impl Fn() -> Vec<i32>) {
     }
 }
 
+/// Whether this process has children.
+pub fn has_children() -> bool {
+    !children().is_empty()
+}
+
 /// Our children, from the kernel's list where it keeps one.
 fn children() -> Vec<i32> {
     let me = sys::process_id();
@@ -134,10 +147,13 @@ fn parent(pid: i32) -> Option<i32> {
 
 /// The processes with this variable in their environment.
 fn marked(mark: &str) -> Vec<i32> {
-    let has_mark =
-        |environment: &[u8]| environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes());
-    let is_marked = |pid: &i32| fs::read(format!("/proc/{pid}/environ")).is_ok_and(|bytes| has_mark(&bytes));
-    processes().filter(is_marked).collect()
+    processes().filter(|&pid| has_mark(pid, mark)).collect()
+}
+
+/// Whether a process has this variable in its environment.
+fn has_mark(pid: i32, mark: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
 }
 
 #[cfg(test)]

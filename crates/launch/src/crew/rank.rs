@@ -8,6 +8,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
+/// How many letters may wait for a rank before nothing more is heard from it. An honest one waits for each answer.
+const LETTERS_MAX: usize = 64;
+/// How much of a rank's words is heard before others have their turn, in bytes. All that it has said at its death is
+/// less: the kernel keeps no more for a socket.
+const HEARING_BYTES_MAX: usize = 1 << 20;
+/// How much is read from a descriptor at once, in bytes.
+const PIECE_BYTES: usize = 65536;
+
 /// A rank that has been started.
 #[derive(Debug)]
 pub struct Rank {
@@ -39,6 +47,11 @@ impl Rank {
         !self.mail.is_empty()
     }
 
+    /// Whether so much waits that the rank should be heard no more for now.
+    pub fn is_behind(&self) -> bool {
+        self.mail.len() > LETTERS_MAX
+    }
+
     /// Sends bytes to the rank, now or when its line has room.
     pub fn post(&mut self, bytes: Rc<[u8]>) {
         self.mail.push_back(bytes);
@@ -62,13 +75,17 @@ impl Rank {
         }
     }
 
-    /// Hears all that the rank has said so far.
+    /// Hears what the rank has said so far, up to a limit.
     pub fn hear(&mut self, mut listen: impl FnMut(&[u8])) {
-        let mut bytes = [0; 16384];
-        while let Some(pmi) = &mut self.pmi {
+        let mut bytes = vec![0; PIECE_BYTES];
+        let mut heard = 0;
+        while let Some(pmi) = self.pmi.as_mut().filter(|_| heard < HEARING_BYTES_MAX) {
             match pmi.read(&mut bytes) {
                 Ok(0) => self.pmi = None,
-                Ok(count) => listen(&bytes[..count]),
+                Ok(count) => {
+                    heard += count;
+                    listen(&bytes[..count]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // A rank that dies with unread mail resets the line; what it said before comes after that.
@@ -81,7 +98,7 @@ impl Rank {
     /// A stream has something (given to `take`), or has ended (`None`).
     pub fn read_stream(&mut self, i: usize, take: impl FnOnce(Option<&[u8]>)) {
         let Some(stream) = &self.streams[i] else { return };
-        let mut bytes = [0; 65536];
+        let mut bytes = vec![0; PIECE_BYTES];
         match sys::read(stream.as_raw_fd(), &mut bytes) {
             Ok(count) if count > 0 => take(Some(&bytes[..count])),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -90,5 +107,52 @@ impl Rank {
                 take(None);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank() -> (Rank, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        sys::set_nonblocking(ours.as_raw_fd());
+        let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let started = Started { pid: 0, pmi: ours, streams: [null(), null()], stdin: None };
+        (Rank::new(0, started), theirs)
+    }
+
+    #[test]
+    fn a_rank_that_takes_no_answers_is_behind_until_it_does() {
+        let (mut rank, mut theirs) = rank();
+        let letter: Rc<[u8]> = vec![7; 65536].into();
+        let mut posted = 0;
+        while !rank.is_behind() {
+            rank.post(letter.clone());
+            posted += 1;
+            assert!(posted < 1000, "letters without end");
+        }
+        let mut taken = vec![0; posted * letter.len()];
+        let reader = std::thread::spawn(move || theirs.read_exact(&mut taken).map(|()| taken));
+        while rank.has_mail() {
+            rank.send_mail();
+            std::thread::yield_now();
+        }
+        assert!(reader.join().unwrap().unwrap().iter().all(|&byte| byte == 7));
+        assert!(!rank.is_behind());
+    }
+
+    #[test]
+    fn a_rank_that_talks_without_end_lets_others_have_their_turn() {
+        let (mut rank, mut theirs) = rank();
+        let writer = std::thread::spawn(move || while theirs.write_all(&[b'x'; 65536]).is_ok() {});
+        let mut heard = 0;
+        while heard < 2 * HEARING_BYTES_MAX {
+            let before = heard;
+            rank.hear(|bytes| heard += bytes.len());
+            assert!(heard - before < HEARING_BYTES_MAX + PIECE_BYTES);
+        }
+        drop(rank);
+        writer.join().unwrap();
     }
 }

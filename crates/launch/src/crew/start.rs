@@ -60,7 +60,10 @@ pub fn start(work: &Work, local: usize, mark: &str, inherited: Inherited) -> Res
     }
     command.stdin(stdin_for(work, seat.rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
     tie(&mut command, inherited, theirs.as_raw_fd());
-    let mut child = command.spawn().map_err(|error| cannot_start(part, &error))?;
+    let mut child = command.spawn().map_err(|error| match error.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => no_resources(seat.rank, &error),
+        _ => cannot_start(part, &error),
+    })?;
     match (child.stdout.take(), child.stderr.take()) {
         (Some(out), Some(err)) => Ok(Started {
             pid: child.id().cast_signed(),
@@ -112,7 +115,7 @@ fn tie(command: &mut Command, inherited: Inherited, keep: RawFd) {
 
 fn no_resources(rank: u32, error: &io::Error) -> Fault {
     Fault::new(
-        "mpiexec could not start all ranks.",
+        "Could not start all ranks.",
         format!("rank {rank}: {error}"),
         "a limit on open files or processes is reached",
         "raise it (ulimit -n, ulimit -u), or start fewer ranks",
@@ -121,14 +124,18 @@ fn no_resources(rank: u32, error: &io::Error) -> Fault {
 
 fn cannot_start(part: &Part, error: &io::Error) -> Fault {
     let program = part.program.display();
-    let what = format!("mpiexec could not start {program}.");
+    let what = format!("Could not start {program}.");
     if let Some(directory) = part.directory.as_ref().filter(|directory| !Path::new(directory).is_dir()) {
         let on = format!("-wdir {}", directory.display());
         let advice = "correct or create it; without -wdir it is the directory that mpiexec was started in";
         return Fault::new(what, on, "there is no such directory", advice);
     }
     let on = format!("program {program}: {error}");
+    let directory = part.directory.clone().unwrap_or_default();
     match error.kind() {
+        io::ErrorKind::PermissionDenied if Path::new(&directory).join(&part.program).is_dir() => {
+            Fault::new(what, on, "it is a directory", "name a program in it")
+        }
         io::ErrorKind::NotFound => {
             Fault::new(what, on, not_found_cause(&part.program), not_found_advice(part))
         }

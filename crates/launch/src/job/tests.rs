@@ -146,22 +146,99 @@ fn the_time_limit_ends_the_job_with_124() {
 fn signals_are_passed_on_and_a_second_interrupt_kills() {
     let mut job = Job::new(2, None);
     for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGCONT] {
-        job.handle_signal(signal);
+        job.handle_signal(signal, NOW);
         assert_eq!(actions(&mut job), [Action::Signal(signal)]);
     }
-    job.handle_signal(libc::SIGINT);
+    job.handle_signal(libc::SIGINT, NOW * 2);
     assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
-    job.handle_signal(libc::SIGTSTP);
+    job.handle_signal(libc::SIGTSTP, NOW * 2);
     assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTSTP), Action::StopSelf]);
 }
 
 #[test]
 fn after_a_users_signal_the_others_get_longer_and_no_second_signal() {
     let mut job = Job::new(2, None);
-    job.handle_signal(libc::SIGINT);
+    job.handle_signal(libc::SIGINT, NOW);
     job.handle_exit(0, Exit::Signal(libc::SIGINT), Stage::Initialised);
     job.settle(NOW, false);
     assert_eq!(actions(&mut job), [Action::Signal(libc::SIGINT)]);
     assert_eq!(job.deadline(), Some(NOW + GRACE_AFTER_USER_SIGNAL));
     assert_eq!(job.exit_code(), 130);
+}
+
+#[test]
+fn a_second_sigterm_kills_and_one_of_timeout_does_not() {
+    let mut job = Job::new(2, None);
+    job.handle_signal(libc::SIGTERM, NOW);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGTERM)]);
+    // `timeout` sends it to mpiexec and then to the process group, which mpiexec belongs to.
+    job.handle_signal(libc::SIGTERM, NOW + ECHO_TIME_MAX / 2);
+    assert_eq!(actions(&mut job), []);
+    job.handle_signal(libc::SIGTERM, NOW + ECHO_TIME_MAX);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
+}
+
+#[test]
+fn ranks_that_ignore_one_sigterm_are_killed_after_a_while() {
+    let mut job = Job::new(1, None);
+    job.handle_signal(libc::SIGTERM, NOW);
+    assert_eq!((actions(&mut job).len(), job.deadline()), (1, Some(NOW + GRACE_AFTER_TERM)));
+    job.settle(NOW + GRACE_AFTER_TERM, false);
+    assert_eq!(actions(&mut job), [Action::Signal(libc::SIGKILL)]);
+    job.handle_exit(0, Exit::Signal(9), Stage::Initialised);
+    job.settle(NOW * 4, false);
+    assert_eq!(job.exit_code(), 143);
+    let mut job = Job::new(1, None).with_term_grace(None);
+    job.handle_signal(libc::SIGTERM, NOW);
+    assert_eq!(job.deadline(), None, "as long as the ranks like");
+}
+
+/// All agents are given up because of the signal: nothing is left that could be judged later.
+#[test]
+fn a_start_that_the_user_interrupts_is_no_success() {
+    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
+        let mut job = Job::new(2, None);
+        job.handle_signal(signal, NOW);
+        job.settle(NOW, false);
+        for rank in 0..2 {
+            job.handle_exit(rank, Exit::Signal(signal), Stage::Fresh);
+        }
+        assert_eq!((job.is_over(), job.exit_code()), (true, code), "before it is judged");
+        job.settle(NOW, false);
+        assert_eq!(job.exit_code(), code);
+        assert!(matches!(job.cause(), Some(Failure::Killed { .. })));
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_no_success() {
+    let fault = Fault::new("a", "b", "c", "d");
+    let mut job = Job::new(1, None);
+    job.handle_loss(Loss::Refused(fault.clone()));
+    job.handle_exit(0, Exit::Code(0), Stage::Finalised);
+    job.settle(NOW, false);
+    assert_eq!((job.cause(), job.unwritable(), job.exit_code()), (None, Some(&fault), 1));
+}
+
+/// The full file system is the cause, and not the signal by which a rank learns of it.
+#[test]
+fn what_ranks_do_since_their_output_is_lost_has_that_cause() {
+    let fault = Fault::new("a", "b", "c", "d");
+    for exit in [Exit::Signal(libc::SIGPIPE), Exit::Code(141)] {
+        for (loss, code) in [(Loss::Refused(fault.clone()), 1), (Loss::NoReader, 141)] {
+            let mut job = Job::new(2, None);
+            job.handle_loss(loss.clone());
+            job.handle_exit(1, exit, Stage::Initialised);
+            job.settle(NOW, false);
+            match loss {
+                Loss::NoReader => assert_eq!(job.cause(), Some(&Failure::NoReader { rank: 1 })),
+                Loss::Refused(fault) => assert_eq!(job.cause(), Some(&Failure::Unwritable(fault))),
+            }
+            assert_eq!((actions(&mut job), job.exit_code()), (vec![Action::Signal(libc::SIGTERM)], code));
+        }
+    }
+    let mut job = Job::new(1, None);
+    job.handle_exit(0, Exit::Signal(libc::SIGPIPE), Stage::Fresh);
+    job.settle(NOW, false);
+    assert_eq!(job.cause(), Some(&Failure::Killed { rank: 0, signal: libc::SIGPIPE }), "a pipe of its own");
 }

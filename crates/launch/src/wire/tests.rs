@@ -34,7 +34,7 @@ fn messages_survive_the_wire_in_any_pieces() {
     let mut out = Outbox::default();
     commands.iter().for_each(|command| out.push(command));
     for piece in [1, 2, 7, 1000] {
-        let mut frames = Frames::default();
+        let mut frames = Frames::of_at_most(COMMAND_BYTES_MAX);
         let mut heard = Vec::new();
         for bytes in out.pending().chunks(piece) {
             frames.push(bytes);
@@ -61,11 +61,11 @@ fn garbage_is_an_error_and_no_panic() {
     for garbage in
         [&b"hello, this is a login shell\n"[..], &[255; 9], &[1, 0, 0, 0, 99, b'\n'], &[0, 0, 0, 0, 7]]
     {
-        let mut frames = Frames::default();
+        let mut frames = Frames::of_at_most(COMMAND_BYTES_MAX);
         frames.push(garbage);
         assert!(frames.pop::<Report>().is_err(), "{garbage:?}");
     }
-    assert_eq!(Frames::default().pop::<Report>(), Ok(None));
+    assert_eq!(Frames::of_at_most(COMMAND_BYTES_MAX).pop::<Report>(), Ok(None));
 }
 
 #[test]
@@ -95,4 +95,48 @@ fn an_opening_of_any_version_is_read() {
 fn a_fault_survives() {
     let fault = Fault::new("a", "b", "c", "d");
     assert_eq!(Fault::from(Why::from(fault.clone())), fault);
+}
+
+#[test]
+fn a_long_frame_is_refused_before_it_is_kept() {
+    let mut frames = Frames::of_at_most(REPORT_BYTES_MAX);
+    frames.push(&(REPORT_BYTES_MAX as u32 + 1).to_le_bytes());
+    assert!(frames.pop::<Report>().unwrap_err().contains("bytes"));
+}
+
+#[test]
+fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
+    let why = || Why::from(Fault::new("a", "b", "c", "d"));
+    let own = [1, 4, 7];
+    let exit = |exit| Report::Ended { rank: 4, exit };
+    for good in [
+        Report::Started { rank: 1, pid: 5 },
+        Report::NotStarted { ranks: vec![4, 7], why: why() },
+        Report::Said { rank: 7, bytes: vec![] },
+        Report::Wrote { rank: 7, stream: 1, bytes: vec![] },
+        Report::Closed { rank: 7, stream: 0 },
+        exit(Exit::Code(255)),
+        exit(Exit::Signal(64)),
+        Report::Done,
+    ] {
+        assert!(good.is_credible(&own), "{good:?}");
+    }
+    for bad in [
+        Report::Started { rank: 999, pid: 5 },
+        Report::NotStarted { ranks: vec![], why: why() },
+        Report::NotStarted { ranks: vec![1, 2], why: why() },
+        Report::Said { rank: 0, bytes: vec![] },
+        Report::Wrote { rank: 2, stream: 1, bytes: vec![] },
+        Report::Wrote { rank: 1, stream: 2, bytes: vec![] },
+        Report::Closed { rank: 8, stream: 0 },
+        Report::Ended { rank: 0, exit: Exit::Code(0) },
+        exit(Exit::Code(256)),
+        exit(Exit::Code(-1)),
+        exit(Exit::Signal(i32::MAX)),
+        exit(Exit::Signal(0)),
+        Report::InputTaken { open: false },
+    ] {
+        assert!(!bad.is_credible(&own), "{bad:?}");
+    }
+    assert!(Report::InputTaken { open: true }.is_credible(&[0]));
 }

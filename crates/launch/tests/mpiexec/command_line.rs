@@ -1,6 +1,7 @@
 //! Options, MPMD, environment, directories, and programs that cannot be started.
 
-use crate::harness::{CLIENT, run, run_script};
+use crate::harness::{CLIENT, MPIEXEC, begin, run, run_script};
+use std::process::Command;
 
 #[test]
 fn mpmd_counts_ranks_through_all_parts() {
@@ -40,13 +41,40 @@ fn the_working_directory() {
 
 #[test]
 fn programs_that_cannot_be_started() {
+    assert!(run(&["/tmp"]).err.contains("it is a directory"));
     for program in ["no-such-program", "/no/such/program", "/etc/passwd", "/tmp"] {
         let outcome = run(&["-n", "2", "sleep", "20", ":", "-n", "2", program]);
         assert_eq!(outcome.code, Some(127), "{outcome:?}");
         assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
-        assert!(outcome.err.contains(&format!("could not start {program}")), "{outcome:?}");
+        assert!(outcome.err.contains(&format!("mpiexec: Could not start {program}")), "{outcome:?}");
         outcome.assert_nothing_left();
     }
+}
+
+/// A limit is named, wherever it is hit; the program is not to blame.
+#[test]
+fn too_few_descriptors() {
+    let mut failures = 0;
+    for limit in 10..24 {
+        let line = format!("ulimit -n {limit}; exec {MPIEXEC} -n 3 sleep 0");
+        let outcome = begin(Command::new("sh").args(["-c", &line])).finish();
+        if outcome.code != Some(0) {
+            failures += 1;
+            assert_eq!(outcome.err.lines().count(), 4, "{limit}: {outcome:?}");
+            assert!(outcome.err.contains("ulimit -n"), "{limit}: {outcome:?}");
+        }
+        outcome.assert_nothing_left();
+    }
+    assert!(failures > 3, "{failures}");
+}
+
+/// `ulimit -s 64` is too little for a buffer of 64 KiB.
+#[test]
+fn a_small_stack_is_enough() {
+    let line =
+        format!("ulimit -s 64; exec {MPIEXEC} --launcher fork -host a,localhost {CLIENT} exchange finalize");
+    let outcome = begin(Command::new("sh").args(["-c", &line])).finish();
+    assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
 }
 
 #[test]

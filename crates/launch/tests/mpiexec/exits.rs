@@ -115,6 +115,16 @@ fn garbage_on_the_pmi_line_ends_the_job_and_not_mpiexec() {
 }
 
 #[test]
+fn a_defect_of_our_own_is_told_in_four_parts() {
+    let outcome = run(&["-n", "1", CLIENT, "no-such-step"]);
+    let lines: Vec<&str> = outcome.err.lines().collect();
+    assert!(lines[0].starts_with("boot-client: mpiexec has come upon an error of its own"), "{outcome:?}");
+    assert!(lines[1].contains("boot_client.rs") && lines[1].contains("no such step"), "{outcome:?}");
+    assert!(lines[2].contains("a defect of Verbena") && lines[3].contains("report it"), "{outcome:?}");
+    assert!(lines[4].starts_with("mpiexec: Rank 0 "), "{outcome:?}");
+}
+
+#[test]
 fn the_time_limit() {
     let outcome = run(&["--timeout", "0.3", "-n", "2", "sleep", "20"]);
     assert_eq!(outcome.code, Some(124), "{outcome:?}");

@@ -6,6 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
+use verbena_fault::Fault;
+use verbena_launch::job::Exit;
+use verbena_launch::wire::{Outbox, Report, Why};
 
 const FORK: [&str; 2] = ["--launcher", "fork"];
 
@@ -180,7 +183,7 @@ fn every_bad_end_is_told_with_its_host() {
 fn programs_that_one_host_lacks() {
     let lacks = Script::new("lacks", "[ $host = bad ] && export PATH=/nowhere; exec \"$@\"");
     let outcome = lacks.run(&["-host", "good:2,bad,localhost", "sleep", "20"]);
-    assert_told(&outcome, 127, &["could not start sleep", "host bad", "PATH"]);
+    assert_told(&outcome, 127, &["Could not start sleep", "host bad", "PATH"]);
     let outcome = fork(&["-host", "a,b", "-wdir", "/no/such/place", "pwd"]);
     assert_told(&outcome, 127, &["-wdir /no/such/place", "host "]);
 }
@@ -195,7 +198,7 @@ fn launchers_that_fail_are_quoted() {
     ] {
         let fails = Script::new("fails", &format!("[ $host = bad ] || exec \"$@\"\n{body}"));
         let outcome = fails.run(&["-host", "good,bad", "sleep", "20"]);
-        assert_told(&outcome, 127, &["could not start its agent on host bad", words]);
+        assert_told(&outcome, 127, &["Could not start mpiexec's agent on host bad", words]);
     }
     let outcome = run(&["--launcher", "/no/such/launcher", "-host", "bad,localhost", "sleep", "20"]);
     assert_told(&outcome, 127, &["host bad", "/no/such/launcher"]);
@@ -215,6 +218,59 @@ fn a_launcher_that_hangs_can_be_interrupted() {
     assert_eq!(outcome.code, Some(130), "{outcome:?}");
     assert!(outcome.took < Duration::from_secs(5), "{outcome:?}");
     outcome.assert_nothing_left();
+}
+
+/// No agent has answered when the user gives up: that is no success.
+#[test]
+fn an_interrupted_start_on_other_hosts_only_is_no_success() {
+    let hangs = Script::new("all-hang", "exec sleep 25");
+    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
+        let launcher = hangs.0.to_str().unwrap();
+        let run = begin(&mut mpiexec(&["--launcher", launcher, "-host", "a,b", "true"]));
+        run.wait_for("sleep", 2);
+        run.ends_by(signal, code);
+    }
+}
+
+/// An agent that is not ours, or has gone wild, says what it likes: it ends its own host's part and nothing else.
+#[test]
+fn an_agent_that_tells_of_ranks_that_are_not_its_own_is_refused() {
+    let nothing = || Why::from(Fault::new("", "", "", ""));
+    let reports = [
+        Report::Started { rank: 999, pid: 5 },
+        Report::NotStarted { ranks: vec![], why: nothing() },
+        Report::NotStarted { ranks: vec![999], why: nothing() },
+        Report::Said { rank: 999, bytes: vec![b'x'] },
+        Report::Wrote { rank: 999, stream: 0, bytes: vec![b'x'] },
+        Report::Closed { rank: 999, stream: 0 },
+        Report::Ended { rank: 1, exit: Exit::Code(0) },
+        Report::Ended { rank: 0, exit: Exit::Code(256) },
+    ];
+    let file = std::env::temp_dir().join(format!("launch-report-{}", std::process::id()));
+    let greet = "read name version key job; echo verbena-agent $version $key";
+    let body = format!("[ $host = good ] && exec \"$@\"\n{greet}; cat {}; exec sleep 25", file.display());
+    let wild = Script::new("wild", &body);
+    for report in reports {
+        let mut frame = Outbox::default();
+        frame.push(&report);
+        std::fs::write(&file, frame.pending()).unwrap();
+        let outcome = wild.run(&["-host", "wild,good", "sleep", "20"]);
+        assert_told(&outcome, 1, &["does not answer as it should", "host wild", "cannot know"]);
+    }
+    std::fs::write(&file, [255, 255, 255, 4, 1, 2, 3]).unwrap();
+    let outcome = wild.run(&["-host", "wild,good", "sleep", "20"]);
+    assert_told(&outcome, 1, &["does not answer as it should", "a message of 83886079 bytes"]);
+    std::fs::remove_file(file).unwrap();
+}
+
+/// Without a newline: cut, and looked at only once.
+#[test]
+fn a_launcher_that_says_a_line_without_end_is_passed_on_in_pieces() {
+    let wordy = Script::new("wordy", "head -c 60000 /dev/zero | tr '\\0' x >&2; exec \"$@\"");
+    let outcome = wordy.run(&["-host", "a", "echo", "hello"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(0), "hello\n"), "{outcome:?}");
+    assert_eq!(outcome.err.matches('x').count(), 60_000);
+    assert!(outcome.err.lines().all(|line| line.len() < 30_000), "{}", outcome.err.lines().count());
 }
 
 /// What a login shell prints goes before the agent's answer and is no harm.

@@ -68,3 +68,19 @@ fn stopped_ranks_end_too() {
     assert_eq!(outcome.code, Some(124), "{outcome:?}");
     outcome.assert_nothing_left();
 }
+
+/// A shell's background job becomes a child of `mpiexec` when the shell calls `exec`.
+#[test]
+fn children_that_mpiexec_did_not_start_go_on() {
+    let ranks = "setsid sleep 25 & sleep 25 & exit 0";
+    let line = format!("sleep 27 <&- >&- 2>&- & exec {} -n 2 sh -c '{ranks}'", crate::harness::MPIEXEC);
+    let run = begin(std::process::Command::new("sh").args(["-c", &line]));
+    let outcome = run.finish();
+    assert_eq!((outcome.code, outcome.err.as_str()), (Some(0), ""), "{outcome:?}");
+    let left = outcome.left();
+    let words = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let lines: Vec<String> = left.iter().map(words).collect();
+    assert_eq!(lines, ["sleep\x0027\0"], "{outcome:?}");
+    // SAFETY: no memory is involved; the process belongs to our own run.
+    unsafe { libc::kill(left[0], libc::SIGKILL) };
+}

@@ -1,6 +1,6 @@
 //! Standard input, output and error.
 
-use crate::harness::{begin, mpiexec, run, run_script};
+use crate::harness::{Outcome, begin, mpiexec, run, run_script};
 use std::collections::HashMap;
 use std::process::Stdio;
 
@@ -33,12 +33,12 @@ fn lines_are_never_torn() {
 
 #[test]
 fn very_long_lines_stay_whole() {
-    let script = "head -c 3000000 /dev/zero | tr '\\0' $PMI_RANK; echo";
+    let script = "head -c 1000000 /dev/zero | tr '\\0' $PMI_RANK; echo";
     let outcome = run_script(&["-n", "3"], script);
     let lines = outcome.lines();
     assert_eq!(lines.len(), 3);
     for (rank, line) in lines.iter().enumerate() {
-        assert_eq!(line.len(), 3_000_000);
+        assert_eq!(line.len(), 1_000_000);
         assert!(line.bytes().all(|byte| byte == b'0' + rank as u8));
     }
 }
@@ -99,6 +99,53 @@ fn a_reader_that_goes_away_ends_the_job() {
     let outcome = begin(std::process::Command::new("sh").args(["-c", &line])).finish();
     assert_eq!(outcome.out, "y\n");
     outcome.assert_nothing_left();
+}
+
+/// Runs a line of bash, in which `$MPIEXEC` is ours.
+fn bash(line: &str) -> Outcome {
+    let mut command = std::process::Command::new("bash");
+    begin(command.args(["-c", line]).env("MPIEXEC", crate::harness::MPIEXEC)).finish()
+}
+
+/// That a program ends for want of a reader is no failure of its own, also if a shell tells it by its code.
+#[test]
+fn a_reader_that_goes_away_is_named_as_such() {
+    for program in ["yes", "sh -c 'yes; exit $?'"] {
+        let outcome = bash(&format!("set -o pipefail; $MPIEXEC -n 2 {program} | head -1"));
+        assert_eq!((outcome.code, outcome.out.as_str()), (Some(141), "y\n"), "{outcome:?}");
+        assert_eq!(outcome.err.lines().count(), 4, "{outcome:?}");
+        assert!(outcome.err.contains("Nobody reads the output any more (SIGPIPE)"), "{outcome:?}");
+    }
+}
+
+/// As `exec mpiexec > >(tee log)` does it: the reader is a child that the shell had before.
+#[test]
+fn output_into_a_process_of_the_shell_is_whole() {
+    let file = std::env::temp_dir().join(format!("launch-substitution-{}", std::process::id()));
+    let line = format!("exec $MPIEXEC -n 2 seq 1 50000 > >(sleep 0.3; cat > {})", file.display());
+    let outcome = bash(&line);
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    std::fs::remove_file(&file).ok();
+    assert_eq!((outcome.code, text.lines().count()), (Some(0), 100_000), "{outcome:?}");
+}
+
+#[test]
+fn output_that_finds_no_room_is_an_error() {
+    for line in [
+        "$MPIEXEC -n 1 echo hello > /dev/full",
+        "$MPIEXEC -n 2 echo hello > /dev/full",
+        "$MPIEXEC -n 2 sh -c 'yes | head -100000' > /dev/full",
+        "$MPIEXEC -n 2 yes > /dev/full",
+        "$MPIEXEC -help > /dev/full",
+    ] {
+        let outcome = bash(line);
+        assert_eq!((outcome.code, outcome.err.lines().count()), (Some(1), 4), "{line}: {outcome:?}");
+        assert!(outcome.err.contains("standard output: No space left on device"), "{line}: {outcome:?}");
+    }
+    let outcome = bash("$MPIEXEC -n 1 sh -c 'echo error >&2' 2> /dev/full");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let outcome = bash("$MPIEXEC -n 1 sh -c 'echo lost; exit 7' > /dev/full");
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(7), 8), "both are told: {outcome:?}");
 }
 
 /// Nobody reads for a while: ranks wait, mpiexec does not grow, and nothing is lost.

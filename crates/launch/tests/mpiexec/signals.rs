@@ -53,6 +53,35 @@ fn a_second_interrupt_kills_hard() {
     outcome.assert_nothing_left();
 }
 
+/// Deaf ranks, and a user who does not know `kill -9`.
+#[test]
+fn a_second_sigterm_kills_hard() {
+    let run = begin(&mut mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]));
+    run.wait_for("sleep", 2);
+    run.signal(libc::SIGTERM);
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(run.wait_for("sleep", 2).len(), 2, "the first one is only passed on");
+    run.ends_by(libc::SIGTERM, 143);
+}
+
+#[test]
+fn ranks_that_ignore_sigterm_are_killed_in_the_end() {
+    let mut command = mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]);
+    let run = begin(command.env("VERBENA_TERM_GRACE_SECONDS", "1"));
+    run.wait_for("sleep", 2);
+    run.signal(libc::SIGTERM);
+    let outcome = run.finish();
+    assert_eq!(outcome.code, Some(143), "{outcome:?}");
+    outcome.assert_nothing_left();
+}
+
+#[test]
+fn a_wrong_time_to_end_is_refused() {
+    let outcome = begin(mpiexec(&["true"]).env("VERBENA_TERM_GRACE_SECONDS", "soon")).finish();
+    assert_eq!((outcome.code, outcome.err.lines().count()), (Some(2), 4), "{outcome:?}");
+    assert!(outcome.err.contains("VERBENA_TERM_GRACE_SECONDS"), "{outcome:?}");
+}
+
 #[test]
 fn stop_and_continue() {
     let run = begin(&mut mpiexec(&["-n", "2", "sleep", "1"]));

@@ -178,7 +178,7 @@ fn failures_come_back(run: impl Fn(&[&str]) -> Outcome) {
     assert!(outcome.err.contains("Rank 3 was killed") && outcome.err.contains("host n2"), "{outcome:?}");
     let outcome = run(&["-host", "n1,n9", "--launcher", "srun", "sleep", "20"]);
     assert_eq!(outcome.code, Some(127), "{outcome:?}");
-    assert!(outcome.err.contains("could not start its agent on host n9"), "{outcome:?}");
+    assert!(outcome.err.contains("Could not start mpiexec's agent on host n9"), "{outcome:?}");
     // Slurm's own processes around the steps take a moment to go.
     eventually(|| outcome.left().is_empty().then_some(()));
 }

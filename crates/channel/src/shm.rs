@@ -14,7 +14,7 @@ mod connect;
 mod control;
 mod division;
 mod handover;
-mod headroom;
+pub mod headroom;
 mod incoming;
 mod mapped;
 pub(crate) mod node;

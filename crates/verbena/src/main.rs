@@ -5,6 +5,7 @@ mod bench;
 mod buffer;
 mod info;
 mod mpi;
+mod output;
 mod place;
 mod trace;
 mod tune;

@@ -14,6 +14,7 @@ mod page;
 
 pub use join::{COMPONENTS, Row};
 
+use crate::output;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -47,10 +48,9 @@ pub fn run(args: &TraceArgs) -> Result<()> {
         args.skip
     );
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&rows)?),
-        false => print!("{}", page::render(&rows, &logs)),
+        true => output::line(&serde_json::to_string_pretty(&rows)?),
+        false => output::print(&page::render(&rows, &logs)),
     }
-    Ok(())
 }
 
 fn log(file: &Path) -> Result<Log> {

@@ -6,7 +6,7 @@
 use crate::wait::cgroup::{self, Group, Version};
 
 /// Bytes that are free for this process, by the machine and by its control groups.
-pub(super) fn bytes() -> u64 {
+pub fn bytes() -> u64 {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     cgroup::groups("memory").iter().filter_map(left).chain(machine).min().unwrap_or(u64::MAX)
 }

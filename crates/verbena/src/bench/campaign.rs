@@ -4,6 +4,7 @@ use super::floor;
 use super::job::{End, Launch};
 use super::metric::{Family, Metric, Point};
 use super::report::{Entry, Report};
+use super::room;
 use super::timing::Effort;
 use super::worker::Line;
 use anyhow::Result;
@@ -43,6 +44,7 @@ impl Campaign {
     /// # Errors
     /// A launcher cannot be started. A point that fails is noted in its entry.
     pub fn run(&self, report: &mut Report, told: &mut dyn FnMut(&str)) -> Result<()> {
+        self.refuse(report);
         for round in 1..=self.rounds {
             told(&format!("round {round} of {}", self.rounds));
             self.floor(report);
@@ -55,6 +57,16 @@ impl Campaign {
             }
         }
         Ok(())
+    }
+
+    /// Notes in their entries which points this machine has no room for; they are not measured.
+    fn refuse(&self, report: &mut Report) {
+        let available = room::available();
+        for entry in &mut report.entries {
+            if let Err(fault) = room::check(entry.point(), entry.ranks, available) {
+                entry.fail(&fault.to_string());
+            }
+        }
     }
 
     fn floor(&self, report: &mut Report) {
@@ -226,6 +238,17 @@ mod tests {
         campaign.run(&mut report, &mut |_| {}).expect("runs");
         assert!(report.entries[0].failure.as_deref().is_some_and(|text| text.starts_with("timed out")));
         assert_eq!(report.entries[1].value, Some(2.5));
+    }
+
+    #[test]
+    fn a_point_without_room_is_not_measured_and_the_others_are() {
+        let (mut campaign, mut report) = campaign("", &["polling_set:1000000000", "polling_set:2"]);
+        campaign.launch = None;
+        campaign.run(&mut report, &mut |_| {}).expect("runs");
+        let [refused, measured] = &report.entries[..] else { panic!("two points") };
+        let reason = refused.failure.as_deref().expect("refused");
+        assert!(reason.contains("too much memory") && refused.samples.is_empty(), "{reason}");
+        assert!(measured.value.is_some_and(|value| value > 0.0));
     }
 
     #[test]

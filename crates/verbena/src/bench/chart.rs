@@ -1,24 +1,36 @@
-//! A report as plots in the terminal: the metrics that have several sizes, both axes logarithmic.
+//! A report as lines of blocks in the terminal: the metrics that have several sizes, their values on
+//! a logarithmic scale.
 
 use super::metric::format_size;
 use super::report::{Entry, Report};
 use super::table::format_value;
 use std::fmt::Write;
-use textplots::{Chart, LabelBuilder, LabelFormat, Plot, Shape};
 
-/// Width and height in dots; a character holds two by four.
-const DOTS: (u32, u32) = (120, 48);
+/// The heights of a block.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Every curve with at least three points.
+/// Every curve with at least three points, on a line each.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     for (entry, points) in curves(&report.entries) {
-        let _ = write!(out, "\n{} by size, {} ranks ({})\n", entry.metric.name(), entry.ranks, entry.unit);
-        let logs: Vec<(f32, f32)> =
-            points.iter().map(|&(x, y)| ((x as f32).log2(), (y as f32).log10())).collect();
-        out.push_str(&draw(&logs));
+        let [(small, first), .., (large, last)] = points[..] else { continue };
+        let name = format!("{}, {} ranks", entry.metric.name(), entry.ranks);
+        let blocks = blocks(&points.iter().map(|point| point.1).collect::<Vec<_>>());
+        let ends = [(small, first), (large, last)]
+            .map(|(bytes, value)| format!("{} {} {}", format_size(bytes), format_value(value), entry.unit));
+        let _ = writeln!(out, "{name:28} {:>20} {blocks} {}", ends[0], ends[1]);
     }
     out
+}
+
+/// A block for each value, as high as its logarithm lies between those of the least and the greatest.
+fn blocks(values: &[f64]) -> String {
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let (low, high) = logs
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &log| (low.min(log), high.max(log)));
+    let step = (high - low).max(f64::EPSILON) / (BLOCKS.len() - 1) as f64;
+    logs.iter().map(|log| BLOCKS[((log - low) / step).round() as usize]).collect()
 }
 
 /// The measured points of each metric and number of ranks: (bytes, value), by size.
@@ -35,19 +47,6 @@ pub fn curves(entries: &[Entry]) -> Vec<(&Entry, Vec<(usize, f64)>)> {
     curves.retain(|(_, points)| points.len() >= 3);
     curves.iter_mut().for_each(|(_, points)| points.sort_by_key(|point| point.0));
     curves
-}
-
-fn draw(logs: &[(f32, f32)]) -> String {
-    let (first, last) = (logs[0].0, logs[logs.len() - 1].0);
-    let shape = Shape::Lines(logs);
-    let mut chart = Chart::new(DOTS.0, DOTS.1, first, last);
-    let chart = chart
-        .x_label_format(LabelFormat::Custom(Box::new(|x| format_size(2f32.powf(x).round() as usize))))
-        .y_label_format(LabelFormat::Custom(Box::new(|y| format_value(10f64.powf(f64::from(y))))))
-        .lineplot(&shape);
-    chart.axis();
-    chart.figures();
-    chart.to_string()
 }
 
 #[cfg(test)]
@@ -72,9 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn the_axes_show_sizes_and_values() {
-        let logs: Vec<(f32, f32)> = vec![(0.0, 0.0), (10.0, 1.0), (20.0, 3.0)];
-        let text = draw(&logs);
-        assert!(text.contains("1 MiB") && text.contains("1000"), "{text}");
+    fn a_line_shows_sizes_and_values_on_a_logarithmic_scale() {
+        assert_eq!(blocks(&[1.0, 10.0, 100.0]), "▁▅█");
+        assert_eq!(blocks(&[2.0, 2.0]), "▁▁");
+        let report = Report { entries: entries(), ..Report::new(String::new()) };
+        let text = render(&report);
+        assert!(text.contains("1 B 1.00 us ▁") && text.ends_with("█ 1 MiB 1048576 us\n"), "{text}");
     }
 }

@@ -7,7 +7,7 @@ use super::metric::{Family, Metric, Point, parse_size};
 use super::report::Report;
 use super::timing::Effort;
 use super::{bulk, chart, papers, plot, polling, rc, table, threshold, ud};
-use crate::place;
+use crate::{output, place};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use std::io::IsTerminal;
@@ -105,10 +105,10 @@ pub struct BenchArgs {
     /// Write the result as JSON to FILE (- for standard output, instead of the tables)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw the metrics that have several sizes into FILE (.svg or .png)
+    /// Draw the metrics that have several sizes into FILE (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// No plot in the terminal
+    /// No plot in the terminal (none is drawn into a pipe or a file)
     #[arg(long)]
     no_chart: bool,
 }
@@ -232,6 +232,7 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
         |from: u32, to: u32, step: usize| (from..=to).step_by(step).map(|power| 1 << power).collect();
     match metric {
         _ if !metric.has_size() => vec![0],
+        Metric::PollingSet => powers(0, 7, 1),
         _ if !args.sizes.is_empty() => args.sizes.clone(),
         Metric::Rate => vec![8, 1024],
         _ if metric.threads().is_some() => vec![8],
@@ -249,15 +250,15 @@ fn sizes(args: &BenchArgs, metric: Metric) -> Vec<usize> {
 fn show(args: &BenchArgs, report: &Report) -> Result<()> {
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     match &args.json {
-        Some(_) if to_stdout => println!("{}", serde_json::to_string_pretty(report)?),
+        Some(_) if to_stdout => output::line(&serde_json::to_string_pretty(report)?)?,
         Some(path) => std::fs::write(path, serde_json::to_string_pretty(report)?)
             .with_context(|| format!("cannot write the result to {}", path.display()))?,
         None => {}
     }
     if !to_stdout {
-        print!("{}", table::render(report));
-        if !args.no_chart {
-            print!("{}", chart::render(report));
+        output::print(&table::render(report))?;
+        if !args.no_chart && std::io::stdout().is_terminal() {
+            output::print(&chart::render(report))?;
         }
     }
     args.plot.as_ref().map_or(Ok(()), |path| plot::draw(report, path))

@@ -326,7 +326,8 @@ impl Metric {
 pub struct Point {
     /// What is measured.
     pub metric: Metric,
-    /// Bytes a message, or bytes a rank (and pair of ranks, for alltoall) in a collective.
+    /// Bytes a message, or bytes a rank (and pair of ranks, for alltoall) in a collective; the
+    /// number of rings for [`Metric::PollingSet`].
     pub bytes: usize,
 }
 
@@ -358,6 +359,15 @@ impl FromStr for Point {
 }
 
 impl Point {
+    /// The size for people: bytes, rings where the metric counts those, nothing where it has none.
+    pub fn size_words(self) -> String {
+        match self.metric {
+            Metric::PollingSet => format!("{} rings", self.bytes),
+            _ if self.metric.has_size() => format_size(self.bytes),
+            _ => String::new(),
+        }
+    }
+
     /// Refuses sizes that the metric cannot have.
     pub fn checked(self) -> Result<Point, String> {
         if self.metric.adds_doubles() && (self.bytes == 0 || !self.bytes.is_multiple_of(size_of::<f64>())) {
@@ -427,6 +437,12 @@ mod tests {
             let refused = text.parse::<Point>().expect_err(text);
             assert!(refused.contains(reason), "{text}: {refused}");
         }
+    }
+
+    #[test]
+    fn rings_are_no_bytes() {
+        let words = |text: &str| text.parse::<Point>().expect(text).size_words();
+        assert_eq!(["polling_set:128", "latency:65536", "barrier"].map(words), ["128 rings", "64 KiB", ""]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | [`job`] | one job of workers under a time limit |
 //! | [`busy`] | other work on the machine meanwhile |
 //! | [`campaign`] | all points, all numbers of ranks, all rounds |
+//! | [`room`] | whether the machine has the memory for a point |
 //! | [`report`] | the result, as JSON |
 //! | [`command`] | the command line |
 //! | [`experiment`] | what comparisons are made of, and their result file |
@@ -42,6 +43,7 @@ pub mod plot;
 mod polling;
 mod rc;
 pub mod report;
+mod room;
 mod spent;
 pub mod table;
 mod threads;

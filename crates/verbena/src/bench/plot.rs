@@ -1,10 +1,10 @@
-//! A report as a picture, SVG or PNG: a panel for each unit, a line for each metric and number of ranks.
+//! A report as a picture in SVG: a panel for each unit, a line for each metric and number of ranks.
 
 use super::chart::curves;
 use super::metric::format_size;
 use super::report::{Entry, Report};
 use super::table::format_value;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::path::Path;
@@ -14,21 +14,14 @@ const PANEL: (u32, u32) = (1000, 480);
 /// Labels of the vertical axis at most: more would lie over each other where lines are close together.
 const Y_LABELS: usize = 6;
 
-/// Refuses a file name whose ending is no known format, before anything is measured.
+/// Refuses a file name whose ending is not that of the format, before anything is measured.
 ///
 /// # Errors
-/// The name ends neither in `.svg` nor in `.png`.
+/// The name does not end in `.svg`.
 pub fn check_name(path: &Path) -> Result<()> {
-    match ending(path) {
-        "svg" | "png" => Ok(()),
-        other => {
-            bail!("cannot draw a plot as \"{other}\": end the name of {} in .svg or .png", path.display())
-        }
-    }
-}
-
-fn ending(path: &Path) -> &str {
-    path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
+    let is_svg = path.extension().is_some_and(|ending| ending == "svg");
+    ensure!(is_svg, "a plot is drawn in SVG: end the name of {} in .svg", path.display());
+    Ok(())
 }
 
 /// A line of a panel.
@@ -100,11 +93,8 @@ pub fn draw_panels(all: &[Panel], path: &Path) -> Result<()> {
     }
     register_font()?;
     let size = (PANEL.0, PANEL.1 * all.len() as u32);
-    let drawn = match ending(path) {
-        "svg" => panels(SVGBackend::new(path, size).into_drawing_area(), all),
-        _ => panels(BitMapBackend::new(path, size).into_drawing_area(), all),
-    };
-    drawn.with_context(|| format!("cannot draw the plot into {}", path.display()))
+    panels(SVGBackend::new(path, size).into_drawing_area(), all)
+        .with_context(|| format!("cannot draw the plot into {}", path.display()))
 }
 
 /// One panel as the text of an SVG picture of that width and height.
@@ -244,15 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn both_formats_are_drawn() {
+    fn a_picture_is_drawn() {
         let folder = std::env::temp_dir().join(format!("verbena-plot-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
-        let (svg, png) = (folder.join("a.svg"), folder.join("a.png"));
+        let svg = folder.join("a.svg");
         draw(&report(), &svg).expect("svg");
-        draw(&report(), &png).expect("png");
         let text = std::fs::read_to_string(&svg).expect("svg");
         assert!(text.contains("latency, 2 ranks") && text.contains("32 KiB"), "{text}");
-        assert!(std::fs::read(&png).expect("png").starts_with(b"\x89PNG"));
         std::fs::remove_dir_all(folder).expect("clean up");
     }
 
@@ -269,7 +257,8 @@ mod tests {
 
     #[test]
     fn an_unknown_format_is_refused() {
-        assert!(check_name(Path::new("plot.pdf")).is_err());
+        let refused = check_name(Path::new("plot.png")).expect_err("no SVG").to_string();
+        assert!(refused.contains("end the name of plot.png in .svg"), "{refused}");
         assert!(check_name(Path::new("plot.svg")).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! A report as tables for people.
 
-use super::metric::{Family, Point, format_size};
+use super::metric::{Family, Point};
 use super::report::{Entry, Report};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use std::fmt::Write;
@@ -26,8 +26,9 @@ pub fn render(report: &Report) -> String {
     ] {
         let of_family: Vec<&Entry> =
             report.entries.iter().filter(|entry| entry.metric.family() == family).collect();
+        let table = if family == Family::Floor { list(&of_family) } else { one(&of_family) };
         if !of_family.is_empty() {
-            let _ = write!(out, "\n{}\n", one(&of_family));
+            let _ = write!(out, "\n{table}\n");
         }
     }
     out.push_str(&reasons(&report.entries));
@@ -52,24 +53,44 @@ fn reasons(entries: &[Entry]) -> String {
     out
 }
 
+/// What is measured without MPI: a line each, since hardly any of it depends on the processes.
+fn list(entries: &[&Entry]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(["metric", "size", "unit", "value"]);
+    let mut above = None;
+    for entry in entries {
+        let name = match entry.metric.has_ranks() {
+            true => format!("{}, {} processes", entry.metric.name(), entry.ranks),
+            false if above == Some(entry.metric) => String::new(),
+            false => entry.metric.name().into(),
+        };
+        above = Some(entry.metric);
+        let size = right(entry.point().size_words());
+        table.add_row([Cell::new(name), size, Cell::new(&entry.unit), right(cell(entry))]);
+    }
+    table
+}
+
 /// One family: metrics and sizes down, numbers of ranks across.
 fn one(entries: &[&Entry]) -> Table {
     let mut ranks: Vec<usize> = entries.iter().map(|entry| entry.ranks).collect();
     ranks.sort_unstable();
     ranks.dedup();
+    let first = ranks.first().copied();
     let mut points: Vec<Point> = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.ranks == ranks[0]) {
+    for entry in entries.iter().filter(|entry| Some(entry.ranks) == first) {
         points.push(entry.point());
     }
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
-    let heads = ranks.iter().map(|&ranks| if ranks == 1 { "value".into() } else { format!("{ranks} ranks") });
+    let heads = ranks.iter().map(|ranks| format!("{ranks} ranks"));
     table.set_header(["metric", "size", "unit"].map(String::from).into_iter().chain(heads));
     let mut above = None;
     for point in points {
         let name = if above == Some(point.metric) { "" } else { point.metric.name() };
         above = Some(point.metric);
-        let size = if point.metric.has_size() { format_size(point.bytes) } else { String::new() };
+        let size = point.size_words();
         let of = |&ranks: &usize| entries.iter().find(|entry| entry.point() == point && entry.ranks == ranks);
         let cells = ranks.iter().map(|r| right(of(r).map_or_else(String::new, |entry| cell(entry))));
         table

@@ -23,6 +23,7 @@ pub mod probe;
 mod settings;
 mod verbs;
 
+use crate::output;
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
@@ -75,19 +76,18 @@ pub fn run(args: &InfoArgs) -> Result<()> {
         settings,
     };
     match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&info)?),
-        false => print!("{}", page::render(&info)),
+        true => output::line(&serde_json::to_string_pretty(&info)?),
+        false => output::print(&page::render(&info)),
     }
-    Ok(())
 }
 
 /// Shows the settings, and on standard error what is wrong with those of this environment.
 fn show_settings(json: bool) -> Result<()> {
     let values = settings::describe();
     match json {
-        true => println!("{}", serde_json::to_string_pretty(&values)?),
-        false => print!("{}", page::settings(&values)),
-    }
+        true => output::line(&serde_json::to_string_pretty(&values)?),
+        false => output::print(&page::settings(&values)),
+    }?;
     let loaded = verbena_settings::load();
     loaded.wrong.iter().chain(&loaded.unknown).for_each(|fault| eprintln!("{fault}"));
     Ok(())

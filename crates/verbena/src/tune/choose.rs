@@ -29,9 +29,13 @@ fn cost(metric: Metric, value: f64) -> f64 {
 /// What a candidate does when it is not disturbed: the better quartile of its samples. What else runs on a machine only ever takes
 /// from a sample, so this scatters less than their median, and two ways are to be told apart by a few percent.
 fn value_of(candidate: &Series, (point, ranks): (Point, usize)) -> Option<f64> {
-    let mut sorted = candidate.entry_of(point, ranks)?.samples.clone();
+    better_quartile(point.metric, &candidate.entry_of(point, ranks)?.samples)
+}
+
+fn better_quartile(metric: Metric, samples: &[f64]) -> Option<f64> {
+    let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    if point.metric == Metric::Bandwidth {
+    if metric == Metric::Bandwidth {
         sorted.reverse();
     }
     sorted.get(sorted.len() / 4).copied()
@@ -67,10 +71,32 @@ pub fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     if costs.len() < 2 || candidates.is_empty() {
         return None;
     }
-    Some(match knob.sort {
+    let mut choice = match knob.sort {
         Sort::Threshold { edge, .. } => threshold(knob, candidates, &costs, edge),
         Sort::Values(_) => value(knob, candidates, &costs),
-    })
+    };
+    let scatter = costs.iter().map(|row| scatter(candidates, row.0)).fold(1.0, f64::max);
+    if scatter > SCATTER_MAX {
+        choice.reason.push(format!(
+            "NOISY: half of the samples of one point are {:.0}% or more off the better ones; measure again",
+            (scatter - 1.0) * 100.0
+        ));
+    }
+    Some(choice)
+}
+
+/// Where samples scatter by more than this ratio, what follows from them may be noise, and is marked.
+const SCATTER_MAX: f64 = 1.25;
+
+/// The largest ratio, over the candidates, of a point's median to its better quartile.
+fn scatter(candidates: &[Series], (point, ranks): (Point, usize)) -> f64 {
+    let samples = candidates.iter().filter_map(|candidate| Some(&candidate.entry_of(point, ranks)?.samples));
+    samples.filter_map(|samples| scatter_of(point.metric, samples)).fold(1.0, f64::max)
+}
+
+/// The ratio of the median's cost to the better quartile's.
+fn scatter_of(metric: Metric, samples: &[f64]) -> Option<f64> {
+    Some(cost(metric, median(samples)?) / cost(metric, better_quartile(metric, samples)?))
 }
 
 /// The cut between two ways that is off the better one by the least, over all rows.
@@ -194,6 +220,14 @@ mod tests {
                 .to_vec();
         let by = |cut: usize| judge(&costs, |at| usize::from(at >= cut)).0;
         assert_eq!((0..=5).min_by(|a, b| by(*a).total_cmp(&by(*b))), Some(2));
+    }
+
+    #[test]
+    fn noise_is_told_from_agreement() {
+        let quiet = scatter_of(Metric::Latency, &[1.0, 1.02, 1.05, 1.1]).expect("samples");
+        let noisy = scatter_of(Metric::Bandwidth, &[8.0, 8.0, 4.0, 4.0, 4.0]).expect("samples");
+        assert!(quiet < SCATTER_MAX && noisy > SCATTER_MAX, "{quiet} {noisy}");
+        assert_eq!(scatter_of(Metric::Latency, &[]), None);
     }
 
     #[test]

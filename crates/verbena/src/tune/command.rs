@@ -1,5 +1,6 @@
 //! The command line of `verbena tune`.
 
+use super::beforehand;
 use super::choose::{Choice, Compared, choose, compare};
 use super::knobs::{By, Knob, beyond, knobs};
 use super::profile;
@@ -10,6 +11,7 @@ use crate::bench::experiment::variant::set;
 use crate::bench::experiment::{Measured, Wanted, record, show};
 use crate::bench::plot;
 use crate::bench::table::format_value;
+use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,12 @@ pub struct TuneArgs {
     /// Where to write the settings
     #[arg(short, long, value_name = "FILE", default_value = "verbena.toml")]
     output: PathBuf,
+    /// Overwrite the file if it is there
+    #[arg(long)]
+    force: bool,
+    /// Measure although other programs keep the processors busy
+    #[arg(long)]
+    busy_ok: bool,
     /// Measure again, and compare the settings of FILE with the best candidates at every size
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -43,7 +51,7 @@ pub struct TuneArgs {
     /// Write what was measured as JSON to FILE
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw what was measured into FILE (.svg or .png)
+    /// Draw what was measured into FILE (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -61,16 +69,21 @@ struct Trial {
 /// Runs `verbena tune`.
 ///
 /// # Errors
-/// Something needed is missing, a file cannot be written, nothing could be measured, or the file that is checked is too far off.
+/// Something needed is missing, a file is there already or cannot be written, the machine is busy, nothing could be measured, or
+/// the file that is checked is too far off.
 pub fn run(args: &TuneArgs) -> Result<()> {
     if let Some(path) = &args.plot {
         plot::check_name(path)?;
     }
+    if args.check.is_none() {
+        beforehand::may_write(&args.output, args.force)?;
+    }
+    beforehand::is_quiet(args.busy_ok)?;
     let between = Nodes::of(&args.hosts).between(&args.timing, &[])?;
     let trials = measure(args, wanted(args, &between)?, &between)?;
     for Trial { knob, measured, .. } in &trials {
-        println!("\n{}: {}\n{}", knob.setting, knob.what, show::table(measured));
-        measured.series.iter().flat_map(|series| series.failures()).for_each(|reason| println!("{reason}"));
+        output::line(&format!("\n{}: {}\n{}", knob.setting, knob.what, show::table(measured)))?;
+        measured.series.iter().flat_map(|series| series.failures()).try_for_each(output::line)?;
     }
     let outcome = match &args.check {
         Some(_) => check(args, &trials),
@@ -91,7 +104,10 @@ fn wanted(args: &TuneArgs, between: &Between) -> Result<Vec<Knob>> {
     let (network, ranks) = (between.has_nodes(), ranks(args));
     let left = beyond(args.by, network, ranks);
     if !left.is_empty() {
-        println!("left as they are, since they need more than {ranks} ranks (--ranks): {}", left.join(", "));
+        let left = left.join(", ");
+        output::line(&format!(
+            "left as they are, since they need more than {ranks} ranks (--ranks): {left}"
+        ))?;
     }
     let knobs: Vec<Knob> = knobs(args.by, network, ranks).into_iter().filter(wanted).collect();
     if knobs.is_empty() {
@@ -151,9 +167,8 @@ fn write(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
     }
     let text = profile::text(&found);
     std::fs::write(&args.output, &text).with_context(|| format!("cannot write {}", args.output.display()))?;
-    print!("\n{text}");
-    println!("\nwritten to {}; VERBENA_SETTINGS={0} makes runs use it", args.output.display());
-    Ok(())
+    let path = args.output.display();
+    output::line(&format!("\n{text}\nwritten to {path}; VERBENA_SETTINGS={path} makes runs use it"))
 }
 
 /// The points at which the profile is further off than it may be.
@@ -169,10 +184,12 @@ fn check(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
         points += compare(knob, &measured.series).len();
         for Compared { place, ratio } in too_far(args, knob, measured) {
             missed += 1;
-            println!("{}, {place}: {} times the best candidate", knob.setting, format_value(ratio));
+            let ratio = format_value(ratio);
+            output::line(&format!("{}, {place}: {ratio} times the best candidate", knob.setting))?;
         }
     }
-    println!("{} of {points} points are within {}% of the best candidate", points - missed, args.within);
+    let near = points - missed;
+    output::line(&format!("{near} of {points} points are within {}% of the best candidate", args.within))?;
     if missed > 0 || points == 0 { bail!("{missed} of {points} points are not") } else { Ok(()) }
 }
 

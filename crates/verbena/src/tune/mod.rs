@@ -9,11 +9,13 @@
 //!
 //! | module | job |
 //! | --- | --- |
+//! | [`beforehand`] | what is asked before anything is measured |
 //! | [`knobs`] | what is tuned, as data |
 //! | [`choose`] | what follows from the measurements |
 //! | [`profile`] | the file |
 //! | [`command`] | the command line |
 
+mod beforehand;
 mod choose;
 pub mod command;
 mod knobs;

@@ -6,12 +6,14 @@ use crate::bench::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The text of a profile.
 pub fn text(found: &[(&Knob, &Choice)]) -> String {
     let Report { command, machine, started_unix_s, .. } = Report::of_this_command();
+    let date = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(started_unix_s));
     let mut out = format!(
-        "# Settings of Verbena measured on {machine}\n# by {command}, {started_unix_s} seconds after the beginning of 1970.\n\
+        "# Settings of Verbena measured on {machine}\n# by {command}, {date}.\n\
          # Later runs read them if VERBENA_SETTINGS names this file; for all ranks: mpiexec -genv VERBENA_SETTINGS FILE.\n"
     );
     for (knob, choice) in found {
@@ -60,6 +62,8 @@ mod tests {
         let loaded = verbena_settings::load_from(pairs.into_iter(), |_| Ok(written.clone()));
         assert!(loaded.wrong.is_empty() && loaded.unknown.is_empty(), "{loaded:?}\n{written}");
         assert_eq!(verbena_settings::CMA_BYTES_MIN.get(), 1 << 40);
+        let dated = written.lines().nth(1).is_some_and(|line| line.contains(", 20") && line.ends_with("Z."));
+        assert!(dated, "{written}");
         assert!(written.contains("a reason") && written.contains("2% off"), "{written}");
     }
 }

@@ -8,6 +8,7 @@ use super::{record, show};
 use crate::bench::plot;
 use crate::bench::report::Entry;
 use crate::bench::timing::Effort;
+use crate::output;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ pub struct Output {
     /// Go on with the result in the file of --json, if there is one: these rounds add to its samples
     #[arg(long, requires = "json")]
     add: bool,
-    /// Draw what has three sizes at least into FILE (.svg or .png)
+    /// Draw what has three sizes at least into FILE (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -210,16 +211,16 @@ fn measure(all: &mut [Measured], between: &Between, rounds: usize, output: &Outp
         }
         if round < rounds {
             bar.clear();
-            println!("After round {round} of {rounds}\n{}", show::tables(all));
+            output::line(&format!("After round {round} of {rounds}\n{}", show::tables(all)))?;
         }
     }
     Ok(())
 }
 
 fn finish(all: &[Measured], output: &Output, model: Option<Model>) -> Result<()> {
-    print!("{}", show::render(all));
+    output::print(&show::render(all))?;
     if let Some(model) = &model {
-        print!("{model}");
+        output::print(&model.to_string())?;
     }
     if let Some(path) = &output.json {
         record::write(path, all, output.note.as_deref(), model.as_ref())?;

@@ -4,7 +4,7 @@ use super::goal::{Bound, Goal};
 use super::measured::Measured;
 use super::quick::quick;
 use super::series::Series;
-use crate::bench::metric::{Metric, Point, format_size};
+use crate::bench::metric::{Metric, Point};
 use crate::bench::plot::{Axis, Line, Panel, SIZES};
 use crate::bench::report::Entry;
 use crate::bench::table::{cell, format_value, right};
@@ -57,8 +57,7 @@ fn points_down(measured: &Measured, rows: &[(Point, usize)]) -> Table {
     let head = ["metric", "size"].into_iter().chain(ranks_head).chain(["unit"]).map(String::from);
     table.set_header(head.chain(measured.series.iter().map(|series| series.variant.name.clone())));
     for &(point, ranks) in rows {
-        let size = if point.metric.has_size() { format_size(point.bytes) } else { String::new() };
-        let head = [Cell::new(point.metric.name()), right(size)];
+        let head = [Cell::new(point.metric.name()), right(point.size_words())];
         let ranks_cell = several.then(|| right(ranks.to_string()));
         let cells = measured.series.iter().map(|series| value(series, (point, ranks)));
         table

@@ -17,6 +17,8 @@ pub mod partner;
 mod pipe;
 mod rings;
 
+pub use rings::RING_BYTES;
+
 use super::metric::{Metric, Point};
 use super::timing::Effort;
 use anyhow::{Context, Result, ensure};

@@ -4,6 +4,7 @@
 //! it into the first process's memory whenever it is told to. The words between the two are lines of numbers.
 
 use super::{pin, two_processors};
+use crate::output;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use nix::sys::prctl::set_pdeathsig;
@@ -123,7 +124,7 @@ fn echo() -> Result<()> {
 fn copier(bytes: usize, share: Duration) -> Result<()> {
     verbena_channel::cma::allow_tracers();
     let memory = vec![1u8; bytes];
-    println!("{}", memory.as_ptr() as usize);
+    output::line(&(memory.as_ptr() as usize).to_string())?;
     let mut input = std::io::stdin().lock();
     let Some(theirs) = hear::<usize>(&mut input)? else { return Ok(()) };
     if let Ok(processors) = two_processors() {
@@ -138,7 +139,7 @@ fn copier(bytes: usize, share: Duration) -> Result<()> {
             ensure!(written == bytes - half, "only {written} bytes were written");
             Ok(())
         })?;
-        println!("{}", speed.0);
+        output::line(&speed.0.to_string())?;
     }
     Ok(())
 }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use verbena_channel::rc::polling::PollingSet;
 use verbena_channel::rc::settings::Order;
 
-/// Words of a ring: 32 slots of 2 KiB, and room behind them for the longest packet.
-const RING_WORDS: usize = (32 + 8) * 2048 / 8;
+/// Bytes of a ring: 32 slots of 2 KiB, and room behind them for the longest packet.
+pub const RING_BYTES: usize = (32 + 8) * 2048;
 /// Looks between two looks at the clock.
 const BATCH: u64 = 256;
 
 /// Microseconds for a look at all rings, one for each repetition; and the looks of the last one.
 pub fn poll(rings: usize, share: Duration, repetitions: usize) -> (Vec<f64>, u64) {
-    let memory: Vec<Vec<u64>> = (0..rings).map(|_| vec![0; RING_WORDS]).collect();
+    let memory: Vec<Vec<u64>> = (0..rings).map(|_| vec![0; RING_BYTES / size_of::<u64>()]).collect();
     let mut set = PollingSet::new(Order::Sequential);
     for (peer, ring) in (0..).zip(&memory) {
         set.add(peer, (ring.as_ptr() as u64, 0));

@@ -8,6 +8,7 @@ use super::results::Results;
 use super::{html, markdown, npb, simulate, trace};
 use crate::bench::experiment::between::Between;
 use crate::bench::experiment::command::{Nodes, Timing};
+use crate::output;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -56,8 +57,7 @@ pub fn run(args: &PapersArgs) -> Result<()> {
     args.add.iter().try_for_each(|path| results.add_file(path))?;
     let page = Page::new(&results)?;
     write(&page, &out)?;
-    println!("{}", out.join("report.html").display());
-    Ok(())
+    output::line(&out.join("report.html").display().to_string())
 }
 
 fn measured(args: &PapersArgs, out: &Path) -> Result<serde_json::Value> {

@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask <task>`.
 
 mod apps;
+mod crates;
 mod generate;
 mod instructions;
 mod papers;
@@ -22,7 +23,7 @@ struct Arguments {
 enum Task {
     /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, and the NAS Parallel Benchmarks.
     Apps(apps::Args),
-    /// Make the header, the entry points, the constants and the coverage page from the API table.
+    /// Make the header, the entry points, the constants and the coverage page from the API table, and the licences of what is linked.
     Generate {
         /// Write nothing; fail if a file is out of date.
         #[arg(long)]

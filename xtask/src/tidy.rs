@@ -12,14 +12,17 @@
 //! | [`code`] | `header`, `function-lines`, `unsafe`, `unwritten`, `ignored-test` |
 //! | [`layers`] | `layer` |
 //! | [`links`] | `link` |
+//! | [`supply`] | `supply`: the crates of others |
 
 mod code;
 mod layers;
 mod links;
 mod rules;
+mod supply;
 mod text;
 mod tree;
 
+use crate::crates::Graph;
 use anyhow::{Result, bail};
 use rules::Rules;
 use std::fmt;
@@ -65,6 +68,7 @@ fn check(top: &Path) -> Result<Vec<Finding>> {
     for file in &files {
         findings.extend(of_file(file, &rules, top));
     }
+    findings.extend(supply::check(&Graph::of(top)?, &rules.supply));
     let mut findings = excuse(findings, &rules);
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)

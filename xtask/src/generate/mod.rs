@@ -1,4 +1,4 @@
-//! `cargo xtask generate`: everything that is made from the API table in `api/`.
+//! `cargo xtask generate`: what is made from the API table in `api/`, and the licences of what is linked.
 //!
 //! | made | by |
 //! | --- | --- |
@@ -9,6 +9,7 @@
 //! | `docs/COVERAGE.md` | [`coverage`] |
 //! | `crates/mpich/src/generated` | [`mpich`] |
 //! | `crates/fortran/src/generated`, `bindings/fortran` | [`fortran`] |
+//! | `packaging/THIRD-PARTY.txt` | [`licences`] |
 //!
 //! All of it is made in memory first; `--check` and a test compare that with the files.
 
@@ -22,10 +23,12 @@ mod fortran;
 mod function;
 mod header;
 mod kind;
+mod licences;
 mod mpich;
 mod table;
 mod types;
 
+use crate::crates::Graph;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -68,6 +71,7 @@ pub fn outputs(root: &Path) -> Result<Vec<Output>> {
     }
     outputs.extend(mpich::outputs(root, &table)?);
     outputs.extend(fortran::outputs(root, &table, &bodies)?);
+    outputs.push(Output::new("packaging/THIRD-PARTY.txt", licences::write(&Graph::of(root)?)?));
     Ok(outputs)
 }
 

@@ -18,6 +18,9 @@ pub struct Rules {
     /// For each package of the workspace those that it may depend on.
     #[serde(default)]
     pub layers: BTreeMap<String, Vec<String>>,
+    /// Which crates of others may be used.
+    #[serde(default)]
+    pub supply: Supply,
     /// What is excused.
     #[serde(default, rename = "exception")]
     pub exceptions: Vec<Exception>,
@@ -49,6 +52,16 @@ pub struct Sources {
     pub unwritten: Vec<String>,
     /// Folders without `unsafe`.
     pub safe: Vec<String>,
+}
+
+/// Which crates of others may be used.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Supply {
+    /// Their licences, by SPDX name.
+    pub licences: Vec<String>,
+    /// Crates that may not come in, not even through others.
+    pub banned: Vec<String>,
 }
 
 /// One excused breach.

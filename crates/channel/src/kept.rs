@@ -6,7 +6,7 @@
 
 use std::io::{Error, Result};
 use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// What tells one open file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,11 @@ impl<T: AsFd> Kept<T> {
     /// The file; `None` if the program has closed it, whatever its number means now.
     pub(crate) fn get(&self) -> Option<&T> {
         identity(self.file.as_fd()).is_ok_and(|now| now == self.identity).then_some(&*self.file)
+    }
+
+    /// Its number, whatever that means now: only for calls that do no harm to another file.
+    pub(crate) fn number(&self) -> RawFd {
+        self.file.as_fd().as_raw_fd()
     }
 }
 
@@ -70,9 +75,9 @@ pub(crate) mod tests {
     use std::fs::File;
 
     /// What a program does: puts a file of its own in the place of a number.
-    pub(crate) fn take_over(number: impl AsRawFd, file: &File) {
+    pub(crate) fn take_over(number: RawFd, file: &impl AsRawFd) {
         // SAFETY: both are open; the test's library must notice.
-        assert!(unsafe { libc::dup2(file.as_raw_fd(), number.as_raw_fd()) } >= 0);
+        assert!(unsafe { libc::dup2(file.as_raw_fd(), number) } >= 0);
     }
 
     #[test]

@@ -5,11 +5,9 @@
 //! may run on all cores but that one.
 
 use super::cores;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// A look costs some microseconds; the scheduler moves a computation less often than this.
+/// A look costs some microseconds, opening the file included (a number that is kept might come to mean the program's file); the scheduler moves a computation less often than this.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// What the kernel says of a process, of which its first thread's core is the 37th word behind the name (proc(5)).
 const STAT: &str = "/proc/self/stat";
@@ -18,10 +16,10 @@ const CORE_WORD: usize = 36;
 /// Where this thread may run.
 #[derive(Debug)]
 pub struct Apart {
-    /// What tells where the program is; `None` if nothing does, or there is one core.
-    stat: Option<File>,
     /// The cores that the process may use.
     allowed: Vec<u8>,
+    /// Whether these are more than one.
+    several: bool,
     /// The core that is left alone.
     left: Option<u32>,
     looked: Option<Instant>,
@@ -32,18 +30,16 @@ impl Apart {
     pub fn new() -> Apart {
         let allowed = cores::affinity();
         let several = cores::count_union(std::iter::once(&*allowed)) > 1;
-        Apart { stat: several.then(|| File::open(STAT).ok()).flatten(), allowed, left: None, looked: None }
+        Apart { allowed, several, left: None, looked: None }
     }
 
     /// The thread was woken: it goes where the program's first thread is not.
     pub fn keep(&mut self) {
-        let Some(stat) = &self.stat else { return };
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK_EVERY) {
+        if !self.several || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_EVERY) {
             return;
         }
         self.looked = Some(Instant::now());
-        let mut text = [0; 1024];
-        let core = stat.read_at(&mut text, 0).ok().and_then(|bytes| core_in(&text[..bytes]));
+        let core = std::fs::read(STAT).ok().and_then(|text| core_in(&text));
         if let Some(core) = core.filter(|core| self.left != Some(*core)) {
             self.left = Some(core);
             cores::confine(&without(&self.allowed, core));

@@ -21,6 +21,8 @@ pub(crate) struct Bell {
     fence: AtomicU32,
     /// The name of the socket that it sleeps on (`events.rs`); 0 if it waits on the word.
     socket: AtomicU64,
+    /// What must be sent there.
+    secret: AtomicU64,
 }
 
 /// The process waits on the word itself.
@@ -55,13 +57,15 @@ impl Bell {
     pub(crate) fn ring(&self) {
         match self.sleeping.swap(0, AcqRel) {
             0 => {}
-            ON_SOCKET => events::ring(self.socket.load(Relaxed)),
+            ON_SOCKET => events::ring(self.socket.load(Acquire), self.secret.load(Relaxed)),
             _ => futex_wake(&self.sleeping),
         }
     }
 
-    /// The owner sleeps on the socket of this name from now on, and waits on the word no more.
-    pub(crate) fn sleep_on(&self, socket: u64) {
+    /// The owner sleeps on the socket of this name from now on, and waits on the word no more; 0 takes that back. Only
+    /// while the word is down.
+    pub(crate) fn sleep_on(&self, socket: u64, secret: u64) {
+        self.secret.store(secret, Relaxed);
         self.socket.store(socket, Release);
     }
 

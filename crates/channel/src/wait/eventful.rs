@@ -26,8 +26,8 @@ impl Eventful {
     /// # Errors
     /// The process has no descriptor left, or the sandbox allows no socket.
     pub fn new(descriptors: Vec<RawFd>, load: &Load) -> std::io::Result<Eventful> {
-        let (bell, events) = (Bell::default(), Events::new(descriptors)?);
-        bell.sleep_on(events.name());
+        let bell = Bell::default();
+        let events = Events::new(descriptors, &bell)?;
         Ok(Eventful { bell, events, alone: Alone::new(load), armed: AtomicU32::new(0) })
     }
 }
@@ -35,14 +35,16 @@ impl Eventful {
 impl Waiter for Eventful {
     fn idle(&self, round: u32) -> Step {
         self.alone.pass(round).unwrap_or_else(|| {
-            self.armed.fetch_add(1, SeqCst);
+            if self.armed.fetch_add(1, SeqCst) == 0 {
+                self.events.prepare(&self.bell);
+            }
             self.bell.raise_locally();
             Step::Armed
         })
     }
 
     fn sleep(&self, longest: Duration) {
-        self.events.wait(longest.min(SLEEP_MAX));
+        self.events.wait(&self.bell, longest.min(SLEEP_MAX));
         self.disarm();
     }
 

@@ -254,7 +254,12 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
             }
             return Step::Again;
         }
-        *self.armed() += 1;
+        let mut armed = self.armed();
+        if *armed == 0 {
+            self.events.get().into_iter().for_each(|events| events.prepare(self.bell.as_ref()));
+        }
+        *armed += 1;
+        drop(armed);
         self.bell.as_ref().raise();
         Step::Armed
     }
@@ -263,7 +268,7 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
         self.strangers.slept();
         let start = Instant::now();
         match self.events.get() {
-            Some(events) => events.wait(longest.min(SLEEP_MAX)),
+            Some(events) => events.wait(self.bell.as_ref(), longest.min(SLEEP_MAX)),
             None => self.bell.as_ref().wait(longest.min(SLEEP_MAX)),
         };
         // With a core each a rank has yielded for milliseconds already: nothing to learn.
@@ -287,11 +292,8 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     }
 
     fn watch(&self, descriptors: Vec<RawFd>) -> std::io::Result<()> {
-        let events = Events::new(descriptors)?;
-        let name = events.name();
-        if self.events.set(events).is_ok() {
-            self.bell.as_ref().sleep_on(name);
-        }
+        // Once, as the trait says: a second one would take the bell from the first.
+        let _ = self.events.set(Events::new(descriptors, self.bell.as_ref())?);
         Ok(())
     }
 
@@ -441,12 +443,12 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(sleeper.idle(u32::MAX), Step::Armed);
             sleeper.bell.bell.notify(false);
-            assert!(events.wait(Duration::from_secs(60)), "a sender");
+            assert!(events.wait(&sleeper.bell.bell, Duration::from_secs(60)), "a sender");
             sleeper.disarm();
-            assert!(!events.wait(Duration::from_millis(1)), "the ring is forgotten");
+            assert!(!events.wait(&sleeper.bell.bell, Duration::from_millis(1)), "the ring is forgotten");
         }
         std::io::Write::write_all(&mut writer, &[1]).expect("room");
-        assert!(events.wait(Duration::from_secs(60)), "a device");
+        assert!(events.wait(&sleeper.bell.bell, Duration::from_secs(60)), "a device");
     }
 
     #[test]

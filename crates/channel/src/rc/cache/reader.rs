@@ -2,9 +2,10 @@
 
 use super::changes::Changes;
 use super::uffd::{Message, Uffd};
-use std::io::{Error, Result};
+use crate::kept::Kept;
+use std::io::Result;
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Messages read at a time.
@@ -33,7 +34,7 @@ pub fn start(uffd: &'static Uffd) -> Result<()> {
     Ok(())
 }
 
-fn read_for_ever(uffd: &Uffd, refuge: &OwnedFd) {
+fn read_for_ever(uffd: &Uffd, refuge: &Kept<OwnedFd>) {
     let mut messages = [Message::default(); BATCH];
     READY.store(true, Ordering::SeqCst);
     loop {
@@ -51,11 +52,9 @@ fn read_for_ever(uffd: &Uffd, refuge: &OwnedFd) {
 }
 
 /// A file to put in the place of the descriptor if need be: when it is needed, none could be opened.
-fn refuge() -> Result<OwnedFd> {
-    // SAFETY: makes a descriptor.
-    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
-    // SAFETY: the kernel made this descriptor just now, for us.
-    if fd < 0 { Err(Error::last_os_error()) } else { Ok(unsafe { OwnedFd::from_raw_fd(fd) }) }
+fn refuge() -> Result<Kept<OwnedFd>> {
+    // A file with an inode of its own, by which it is known.
+    Kept::new(std::io::pipe()?.0.into())
 }
 
 /// Calls `start` with all signals blocked, so that a thread that it starts has them blocked for ever.

@@ -5,6 +5,7 @@
 //! `vm.unprivileged_userfaultfd` says, unless a seccomp filter forbids the system call.
 
 use super::span::{PAGE_BYTES, Span};
+use crate::kept::{self, Kept};
 use std::fs::File;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -54,7 +55,7 @@ impl Message {
 /// The descriptor.
 #[derive(Debug)]
 pub struct Uffd {
-    fd: OwnedFd,
+    fd: Kept<OwnedFd>,
 }
 
 impl Uffd {
@@ -63,7 +64,8 @@ impl Uffd {
     /// # Errors
     /// The kernel or a filter does not offer it, or not all features.
     pub fn open() -> Result<Uffd> {
-        let uffd = Uffd { fd: by_call().or_else(|refused| by_device().map_err(|_| refused))? };
+        let fd = by_call().or_else(|refused| by_device().map_err(|_| refused))?;
+        let uffd = Uffd { fd: Kept::new(fd)? };
         // struct uffdio_api: api, features, ioctls.
         uffd.ioctl(UFFDIO_API, &mut [UFFD_API, FEATURES, 0])?;
         Ok(uffd)
@@ -92,7 +94,7 @@ impl Uffd {
 
     /// Waits until there is something to read. Allocates nothing.
     pub fn wait(&self) {
-        let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut poll = libc::pollfd { fd: self.number(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one descriptor, and room for its answer.
         unsafe { libc::poll(&mut poll, 1, -1) };
     }
@@ -100,11 +102,13 @@ impl Uffd {
     /// Reads what there is, without waiting; returns how many messages. Allocates nothing.
     ///
     /// # Errors
-    /// The descriptor is of no use any more.
+    /// The descriptor is of no use any more, or the program has closed it.
     pub fn read(&self, messages: &mut [Message]) -> Result<usize> {
+        if self.fd.get().is_none() {
+            return Err(kept::lost());
+        }
         // SAFETY: the kernel writes whole messages, and any bytes are a message.
-        let bytes =
-            unsafe { libc::read(self.fd.as_raw_fd(), messages.as_mut_ptr().cast(), size_of_val(messages)) };
+        let bytes = unsafe { libc::read(self.number(), messages.as_mut_ptr().cast(), size_of_val(messages)) };
         match (bytes, Error::last_os_error().raw_os_error()) {
             (0.., _) => Ok(bytes as usize / size_of::<Message>()),
             (_, Some(libc::EAGAIN | libc::EINTR)) => Ok(0),
@@ -114,14 +118,22 @@ impl Uffd {
 
     /// Puts another open file in the place of the descriptor: the kernel then forgets all that was registered, and lets go
     /// of everybody who waits to be heard. Allocates nothing.
-    pub fn give_up(&self, other: &OwnedFd) {
-        // SAFETY: both are open; the number stays valid, so nobody who still uses it meets a stranger's file.
-        unsafe { libc::dup3(other.as_raw_fd(), self.fd.as_raw_fd(), libc::O_CLOEXEC) };
+    pub fn give_up(&self, other: &Kept<OwnedFd>) {
+        // A file of the program in either place is left alone.
+        if let (Some(own), Some(other)) = (self.fd.get(), other.get()) {
+            // SAFETY: both are open; the number stays valid, so nobody who still uses it meets a stranger's file.
+            unsafe { libc::dup3(other.as_raw_fd(), own.as_raw_fd(), libc::O_CLOEXEC) };
+        }
+    }
+
+    /// The number, whatever it means now: for calls that do no harm to another file.
+    fn number(&self) -> libc::c_int {
+        self.fd.number()
     }
 
     fn ioctl<const WORDS: usize>(&self, request: libc::Ioctl, words: &mut [u64; WORDS]) -> Result<()> {
         // SAFETY: each caller gives as many words as the request's structure has.
-        let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), request, words.as_mut_ptr()) };
+        let outcome = unsafe { libc::ioctl(self.number(), request, words.as_mut_ptr()) };
         if outcome == -1 { Err(Error::last_os_error()) } else { Ok(()) }
     }
 }

@@ -7,10 +7,13 @@
 //! A thread that unmaps, moves or empties watched memory stays inside that system call until its event was read. So
 //! the reading thread must get on whatever state the others are in, also when one of them holds the allocator's lock while it
 //! unmaps, as `free` does. Therefore that thread, once it runs, takes no lock, allocates and frees nothing, and
-//! calls nothing but `poll` and `read`; it writes changes into a fixed log of atomics ([`super::changes`]); it blocks all
+//! calls nothing but `poll`, `fstat` and `read`; it writes changes into a fixed log of atomics ([`super::changes`]); it blocks all
 //! signals, so no handler of the program runs on it; and it never ends. The descriptor is never closed while something
 //! is registered with it, except when reading it fails: then closing it lets everybody go, and nothing is cached any more. A child after
 //! `fork` has neither the thread nor watched memory (the kernel takes the watch off its copies), so it can unmap what it likes.
+//!
+//! A program that closes the descriptor ends the watch: that counts as a reading that failed. Whatever file gets its number is neither
+//! read nor closed (on kernels where a userfaultfd has no inode of its own, unless that is an eventfd or the like).
 //!
 //! # Why nothing stale is found
 //! A cache looks up an entry only after [`Watch::is_settled`], which asks the kernel, by one short call, whether a change has begun

@@ -11,6 +11,7 @@
 mod card;
 mod copy;
 mod direct;
+mod tracer;
 
 use crate::memory::Region;
 use crate::neighbor::Neighbors;
@@ -25,8 +26,10 @@ use copy::Verb;
 use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use tracer::ptrace_scope;
 
 pub use direct::own_memory;
+pub use tracer::allow_tracers;
 
 /// A copy by system call, in either direction: measured with `examples/channel_bench` as below.
 const COST: Cost = Cost { start_ns: 500, byte_ps: 36 };
@@ -100,20 +103,6 @@ impl Opening for CmaOpening {
     fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
         Ok(Wire::Memory(Box::new(self.connect_cma(cards))))
     }
-}
-
-/// Under Yama's `ptrace_scope` 1 a process may touch only its descendants' memory; ranks are siblings. A process may
-/// lift that for itself, and a rank does: its peers are the same user, whom the usual checks still bind.
-pub fn allow_tracers() {
-    if ptrace_scope().is_some() {
-        // SAFETY: sets an attribute of this process; it touches no memory.
-        unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
-    }
-}
-
-fn ptrace_scope() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?;
-    Some(text.trim().to_owned())
 }
 
 /// The channel, connected.

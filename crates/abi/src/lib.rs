@@ -18,6 +18,7 @@ pub mod entries;
 pub mod generated;
 pub mod handles;
 mod helper;
+mod panic;
 pub mod predefined;
 pub mod report;
 pub mod requests;

@@ -7,7 +7,7 @@
 
 use crate::handles::COMMS;
 use crate::tool::clock_ns;
-use crate::{helper, state};
+use crate::{helper, panic, state};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, lock, trace};
 use verbena_mpi::generated::constants as mpi;
@@ -20,12 +20,15 @@ static USERS: Mutex<usize> = Mutex::new(0);
 
 /// Makes the process if this is the first call, and holds the library open until [`leave`].
 pub fn enter(thread_level: i32) -> Result<()> {
+    panic::explain();
     let mut users = USERS.lock().unwrap();
-    if state::try_process().is_none() {
+    let is_new = state::try_process().is_none();
+    if is_new {
         make_process()?;
     }
     if thread_level == mpi::MPI_THREAD_MULTIPLE || helper::is_wanted() {
-        lock::share();
+        // A thread that is in MPI already may hold the locks of a process that was there before.
+        lock::share(!is_new);
     }
     helper::start()?;
     *users += 1;

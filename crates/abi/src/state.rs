@@ -63,7 +63,8 @@ pub fn process() -> &'static Process {
 pub fn set_open(open: bool) {
     let process = if open { PROCESS.load(Ordering::Acquire) } else { std::ptr::null_mut() };
     OPEN.store(process, Ordering::Release);
-    // Threads come to share before the library is opened to them, never after.
+    // Threads come to share before the library is opened to them, never after. One of a session that was opened before may be
+    // inside with the old value.
     let quick = if is_shared() || trace::is_on() { std::ptr::null_mut() } else { process };
     QUICK.store(quick, Ordering::Release);
 }
@@ -77,7 +78,8 @@ pub fn running() -> Result<()> {
 /// The process, between initialisation and finalisation, if the calling thread is alone in MPI.
 #[inline(always)]
 pub fn process_alone() -> Option<(&'static Process, Alone)> {
-    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`).
+    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`); where they come
+    // to share during this call, locks notice.
     unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, Alone::known())) }
 }
 

@@ -1,21 +1,45 @@
 //! A lock that costs two plain stores while only one thread may call MPI.
 //!
 //! Below `MPI_THREAD_MULTIPLE` the program promises that no two threads are inside MPI at once
-//! (MPI-5.0, 11.6), so mutual exclusion is already given; the lock then only notices re-entrance, which
-//! would be a defect of Verbena or a callback that breaks the standard's rules. [`share`] switches the real
-//! mutex on, before a second thread may enter.
+//! (MPI-5.0, 11.6), so mutual exclusion is already given; the lock then only notices that it is held, which
+//! a second thread or a callback that breaks the standard's rules brings about. [`share`] switches the real
+//! mutex on, before a second thread may enter; [`turn`] says how both ways exclude each other.
+
+mod turn;
 
 use parking_lot::lock_api::RawMutex as _;
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
+use turn::{Turn, enter, enter_alone, try_enter, try_enter_alone};
 
 static SHARED: AtomicBool = AtomicBool::new(false);
 
-/// From now on several threads may take locks at once. Must be called while no lock is held.
-pub fn share() {
-    SHARED.store(true, Ordering::SeqCst);
+/// What a panic says when two calls are inside at once though threads do not share.
+pub const MISUSE: &str = "two calls are inside MPI communication at once";
+
+/// From now on several threads may take locks at once. If one of them `may_hold` a lock already, in the way for a thread alone, it keeps
+/// that until it is done with it, and the others wait: a session may ask for threads while the program's first thread is in MPI.
+pub fn share(may_hold: bool) {
+    if !SHARED.swap(true, Ordering::SeqCst) && may_hold {
+        fence_all_threads();
+    }
+}
+
+/// Puts a fence into every thread of this process that runs.
+#[cold]
+fn fence_all_threads() {
+    const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+    // SAFETY: the calls touch no memory of ours.
+    let fenced = [REGISTER_PRIVATE_EXPEDITED, PRIVATE_EXPEDITED]
+        .into_iter()
+        .all(|command| unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } == 0);
+    if !fenced {
+        // A sandbox refuses the call. A store leaves its processor within microseconds, and whoever does not run has fenced.
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }
 
 /// Whether several threads may be inside MPI at once.
@@ -24,7 +48,7 @@ pub fn is_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
 }
 
-/// Says that only one thread is inside MPI: kept for the length of a call, since [`share`] is one too.
+/// Says that only one thread was inside MPI when a call began, which keeps it to its end. Should [`share`] come meanwhile, locks notice.
 #[derive(Clone, Copy, Debug)]
 pub struct Alone(PhantomData<*const ()>);
 
@@ -38,10 +62,9 @@ impl Alone {
     /// The same, of a caller who knows it already.
     ///
     /// # Safety
-    /// [`is_shared`] is false.
+    /// [`is_shared`] was false when the call began.
     #[inline(always)]
     pub unsafe fn known() -> Alone {
-        debug_assert!(!is_shared());
         Alone(PhantomData)
     }
 }
@@ -53,7 +76,7 @@ pub struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: access is exclusive: by the mutex once threads share, by the program's promise before.
+// SAFETY: access is exclusive: by the program's promise before threads share, and by `turn` from then on.
 unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: moving the lock moves the value.
 unsafe impl<T: Send> Send for Lock<T> {}
@@ -77,17 +100,14 @@ impl<T> Lock<T> {
     /// Waits for the lock.
     ///
     /// # Panics
-    /// If this thread holds it already (only noticed while threads do not share).
+    /// With [`MISUSE`] if it is held (only noticed while threads do not share).
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
         let real = is_shared();
         if real {
-            self.mutex.lock();
-        } else {
-            if self.held.load(Ordering::Relaxed) {
-                called_back();
-            }
-            self.held.store(true, Ordering::Relaxed);
+            enter(self);
+        } else if !enter_alone(self) {
+            held_twice();
         }
         Guard { lock: self, real }
     }
@@ -95,13 +115,12 @@ impl<T> Lock<T> {
     /// The value, in a call that is alone in MPI and that asks for it while no lock is held.
     ///
     /// # Panics
-    /// If it is held already.
+    /// With [`MISUSE`] if it is held.
     #[inline(always)]
     pub fn lock_alone(&self, _alone: Alone) -> AloneGuard<'_, T> {
-        if self.held.load(Ordering::Relaxed) {
-            called_back();
+        if !enter_alone(self) {
+            held_twice();
         }
-        self.held.store(true, Ordering::Relaxed);
         AloneGuard { lock: self, _here: PhantomData }
     }
 
@@ -109,15 +128,55 @@ impl<T> Lock<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         let real = is_shared();
-        let free = if real { self.mutex.try_lock() } else { !self.held.swap(true, Ordering::Relaxed) };
+        let free = if real { try_enter(self) } else { try_enter_alone(self) };
         // Not `then_some`: a guard that is made and dropped would free the lock of whoever holds it.
         free.then(|| Guard { lock: self, real })
     }
 }
 
+impl<T> Turn for Lock<T> {
+    #[inline(always)]
+    fn is_shared(&self) -> bool {
+        is_shared()
+    }
+
+    #[inline(always)]
+    fn is_held_alone(&self) -> bool {
+        self.held.load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    fn hold_alone(&self, held: bool) {
+        self.held.store(held, Ordering::Release);
+    }
+
+    /// Only the compiler must keep the order: `share` puts the fence into the processor.
+    #[inline(always)]
+    fn light_fence(&self) {
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    fn lock_mutex(&self) {
+        self.mutex.lock();
+    }
+
+    fn try_lock_mutex(&self) -> bool {
+        self.mutex.try_lock()
+    }
+
+    fn unlock_mutex(&self) {
+        // SAFETY: the protocol unlocks what it has locked.
+        unsafe { self.mutex.unlock() }
+    }
+
+    fn pause(&self) {
+        std::thread::yield_now();
+    }
+}
+
 #[cold]
-fn called_back() -> ! {
-    panic!("a callback called back into MPI communication");
+fn held_twice() -> ! {
+    panic!("{MISUSE}");
 }
 
 /// Holds a [`Lock`] for a call that is alone in MPI.
@@ -130,7 +189,7 @@ impl<T> Deref for AloneGuard<'_, T> {
     type Target = T;
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: no other thread is inside MPI, and within this one the guard is proof of exclusive access.
+        // SAFETY: the guard is proof of exclusive access.
         unsafe { &*self.lock.value.get() }
     }
 }
@@ -146,7 +205,7 @@ impl<T> DerefMut for AloneGuard<'_, T> {
 impl<T> Drop for AloneGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.lock.held.store(false, Ordering::Relaxed);
+        self.lock.hold_alone(false);
     }
 }
 
@@ -177,10 +236,9 @@ impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         if self.real {
-            // SAFETY: this guard took the mutex.
-            unsafe { self.lock.mutex.unlock() }
+            self.lock.unlock_mutex();
         } else {
-            self.lock.held.store(false, Ordering::Relaxed);
+            self.lock.hold_alone(false);
         }
     }
 }
@@ -191,7 +249,7 @@ mod tests {
 
     #[test]
     fn threads_exclude_each_other() {
-        share();
+        share(false);
         let lock = Lock::new(0u64);
         std::thread::scope(|scope| {
             for _ in 0..4 {

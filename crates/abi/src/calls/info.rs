@@ -69,7 +69,7 @@ fn describe(arguments: &[Vec<u8>]) -> Vec<Entry> {
 }
 
 /// The name of a thread level, as info objects give it.
-pub(super) fn thread_level_name(level: c_int) -> &'static str {
+pub(crate) fn thread_level_name(level: c_int) -> &'static str {
     match level {
         mpi::MPI_THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
         mpi::MPI_THREAD_SERIALIZED => "MPI_THREAD_SERIALIZED",

@@ -29,7 +29,7 @@ fn provided_level(required: c_int) -> c_int {
         return level;
     }
     if state::try_process().is_none() {
-        lock::share();
+        lock::share(false);
     }
     if lock::is_shared() { mpi::MPI_THREAD_MULTIPLE } else { mpi::MPI_THREAD_SERIALIZED }
 }

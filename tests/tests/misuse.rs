@@ -1,0 +1,15 @@
+//! What the user reads when a program breaks the rules of threads: the rank, both causes and the thread level.
+
+use verbena_tests::{job, program};
+
+#[test]
+fn two_threads_at_once_below_multiple_are_told_of() {
+    let ended = job(1, program("collide")).run();
+    assert!(ended.code != 0 && !ended.hung, "{ended:?}");
+    let ended = ended.complains("verbena: process 0 of 1: ").complains("MPI_THREAD_SINGLE does not allow");
+    assert!(!ended.stderr.contains("panicked at"), "{ended:?}");
+    for word in ["likely cause: two threads called MPI at once", "callback", "MPI_THREAD_MULTIPLE"] {
+        assert!(ended.stderr.contains(word), "no \"{word}\" in {ended:?}");
+    }
+    assert!(!ended.stderr.contains("a defect of Verbena\n"), "{ended:?}");
+}

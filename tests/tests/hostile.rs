@@ -184,3 +184,20 @@ fn a_reader_that_goes_away() {
     assert_eq!(ended.stdout, "y\ny\n");
     assert!(ended.took < Duration::from_secs(20), "{ended:?}");
 }
+
+/// A program that closes descriptors that it has not opened, and perhaps gives their numbers to its own sockets: it is
+/// told so, and nothing of ours goes there. Above all it is not N worlds of one with exit code 0.
+#[test]
+fn a_program_that_closes_the_line_to_mpiexec() {
+    for (when, words) in [
+        ("before", "This rank has no line to mpiexec"),
+        ("after", "The program closed descriptors of the library"),
+    ] {
+        for reuse in [&[][..], &["reuse"]] {
+            let ended = job(2, program("unlined")).arg(when).args(reuse).run();
+            assert!(ended.code != 0 && !ended.hung, "{when} {reuse:?}: {ended:?}");
+            assert!(ended.stderr.contains(words), "{when} {reuse:?}: {ended:?}");
+            assert!(!ended.stderr.contains("a stranger wrote"), "{when} {reuse:?}: {ended:?}");
+        }
+    }
+}

@@ -137,10 +137,10 @@ pub fn plan(around: &Surroundings<'_>) -> Result<Plan, BootError> {
     let get = around.get;
     if let Some(fd) = number::<i32>(get, "PMI_FD", "the number of an open descriptor")? {
         let Some((rank, size)) = place(get)? else { return Ok(Plan::Singleton { warning: foreign(get) }) };
-        return match (is_there(around, fd)?, is_rank(around)?) {
-            (true, _) => launched(get, Line::Descriptor { fd, rank, size }),
-            (false, true) => Err(BootError::NoLine { fd, rank, size }),
-            (false, false) => Ok(Plan::Singleton { warning: closed_descriptor(fd, rank, size) }),
+        return match (at_number(around, fd)?, is_rank(around)?) {
+            (Found::Line, _) => launched(get, Line::Descriptor { fd, rank, size }),
+            (Found::Nothing, false) => Ok(Plan::Singleton { warning: closed_descriptor(fd, rank, size) }),
+            (found, _) => Err(BootError::NoLine { fd, rank, size, other: found == Found::Other }),
         };
     }
     if let (Some(address), Some(id)) = (get("PMI_PORT"), number(get, "PMI_ID", "a number")?) {
@@ -149,10 +149,24 @@ pub fn plan(around: &Surroundings<'_>) -> Result<Plan, BootError> {
     Ok(Plan::Singleton { warning: foreign(get) })
 }
 
-/// Whether the descriptor is the launcher's socket, and not another one that got its number.
-fn is_there(around: &Surroundings<'_>, fd: i32) -> Result<bool, BootError> {
+/// What has the number that a launcher gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// The launcher's socket.
+    Line,
+    /// Another socket than the one that our `mpiexec` gave.
+    Other,
+    /// No socket.
+    Nothing,
+}
+
+fn at_number(around: &Surroundings<'_>, fd: i32) -> Result<Found, BootError> {
     let told = own_socket(around.get)?.filter(|(own, _)| *own == fd);
-    Ok((around.socket)(fd).is_some_and(|inode| told.is_none_or(|(_, own)| own == inode)))
+    Ok(match ((around.socket)(fd), told) {
+        (None, _) => Found::Nothing,
+        (Some(inode), Some((_, own))) if inode != own => Found::Other,
+        _ => Found::Line,
+    })
 }
 
 /// Whether our `mpiexec` started this very process. What a rank starts has another parent.
@@ -385,7 +399,7 @@ mod tests {
     #[test]
     fn a_rank_of_ours_without_its_line_is_an_error_and_a_child_of_it_is_alone() {
         let error = with(&[&CLOSED[..], &[(LAUNCHER_PID, "55")]].concat()).unwrap_err();
-        assert!(matches!(error, BootError::NoLine { fd: 9, rank: 1, size: 2 }), "{error:?}");
+        assert!(matches!(error, BootError::NoLine { fd: 9, rank: 1, size: 2, other: false }), "{error:?}");
         assert_eq!(error.to_string().lines().count(), 4, "{error}");
         assert_eq!(warning(&[&CLOSED[..], &[(LAUNCHER_PID, "54")]].concat()), None);
         assert!(with(&[&CLOSED[..], &[(LAUNCHER_PID, "x")]].concat()).is_err());
@@ -395,9 +409,11 @@ mod tests {
     fn a_socket_that_got_the_number_is_never_spoken_to() {
         let own = |socket| [("PMI_FD", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "2"), (PMI_SOCKET, socket)];
         assert!(matches!(with(&own("7:70")).unwrap(), Plan::Launched(_)));
-        assert_eq!(warning(&own("7:71")), None);
-        let rank = [&own("7:71")[..], &[(LAUNCHER_PID, "55")]].concat();
-        assert!(matches!(with(&rank), Err(BootError::NoLine { .. })));
+        for parent in ["54", "55"] {
+            let error = with(&[&own("7:71")[..], &[(LAUNCHER_PID, parent)]].concat()).unwrap_err();
+            assert!(matches!(error, BootError::NoLine { other: true, .. }), "{error:?}");
+            assert_eq!(error.to_string().lines().count(), 4, "{error}");
+        }
         assert!(with(&own("7")).is_err());
     }
 

@@ -25,6 +25,8 @@ pub enum BootError {
         rank: u32,
         /// `PMI_SIZE`.
         size: u32,
+        /// Whether another socket has the number.
+        other: bool,
     },
     /// The program closed the line to the launcher after the start.
     Closed {
@@ -96,15 +98,9 @@ impl BootError {
     pub fn fault(&self) -> Fault {
         match self {
             BootError::BadVariable { name, value, expected } => bad_variable(name, value, expected),
-            BootError::NoLine { fd, rank, size } => Fault::new(
-                "This rank has no line to mpiexec, so MPI cannot start.",
-                format!(
-                    "rank {rank} of {size}, process {}: PMI_FD={fd} is not mpiexec's socket",
-                    std::process::id()
-                ),
-                "the program closed descriptors of the library before MPI_Init (closefrom, close_range, a loop)",
-                "close only descriptors that the program has opened, or call MPI_Init first",
-            ),
+            BootError::NoLine { fd, rank, size, other } => {
+                no_line(format!("rank {rank} of {size}, process {}", std::process::id()), *fd, *other)
+            }
             BootError::Closed { command, fd, reused } => closed(command, *fd, *reused),
             BootError::Connect { address, source } => Fault::new(
                 "Could not connect to the launcher.",
@@ -148,6 +144,25 @@ fn bad_variable(name: &str, value: &str, expected: &str) -> Fault {
         "the variable was set by hand, or left over from another launcher",
         format!("unset {name}, or start the program with mpiexec"),
     )
+}
+
+fn no_line(who: String, fd: i32, other: bool) -> Fault {
+    let (now, cause, remedy) = if other {
+        (
+            "is another socket than mpiexec's",
+            "the program closed descriptors of the library before MPI_Init and opened its own, or a launcher inside \
+             a rank of mpiexec started it",
+            "close only descriptors that the program has opened; for another launcher unset VERBENA_JOB and VERBENA_PMI_SOCKET",
+        )
+    } else {
+        (
+            "is closed",
+            "the program closed descriptors of the library before MPI_Init (closefrom, close_range, a loop)",
+            "close only descriptors that the program has opened, or call MPI_Init first",
+        )
+    };
+    let what = "This rank has no line to mpiexec, so MPI cannot start.";
+    Fault::new(what, format!("{who}: PMI_FD={fd} {now}"), cause, remedy)
 }
 
 fn closed(command: &str, fd: i32, reused: bool) -> Fault {

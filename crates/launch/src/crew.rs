@@ -132,7 +132,7 @@ impl Crew {
         self.reports.pop_front()
     }
 
-    /// Puts what it waits for into the poll set. Without `room` it reads no output.
+    /// Puts what it waits for into the poll set. Without `room` it hears nothing of the ranks.
     pub fn gather(&mut self, poll: &mut Poll, room: bool) {
         self.sources.clear();
         let mut add = |fd, read, write, source| self.sources.push((poll.add(fd, read, write), source));
@@ -141,7 +141,7 @@ impl Crew {
         }
         for (place, rank) in self.ranks.iter().enumerate() {
             if let Some(pmi) = &rank.pmi {
-                add(pmi.as_raw_fd(), !rank.is_behind(), rank.has_mail(), Source::Pmi(place));
+                add(pmi.as_raw_fd(), room && !rank.is_behind(), rank.has_mail(), Source::Pmi(place));
             }
             for (i, stream) in rank.streams.iter().enumerate().filter(|(i, _)| room && !self.held[*i]) {
                 if let Some(fd) = stream {

@@ -18,7 +18,7 @@ pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 /// How long ranks have to end after a SIGTERM to `mpiexec`, unless the user says otherwise.
 pub const GRACE_AFTER_TERM: Duration = Duration::from_secs(10);
 /// The same signal again within this time is the same wish: `timeout` sends it to its child and then to the group.
-const ECHO_TIME_MAX: Duration = Duration::from_millis(50);
+const ECHO_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// The exit code of a program that wrote where nobody reads, as shells have it.
 const BROKEN_PIPE: i32 = 128 + libc::SIGPIPE;

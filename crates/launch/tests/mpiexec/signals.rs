@@ -45,7 +45,7 @@ fn a_second_interrupt_kills_hard() {
     let run = begin(&mut mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]));
     run.wait_for("sleep", 2);
     run.signal(libc::SIGINT);
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(300));
     assert_eq!(run.wait_for("sleep", 2).len(), 2, "the first one is only passed on");
     run.signal(libc::SIGINT);
     let outcome = run.finish();
@@ -59,7 +59,7 @@ fn a_second_sigterm_kills_hard() {
     let run = begin(&mut mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]));
     run.wait_for("sleep", 2);
     run.signal(libc::SIGTERM);
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(300));
     assert_eq!(run.wait_for("sleep", 2).len(), 2, "the first one is only passed on");
     run.ends_by(libc::SIGTERM, 143);
 }

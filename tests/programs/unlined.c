@@ -34,8 +34,10 @@ int main(int argc, char **argv) {
     if (!after)
         close_all(reuse);
     MPI_Init(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (reuse) { /* so that it can look at its own socket afterwards */
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     int watched = after ? close_all(reuse) : -1;
     int code = MPI_Finalize();

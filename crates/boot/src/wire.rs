@@ -185,7 +185,8 @@ impl Message {
     }
 
     fn emit_counted(&self) -> Vec<u8> {
-        let mut text = format!("cmd={};", self.cmd);
+        // An answer has the name of what was asked, which may be anything.
+        let mut text = format!("cmd={};", self.cmd.replace(';', ";;"));
         for (key, value) in &self.fields {
             text.extend([key, "=", &value.replace(';', ";;"), ";"]);
         }
@@ -286,6 +287,9 @@ mod tests {
         assert_eq!(bytes, b"    18cmd=x;v=a;;b;;;;c;");
         let frame = frames(&bytes, Dialect::Two).unwrap().remove(0);
         assert_eq!(Message::parse(&frame, Dialect::Two).unwrap().get("v"), Some("a;b;;c"));
+        let message = Message::new(";x").with("v", 1);
+        let frame = frames(&message.emit(Dialect::Two), Dialect::Two).unwrap().remove(0);
+        assert_eq!(Message::parse(&frame, Dialect::Two).unwrap(), message);
     }
 
     #[test]

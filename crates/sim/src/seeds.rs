@@ -1,4 +1,7 @@
 //! Random traffic for many seeds, as the tests of this crate run it: a failure names its seed, and how to replay it.
+//!
+//! Without a word from outside a test tries the seeds from 0 on, which are the same each time, and those that
+//! `seeds.txt` keeps for it: `cargo xtask soak` tries others and writes one that fails there.
 
 use crate::traffic::Report;
 use crate::verbs::Counts;
@@ -40,14 +43,18 @@ impl Trial {
         );
     }
 
-    /// Runs a thousand seeds, or as many as `VERBENA_SIM_SEEDS` says. All together must have met each of these things, so many times for each
-    /// seed at least.
+    /// Runs the seeds that are kept for the test, and a thousand others, or those that `VERBENA_SIM_SEEDS` and `VERBENA_SIM_FIRST`
+    /// name. The others together must have met each of these things, so many times for each seed at least.
     ///
     /// # Panics
     /// If a seed breaks a rule, or something was met too seldom.
     pub fn many(self, least: f64, things: &[(&str, Count)]) {
-        let seeds = seeds_to_run(SEEDS);
-        let halves = [0..seeds / 2, seeds / 2..seeds];
+        for seed in kept(self.test) {
+            self.seed(seed);
+        }
+        let Range { start, end } = seeds_to_run(SEEDS);
+        let (seeds, middle) = (end - start, start.midpoint(end));
+        let halves = [start..middle, middle..end];
         let run = |seeds: Range<u64>| move || seeds.map(|seed| self.seed(seed)).collect::<Vec<_>>();
         let halves = halves.map(|seeds| std::thread::spawn(run(seeds)));
         let outcomes: Vec<Outcome> =
@@ -78,12 +85,46 @@ impl Trial {
     }
 }
 
-/// The number of seeds that `VERBENA_SIM_SEEDS` asks for, else this one.
+/// As many seeds as `VERBENA_SIM_SEEDS` asks for, else so many, from `VERBENA_SIM_FIRST` on, else from 0.
 ///
 /// # Panics
-/// If the variable is no number.
-pub fn seeds_to_run(usual: u64) -> u64 {
-    number("VERBENA_SIM_SEEDS").unwrap_or(usual)
+/// If a variable is no number, or the seeds go beyond the largest.
+pub fn seeds_to_run(usual: u64) -> Range<u64> {
+    let (first, many) =
+        (number("VERBENA_SIM_FIRST").unwrap_or(0), number("VERBENA_SIM_SEEDS").unwrap_or(usual));
+    first..first.checked_add(many).expect("VERBENA_SIM_FIRST leaves room for as many seeds")
+}
+
+/// What a test without counts runs: the seed to replay alone if one is named, else
+/// [`seeds_beside_kept`].
+///
+/// # Panics
+/// As [`seeds_to_run`].
+pub fn seeds_of(test: &'static str, usual: u64) -> Vec<u64> {
+    match seed_to_replay() {
+        Some(seed) => vec![seed],
+        None => seeds_beside_kept(test, usual),
+    }
+}
+
+/// What a test that counts runs: the seeds kept for it and [`seeds_to_run`].
+///
+/// # Panics
+/// As [`seeds_to_run`].
+pub fn seeds_beside_kept(test: &'static str, usual: u64) -> Vec<u64> {
+    kept(test).chain(seeds_to_run(usual)).collect()
+}
+
+/// The seeds that failed once in this test.
+///
+/// # Panics
+/// If a line of `seeds.txt` is not of its form.
+fn kept(test: &'static str) -> impl Iterator<Item = u64> {
+    let lines = include_str!("../seeds.txt").lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    lines.filter(|line| !line.is_empty()).filter_map(move |line| {
+        let (name, seed) = line.split_once(' ').unwrap_or_else(|| panic!("seeds.txt: {line}"));
+        (name == test).then(|| seed.trim().parse().unwrap_or_else(|_| panic!("seeds.txt: {line}")))
+    })
 }
 
 /// The seed named by `VERBENA_SIM_SEED`, to replay one run; `None` if the variable is not set.

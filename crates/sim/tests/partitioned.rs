@@ -8,7 +8,8 @@
 use std::sync::Arc;
 use verbena_mpi::partitioned::{Announcement, Partitions, Receiving, Sending};
 use verbena_mpi::{Comm, Group};
-use verbena_sim::{Canary, Cluster, Faults, Memory, Random, Shape, seed_to_replay};
+use verbena_sim::seeds::seeds_of;
+use verbena_sim::{Canary, Cluster, Faults, Memory, Random, Shape};
 
 /// Seeds that a test run tries.
 const SEEDS: u64 = 500;
@@ -236,8 +237,7 @@ fn run(seed: u64, faults: impl FnOnce(&mut Random) -> Faults) -> Result<(), Stri
 
 #[test]
 fn partitions_arrive_whole_and_none_before_it_is_ready() {
-    let seeds = seed_to_replay().map_or(0..SEEDS, |seed| seed..seed + 1);
-    for seed in seeds {
+    for seed in seeds_of("partitioned", SEEDS) {
         run(seed, Faults::random).unwrap_or_else(|problem| panic!("VERBENA_SIM_SEED={seed}: {problem}"));
     }
 }

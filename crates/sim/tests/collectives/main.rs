@@ -19,7 +19,8 @@ use inter::Sides;
 use job::{Job, Maker};
 use neighbor::Around;
 use verbena_mpi::Comm;
-use verbena_sim::{Canary, Faults, Random, seed_to_replay};
+use verbena_sim::seeds::seeds_of;
+use verbena_sim::{Canary, Faults, Random};
 
 /// Seeds that a test run tries.
 const SEEDS: u64 = 1500;
@@ -113,8 +114,8 @@ fn try_neighbor_seed(seed: u64) -> Result<(), String> {
     finish(seed, &mut random, comms, faults, jobs)
 }
 
-fn seeds(many: u64) -> std::ops::Range<u64> {
-    seed_to_replay().map_or(0..many, |seed| seed..seed + 1)
+fn seeds(many: u64) -> Vec<u64> {
+    seeds_of("collectives", many)
 }
 
 #[test]

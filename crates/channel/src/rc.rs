@@ -49,6 +49,8 @@ mod credit;
 mod failure;
 mod frame;
 mod front;
+#[doc(hidden)]
+pub mod fuzzing;
 mod id;
 mod keepalive;
 mod kept;

@@ -13,6 +13,8 @@ mod card;
 mod connect;
 mod control;
 mod division;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handover;
 pub mod headroom;
 mod incoming;

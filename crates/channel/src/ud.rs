@@ -34,6 +34,8 @@ mod failure;
 mod farewell;
 mod frame;
 mod front;
+#[doc(hidden)]
+pub mod fuzzing;
 mod head;
 mod open;
 mod peers;

@@ -46,6 +46,9 @@ pub struct Sources {
     pub code: Vec<String>,
     /// Endings of files that may hold no tab.
     pub no_tabs: Vec<String>,
+    /// Beginnings of the paths of files that are input of a program, byte by byte.
+    #[serde(default)]
+    pub data: Vec<String>,
     /// Beginnings of the paths of generated files.
     pub generated: Vec<String>,
     /// Macros that stand for missing code.
@@ -95,6 +98,11 @@ impl Rules {
     /// Whether a generator made the file.
     pub fn is_generated(&self, path: &str) -> bool {
         self.sources.generated.iter().any(|beginning| path.starts_with(beginning.as_str()))
+    }
+
+    /// Whether the file is input of a program.
+    pub fn is_data(&self, path: &str) -> bool {
+        self.sources.data.iter().any(|beginning| path.starts_with(beginning.as_str()))
     }
 
     /// Rules for a test, from TOML.

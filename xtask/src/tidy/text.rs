@@ -6,6 +6,9 @@ use super::tree::File;
 
 /// Runs the checks on one file.
 pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
+    if rules.is_data(&file.path) {
+        return Vec::new();
+    }
     let mut findings = spaces(file, rules);
     if rules.is_generated(&file.path) {
         findings.extend(generated(file));
@@ -63,7 +66,7 @@ mod tests {
 
     const RULES: &str = r#"
         limits = { file_lines = 3, file_lines_hard = 5, function_lines = 9 }
-        sources = { code = ["rs"], no_tabs = ["rs"], generated = ["gen/"], unwritten = [], safe = [] }
+        sources = { code = ["rs"], no_tabs = ["rs"], data = ["data/"], generated = ["gen/"], unwritten = [], safe = [] }
     "#;
 
     fn rules_of(path: &str, text: &str) -> Vec<&'static str> {
@@ -75,6 +78,7 @@ mod tests {
     fn a_tidy_file_passes() {
         assert_eq!(rules_of("a.rs", "one\ntwo\nthree\n"), [""; 0]);
         assert_eq!(rules_of("Makefile", "all:\n\techo\n"), [""; 0]);
+        assert_eq!(rules_of("data/input", "any \r\nbytes"), [""; 0]);
     }
 
     #[test]

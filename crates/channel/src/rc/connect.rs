@@ -42,7 +42,7 @@ pub struct Asking {
 /// | 16 | 32 | the sender's address, as proof that it is of this job |
 /// | 48 | 32 | its end of the connection; if that is declined, the other's |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hello {
+pub(super) struct Hello {
     from: Peer,
     seen: bool,
     wanted: bool,
@@ -57,7 +57,7 @@ const MAGIC: [u8; 4] = *b"vRC1";
 const HELLO_BYTES: usize = 80;
 
 impl Hello {
-    fn emit(&self) -> [u8; HELLO_BYTES] {
+    pub(super) fn emit(&self) -> [u8; HELLO_BYTES] {
         let mut out = [0; HELLO_BYTES];
         out[..4].copy_from_slice(&MAGIC);
         out[4..8].copy_from_slice(&self.from.to_le_bytes());
@@ -69,7 +69,7 @@ impl Hello {
         out
     }
 
-    fn parse(bytes: &[u8]) -> Option<Hello> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Hello> {
         let bytes: &[u8; HELLO_BYTES] = bytes.get(..HELLO_BYTES)?.try_into().ok()?;
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         (bytes[..4] == MAGIC).then(|| Hello {

@@ -31,7 +31,7 @@ const OFFER_BYTES: usize = 28;
 /// Bytes of an acceptance: address and key of the tail pointer.
 const ACCEPT_BYTES: usize = 12;
 
-fn offer_bytes(remote: Remote, geometry: &Geometry) -> [u8; OFFER_BYTES] {
+pub(super) fn offer_bytes(remote: Remote, geometry: &Geometry) -> [u8; OFFER_BYTES] {
     let notify = u32::from(geometry.notify == Notify::Pointer);
     let mut out = [0; OFFER_BYTES];
     out[..8].copy_from_slice(&remote.address.to_le_bytes());
@@ -42,7 +42,7 @@ fn offer_bytes(remote: Remote, geometry: &Geometry) -> [u8; OFFER_BYTES] {
     out
 }
 
-fn parse_offer(body: &[u8]) -> Option<(Remote, Geometry)> {
+pub(super) fn parse_offer(body: &[u8]) -> Option<(Remote, Geometry)> {
     let remote = parse_remote(body)?;
     let word = |at: usize| Some(u32::from_le_bytes(*body.get(at..)?.first_chunk()?));
     let notify = if word(24)? == 0 { Notify::Piggyback } else { Notify::Pointer };
@@ -50,14 +50,14 @@ fn parse_offer(body: &[u8]) -> Option<(Remote, Geometry)> {
     geometry.is_sound().then_some((remote, geometry))
 }
 
-fn remote_bytes(remote: Remote) -> [u8; ACCEPT_BYTES] {
+pub(super) fn remote_bytes(remote: Remote) -> [u8; ACCEPT_BYTES] {
     let mut out = [0; ACCEPT_BYTES];
     out[..8].copy_from_slice(&remote.address.to_le_bytes());
     out[8..].copy_from_slice(&remote.key.to_le_bytes());
     out
 }
 
-fn parse_remote(body: &[u8]) -> Option<Remote> {
+pub(super) fn parse_remote(body: &[u8]) -> Option<Remote> {
     let address = u64::from_le_bytes(*body.first_chunk()?);
     Some(Remote { address, key: u32::from_le_bytes(*body.get(8..)?.first_chunk()?) })
 }

@@ -1,0 +1,205 @@
+//! The targets, one table for all drivers.
+//!
+//! | module | what comes from where |
+//! | --- | --- |
+//! | [`wire`] | packets, frames and cards of the channels, from other processes |
+//! | [`reliable`] | fragments and acknowledgements of `ud` |
+//! | [`boot`] | PMI, from ranks and launchers; frames of agents |
+//! | [`user`] | host files, command lines and settings, from users |
+//! | [`engine`] | packets for the engine, from a peer gone wild |
+//! | [`datatype`] | arguments of datatype constructors |
+//! | [`view`] | views of files |
+
+pub mod boot;
+pub mod datatype;
+pub mod engine;
+pub mod reliable;
+pub mod user;
+pub mod view;
+pub mod wire;
+
+use verbena_channel::{rc, shm, ud};
+
+/// Something that must hold of any input.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, and that of its folder of inputs.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// Inputs that `make test` tries.
+    pub inputs: u64,
+    /// Words of its language.
+    pub words: &'static [&'static [u8]],
+    /// Panics if it does not hold of these bytes.
+    pub run: fn(&[u8]),
+}
+
+const PMI_WORDS: &[&[u8]] = &[
+    b"cmd=",
+    b"mcmd=spawn\n",
+    b"endcmd\n",
+    b"cmd=init pmi_version=1\n",
+    b"cmd=init pmi_version=2\n",
+    b" key=k",
+    b";key=k;",
+    b" value=v",
+    b"value=a;;b;",
+    b"cmd=put",
+    b"cmd=get",
+    b"cmd=barrier_in\n",
+    b"cmd=verbena_hello\n",
+    b"cmd=verbena_bye\n",
+    b"cmd=verbena_exchange card=AAAA\n",
+    b"cmd=finalize\n",
+    b"cmd=abort exitcode=-3 message=a b\n",
+    b"    22cmd=kvs-fence;;;;;;;;;",
+    b"    14cmd=fullinit;",
+    b"cmd=kvs-put;",
+    b"cmd=kvs-get;",
+    b"thrid=1;",
+    b"\n",
+    b";",
+    b" ",
+    b"000012",
+    b"999999",
+    b"\xc3\xa9",
+];
+
+const HOST_WORDS: &[&[u8]] = &[
+    b"node",
+    b":2",
+    b",",
+    b"\n",
+    b"[1-3]",
+    b"[01-20,7]",
+    b"(x3)",
+    b"slots=4",
+    b" max_slots=8",
+    b" # c",
+    b"[::1]",
+    b":65536",
+    b"-",
+    b"=",
+    b"4294967295",
+    b"localhost",
+    b" ",
+    b"[",
+    b"]",
+    b"0",
+];
+
+const COMMAND_WORDS: &[&[u8]] = &[
+    b"-n\n2\n",
+    b"-np\n",
+    b"-host\n",
+    b"a:2,b:2\n",
+    b"-ppn\n1\n",
+    b":\n",
+    b"./program\n",
+    b"-genv\nA\n1\n",
+    b"-env\nB\n2\n",
+    b"-x\nC=3\n",
+    b"--timeout\n",
+    b"1.5\n",
+    b"-1\n",
+    b"1e300\n",
+    b"NaN\n",
+    b"--launcher\nfork\n",
+    b"-l\n",
+    b"-wdir\n.\n",
+    b"-genvlist\nA,B\n",
+    b"-genvall\n",
+    b"--\n",
+    b"65536\n",
+    b"4294967295\n",
+    b"--prefix\n/x\n",
+    b"-help\n",
+    b"\xff\n",
+];
+
+const SETTING_WORDS: &[&[u8]] = &[
+    b"CHANNELS=",
+    b"shm,cma",
+    b"\n",
+    b"UNEXPECTED_BYTES_MAX=",
+    b"4K",
+    b"9223372036854775807",
+    b"G",
+    b"auto",
+    b"-1",
+    b"yes",
+    b"LARGE=",
+    b"BULK=",
+    b"SETTINGS=f\n",
+    b"=",
+    b"#",
+    b"[a]",
+    b"\"x\"",
+    b"rc_peers_max = 3",
+    b"'",
+    b"{a=1}",
+    b"1e9",
+    b"POLLING=",
+    b"0x10",
+];
+
+macro_rules! target {
+    ($name:literal, $inputs:literal, $run:path, $words:expr, $about:literal) => {
+        Target { name: $name, about: $about, inputs: $inputs, words: $words, run: $run }
+    };
+}
+
+static ALL: &[Target] = &[
+    target!("packet", 20_000, wire::packet, &[], "the header of a packet"),
+    target!("rc_frame", 20_000, rc::fuzzing::frame, &[], "the prefix of a packet of rc"),
+    target!("rc_talk", 20_000, rc::fuzzing::talk, &[b"vRC1"], "offers, acceptances and hellos of rc"),
+    target!("rc_brief", 5_000, rc::fuzzing::brief, &[&[1; 32], &[0; 32]], "headers that rc leaves out"),
+    target!("ud_frame", 20_000, ud::fuzzing::frame, &[b"vUD2", &[2, 1, 0]], "datagrams of ud"),
+    target!("ud_head", 20_000, ud::fuzzing::head, &[&[0x80], &[1]], "headers in datagrams of ud"),
+    target!("ud_card", 5_000, ud::fuzzing::card, &[&[7; 40]], "cards of ud"),
+    target!("ofi_frame", 20_000, wire::ofi_frame, &[], "what stands before messages of ofi"),
+    target!(
+        "ofi_card",
+        20_000,
+        wire::ofi_card,
+        &[b"\x04\x0a\x00\x00\x01", b"\x03tcp"],
+        "notices and contacts of ofi"
+    ),
+    target!("shm_card", 5_000, shm::fuzzing::card, &[&[2; 25]], "cards of shm"),
+    target!("assembly", 3_000, reliable::assembly, &[], "groups of fragments"),
+    target!("incoming", 3_000, reliable::incoming, &[], "numbers of fragments"),
+    target!("outgoing", 3_000, reliable::outgoing, &[], "acknowledgements of fragments"),
+    target!("boot_card", 10_000, boot::card, &[b"3:", b"AAAA", b"-_", b"9999:"], "cards as text"),
+    target!("pmi_text", 10_000, boot::pmi_text, PMI_WORDS, "texts of PMI 1 and 2"),
+    target!("pmi_server", 5_000, boot::pmi_server, PMI_WORDS, "what ranks say to mpiexec"),
+    target!(
+        "agent",
+        10_000,
+        boot::agent,
+        &[b"verbena-mpiexec 1 ", b"verbena-agent ", b"\n", &[1, 0, 0, 0, 6, b'\n']],
+        "frames between mpiexec and its agents"
+    ),
+    target!("hosts", 2_000, user::hosts, HOST_WORDS, "lists and files of hosts, allocations of Slurm"),
+    target!("command_line", 500, user::command_line, COMMAND_WORDS, "the command line of mpiexec"),
+    target!("settings", 2_000, user::settings, SETTING_WORDS, "settings by variables and file"),
+    target!("engine", 2_000, engine::packets, &[], "the engine, fed by arbitrary packets"),
+    target!(
+        "datatype",
+        3_000,
+        datatype::constructors,
+        &[],
+        "datatypes of any arguments, packed and unpacked"
+    ),
+    target!("view", 3_000, view::view, &[], "views of files"),
+];
+
+/// All targets.
+pub fn all() -> &'static [Target] {
+    ALL
+}
+
+/// The target of this name.
+pub fn find(name: &str) -> Option<&'static Target> {
+    ALL.iter().find(|target| target.name == name)
+}

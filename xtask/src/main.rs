@@ -6,6 +6,7 @@ mod generate;
 mod instructions;
 mod papers;
 mod peers;
+mod soak;
 mod softroce;
 mod tidy;
 
@@ -35,6 +36,8 @@ enum Task {
     Papers(papers::Args),
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
+    /// Fuzz, simulate and run random programs with seeds from the clock, and keep as a test what fails.
+    Soak(soak::Args),
     /// Run a command on virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU).
     Softroce(softroce::Args),
     /// Check what a machine can check of the house rules (`xtask/tidy.toml`).
@@ -48,6 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Instructions(args) => instructions::run(&args)?,
         Task::Papers(args) => papers::run(&args)?,
         Task::Peers(args) => peers::run(&args)?,
+        Task::Soak(args) => return soak::run(&args),
         Task::Softroce(args) => return Ok(softroce::run(&args)),
         Task::Tidy => tidy::run()?,
     }

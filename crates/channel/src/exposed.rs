@@ -35,8 +35,8 @@ impl Exposed {
 
     /// Where some bytes of it are; `None` if they do not lie within.
     pub fn part(&self, offset: u64, bytes: usize) -> Option<u64> {
-        let within = offset.checked_add(bytes as u64)? <= self.bytes;
-        self.base.checked_add(offset).filter(|_| within)
+        let end = offset.checked_add(bytes as u64).filter(|end| *end <= self.bytes)?;
+        self.base.checked_add(end).map(|_| self.base + offset)
     }
 }
 
@@ -50,5 +50,7 @@ mod tests {
         assert_eq!(Exposed::of(&exposed.emit()), exposed);
         assert_eq!(exposed.part(10, 990), Some(0x1234_5678_9ac6));
         assert_eq!((exposed.part(11, 990), exposed.part(u64::MAX, 2)), (None, None));
+        let beyond = Exposed { base: u64::MAX - 10, ..exposed };
+        assert_eq!((beyond.part(0, 11), beyond.part(9, 1)), (None, Some(u64::MAX - 1)));
     }
 }

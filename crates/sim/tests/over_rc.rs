@@ -91,6 +91,15 @@ fn a_receiver_that_gives_credits_twice_is_found_out() {
     assert!(noticed > 15, "{noticed}");
 }
 
+/// The channel that is told of credits that it never spent says so, before anything is overwritten: it needs no assertion.
+#[test]
+fn credits_that_were_not_spent_are_not_believed() {
+    let faults = canary_faults(Canary::CreditsTwice(3));
+    let errors: Vec<String> = (0..60).filter_map(|seed| run_over_rc_under(seed, &faults).err()).collect();
+    let said = errors.iter().filter(|error| error.contains("more credits than were taken")).count();
+    assert!(said > 15, "{said} of {errors:#?}");
+}
+
 /// Paper 1, 4.5.
 #[test]
 fn a_receiver_that_ignores_packet_numbers_is_found_out() {

@@ -47,7 +47,8 @@ pub(super) fn parse_offer(body: &[u8]) -> Option<(Remote, Geometry)> {
     let word = |at: usize| Some(u32::from_le_bytes(*body.get(at..)?.first_chunk()?));
     let notify = if word(24)? == 0 { Notify::Piggyback } else { Notify::Pointer };
     let geometry = Geometry { slots: word(12)?, slot_bytes: word(16)?, span_max: word(20)?, notify };
-    geometry.is_sound().then_some((remote, geometry))
+    let fits = geometry.is_sound() && remote.address.checked_add(geometry.bytes() as u64).is_some();
+    fits.then_some((remote, geometry))
 }
 
 pub(super) fn remote_bytes(remote: Remote) -> [u8; ACCEPT_BYTES] {
@@ -195,13 +196,15 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The peer offers a ring: it is used if there is memory for this end of it.
+    /// The peer offers a ring: it is used if there is memory for this end of it, and it asks for no more than it may.
     fn offered(&mut self, peer: Peer, body: &[u8]) -> Option<()> {
         let (remote, geometry) = parse_offer(body)?;
         if self.peers.get(peer)?.ring_out.is_some() {
             return None;
         }
-        let made = match self.rings_out < self.settings.sender_rings_max {
+        let is_welcome = self.rings_out < self.settings.sender_rings_max
+            && geometry.bytes() <= self.settings.ring_bytes_max();
+        let made = match is_welcome {
             true => Outgoing::new(&mut self.adapter, geometry, remote, peer).ok(),
             false => None,
         };
@@ -218,6 +221,7 @@ impl<A: Adapter> Rc<A> {
         let remote = parse_remote(body)?;
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_in.as_mut().filter(|ring| ring.stage == InStage::Offered)?;
+        remote.address.checked_add(ring.geometry().bytes() as u64)?;
         ring.set_tail(&mut self.adapter, remote, peer);
         ring.stage = InStage::Open;
         self.set.add(peer, ring.watch());
@@ -317,5 +321,32 @@ impl<A: Adapter> Rc<A> {
             self.look_for_trouble();
         }
         quiet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GEOMETRY: Geometry =
+        Geometry { slots: 32, slot_bytes: 2048, span_max: 9, notify: Notify::Piggyback };
+
+    fn survives(address: u64, geometry: Geometry) -> bool {
+        let offer = (Remote { address, key: 7 }, geometry);
+        parse_offer(&offer_bytes(offer.0, &offer.1)) == Some(offer)
+    }
+
+    #[test]
+    fn an_offer_survives_the_wire_and_one_that_nobody_makes_is_refused() {
+        assert!(survives(1 << 47, GEOMETRY));
+        assert!(survives(0, Geometry { slot_bytes: 8 << 20, notify: Notify::Pointer, ..GEOMETRY }));
+        assert_eq!(parse_offer(&offer_bytes(Remote { address: 0, key: 0 }, &GEOMETRY)[..27]), None);
+        assert!(!survives(u64::MAX - 100, GEOMETRY), "beyond the end of memory");
+        for slot_bytes in [0, 64 - 8, 100, 16, (8 << 20) + 64, u32::MAX - 63, u32::MAX] {
+            assert!(!survives(0, Geometry { slot_bytes, ..GEOMETRY }), "{slot_bytes}");
+        }
+        for (slots, span_max) in [(0, 0), (1, 1), (65_536, 1), (u32::MAX, 1), (32, 0), (32, 33)] {
+            assert!(!survives(0, Geometry { slots, span_max, ..GEOMETRY }), "{slots}, {span_max}");
+        }
     }
 }

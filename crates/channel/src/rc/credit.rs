@@ -27,6 +27,8 @@ pub struct Credits {
     pub owed: u16,
     /// What may be sent before any comes back.
     total: u16,
+    /// What the other side may send before it hears of any.
+    given: u16,
     /// From so many owed on it is worth a packet of its own.
     pub worth: u16,
 }
@@ -34,7 +36,7 @@ pub struct Credits {
 impl Credits {
     /// The other side has posted `theirs` buffers for us, and we `ours` for it.
     pub fn new(theirs: u16, ours: u16) -> Credits {
-        Credits { have: theirs, owed: 0, total: theirs, worth: worth(ours.into()) as u16 }
+        Credits { have: theirs, owed: 0, total: theirs, given: ours, worth: worth(ours.into()) as u16 }
     }
 
     /// Whether a packet may be sent, which will carry what is owed.
@@ -52,6 +54,25 @@ impl Credits {
     /// Packets sent for which no credit has come back.
     pub fn out(&self) -> u16 {
         self.total.saturating_sub(self.have)
+    }
+
+    /// The other side says that it posted so many buffers anew. `false`, and nothing is done, if they are more than it took.
+    #[inline]
+    #[must_use]
+    pub fn earn(&mut self, credits: u16) -> bool {
+        let earned = self.have.checked_add(credits).filter(|have| *have <= self.total);
+        self.have = earned.unwrap_or(self.have);
+        earned.is_some()
+    }
+
+    /// A buffer is posted anew, of which the other side is to hear. `false`, and nothing is done, if that has sent more than it was
+    /// given credits for.
+    #[inline]
+    #[must_use]
+    pub fn owe(&mut self) -> bool {
+        let is_owed = self.owed < self.given;
+        self.owed += u16::from(is_owed);
+        is_owed
     }
 
     /// Takes one for a packet; returns what the packet must carry.
@@ -98,14 +119,13 @@ mod tests {
                 });
                 for (me, packets) in packets.into_iter().enumerate() {
                     data[me] += packets.len();
-                    sides[1 - me].owed += packets.len() as u16;
-                    sides[1 - me].have += packets.into_iter().sum::<u16>();
+                    assert!(packets.iter().all(|_| sides[1 - me].owe()));
+                    assert!(sides[1 - me].earn(packets.into_iter().sum::<u16>()));
                 }
                 for me in 0..2 {
                     if sides[me].is_worth_telling() && sides[me].may_send() {
                         let carried = sides[me].spend();
-                        sides[1 - me].have += carried;
-                        sides[1 - me].owed += 1;
+                        assert!(sides[1 - me].earn(carried) && sides[1 - me].owe());
                     }
                     assert!(sides[me].have <= total);
                 }
@@ -118,7 +138,16 @@ mod tests {
     #[test]
     fn explicit_credits_are_not_answered() {
         let mut credits = Credits::new(CREDITS_MIN, CREDITS_MIN);
-        credits.owed += 1;
+        assert!(credits.owe());
         assert!(!credits.is_worth_telling());
+    }
+
+    #[test]
+    fn nobody_gives_or_takes_more_than_there_is() {
+        let mut credits = Credits::new(9, 2);
+        assert!(!credits.earn(1) && credits.earn(0));
+        assert!((0..3).all(|_| credits.spend() == 0));
+        assert!(!credits.earn(4) && !credits.earn(u16::MAX) && credits.earn(3) && credits.have == 9);
+        assert!(credits.owe() && credits.owe() && !credits.owe() && credits.owed == 2);
     }
 }

@@ -62,9 +62,11 @@ impl<A: Adapter> Rc<A> {
         if !is_it || payload.len() > into.len() {
             return None;
         }
+        if !connection.hear(&frame) {
+            return None; // polling says so
+        }
         into.put(0, payload);
         connection.last_in.set(words);
-        connection.hear(&frame);
         self.heard += 1;
         // The program goes on first: its answer may be waited for.
         self.taken = Some(Taken { peer, at, span });

@@ -127,17 +127,23 @@ impl<D> Connection<D> {
         }
     }
 
-    /// The packet whose turn it was is taken, with the credits that it carries.
+    /// The packet whose turn it was is taken, with the credits that it carries. `false` if these are more than were taken from this
+    /// process: then slots or buffers that are in use would be filled again, so the packet is not to be believed.
     #[inline]
-    pub fn hear(&mut self, frame: &Frame) {
-        self.sequence.expected = self.sequence.expected.wrapping_add(1);
-        self.receives.have += frame.receive_credits;
+    #[must_use]
+    pub fn hear(&mut self, frame: &Frame) -> bool {
         if frame.ring_credits > 0
             && let Some(ring) = &mut self.ring_out
+            && !ring.credit(frame.ring_credits)
         {
-            ring.credit(frame.ring_credits);
+            return false;
         }
-        self.heard += 1;
+        if !self.receives.earn(frame.receive_credits) {
+            return false;
+        }
+        self.sequence.expected = self.sequence.expected.wrapping_add(1);
+        self.heard = self.heard.wrapping_add(1);
+        true
     }
 
     /// Bytes of its state and its rings.

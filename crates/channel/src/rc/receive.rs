@@ -166,7 +166,10 @@ impl<A: Adapter> Rc<A> {
         self.deliver(peer, &frame, region, sink);
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(pair) = connection.pair else { return self.receives.give_back(buffer) };
-        connection.receives.owed += 1;
+        if !connection.receives.owe() {
+            self.repost(pair, buffer);
+            return self.nonsense(peer, "it had no credit for it");
+        }
         let (worth, ringless) = (connection.receives.is_worth_telling(), connection.ring_in.is_none());
         if worth {
             self.enlist(peer);
@@ -188,7 +191,9 @@ impl<A: Adapter> Rc<A> {
     #[inline]
     pub(super) fn deliver(&mut self, peer: Peer, frame: &Frame, packet: Region, sink: &mut dyn Sink) {
         let Some(connection) = self.peers.get(peer) else { return };
-        connection.hear(frame);
+        if !connection.hear(frame) {
+            return self.nonsense(peer, "it carries more credits than were taken");
+        }
         self.heard += 1;
         let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
         // SAFETY: the packet is whole, and the peer writes there again only when it was freed.

@@ -24,7 +24,7 @@ pub mod incoming;
 pub mod outgoing;
 
 use super::frame::PREFIX_BYTES;
-use super::settings::{Notify, Settings};
+use super::settings::{Notify, SLOT_BYTES_MAX, Settings};
 
 /// Bytes of a pointer.
 pub const POINTER_BYTES: usize = 8;
@@ -68,7 +68,7 @@ impl Geometry {
         self.slots >= 2
             && (1..=self.slots).contains(&self.span_max)
             && slot_bytes.is_multiple_of(64)
-            && slot_bytes >= PREFIX_BYTES + 8
+            && (PREFIX_BYTES + 8..=SLOT_BYTES_MAX).contains(&slot_bytes)
             && self.slots <= u32::from(u16::MAX)
     }
 

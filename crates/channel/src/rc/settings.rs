@@ -2,7 +2,14 @@
 
 use super::credit::CREDITS_MIN;
 use super::frame::{BODY_BYTES_MAX, DATA_BYTES};
+use super::ring::Geometry;
 use crate::{CONTROL_BYTES_MAX, Cost};
+
+/// Bytes of the largest slot that [`Settings::sound`] leaves.
+pub const SLOT_BYTES_MAX: usize = (BODY_BYTES_MAX / 2).next_multiple_of(64);
+
+/// Bytes of a ring of a peer's that this process has memory for in any case; for longer ones if its own are as long.
+const RING_BYTES_MAX: usize = 64 << 20;
 
 /// Which peers the receiver takes into its polling set (paper 1, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +196,11 @@ impl Settings {
         self.credits = self.credits.max(CREDITS_MIN);
         self.send_buffers_max = self.send_buffers_max.max(2);
         self
+    }
+
+    /// Bytes of the largest ring of a peer's that this process uses, and so has the same memory for.
+    pub fn ring_bytes_max(&self) -> usize {
+        Geometry::of(self).bytes().max(RING_BYTES_MAX)
     }
 
     /// The longest payload of a packet of the engine that fits a receive buffer.

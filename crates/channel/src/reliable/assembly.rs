@@ -1,5 +1,7 @@
 //! Groups of which fragments are still missing: their bytes so far.
 
+use super::SPAN;
+
 /// The most fragments of a group: a bit of a word for each.
 pub const FRAGMENTS_MAX: u32 = 64;
 
@@ -39,7 +41,7 @@ pub struct Assembly {
 
 impl Assembly {
     /// Puts a fragment that was not here before into its place; the whole group, if that was the last one. `None` also for a
-    /// fragment that does not fit its group, which nothing but a garbled one does.
+    /// fragment that does not fit its group, or begins one more than can be, which nothing but a garbled one does.
     pub fn put(&mut self, spot: Spot, body: &[u8]) -> Option<Vec<u8>> {
         let is_last = spot.index + 1 == spot.count;
         let fits = spot.index < spot.count
@@ -48,7 +50,7 @@ impl Assembly {
         if !fits {
             return None;
         }
-        let at = self.find(spot);
+        let at = self.find(spot)?;
         let partial = &mut self.partials[at];
         let offset = spot.index as usize * spot.fragment_bytes;
         let end = offset + body.len();
@@ -71,14 +73,16 @@ impl Assembly {
         whole.then(|| self.partials.remove(at).bytes)
     }
 
-    /// The place of the group in the list, made if it is new.
-    fn find(&mut self, spot: Spot) -> usize {
+    /// The place of the group in the list, made if it is new; `None` if it has another length, or there are as many groups as
+    /// fragments may be under way.
+    fn find(&mut self, spot: Spot) -> Option<usize> {
         let known = self.partials.iter().position(|partial| partial.first == spot.first);
-        known.unwrap_or_else(|| {
+        if known.is_none() && self.partials.len() < SPAN as usize {
             let (first, count, bytes) = (spot.first, spot.count, Vec::new());
             self.partials.push(Partial { first, have: 0, count, bytes, measured: false });
-            self.partials.len() - 1
-        })
+            return Some(self.partials.len() - 1);
+        }
+        known.filter(|at| self.partials[*at].count == spot.count)
     }
 
     /// Drops the oldest groups above so many: without reliability what is missing of them never comes.
@@ -100,5 +104,51 @@ impl Assembly {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.partials.iter().map(|partial| partial.bytes.capacity()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPOT: Spot = Spot { first: 7, index: 0, count: 3, fragment_bytes: 4 };
+
+    #[test]
+    fn a_group_is_whole_in_any_order() {
+        let mut assembly = Assembly::default();
+        assert_eq!(assembly.put(Spot { index: 2, ..SPOT }, b"i"), None);
+        assert_eq!(assembly.put(SPOT, b"abcd"), None);
+        assert_eq!(assembly.put(Spot { index: 1, ..SPOT }, b"efgh").as_deref(), Some(&b"abcdefghi"[..]));
+        assert!(assembly.is_empty());
+    }
+
+    #[test]
+    fn what_fits_no_group_is_left_out() {
+        let mut assembly = Assembly::default();
+        assert_eq!(assembly.put(SPOT, b"abcd"), None);
+        let odd = [
+            (Spot { index: 3, ..SPOT }, &b"efgh"[..]),
+            (Spot { index: 1, ..SPOT }, b"efghi"),
+            (Spot { index: 1, ..SPOT }, b"efg"),
+            (Spot { index: 2, ..SPOT }, b"ijklm"),
+            (Spot { index: 1, count: 2, ..SPOT }, b"efgh"),
+            (Spot { index: 1, count: FRAGMENTS_MAX + 1, ..SPOT }, b"efgh"),
+        ];
+        for (spot, body) in odd {
+            assert_eq!(assembly.put(spot, body), None, "{spot:?}");
+        }
+        assert_eq!((assembly.len(), assembly.bytes()), (1, 12));
+        assert_eq!(assembly.put(Spot { index: 1, ..SPOT }, b"efgh"), None);
+        assert_eq!(assembly.put(Spot { index: 2, ..SPOT }, b"i").as_deref(), Some(&b"abcdefghi"[..]));
+    }
+
+    /// Each group begins, and none is ever whole: no honest sender does that.
+    #[test]
+    fn there_are_no_more_groups_than_fragments_under_way() {
+        let mut assembly = Assembly::default();
+        for first in (0..1000).map(|group| group * FRAGMENTS_MAX) {
+            assert_eq!(assembly.put(Spot { first, ..SPOT }, b"abcd"), None);
+        }
+        assert_eq!(assembly.len(), SPAN as usize);
     }
 }

@@ -219,7 +219,8 @@ impl Outgoing {
     pub fn acknowledged(&mut self, rules: &Rules, ack: &Ack, now_ns: u64, free: &mut Vec<u32>) -> bool {
         let upto = distance(self.base, ack.next);
         let sent = self.flights.len() as i32 - self.waiting as i32;
-        if upto > sent || (upto <= 0 && ack.is_plain()) {
+        // What no honest receiver says, and what is too old for its bits to speak of anything that is here.
+        if upto > sent || upto <= -(super::SPAN as i32) || (upto <= 0 && ack.is_plain()) {
             return false;
         }
         let limited = self.flying >= self.window.size() || self.waiting > 0;

@@ -193,3 +193,19 @@ fn nonsense_in_an_acknowledgement_is_not_believed() {
         assert!(!pair.links[0].outgoing.acknowledged(&RULES, &ack, 5, &mut free) && free.is_empty());
     }
 }
+
+/// Of numbers that are far behind, the bits of no honest acknowledgement speak of what is under way.
+#[test]
+fn an_acknowledgement_from_nowhere_acknowledges_nothing() {
+    let mut pair = Pair::new(RULES, Wire::losing(&[0, 1, 2]));
+    pair.send(0, 3);
+    let outgoing = &mut pair.links[0].outgoing;
+    for behind in [super::SPAN, 1 << 20, (1 << 31) - 1, 1 << 31] {
+        let ack = Ack { next: 0u32.wrapping_sub(behind), bits: [u64::MAX; 4], delay_ns: u64::MAX };
+        let mut free = Vec::new();
+        assert!(!outgoing.acknowledged(&RULES, &ack, 1000, &mut free), "{behind} behind");
+        assert!(free.is_empty());
+    }
+    pair.settle();
+    assert_eq!(pair.delivered(1), [(0, 3)]);
+}

@@ -8,7 +8,7 @@ use super::head::Head;
 use crate::memory::LINE_BYTES;
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
-use crate::reliable::{Ack, Turn};
+use crate::reliable::{Ack, SPAN, Turn};
 use crate::{Fault, Peer, Sink};
 
 /// Bytes from one receive buffer to the next.
@@ -20,7 +20,7 @@ fn receive_stride(datagram_bytes_max: usize) -> usize {
 /// Completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;
 /// Groups of a peer that are kept though fragments are missing, without reliability.
-const PARTIALS_MAX: usize = 256;
+const PARTIALS_MAX: usize = SPAN as usize - 1;
 
 impl<A: Datagrams> Ud<A> {
     /// Posts the whole pool.

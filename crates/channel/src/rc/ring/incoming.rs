@@ -4,7 +4,7 @@ use super::freed::Freed;
 use super::{Geometry, POINTER_BYTES, WORD_BYTES, flags};
 use crate::memory::Region;
 use crate::rc::adapter::{Adapter, Operation, Remote, Work};
-use crate::rc::frame::packet_bytes;
+use crate::rc::frame::{PREFIX_BYTES, packet_bytes};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::resting::Rest;
@@ -150,7 +150,8 @@ impl<D> Incoming<D> {
         let packet_bytes = packet_bytes(first);
         let bytes = self.geometry.written_bytes(packet_bytes);
         let span = self.geometry.span_of(bytes);
-        if span > self.geometry.span_max {
+        // A short prefix that says of too few bytes, too, is nobody's.
+        if span > self.geometry.span_max || packet_bytes < PREFIX_BYTES {
             return Found::Nonsense;
         }
         let packet = self.memory.region().part(at, bytes);
@@ -183,7 +184,8 @@ impl<D> Incoming<D> {
     pub fn free(&mut self, first: u32, span: u32) {
         let passed = self.freed.free(first, span);
         match &mut self.pointer {
-            None => self.owed += passed as u16,
+            // More than there are only a sender owes that has none to write into.
+            None => self.owed = self.owed.saturating_add(passed as u16),
             Some(pointer) => pointer.freed += u64::from(passed),
         }
     }

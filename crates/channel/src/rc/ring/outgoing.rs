@@ -1,8 +1,6 @@
 //! The sender's end of a ring.
 
 use super::{Geometry, POINTER_BYTES, flags};
-use crate::Fault;
-use crate::Peer;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
@@ -11,6 +9,7 @@ use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::queue::SendQueue;
 use crate::rc::settings::Notify;
+use crate::{Fault, Peer};
 use std::sync::atomic::{Ordering, fence};
 
 /// How far the agreement about the ring is.
@@ -173,11 +172,13 @@ impl<D> Outgoing<D> {
         self.waiting_slots == 0 && self.pointer.as_ref().is_none_or(|pointer| !pointer.due)
     }
 
-    /// The receiver has freed so many slots.
+    /// The receiver says that it has freed so many slots. `false`, and nothing is done, if they are more than are in use.
     #[inline]
-    pub fn credit(&mut self, slots: u16) {
-        self.free += u32::from(slots);
-        debug_assert!(self.free <= self.geometry.slots);
+    #[must_use]
+    pub fn credit(&mut self, slots: u16) -> bool {
+        let is_possible = u32::from(slots) <= self.geometry.slots - self.free;
+        self.free += if is_possible { u32::from(slots) } else { 0 };
+        is_possible
     }
 
     /// The packets that are in place and of which the receiver has not told that it took them. Their slots are not used again

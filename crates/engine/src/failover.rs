@@ -50,6 +50,9 @@ pub(crate) struct Trail {
     partial: (u32, Vec<u8>),
 }
 
+/// Bytes of the longest packet, with its header, that comes in parts: more than that of any channel.
+const WHOLE_BYTES_MAX: u64 = 32 << 20;
+
 /// The bit that tells numbers that are never expected.
 const BESIDE: u32 = 1 << 31;
 
@@ -137,7 +140,8 @@ impl Trail {
             *number = header.sequence;
             here.clear();
         }
-        if header.length != here.len() as u64 {
+        let end = header.length.checked_add(bytes.len() as u64)?;
+        if header.length != here.len() as u64 || end > header.context || header.context > WHOLE_BYTES_MAX {
             return None;
         }
         here.extend_from_slice(bytes);
@@ -333,5 +337,22 @@ mod tests {
         let whole = order.map(|at| trail.take_part(&parts[at].header, &parts[at].payload));
         let [.., Some(whole)] = whole else { panic!("the last part makes it whole") };
         assert_eq!((whole.header, whole.payload), (header, payload));
+    }
+
+    #[test]
+    fn a_packet_in_parts_is_as_long_as_can_be_and_no_longer() {
+        let part =
+            |length: u64, context: u64| Header { sequence: 5, length, context, ..Header::new(Kind::Again) };
+        let bytes = [0; 1000];
+        let mut trail = Trail::default();
+        for (length, context) in [(0, u64::MAX), (0, WHOLE_BYTES_MAX + 1), (0, 999), (u64::MAX, u64::MAX)] {
+            assert!(trail.take_part(&part(length, context), &bytes).is_none());
+            assert!(trail.partial.1.is_empty(), "{length} of {context}");
+        }
+        // The whole is said to be longer with each part.
+        for at in 0..WHOLE_BYTES_MAX / 1000 + 10 {
+            assert!(trail.take_part(&part(at * 1000, at * 1000 + 1001), &bytes).is_none());
+        }
+        assert!(trail.partial.1.len() as u64 <= WHOLE_BYTES_MAX);
     }
 }

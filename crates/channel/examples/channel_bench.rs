@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::wait::{Load, Step, Waiter};
-use verbena_channel::{Fault, Key, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
+use verbena_channel::{Access, Fault, Key, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
 
 const SIZES: [usize; 12] = [0, 8, 24, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1 << 20, 4 << 20];
 const SINGLE_COPY_FROM: usize = 4096;
@@ -181,7 +181,7 @@ impl End {
     }
 
     fn lend(&mut self, region: Region) {
-        let key = self.cma.as_mut().and_then(|cma| cma.expose(0, region)).unwrap_or_default();
+        let key = self.cma.as_mut().and_then(|cma| cma.expose(0, region, Access::READ)).unwrap_or_default();
         self.send(&Header::new(Kind::RequestToSend), Payload::Bytes(&key.0));
         self.swallow();
     }

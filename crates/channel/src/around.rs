@@ -9,8 +9,8 @@ use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::wait::Waiter;
 use crate::{
-    Channel, Choice, Connection, Direction, Division, End, Fault, Key, Payload, Peer, PollCost, Reach,
-    Registrations, SendError, Sink, Transfer,
+    Access, Channel, Choice, Connection, Direction, Division, End, Fault, Key, Payload, Peer, PollCost,
+    Reach, Registrations, SendError, Sink, Transfer,
 };
 use std::ops::DerefMut;
 use std::os::fd::RawFd;
@@ -163,8 +163,8 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
         self.inner.descriptors()
     }
 
-    fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
-        self.inner.expose(peer, region)
+    fn expose(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
+        self.inner.expose(peer, region, access)
     }
 
     fn conceal(&mut self, peer: Peer, key: &Key) {
@@ -205,6 +205,10 @@ impl<I: DerefMut<Target = dyn Channel> + Send, T: Tap> Channel for Around<I, T> 
 
     fn boards(&self) -> Option<Arc<dyn Boards>> {
         self.inner.boards()
+    }
+
+    fn strange_messages(&self) -> u64 {
+        self.inner.strange_messages()
     }
 
     fn registrations(&self) -> Option<Registrations> {

@@ -16,10 +16,11 @@ mod tracer;
 use crate::memory::Region;
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
+use crate::random;
 use crate::shm::node;
 use crate::wait::Load;
 use crate::{
-    Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
+    Access, Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };
 use card::Card;
 use copy::Verb;
@@ -64,7 +65,7 @@ struct CmaOpening {
 impl CmaOpening {
     fn new(me: Peer) -> std::io::Result<CmaOpening> {
         allow_tracers();
-        let word = node::random_word()?;
+        let word = random::word()?;
         let probes = Box::new(Probes { known: AtomicU64::new(word), scratch: AtomicU64::new(0) });
         let card = Card {
             node: node::identity(),
@@ -284,7 +285,7 @@ impl Channel for Cma {
         0
     }
 
-    fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
+    fn expose(&mut self, peer: Peer, region: Region, _access: Access) -> Option<Key> {
         matches!(self.way(peer), Way::Tried { .. }).then(|| make_key(region))
     }
 

@@ -8,6 +8,7 @@
 //! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
 //! program is wrapped in [`memory::Region`] there and handled safely from then on.
 
+mod access;
 pub mod around;
 pub mod board;
 mod clock;
@@ -25,6 +26,7 @@ pub mod neighbor;
 pub mod ofi;
 mod opening;
 pub mod packet;
+mod random;
 pub mod rc;
 pub mod registry;
 pub mod reliable;
@@ -35,6 +37,7 @@ pub mod ud;
 pub mod wait;
 mod wire;
 
+pub use access::Access;
 pub use opening::{Opening, Place};
 pub use shm::Lane;
 pub use wire::Wire;
@@ -354,9 +357,9 @@ pub trait Channel: Send {
         None
     }
 
-    /// Describes `region` so that `peer` may `get` from or `put` into it; `None` if this channel
+    /// Describes `region` so that `peer` may do with it what `access` says; `None` if this channel
     /// cannot move memory with that peer.
-    fn expose(&mut self, _peer: Peer, _region: Region) -> Option<Key> {
+    fn expose(&mut self, _peer: Peer, _region: Region, _access: Access) -> Option<Key> {
         None
     }
 
@@ -460,6 +463,11 @@ pub trait Channel: Send {
     /// Access to the memory of other processes of the node; `None` if this channel has none.
     fn neighbors(&self) -> Option<Arc<dyn neighbor::Neighbors>> {
         None
+    }
+
+    /// Messages that came from no process of this job, as far as the channel can tell, and were dropped.
+    fn strange_messages(&self) -> u64 {
+        0
     }
 
     /// Why the channel reaches nobody at all, where it could not be opened although the job may need it.

@@ -7,7 +7,7 @@ use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::{Load, SLEEP_MAX};
 use crate::{
-    Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
+    Access, Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -120,7 +120,7 @@ impl Channel for Loopback {
         POLL_MAX
     }
 
-    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
+    fn expose(&mut self, _peer: Peer, region: Region, _access: Access) -> Option<Key> {
         let mut key = Key::default();
         key.0[..8].copy_from_slice(&region.address().to_le_bytes());
         key.0[8..16].copy_from_slice(&(region.len() as u64).to_le_bytes());
@@ -191,7 +191,7 @@ mod tests {
         let mut to = [0; 10];
         // SAFETY: both outlive the call below.
         let (region, into) = unsafe { (Region::of(&mut from), Region::of(&mut to)) };
-        let key = channel.expose(0, region).expect("a key");
+        let key = channel.expose(0, region, Access::READ).expect("a key");
         assert_eq!(channel.get(0, &key, 50, into, 0), Ok(Transfer::Done));
         assert!(to.iter().copied().eq(50..60));
     }

@@ -46,7 +46,7 @@ pub use settings::Settings;
 use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::{NAP, SLEEP_MAX};
-use crate::{Channel, Fault, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use crate::{Access, Channel, Fault, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use card::Contact;
 use links::Links;
 use memory::Memory;
@@ -69,8 +69,10 @@ pub struct Ofi {
     memory: Memory,
     links: Links,
     me: Peer,
-    /// The job's number in frames.
-    job: u32,
+    /// What messages to this process must bear.
+    token: u64,
+    /// Messages that did not.
+    strangers: u64,
     /// The own end in words.
     place: String,
     settings: Settings,
@@ -123,6 +125,7 @@ impl Ofi {
             if net.moves_memory() { "long ones by remote memory access" } else { "no remote memory access" },
             if net.queue.descriptor().is_some() { ", sleeping on a descriptor" } else { "" }
         ));
+        findings.extend(net.moves_memory().then(|| net.guard()));
         Ok(Ofi {
             inject_bytes_max: net.offer().inject_bytes_max(),
             is_ordered: net.offer().is_ordered(),
@@ -131,7 +134,8 @@ impl Ofi {
             memory: Memory::default(),
             links: Links::new(contacts),
             me: place.me,
-            job: job_number(&place.job),
+            token: mine.token,
+            strangers: 0,
             place: mine.place.clone(),
             settings,
             batch: Vec::new(),
@@ -144,11 +148,6 @@ impl Ofi {
             net,
         })
     }
-}
-
-/// A number made of the job's name (FNV-1a).
-fn job_number(job: &str) -> u32 {
-    job.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 impl Channel for Ofi {
@@ -222,8 +221,8 @@ impl Channel for Ofi {
         self.net.queue.descriptor().into_iter().collect()
     }
 
-    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
-        self.expose_memory(region)
+    fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
+        self.expose_memory(region, access)
     }
 
     fn conceal(&mut self, _peer: Peer, key: &Key) {
@@ -250,6 +249,10 @@ impl Channel for Ofi {
         token: u64,
     ) -> Result<Transfer, Fault> {
         self.move_memory(peer, false, key, offset, from, token)
+    }
+
+    fn strange_messages(&self) -> u64 {
+        self.strangers
     }
 
     fn findings(&self) -> Vec<String> {

@@ -76,8 +76,8 @@ pub mod verbs;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::{
-    Channel, Choice, Direction, Fault, Key, Payload, Peer, PollCost, Reach, Registrations, SendError, Sink,
-    Transfer,
+    Access, Channel, Choice, Direction, Fault, Key, Payload, Peer, PollCost, Reach, Registrations, SendError,
+    Sink, Transfer,
 };
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
@@ -316,8 +316,8 @@ impl<A: Adapter> Channel for Rc<A> {
         [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect()
     }
 
-    fn expose(&mut self, peer: Peer, region: Region) -> Option<Key> {
-        self.expose_memory(peer, region)
+    fn expose(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
+        self.expose_memory(peer, region, access)
     }
 
     fn conceal(&mut self, _peer: Peer, key: &Key) {

@@ -21,6 +21,8 @@ pub struct ChannelCounters {
     pub put_bytes: u64,
     /// How often the channel had no room.
     pub full: u64,
+    /// Messages of strangers that were dropped.
+    pub strange_messages: u64,
     /// The program's memory registered with its device.
     pub registrations: Registrations,
 }

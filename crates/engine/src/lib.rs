@@ -264,6 +264,7 @@ impl Engine {
         let mut counters = self.core.channel_counters();
         for (counters, channel) in counters.iter_mut().zip(&self.channels) {
             counters.registrations = channel.registrations().unwrap_or_default();
+            counters.strange_messages = channel.strange_messages();
         }
         counters
     }

@@ -11,7 +11,7 @@ use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Key, Payload, Peer};
+use verbena_channel::{Access, Key, Payload, Peer};
 
 impl Engine {
     /// The hot path: a short message that the channel takes needs no request.
@@ -232,7 +232,8 @@ impl Engine {
         };
         // Whether the peer can read here is for the peer to know. Over several rails it is registered in any case.
         let is_shown = large.reads() || !rails.is_empty();
-        let key = if is_shown { self.channels[channel].expose(peer, region) } else { None };
+        let show = || self.channels[channel].expose(peer, region, Access::READ);
+        let key = is_shown.then(show).flatten();
         let flags = write | if key.is_some() && large.reads() { MEMORY } else { 0 };
         let name = name_hash(self.channels[channel].name());
         let memory = Memory { channel: name, key: key.unwrap_or_default() };

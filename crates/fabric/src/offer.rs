@@ -197,6 +197,12 @@ impl Offer {
         unsafe { (*self.info().domain_attr).mr_mode as u64 }
     }
 
+    /// Bytes of a memory's key, where the provider lets us choose it.
+    pub fn key_bytes(&self) -> usize {
+        // SAFETY: an offer has all its parts.
+        unsafe { (*self.info().domain_attr).mr_key_size }
+    }
+
     /// Messages of one sender complete in the order in which they were sent. (That they are matched in this order, `msg_order`, is not
     /// enough: a long one may complete after a short one that was sent later.)
     pub fn is_ordered(&self) -> bool {

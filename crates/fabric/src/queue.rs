@@ -20,6 +20,7 @@ pub struct CompletionQueue {
     domain: Arc<Domain>,
     descriptor: Option<RawFd>,
     batch: [fi_cq_data_entry; BATCH],
+    sources: [u64; BATCH],
 }
 
 // SAFETY: the pointers of the batch are read only by the one who reads the queue.
@@ -38,7 +39,13 @@ pub struct Completion {
     pub bytes: usize,
     /// Where they lie; only for a buffer for several messages.
     pub address: u64,
+    /// The address that a received message came from, as [`AddressVector::insert`](crate::AddressVector::insert) returned it; `None`
+    /// if the provider does not tell, or the address is unknown.
+    pub source: Option<u64>,
 }
+
+/// The provider does not know the source of a message, or tells of none (`FI_ADDR_NOTAVAIL`).
+const NO_SOURCE: u64 = u64::MAX;
 
 /// An operation that failed.
 #[derive(Clone, Debug)]
@@ -70,7 +77,8 @@ impl CompletionQueue {
             _ => (Self::open(domain, size, raw::FI_WAIT_NONE)?, None),
         };
         let batch = [fi_cq_data_entry::zeroed(); BATCH];
-        Ok(CompletionQueue { raw, domain: Arc::clone(domain), descriptor, batch })
+        let (domain, sources) = (Arc::clone(domain), [NO_SOURCE; BATCH]);
+        Ok(CompletionQueue { raw, domain, descriptor, batch, sources })
     }
 
     fn open(domain: &Arc<Domain>, size: usize, wait: u64) -> Result<Object<fid_cq>, Fault> {
@@ -112,22 +120,33 @@ impl CompletionQueue {
     /// # Errors
     /// `Some` operation failed; or the queue itself, with the error number in a [`Failure`] without a place.
     pub fn read(&mut self, into: &mut Vec<Completion>) -> Result<usize, Failure> {
-        let cq = self.raw.raw();
-        // SAFETY: the queue is open, and leads to its table; the batch has that much room, in the queue's format.
-        let count = unsafe {
-            match (*(*cq).ops).read {
-                Some(read) => read(cq, self.batch.as_mut_ptr().cast(), BATCH),
-                None => -(libc::ENOSYS as isize),
-            }
-        };
+        let count = self.read_batch();
         if count >= 0 {
-            into.extend(self.batch[..count as usize].iter().map(completion));
+            let entries = self.batch.iter().zip(&self.sources).take(count as usize);
+            into.extend(entries.map(|(entry, source)| completion(entry, *source)));
             return Ok(count as usize);
         }
         match -count as i32 {
             libc::EAGAIN => Ok(0),
             number if number == raw::FI_EAVAIL as i32 => Err(self.failure()),
             number => Err(Failure { context: null_mut(), name: None, flags: 0, number, said: String::new() }),
+        }
+    }
+
+    /// Fills the batch, and the sources if the provider tells them.
+    fn read_batch(&mut self) -> isize {
+        let (cq, batch) = (self.raw.raw(), self.batch.as_mut_ptr().cast());
+        let tells_source = self.domain.offer().capabilities() & raw::FI_SOURCE != 0;
+        self.sources = [NO_SOURCE; BATCH];
+        // SAFETY: the queue is open, and leads to its table; the batch has that much room, in the queue's format, and as many
+        // sources.
+        unsafe {
+            let table = &*(*cq).ops;
+            match (table.read, table.readfrom.filter(|_| tells_source)) {
+                (_, Some(readfrom)) => readfrom(cq, batch, BATCH, self.sources.as_mut_ptr()),
+                (Some(read), None) => read(cq, batch, BATCH),
+                (None, None) => -(libc::ENOSYS as isize),
+            }
         }
     }
 
@@ -156,12 +175,13 @@ impl CompletionQueue {
     }
 }
 
-fn completion(entry: &fi_cq_data_entry) -> Completion {
+fn completion(entry: &fi_cq_data_entry, source: u64) -> Completion {
     let context = entry.op_context;
     // SAFETY: every operation that completes here was given a place.
     let name = if context.is_null() { u64::MAX } else { unsafe { Contexts::name(context) } };
     let address = entry.buf.expose_provenance() as u64;
-    Completion { context, name, flags: entry.flags, bytes: entry.len, address }
+    let source = Some(source).filter(|source| *source != NO_SOURCE);
+    Completion { context, name, flags: entry.flags, bytes: entry.len, address, source }
 }
 
 fn descriptor_of(raw: &Object<fid_cq>) -> Option<RawFd> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
 use verbena_channel::{
-    Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+    Access, Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
 };
 
 /// Events delivered per poll at most.
@@ -89,8 +89,8 @@ impl Channel for SimChannel {
         self.world().take_front(self.me, peer, header, into)
     }
 
-    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
-        Some(self.world().expose(self.me, region))
+    fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
+        Some(self.world().expose(self.me, region, access))
     }
 
     fn conceal(&mut self, _peer: Peer, key: &Key) {

@@ -8,10 +8,18 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
-use verbena_channel::{Division, End, Fault, Key};
+use verbena_channel::{Access, Division, End, Fault, Key};
 
 /// Percentage of packets that could go straight to a receive and do not.
 const LEFT_PERCENT: u32 = 20;
+
+/// Memory that other ranks may read or write.
+#[derive(Clone, Copy, Debug)]
+struct Exposed {
+    owner: Rank,
+    region: Region,
+    access: Access,
+}
 
 /// Something that will happen at a rank.
 #[derive(Debug)]
@@ -101,7 +109,7 @@ pub(crate) struct World {
     /// When each rank runs next; `u64::MAX` if nothing is planned.
     armed: Vec<u64>,
     lines: Vec<Line>,
-    exposed: HashMap<u64, (Rank, Region)>,
+    exposed: HashMap<u64, Exposed>,
     divisions: Divisions,
     serial: u64,
     transfers: u64,
@@ -309,23 +317,23 @@ impl World {
         Some(bytes)
     }
 
-    pub fn expose(&mut self, owner: Rank, region: Region) -> Key {
+    pub fn expose(&mut self, owner: Rank, region: Region, access: Access) -> Key {
         self.serial += 1;
-        self.exposed.insert(self.serial, (owner, region));
+        self.exposed.insert(self.serial, Exposed { owner, region, access });
         let mut key = Key::default();
         key.0[..8].copy_from_slice(&self.serial.to_le_bytes());
         key
     }
 
     pub fn conceal(&mut self, owner: Rank, key: &Key) {
-        if self.exposed.remove(&number(key)).is_none_or(|(rank, _)| rank != owner) {
+        if self.exposed.remove(&number(key)).is_none_or(|exposed| exposed.owner != owner) {
             self.violations.push(format!("rank {owner} conceals memory that it does not expose"));
         }
     }
 
     /// Exposures and divisions of living ranks that were not ended.
     pub fn exposures(&self) -> usize {
-        let exposed = self.exposed.values().filter(|(owner, _)| !self.is_dead(*owner)).count();
+        let exposed = self.exposed.values().filter(|exposed| !self.is_dead(exposed.owner)).count();
         exposed + self.divisions.count(|rank| !self.is_dead(rank))
     }
 
@@ -383,13 +391,17 @@ impl World {
     }
 
     fn is_of_dead(&self, key: u64) -> bool {
-        self.exposed.get(&key).is_some_and(|(owner, _)| self.is_dead(*owner))
+        self.exposed.get(&key).is_some_and(|exposed| self.is_dead(exposed.owner))
     }
 
     fn move_bytes(&mut self, rank: Rank, moving: &Moving) {
-        let Some((_, region)) = self.exposed.get(&moving.key).copied() else {
+        let allowed = |exposed: &&Exposed| {
+            let Access { read, write } = exposed.access;
+            if moving.put { write } else { read }
+        };
+        let Some(&Exposed { region, .. }) = self.exposed.get(&moving.key).filter(allowed) else {
             let verb = if moving.put { "writes into" } else { "reads" };
-            return self.violations.push(format!("rank {rank} {verb} memory that is exposed no more"));
+            return self.violations.push(format!("rank {rank} {verb} memory that is not exposed for that"));
         };
         let canary = self.faults.canary;
         if matches!(canary, Canary::Lies(many) if self.one_in(many)) {

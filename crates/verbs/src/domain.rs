@@ -52,21 +52,26 @@ impl Drop for ProtectionDomain {
 
 /// Who may do what with registered memory; the device may always read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// This process's work and peers read and write it.
-    ReadWrite,
-    /// This process's work and peers read it: memory that the process itself may not write.
-    ReadOnly,
+pub struct Access {
+    /// This process's own work may write it.
+    pub local_write: bool,
+    /// Peers may read it.
+    pub remote_read: bool,
+    /// Peers may write it; only where own work may.
+    pub remote_write: bool,
 }
 
 impl Access {
+    /// Own work alone, which may write.
+    pub const LOCAL: Access = Access { local_write: true, remote_read: false, remote_write: false };
+
     fn flags(self) -> u32 {
-        match self {
-            Access::ReadOnly => raw::IBV_ACCESS_REMOTE_READ,
-            Access::ReadWrite => {
-                raw::IBV_ACCESS_LOCAL_WRITE | raw::IBV_ACCESS_REMOTE_WRITE | raw::IBV_ACCESS_REMOTE_READ
-            }
-        }
+        let granted = [
+            (self.local_write, raw::IBV_ACCESS_LOCAL_WRITE),
+            (self.remote_read, raw::IBV_ACCESS_REMOTE_READ),
+            (self.remote_write, raw::IBV_ACCESS_REMOTE_WRITE),
+        ];
+        granted.into_iter().filter(|(is_granted, _)| *is_granted).map(|(_, flag)| flag).sum()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What fails, and how it says so.
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, failed, post, silent};
+use verbena_channel::Access;
 use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Refused, Remote, Trouble};
 
@@ -73,6 +74,21 @@ pub fn remote_access(both: &mut Both) {
     let (here, _) = both.connect(true);
     post(&mut both.a, here, &from, (3, write_to(&into)), 64, SIGNALLED);
     done(&mut both.a, 3);
+}
+
+/// Whoever knows a key can do no more by it than it was made for.
+pub fn remote_rights(both: &mut Both) {
+    for access in [Access::NONE, Access::READ, Access::WRITE] {
+        let (here, _) = both.connect(true);
+        let mine = Memory::new(&mut both.a, 64);
+        let theirs = Memory::shown_for(access, &mut both.b, 64);
+        mine.fill(5);
+        let remote = Remote { address: theirs.region.address(), key: theirs.registration.remote_key };
+        let operation = if access.write { Operation::Read(remote) } else { Operation::Write(remote) };
+        post(&mut both.a, here, &mine, (1, operation), 64, SIGNALLED);
+        assert_eq!(failed(&mut both.a, 1), Failed::RemoteAccess, "{access:?}");
+        assert_eq!(theirs.bytes(0, 64), [0; 64]);
+    }
 }
 
 pub fn local_access(both: &mut Both) {
@@ -150,7 +166,7 @@ pub fn many_connections(both: &mut Both) {
 pub fn unmapped(both: &mut Both) {
     // SAFETY: nothing is mapped at so low an address, and nobody reads or writes it.
     let region = unsafe { Region::new(std::ptr::without_provenance_mut(4096), 4096) };
-    let fault = both.a.register(region).expect_err("registered");
+    let fault = both.a.register(region, Access::READ_WRITE).expect_err("registered");
     assert!(fault.cause.contains("not mapped") && fault.on.contains("0x1000"), "{fault}");
 }
 

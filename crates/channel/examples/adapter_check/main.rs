@@ -38,6 +38,7 @@ const CHECKS: &[Check] = &[
     ("receive queues fill up", failing::full_receives),
     ("all work that may be under way fails", failing::full_sends),
     ("a wrong remote key", failing::remote_access),
+    ("a key for other work", failing::remote_rights),
     ("a wrong local key", failing::local_access),
     ("no receive buffer", failing::receiver_not_ready),
     ("the peer closes", failing::retries_exhausted),

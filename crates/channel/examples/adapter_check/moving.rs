@@ -2,6 +2,7 @@
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, pattern, post, silent, until};
 use std::time::{Duration, Instant};
+use verbena_channel::Access;
 use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Adapter, Operation, Post, Remote};
 use verbena_channel::rc::verbs::Verbs;
@@ -192,7 +193,7 @@ pub fn read_only_memory(both: &mut Both) {
     let (here, _) = both.connect(true);
     // SAFETY: it lives for ever, and is only read from: the peer reads it below.
     let region = unsafe { Region::new(CONSTANT.as_ptr().cast_mut(), CONSTANT.len()) };
-    let registration = both.b.register(region).unwrap_or_else(|fault| panic!("{fault}"));
+    let registration = both.b.register(region, Access::READ).unwrap_or_else(|fault| panic!("{fault}"));
     let into = Memory::new(&mut both.a, 64);
     let from = Remote { address: region.address(), key: registration.remote_key };
     post(&mut both.a, here, &into, (1, Operation::Read(from)), 64, SIGNALLED);

@@ -1,6 +1,7 @@
 //! Two adapters, and connections between them.
 
 use std::time::{Duration, Instant};
+use verbena_channel::Access;
 use verbena_channel::memory::{Owned, Region};
 use verbena_channel::rc::adapter::{
     Adapter, Completion, Failed, Operation, Post, QueuePair, Registration, Work,
@@ -63,9 +64,13 @@ impl Both {
 
 impl Memory {
     pub fn new(adapter: &mut Verbs, bytes: usize) -> Memory {
+        Memory::shown_for(Access::READ_WRITE, adapter, bytes)
+    }
+
+    pub fn shown_for(access: Access, adapter: &mut Verbs, bytes: usize) -> Memory {
         let owner = Owned::zeroed(bytes);
         let region = owner.lend();
-        let registration = adapter.register(region).expect("registered");
+        let registration = adapter.register(region, access).expect("registered");
         Memory { registration, region, _owner: owner }
     }
 

@@ -4,6 +4,7 @@
 use crate::pairing::{Both, Memory, post, until};
 use std::fs::read_to_string;
 use std::process::Command;
+use verbena_channel::Access;
 use verbena_channel::memory::Owned;
 use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Remote, Trouble};
 use verbena_channel::rc::verbs::Verbs;
@@ -33,7 +34,7 @@ pub fn limited(device: &str) {
     assert!((4096..=65536).contains(&left), "{left}");
     Memory::new(&mut verbs, 4000);
     let owner = Owned::zeroed(1 << 20);
-    let fault = verbs.register(owner.lend()).expect_err("more than the limit");
+    let fault = verbs.register(owner.lend(), Access::NONE).expect_err("more than the limit");
     assert!(fault.cause.contains("may lock 64 KiB") && fault.remedy.contains("ulimit -l"), "{fault}");
 }
 

@@ -25,7 +25,7 @@ fn memory_is_read_and_written() {
     assert!(reach.get.is_some() && reach.put.is_some() && reach.packet_bytes_max == 0);
     let mut theirs: Vec<u8> = (0..100_000u32).map(|i| i as u8).collect();
     let expected = theirs.clone();
-    let key = b.expose(0, region(&mut theirs)).unwrap();
+    let key = b.expose(0, region(&mut theirs), Access::READ_WRITE).unwrap();
     let mut ours = vec![0; 90_000];
     assert_eq!(a.get(1, &key, 7, region(&mut ours), 0), Ok(Transfer::Done));
     assert_eq!(ours, expected[7..90_007]);
@@ -38,7 +38,7 @@ fn memory_is_read_and_written() {
 fn nothing_outside_the_exposed_memory_is_touched() {
     let (mut a, mut b) = pair();
     let mut theirs = [1u8; 64];
-    let key = b.expose(0, region(&mut theirs)).unwrap();
+    let key = b.expose(0, region(&mut theirs), Access::READ_WRITE).unwrap();
     for offset in [1, 64, u64::MAX] {
         assert!(a.get(1, &key, offset, region(&mut [0; 64]), 0).is_err());
         assert!(a.put(1, &key, offset, region(&mut [0; 64]), 0).is_err());
@@ -85,7 +85,7 @@ fn a_seccomp_filter_is_noticed_and_named() {
             let (mut a, _b) = pair();
             assert_eq!(a.reach(1), None);
             assert!(a.findings()[0].contains("seccomp"), "{:?}", a.findings());
-            assert_eq!(a.expose(1, Region::EMPTY), None);
+            assert_eq!(a.expose(1, Region::EMPTY, Access::READ), None);
         };
         std::thread::spawn(work).join().unwrap();
     }
@@ -95,7 +95,7 @@ fn a_seccomp_filter_is_noticed_and_named() {
 fn a_refusal_later_on_is_survived() {
     let work = || {
         let (mut a, mut b) = pair();
-        let key = b.expose(0, region(Box::leak(Box::new([1; 64])))).unwrap();
+        let key = b.expose(0, region(Box::leak(Box::new([1; 64]))), Access::READ).unwrap();
         assert_eq!(a.get(1, &key, 0, region(&mut [0; 64]), 0), Ok(Transfer::Done));
         refuse(&BOTH, libc::EPERM);
         assert!(a.get(1, &key, 0, region(&mut [0; 64]), 0).is_err());

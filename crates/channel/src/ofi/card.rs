@@ -28,6 +28,8 @@ pub struct Contact {
     pub place: String,
     /// The address as the provider has it.
     pub address: Vec<u8>,
+    /// What every message to it must bear: nobody else knows it.
+    pub token: u64,
 }
 
 fn put(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -99,7 +101,7 @@ impl Notice {
 impl Contact {
     /// The encoded form.
     pub fn emit(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        let mut out = self.token.to_le_bytes().to_vec();
         for part in [self.provider.as_bytes(), self.place.as_bytes(), &self.address] {
             put(&mut out, &part[..part.len().min(255)]);
         }
@@ -109,8 +111,9 @@ impl Contact {
     /// The contact with this form; `None` if the process is not reached.
     pub fn parse(card: &[u8]) -> Option<Contact> {
         let mut reader = Reader(card);
+        let token = u64::from_le_bytes(reader.number()?);
         let (provider, place) = (reader.text()?, reader.text()?);
-        Some(Contact { provider, place, address: reader.part()?.to_vec() })
+        Some(Contact { provider, place, address: reader.part()?.to_vec(), token })
     }
 }
 
@@ -130,7 +133,8 @@ mod tests {
         let notice = Notice { is_wanted: true, node: 7, network: u64::MAX, interfaces };
         assert_eq!(Notice::parse(&notice.emit()), Some(notice.clone()));
         assert_eq!(Notice::parse(&notice.emit()[..30]), None);
-        let contact = Contact { provider: "tcp".into(), place: "eth0 10.0.0.1".into(), address: vec![1; 28] };
+        let (provider, place) = ("tcp".into(), "eth0 10.0.0.1".into());
+        let contact = Contact { provider, place, address: vec![1; 28], token: u64::MAX - 1 };
         assert_eq!(Contact::parse(&contact.emit()), Some(contact.clone()));
         assert_eq!(Contact::parse(&contact.emit()[..20]), None);
         assert_eq!(Contact::parse(&[]), None);

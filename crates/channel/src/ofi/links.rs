@@ -1,7 +1,6 @@
 //! What is known of each peer. Nothing is kept of one that was never spoken to but its card.
 
 use super::card::Contact;
-use super::frame::NUMBER_MASK;
 use super::sends::Slot;
 use crate::packet::Header;
 use crate::{Fault, Peer};
@@ -11,10 +10,15 @@ use std::time::Instant;
 /// Answers, a second or more apart, until packets that a peer lacks count as lost: it may take messages out of order.
 const LACKING_MAX: u32 = 5;
 
+/// Packets taken beyond a gap: more than any peer has under way.
+const EARLY_MAX: usize = 1 << 16;
+
 /// A peer that was met.
 pub struct Link {
     /// What operations name it by.
     pub address: u64,
+    /// What its messages must bear.
+    pub token: u64,
     /// Packets sent to it, wrapping.
     pub sent: u32,
     /// The buffers of those that it has not told to have taken, oldest first.
@@ -51,10 +55,11 @@ pub struct Link {
 
 impl Link {
     /// A peer that is met now.
-    pub fn new(address: u64) -> Link {
+    pub fn new(address: u64, token: u64) -> Link {
         let now = Instant::now();
         Link {
             address,
+            token,
             sent: 0,
             untold: VecDeque::new(),
             heard: 0,
@@ -74,10 +79,10 @@ impl Link {
         }
     }
 
-    /// Takes a packet with this number (of which a frame has [`NUMBER_MASK`]) into account. Whether it is the next one.
+    /// Takes a packet with this number into account. Whether it is the next one.
     #[inline]
     pub fn hear(&mut self, number: u32) -> bool {
-        let next = |heard: u32| heard.wrapping_add(1) & NUMBER_MASK;
+        let next = |heard: u32| heard.wrapping_add(1);
         if number != next(self.heard) {
             self.early.insert(number);
             return false;
@@ -87,6 +92,11 @@ impl Link {
             self.heard = self.heard.wrapping_add(1);
         }
         true
+    }
+
+    /// Whether more came beyond a gap than any peer sends before it hears of the gap.
+    pub fn has_strayed(&self) -> bool {
+        self.early.len() > EARLY_MAX
     }
 
     /// The provider has taken something for it.
@@ -175,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_is_lacking_in_answer_after_answer_is_lost() {
-        let mut link = Link::new(0);
+        let mut link = Link::new(0, 0);
         (link.sent, link.asked_sent) = (3, 2);
         link.untold = (10..13).collect();
         assert!((0..100).all(|_| !link.has_lost()), "sent after it was asked");
@@ -188,18 +198,25 @@ mod tests {
 
     #[test]
     fn what_comes_beyond_a_gap_is_told_when_the_gap_is_filled() {
-        let mut link = Link::new(0);
-        link.heard = NUMBER_MASK - 1;
-        assert!(link.hear(NUMBER_MASK));
+        let mut link = Link::new(0, 0);
+        link.heard = u32::MAX - 1;
+        assert!(link.hear(u32::MAX));
         assert!(!link.hear(2) && !link.hear(1));
-        assert_eq!(link.heard, NUMBER_MASK);
+        assert_eq!(link.heard, u32::MAX);
         assert!(link.hear(0));
-        assert_eq!(link.heard, NUMBER_MASK + 3);
+        assert_eq!(link.heard, 2);
+    }
+
+    #[test]
+    fn what_comes_beyond_a_gap_has_a_limit() {
+        let mut link = Link::new(0, 0);
+        assert!((2..).take(EARLY_MAX).all(|number| !link.hear(number)) && !link.has_strayed());
+        assert!(!link.hear(u32::MAX) && link.has_strayed());
     }
 
     #[test]
     fn what_was_taken_is_told_once_and_wraps() {
-        let mut link = Link::new(0);
+        let mut link = Link::new(0, 0);
         link.sent = 2;
         link.untold = (10..15).collect();
         let mut told = |heard: u32| link.take_told(heard).collect::<Vec<_>>();

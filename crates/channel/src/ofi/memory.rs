@@ -9,7 +9,7 @@ use super::name::Name;
 use super::net;
 use crate::exposed::Exposed;
 use crate::memory::Region;
-use crate::{Fault, Key, Peer, Transfer};
+use crate::{Access, Fault, Key, Peer, Transfer};
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_fabric::{MemoryRegion, Refused, raw};
@@ -75,12 +75,12 @@ impl Memory {
 }
 
 impl Ofi {
-    /// Registers memory that peers may access from now on; `None` if that cannot be.
-    pub(super) fn expose_memory(&mut self, region: Region) -> Option<Key> {
+    /// Registers memory with which peers may do so much from now on; `None` if that cannot be.
+    pub(super) fn expose_memory(&mut self, region: Region, access: Access) -> Option<Key> {
         if !self.net.moves_memory() || region.is_empty() {
             return None;
         }
-        let registered = self.net.register(region).ok()?;
+        let registered = self.net.register(region, access).ok()?;
         let (base, key) = (self.net.remote_base(&region), registered.key());
         let number = self.memory.exposed.insert(registered) as u32;
         Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())

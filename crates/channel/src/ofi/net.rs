@@ -1,7 +1,7 @@
 //! The objects of libfabric that one end has, and how memory is registered with them.
 
-use crate::Fault;
 use crate::memory::Region;
+use crate::{Access, Fault, random};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -23,9 +23,10 @@ pub struct Net {
     /// The names of operations under way.
     pub contexts: Contexts,
     domain: Arc<Domain>,
-    /// The next key, where we choose them.
-    next_key: u64,
 }
+
+/// So many keys are drawn for a registration, should each be in use already.
+const DRAWS_MAX: u32 = 16;
 
 impl Net {
     /// Opens what is offered, for about `peers` others and messages of up to `message_bytes`.
@@ -38,7 +39,7 @@ impl Net {
         let addresses = AddressVector::new(&domain, peers)?;
         let several = takes_several(offer).then_some(message_bytes);
         let endpoint = Endpoint::new(&domain, &queue, &addresses, several)?;
-        Ok(Net { endpoint, queue, addresses, contexts: Contexts::default(), domain, next_key: 1 })
+        Ok(Net { endpoint, queue, addresses, contexts: Contexts::default(), domain })
     }
 
     /// What was opened.
@@ -56,12 +57,38 @@ impl Net {
         self.offer().capabilities() & raw::FI_RMA != 0
     }
 
-    /// Registers memory for the peers to read and write.
+    /// Registers memory, with which peers who know its key may do so much.
     ///
     /// # Errors
     /// The provider's.
-    pub fn register(&mut self, region: Region) -> Result<MemoryRegion, Fault> {
-        self.register_for(region, raw::FI_REMOTE_READ | raw::FI_REMOTE_WRITE)
+    pub fn register(&mut self, region: Region, access: Access) -> Result<MemoryRegion, Fault> {
+        let read = if access.read { raw::FI_REMOTE_READ } else { 0 };
+        let write = if access.write { raw::FI_REMOTE_WRITE } else { 0 };
+        self.register_for(region, read | write)
+    }
+
+    /// What guards exposed memory, in words.
+    pub fn guard(&self) -> String {
+        match self.key_bits() {
+            0 => "exposed memory is guarded by keys of the provider".into(),
+            bits => format!("exposed memory is guarded by keys of {bits} random bits"),
+        }
+    }
+
+    /// Bits of a key; 0 if the provider chooses them.
+    fn key_bits(&self) -> u32 {
+        match self.offer().memory_mode() & raw::FI_MR_PROV_KEY {
+            0 => self.offer().key_bytes().min(8) as u32 * 8,
+            _ => 0,
+        }
+    }
+
+    /// A key that nobody foresees: many providers ask for nothing but the key, whoever comes.
+    fn draw_key(&self) -> Result<u64, Fault> {
+        match self.key_bits() {
+            0 => Ok(0),
+            bits => random::secret().map(|word| word >> (64 - bits)),
+        }
     }
 
     /// Registers memory for operations of this end, if the provider asks for that.
@@ -76,11 +103,16 @@ impl Net {
     }
 
     fn register_for(&mut self, region: Region, access: u64) -> Result<MemoryRegion, Fault> {
-        let key = self.next_key;
-        self.next_key += 1;
-        // SAFETY: a region is memory that may be read and written as long as an operation holds it, and the owner of the
-        // registration is that operation.
-        let made = unsafe { MemoryRegion::new(&self.domain, region.address(), region.len(), access, key) };
+        let mut made = Err(raw::FI_ENOKEY as i32);
+        for _ in 0..DRAWS_MAX {
+            let key = self.draw_key()?;
+            // SAFETY: a region is memory that may be read and written as long as an operation holds it, and the owner of the
+            // registration is that operation.
+            made = unsafe { MemoryRegion::new(&self.domain, region.address(), region.len(), access, key) };
+            if !matches!(made, Err(number) if number == raw::FI_ENOKEY as i32) {
+                break;
+            }
+        }
         let bound = made.and_then(|made| match self.offer().memory_mode() & raw::FI_MR_ENDPOINT {
             0 => Ok(made),
             _ => made.bind(&self.endpoint).map(|()| made),

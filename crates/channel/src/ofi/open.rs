@@ -10,7 +10,7 @@ use super::net::Net;
 use super::settings::{Settings, names};
 use crate::shm::node;
 use crate::wait::Load;
-use crate::{Fault, Opening, Place, Wire};
+use crate::{Fault, Opening, Place, Wire, random};
 use verbena_fabric::{Library, Offer, Wanted, raw};
 use verbena_settings as table;
 
@@ -160,7 +160,8 @@ impl End {
             format!("interface {place}: {why} (VERBENA_OFI_INTERFACE chooses another)"),
         ];
         let address = net.endpoint.address()?;
-        Ok(End { net, contact: Contact { provider, place, address }, findings, settings })
+        let token = random::secret()?;
+        Ok(End { net, contact: Contact { provider, place, address, token }, findings, settings })
     }
 }
 

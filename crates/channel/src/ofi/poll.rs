@@ -1,7 +1,7 @@
 //! What is done when polled: completions, messages, answers owed, and a look at the clock now and then.
 
 use super::Ofi;
-use super::frame::{Frame, Kind};
+use super::frame::{self, Frame, Kind};
 use super::name::Name;
 use super::sends::Slot;
 use crate::memory::Region;
@@ -67,7 +67,7 @@ impl Ofi {
         match Name::of(completion.name) {
             Some(Name::Receive(at)) => {
                 if let Some(message) = self.receives.message(at, completion) {
-                    self.deliver(message, sink);
+                    self.deliver(message, completion.source, sink);
                 }
                 if self.receives.is_back(completion.flags)
                     && let Err(fault) = self.receives.recycle(&mut self.net, at, completion.context)
@@ -95,15 +95,22 @@ impl Ofi {
         peer
     }
 
+    /// The frame of a message, and what stands behind it; `None` if it is a stranger's: it does not bear our token, which nobody but
+    /// this job's processes knows, or comes from another end than that of the process that it names.
+    fn open<'a>(&mut self, message: &'a [u8], from: Option<u64>) -> Option<(Frame, &'a [u8])> {
+        let opened = Some(message).filter(|message| frame::bears(message, self.token)).and_then(Frame::parse);
+        let known = opened.filter(|(frame, _)| {
+            self.meet(frame.source).is_ok_and(|link| from.is_none_or(|from| from == link.address))
+        });
+        self.strangers += u64::from(known.is_none());
+        known
+    }
+
     /// A message: what it says of our packets, then the packet in it.
-    fn deliver(&mut self, message: Region, sink: &mut dyn Sink) {
+    fn deliver(&mut self, message: Region, from: Option<u64>, sink: &mut dyn Sink) {
         // SAFETY: the provider wrote it and is done with the buffer, until it is posted again after this.
-        let Some((frame, rest)) = Frame::parse(unsafe { message.bytes() }) else { return };
+        let Some((frame, rest)) = self.open(unsafe { message.bytes() }, from) else { return };
         let peer = frame.source;
-        // What another job sent, or somebody who tries out ports, is nobody's.
-        if frame.job != self.job || self.meet(peer).is_err() {
-            return;
-        }
         let ack_every = (self.settings.window / 4).max(1) as u32;
         let link = self.links.get(peer).expect("met");
         if link.broken.is_some() {
@@ -120,7 +127,7 @@ impl Ofi {
             Kind::AckWanted => return self.owe(peer),
             Kind::Packet => {}
         }
-        if !link.hear(frame.number) && self.is_ordered {
+        if !link.hear(frame.number) && (self.is_ordered || link.has_strayed()) {
             return self.break_link(peer, self.cut(peer));
         }
         let owes = link.heard.wrapping_sub(link.told) >= ack_every;

@@ -15,9 +15,8 @@ impl Ofi {
     pub(super) fn meet(&mut self, peer: Peer) -> Result<&mut Link, Fault> {
         if self.links.look(peer).is_none() {
             let contact = self.links.contact(peer).ok_or_else(|| self.out_of_range(peer))?;
-            let address = contact.address.clone();
-            let address = self.net.addresses.insert(&address)?;
-            self.links.add(peer, Link::new(address));
+            let link = Link::new(self.net.addresses.insert(&contact.address)?, contact.token);
+            self.links.add(peer, link);
         }
         Ok(self.links.get(peer).expect("met"))
     }
@@ -37,11 +36,11 @@ impl Ofi {
         if link.untold.len() >= window {
             return Err(SendError::Full);
         }
-        let (to, heard, number) = (link.address, link.heard, link.sent.wrapping_add(1));
+        let (to, token, heard, number) = (link.address, link.token, link.heard, link.sent.wrapping_add(1));
         let bytes = PACKET_FRAME_BYTES + payload.len();
         let slot = self.sends.take(&mut self.net, peer, bytes).map_err(SendError::Broken)?;
         let slot = slot.ok_or(SendError::Full)?;
-        let frame = Frame { number, ..self.frame(heard, Kind::Packet) };
+        let frame = Frame { token, source: self.me, heard, number, kind: Kind::Packet };
         let message = self.sends.message(slot);
         // SAFETY: the buffer was taken just now, so nobody else has it.
         let (front, rest) = unsafe { message.bytes_mut() }.split_at_mut(PACKET_FRAME_BYTES);
@@ -64,10 +63,6 @@ impl Ofi {
                 Err(self.refused(peer, refused))
             }
         }
-    }
-
-    fn frame(&self, heard: u32, kind: Kind) -> Frame {
-        Frame { source: self.me, job: self.job, heard, kind, number: 0 }
     }
 
     /// Hands a message to the provider. Whether it still uses the buffer.
@@ -139,8 +134,9 @@ impl Ofi {
     /// Tells a peer what was taken from it. False if the provider has no room, and it should be tried again.
     pub(super) fn tell(&mut self, peer: Peer, kind: Kind) -> bool {
         let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return true };
-        let (to, heard) = (link.address, link.heard);
-        let told = self.net.endpoint.inject(to, &self.frame(heard, kind).emit());
+        let (to, token, heard) = (link.address, link.token, link.heard);
+        let frame = Frame { token, source: self.me, heard, number: 0, kind };
+        let told = self.net.endpoint.inject(to, &frame.emit());
         let link = self.links.get(peer).expect("met");
         match told {
             Ok(()) => {

@@ -8,8 +8,8 @@
 //! *completion* in the one completion queue of the adapter. Beside that the adapter has one queue pair for
 //! *datagrams*, through which strangers agree on a connection (`rc/connect.rs`).
 
-use crate::Fault;
 use crate::memory::Region;
+use crate::{Access, Fault};
 use std::os::fd::RawFd;
 
 /// Where an adapter's datagrams go: LID, queue pair number, Q_Key and GID, encoded by the adapter; only
@@ -172,11 +172,11 @@ pub trait Adapter: Send {
     /// The other end of a connection in words (GID, port, queue pair), for messages.
     fn describe_endpoint(&self, endpoint: &Endpoint) -> String;
 
-    /// Lets the device access the region, and peers who know the key write and read it.
+    /// Lets the device access the region, and peers who know the key do with it what `access` says.
     ///
     /// # Errors
     /// Locked-memory limits, unmapped memory.
-    fn register(&mut self, region: Region) -> Result<Registration, Fault>;
+    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault>;
 
     /// Ends a registration. The memory may be unmapped already.
     fn deregister(&mut self, registration: Registration);

@@ -7,6 +7,11 @@
 //! A kept registration is used again only where the kernel tells of memory that was given back ([`watch`]), and only when
 //! nothing is left to be told. Else memory is registered for each operation.
 //!
+//! A key that a peer was told stays good as long as its registration is kept. So memory is never shown to a peer by a registration
+//! with other rights than those that the peer shall have ([`Purpose`]): memory that is both sent from and received in has two. Work of
+//! this process, which tells nobody a key, may use either; and what it must register itself gets the rights that showing that
+//! memory would give, so that memory of one use is registered once.
+//!
 //! | module | what it holds |
 //! | --- | --- |
 //! | `span` | whole pages |
@@ -29,7 +34,7 @@ pub mod watch;
 
 use super::adapter::{Adapter, Registration};
 use crate::memory::Region;
-use crate::{Fault, Registrations};
+use crate::{Access, Fault, Registrations};
 use index::Index;
 pub use span::Span;
 use std::collections::BTreeMap;
@@ -38,14 +43,14 @@ use watch::Watch;
 /// Registers memory: an adapter.
 pub trait Registrar {
     /// As [`Adapter::register`].
-    fn register(&mut self, region: Region) -> Result<Registration, Fault>;
+    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault>;
     /// As [`Adapter::deregister`].
     fn deregister(&mut self, registration: Registration);
 }
 
 impl<A: Adapter> Registrar for A {
-    fn register(&mut self, region: Region) -> Result<Registration, Fault> {
-        Adapter::register(self, region)
+    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
+        Adapter::register(self, region, access)
     }
 
     fn deregister(&mut self, registration: Registration) {
@@ -60,6 +65,29 @@ pub struct Bounds {
     pub bytes_max: u64,
     /// Registrations.
     pub entries_max: usize,
+}
+
+/// What a registration is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A peer is told the key, and shall have exactly these rights.
+    Shown(Access),
+    /// Work of this process, on memory that would be shown with these rights.
+    Work(Access),
+}
+
+impl Purpose {
+    /// The rights of a registration that is made for it.
+    fn access(self) -> Access {
+        match self {
+            Purpose::Shown(access) | Purpose::Work(access) => access,
+        }
+    }
+
+    /// Whether a registration with these rights serves.
+    fn is_served_by(self, access: Access) -> bool {
+        access == self.access() || matches!(self, Purpose::Work(_))
+    }
 }
 
 /// The use of a registration by one operation; to be given back by [`Cache::end`].
@@ -79,6 +107,8 @@ pub struct Lease {
 #[derive(Debug)]
 struct Entry {
     span: Span,
+    /// What peers may do that know its key.
+    access: Access,
     registration: Registration,
     /// Operations that use it.
     uses: u32,
@@ -98,8 +128,8 @@ pub struct Cache {
     watch: Option<Box<dyn Watch>>,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
-    /// Those that may be used.
-    index: Index,
+    /// Those that may be used, by their rights ([`Access::index`]).
+    index: [Index; Access::ALL.len()],
     /// Those that are kept and in use by nobody, oldest first.
     idle: BTreeMap<u64, u32>,
     clock: u64,
@@ -114,7 +144,7 @@ impl Cache {
             watch,
             entries: Vec::new(),
             free: Vec::new(),
-            index: Index::default(),
+            index: Default::default(),
             idle: BTreeMap::new(),
             clock: 0,
             counts: Registrations::default(),
@@ -136,15 +166,20 @@ impl Cache {
         self.watch.is_some()
     }
 
-    /// A registration that holds the region, for an operation that begins now.
+    /// A registration that holds the region and serves the purpose, for an operation that begins now.
     ///
     /// # Errors
     /// What the registration failed at, when all that is not in use was given up for it: mostly the limit of locked memory.
-    pub fn lease(&mut self, registrar: &mut impl Registrar, region: Region) -> Result<Lease, Fault> {
+    pub fn lease(
+        &mut self,
+        registrar: &mut impl Registrar,
+        region: Region,
+        purpose: Purpose,
+    ) -> Result<Lease, Fault> {
         let span = Span::of(region);
         let trusted = self.watch.as_ref().is_some_and(|watch| watch.is_settled());
         self.tidy(registrar);
-        if let Some(lease) = self.find(&span, trusted) {
+        if let Some(lease) = self.find(&span, trusted, purpose) {
             self.counts.hits += 1;
             return Ok(lease);
         }
@@ -154,12 +189,24 @@ impl Cache {
             self.make_room(registrar, span.bytes());
         }
         let is_watched = may_keep && self.watch.as_ref().is_some_and(|watch| watch.arm(span));
-        let outcome = self.register(registrar, span);
+        let access = purpose.access();
+        let outcome = self.register(registrar, span, access);
         if outcome.is_err() {
             self.counts.refused += 1;
             self.disarm(is_watched, span);
         }
-        Ok(self.insert(registrar, span, outcome?, is_watched))
+        let registration = outcome?;
+        let entry = Entry {
+            span,
+            access,
+            registration,
+            uses: 1,
+            has_first: true,
+            is_watched,
+            is_stale: false,
+            idle_since: 0,
+        };
+        Ok(self.insert(registrar, entry))
     }
 
     /// The operation has ended: no work on the memory is under way, and no peer will touch it.
@@ -169,7 +216,7 @@ impl Cache {
         entry.has_first &= !lease.is_first;
         if !entry.is_watched && !entry.has_first && !entry.is_stale {
             entry.is_stale = true;
-            self.index.remove(&entry.span, lease.entry);
+            self.index[entry.access.index()].remove(&entry.span, lease.entry);
         }
         if entry.uses > 0 {
             return;
@@ -187,9 +234,14 @@ impl Cache {
     /// Gives up registrations of memory that the program has given back. Costs little when there are none.
     pub fn tidy(&mut self, registrar: &mut impl Registrar) {
         let Some(watch) = &mut self.watch else { return };
-        let gone = match watch.changes() {
-            Ok(spans) => spans.iter().flat_map(|span| self.index.overlapping(span)).collect(),
-            Err(_) => self.index.all(),
+        let gone: Vec<u32> = match watch.changes() {
+            Ok(spans) => {
+                let overlapping = |index: &Index| -> Vec<u32> {
+                    spans.iter().flat_map(|span| index.overlapping(span)).collect()
+                };
+                self.index.iter().flat_map(overlapping).collect()
+            }
+            Err(_) => self.index.iter().flat_map(Index::all).collect(),
         };
         for entry in gone {
             if self.entries[entry as usize].as_ref().is_some_and(|entry| !entry.is_stale) {
@@ -204,14 +256,19 @@ impl Cache {
         while self.evict(registrar).is_some() {}
     }
 
-    /// An entry that holds the span. An entry of which the kernel may have more to tell is good only as long as the operation
-    /// for which it was made holds its memory.
-    fn find(&mut self, span: &Span, trusted: bool) -> Option<Lease> {
-        let at = self.index.holding(span)?;
+    /// An entry that holds the span and serves the purpose, as first choice one with the purpose's own rights. An entry of which the
+    /// kernel may have more to tell is good only as long as the operation for which it was made holds its memory.
+    fn find(&mut self, span: &Span, trusted: bool, purpose: Purpose) -> Option<Lease> {
+        let others = Access::ALL.into_iter().filter(|access| purpose.is_served_by(*access));
+        let is_good = |at: &u32| {
+            let entry = self.entries[*at as usize].as_ref();
+            entry.is_some_and(|entry| entry.has_first || (trusted && entry.is_watched))
+        };
+        let at = std::iter::once(purpose.access())
+            .chain(others)
+            .filter_map(|access| self.index[access.index()].holding(span))
+            .find(is_good)?;
         let entry = self.entries[at as usize].as_mut()?;
-        if !(entry.has_first || (trusted && entry.is_watched)) {
-            return None;
-        }
         if entry.uses == 0 {
             self.idle.remove(&entry.idle_since);
         }
@@ -229,10 +286,15 @@ impl Cache {
     }
 
     /// Registers the span; if that is refused, once more when as many bytes were given up, and once more when all were.
-    fn register(&mut self, registrar: &mut impl Registrar, span: Span) -> Result<Registration, Fault> {
+    fn register(
+        &mut self,
+        registrar: &mut impl Registrar,
+        span: Span,
+        access: Access,
+    ) -> Result<Registration, Fault> {
         // SAFETY: the pages hold the region of an operation under way, and only that is touched.
         let region = unsafe { span.region() };
-        let mut outcome = registrar.register(region);
+        let mut outcome = registrar.register(region, access);
         for bytes in [span.bytes(), u64::MAX] {
             if outcome.is_ok() || self.idle.is_empty() {
                 break;
@@ -242,50 +304,37 @@ impl Cache {
                 let Some(evicted) = self.evict(registrar) else { break };
                 freed += evicted;
             }
-            outcome = registrar.register(region);
+            outcome = registrar.register(region, access);
         }
         outcome
     }
 
-    fn insert(
-        &mut self,
-        registrar: &mut impl Registrar,
-        span: Span,
-        registration: Registration,
-        is_watched: bool,
-    ) -> Lease {
-        let entry = Entry {
-            span,
-            registration,
-            uses: 1,
-            has_first: true,
-            is_watched,
-            is_stale: false,
-            idle_since: 0,
-        };
-        self.counts.bytes += span.bytes();
+    fn insert(&mut self, registrar: &mut impl Registrar, entry: Entry) -> Lease {
+        self.counts.bytes += entry.span.bytes();
         self.counts.entries += 1;
         let at = self.free.pop().unwrap_or(self.entries.len() as u32);
         if at as usize == self.entries.len() {
             self.entries.push(None);
         }
         let lease = lease(at, self.entries[at as usize].insert(entry), true);
-        self.add_to_index(registrar, span, at, is_watched);
+        self.add_to_index(registrar, at);
         lease
     }
 
-    /// An entry that holds others replaces them. One that is not kept does not replace any that are, and one that another
+    /// An entry that holds others with its rights replaces them. One that is not kept does not replace any that are, and one that another
     /// holds, which could not be trusted just now, is of use to its own operation only.
-    fn add_to_index(&mut self, registrar: &mut impl Registrar, span: Span, at: u32, is_watched: bool) {
+    fn add_to_index(&mut self, registrar: &mut impl Registrar, at: u32) {
+        let Some(Entry { span, access, is_watched, .. }) = self.entries[at as usize] else { return };
+        let index = &mut self.index[access.index()];
         let is_kept =
             |other: &u32| self.entries[*other as usize].as_ref().is_some_and(|entry| entry.is_watched);
-        let touched = self.index.overlapping(&span);
-        let holding = self.index.holding(&span).is_some();
+        let touched = index.overlapping(&span);
+        let holding = index.holding(&span).is_some();
         if holding || (!is_watched && touched.iter().any(is_kept)) {
             self.entries[at as usize].as_mut().expect("just made").is_stale = true;
             return;
         }
-        for within in self.index.insert(span, at) {
+        for within in index.insert(span, at) {
             self.retire(registrar, within);
         }
     }
@@ -294,7 +343,7 @@ impl Cache {
     fn retire(&mut self, registrar: &mut impl Registrar, at: u32) {
         let Some(entry) = self.entries[at as usize].as_mut() else { return };
         entry.is_stale = true;
-        self.index.remove(&entry.span, at);
+        self.index[entry.access.index()].remove(&entry.span, at);
         if entry.uses == 0 {
             self.idle.remove(&entry.idle_since);
             self.drop_entry(registrar, at);
@@ -304,8 +353,8 @@ impl Cache {
     /// Gives up what was unused longest, and returns its bytes.
     fn evict(&mut self, registrar: &mut impl Registrar) -> Option<u64> {
         let (_, at) = self.idle.pop_first()?;
-        let span = self.entries[at as usize].as_ref()?.span;
-        self.index.remove(&span, at);
+        let Entry { span, access, .. } = *self.entries[at as usize].as_ref()?;
+        self.index[access.index()].remove(&span, at);
         self.counts.evicted += 1;
         self.drop_entry(registrar, at);
         Some(span.bytes())

@@ -10,14 +10,14 @@
 use super::Rc;
 use super::adapter::{Adapter, Completion, Operation, Post, Refused, Remote, Work};
 use super::cache::watch::Watch;
-use super::cache::{Bounds, Cache, Lease};
+use super::cache::{Bounds, Cache, Lease, Purpose};
 use super::failure;
 use super::id::Id;
 use super::peers::Connection;
 use super::settings::Settings;
 use crate::exposed::Exposed;
 use crate::memory::Region;
-use crate::{Fault, Key, Peer, Registrations, Sink, Transfer};
+use crate::{Access, Fault, Key, Peer, Registrations, Sink, Transfer};
 use slab::Slab;
 use std::collections::VecDeque;
 
@@ -69,12 +69,12 @@ impl Memory {
 }
 
 impl<A: Adapter> Rc<A> {
-    /// Registers memory that the peer may access from now on; `None` if it is not connected, or the memory cannot
+    /// Registers memory with which the peer may do so much from now on; `None` if it is not connected, or the memory cannot
     /// be registered (which is counted).
-    pub(super) fn expose_memory(&mut self, peer: Peer, region: Region) -> Option<Key> {
+    pub(super) fn expose_memory(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
         self.peers.look(peer).filter(|connection| connection.is_up())?;
         let memory = &mut self.memory;
-        let lease = memory.cache.lease(&mut self.adapter, region).ok()?;
+        let lease = memory.cache.lease(&mut self.adapter, region, Purpose::Shown(access)).ok()?;
         let (key, base) = (u64::from(lease.remote_key), region.address());
         let number = memory.exposed.insert(lease) as u32;
         Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
@@ -110,7 +110,8 @@ impl<A: Adapter> Rc<A> {
             return Ok(Transfer::Done);
         }
         let memory = &mut self.memory;
-        let lease = memory.cache.lease(&mut self.adapter, local)?;
+        let purpose = Purpose::Work(if is_read { Access::WRITE } else { Access::READ });
+        let lease = memory.cache.lease(&mut self.adapter, local, purpose)?;
         let begun = Move { token, peer, is_read, local, remote, lease, posted: 0, under_way: 0 };
         let number = memory.moves.insert(begun) as u32;
         self.peers.get(peer).expect("connected").moves.waiting.push_back(number);

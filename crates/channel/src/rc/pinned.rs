@@ -4,8 +4,8 @@
 //! words that it may change are read as atomics.
 
 use super::adapter::{Adapter, Registration};
-use crate::Fault;
 use crate::memory::Region;
+use crate::{Access, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::atomic::AtomicU64;
 
@@ -21,11 +21,11 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// `bytes` (more than 0) of zeroed memory, registered with the adapter.
+    /// `bytes` (more than 0) of zeroed memory, registered with the adapter, with which peers may do so much.
     ///
     /// # Errors
     /// What the registration failed at.
-    pub fn new<A: Adapter>(adapter: &mut A, bytes: usize) -> Result<Pinned, Fault> {
+    pub fn new<A: Adapter>(adapter: &mut A, bytes: usize, access: Access) -> Result<Pinned, Fault> {
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).expect("a size that settings allow");
         // SAFETY: the layout is not empty.
         let address = unsafe { alloc_zeroed(layout) };
@@ -34,7 +34,7 @@ impl Pinned {
         }
         // SAFETY: just allocated; freed only when the registration, and with it every use, has ended.
         let region = unsafe { Region::new(address, layout.size()) };
-        match adapter.register(region) {
+        match adapter.register(region, access) {
             Ok(registration) => Ok(Pinned { registration, layout }),
             Err(fault) => {
                 // SAFETY: allocated above with this layout, and nobody else knows of it.

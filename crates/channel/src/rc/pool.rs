@@ -7,7 +7,7 @@ use super::adapter::{Adapter, Operation, Work};
 use super::id::Id;
 use super::pinned::Pinned;
 use crate::memory::Region;
-use crate::{Fault, Peer};
+use crate::{Access, Fault, Peer};
 
 /// Memory registered at a time, in bytes, at least one buffer.
 const PIECE_BYTES: usize = 64 << 10;
@@ -112,7 +112,7 @@ impl Pool {
     /// As [`Pool::take_or_grow`].
     pub fn grow<A: Adapter>(&mut self, adapter: &mut A) -> Result<(), Fault> {
         let count = (PIECE_BYTES / self.buffer_bytes).max(1);
-        let piece = Pinned::new(adapter, count * self.buffer_bytes)?;
+        let piece = Pinned::new(adapter, count * self.buffer_bytes, Access::NONE)?;
         for at in (0..count).rev() {
             let region = piece.region().part(at * self.buffer_bytes, self.buffer_bytes);
             self.buffers.push(Buffer { region, local_key: piece.local_key(), peer: NOBODY, next: NONE });

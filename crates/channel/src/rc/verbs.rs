@@ -32,20 +32,19 @@ mod work;
 use super::adapter::{
     Adapter, Address, Completion, Endpoint, Limits, Post, QueuePair, Refused, Registration, Trouble, Work,
 };
-use crate::Fault;
 use crate::clock::Clock;
 use crate::memory::Region;
+use crate::{Access, Fault, random};
 use completions::Batch;
 use datagrams::Datagrams;
 use encoding::{Mailbox, Seat};
 use options::Options;
 use pairs::{Pairs, Sizes};
 use port::OpenPort;
-use std::hash::{BuildHasher, Hasher};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 pub use verbena_verbs::GidEntry;
-use verbena_verbs::domain::Access;
+use verbena_verbs::domain as verbs;
 use verbena_verbs::explain::fault;
 use verbena_verbs::memlock::Locked;
 use verbena_verbs::pair::Connection;
@@ -80,9 +79,20 @@ pub struct Verbs {
 /// of 16 MiB under way, and none of 8 with only reads or only writes).
 const SOFT_ROCE: u32 = 0x00ff_ffff;
 
-/// 32 bits that nobody foresees, so that packets of an earlier life and strangers are not mistaken for ours.
-pub(crate) fn random() -> u32 {
-    std::hash::RandomState::new().build_hasher().finish() as u32
+/// A key of datagrams. The highest bit would mean a key that only the kernel may use.
+///
+/// # Errors
+/// The kernel gives no random bits.
+pub(crate) fn draw_q_key() -> Result<u32, Fault> {
+    random::secret().map(|word| word as u32 >> 1)
+}
+
+/// The number of a first packet, which nobody foresees: so packets of an earlier life and strangers' are not mistaken for ours.
+///
+/// # Errors
+/// The kernel gives no random bits.
+pub(crate) fn draw_psn() -> Result<u32, Fault> {
+    random::secret().map(|word| word as u32 & 0x00ff_ffff)
 }
 
 impl Verbs {
@@ -270,10 +280,14 @@ impl Adapter for Verbs {
         }
     }
 
-    fn register(&mut self, region: Region) -> Result<Registration, Fault> {
-        let registered = match self.port.try_register(region, Access::ReadWrite) {
-            // A program may send from memory that it cannot write; nobody else then needs to write it either.
-            Err(libc::EFAULT) => self.port.try_register(region, Access::ReadOnly),
+    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
+        let Access { read: remote_read, write: remote_write } = access;
+        let wanted = verbs::Access { local_write: true, remote_read, remote_write };
+        let registered = match self.port.try_register(region, wanted) {
+            // A program may send from memory that it cannot write.
+            Err(libc::EFAULT) if !remote_write => {
+                self.port.try_register(region, verbs::Access { local_write: false, ..wanted })
+            }
             outcome => outcome,
         };
         let registered = registered.map_err(|number| self.port.unregistered(region, number))?;
@@ -289,7 +303,7 @@ impl Adapter for Verbs {
     }
 
     fn open_pair(&mut self, shared: bool) -> Result<(QueuePair, Endpoint), Fault> {
-        let psn = random() & 0x00ff_ffff;
+        let psn = draw_psn()?;
         let opened = self.pairs.open(shared, psn)?;
         let number = opened.queue.number();
         if let Err(fault) = opened.queue.initialise(self.port.number, self.port.options.partition) {

@@ -6,6 +6,7 @@ use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{Shm, headroom, node};
+use crate::random;
 use crate::wait::Load;
 use crate::{Fault, Opening, Peer, Place, Wire};
 use std::io::{Error, ErrorKind};
@@ -37,7 +38,7 @@ pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
 
 impl ShmOpening {
     pub(super) fn new(me: Peer, limit: Duration) -> std::io::Result<ShmOpening> {
-        let (socket, secret) = (node::random_word()?, node::random_word()?);
+        let (socket, secret) = (random::word()?, random::word()?);
         let card = Card { node: node::identity(), socket, secret };
         Ok(ShmOpening { me, card, listener: handover::listen(socket)?, limit })
     }

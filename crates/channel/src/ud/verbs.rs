@@ -20,7 +20,7 @@ use crate::rc::verbs::neighbours::Neighbours;
 use crate::rc::verbs::options::Options;
 use crate::rc::verbs::port::OpenPort;
 use crate::rc::verbs::survey::Survey;
-use crate::rc::verbs::{random, unlike};
+use crate::rc::verbs::{draw_psn, draw_q_key, unlike};
 use handles::Handles;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -113,8 +113,7 @@ impl Device {
             receives_max: receives,
             inline_bytes_max: if sends > 1 { settings.inline_bytes_max as u32 } else { 0 },
         };
-        // The highest bit would mean a key that only the kernel may use.
-        let q_key = random() >> 1;
+        let q_key = draw_q_key()?;
         let (receiver, _) = start(&port, plan(1, receives), q_key)?;
         let mut inline = settings.inline_bytes_max as u32;
         let mut senders = Vec::new();
@@ -227,7 +226,7 @@ fn start(port: &OpenPort, mut plan: Plan, q_key: u32) -> Result<(QueuePair, u32)
             Err(number) => return Err(QueuePair::refusal(&port.domain, &plan, number)),
         }
     };
-    queue.start_datagrams(port.number, port.options.partition, q_key, random() & 0x00ff_ffff)?;
+    queue.start_datagrams(port.number, port.options.partition, q_key, draw_psn()?)?;
     Ok((queue, plan.inline_bytes_max))
 }
 
@@ -259,7 +258,7 @@ impl Datagrams for Device {
     fn allocate(&mut self, bytes: usize) -> Result<Memory, Fault> {
         let owner = Owned::zeroed(bytes);
         let region = owner.lend();
-        let registered = self.port.register(region, Access::ReadWrite)?;
+        let registered = self.port.register(region, Access::LOCAL)?;
         let key = registered.local_key();
         self.memory.push((registered, owner));
         Ok(Memory { region, key })

@@ -14,7 +14,7 @@
 use super::{NAP, bell::Bell};
 use crate::Fault;
 use crate::kept::Kept;
-use crate::shm::node::random_word;
+use crate::random;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
@@ -48,7 +48,7 @@ fn address(name: u64) -> Result<SocketAddr> {
 impl Door {
     fn open() -> Result<Door> {
         // 0 stands for none.
-        let (name, secret) = (random_word()? | 1, random_word()?);
+        let (name, secret) = (random::word()? | 1, random::word()?);
         let socket = UnixDatagram::bind_addr(&address(name)?)?;
         admit_only(&socket, secret)?;
         socket.set_nonblocking(true)?;

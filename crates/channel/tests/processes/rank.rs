@@ -6,7 +6,9 @@ use std::time::Duration;
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::wait::{Load, Step, Waiter};
-use verbena_channel::{Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
+use verbena_channel::{
+    Access, Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm,
+};
 
 /// A connected rank.
 struct Rank {
@@ -171,7 +173,7 @@ impl Rank {
         // SAFETY: `memory` lives until the end, when all have finished with it.
         let region = unsafe { Region::of(&mut memory) };
         for to in self.others() {
-            let key = self.cma.expose(to, region).expect("single copy works here");
+            let key = self.cma.expose(to, region, Access::READ_WRITE).expect("single copy works here");
             self.shm.send(to, &Header::new(Kind::RequestToSend), Payload::Bytes(&key.0)).unwrap();
         }
         while self.others().iter().any(|&peer| self.inbox.keys[peer as usize].is_none()) {
@@ -221,7 +223,7 @@ impl Rank {
         // SAFETY: `memory` lives until the process ends.
         let region = unsafe { Region::of(&mut memory) };
         if self.me == 1 {
-            let key = self.cma.expose(0, region).expect("single copy works here");
+            let key = self.cma.expose(0, region, Access::READ).expect("single copy works here");
             self.shm.send(0, &Header::new(Kind::RequestToSend), Payload::Bytes(&key.0)).unwrap();
             say("running");
             std::thread::sleep(Duration::from_secs(60));

@@ -12,7 +12,7 @@ use crate::peer::Route;
 use crate::slab::Id;
 use crate::wire::{MEMORY_BYTES, Memory, name_hash};
 use verbena_channel::memory::Region;
-use verbena_channel::{Key, Peer};
+use verbena_channel::{Access, Key, Peer};
 
 /// Own memory on a rail, and the other side's.
 pub(crate) struct Joined {
@@ -37,14 +37,15 @@ impl Engine {
         let most = route.packet_bytes_max.saturating_sub(before) / MEMORY_BYTES;
         let mut shown = Vec::new();
         for channel in route.rails.iter().take(most) {
-            shown.extend(self.show_on_rail(peer, channel, region).map(|key| (channel, key)));
+            let key = self.show_on_rail(peer, channel, region, Access::READ);
+            shown.extend(key.map(|key| (channel, key)));
         }
         shown
     }
 
     /// Shows memory to this peer on a rail; one that is not connected is told to.
-    fn show_on_rail(&mut self, peer: Peer, channel: usize, region: Region) -> Option<Key> {
-        let key = self.channels[channel].expose(peer, region);
+    fn show_on_rail(&mut self, peer: Peer, channel: usize, region: Region, access: Access) -> Option<Key> {
+        let key = self.channels[channel].expose(peer, region, access);
         if key.is_none() {
             self.channels[channel].meet(peer);
         }
@@ -67,7 +68,7 @@ impl Engine {
             let channel =
                 self.core.channel_named(memory.channel).filter(|channel| route.rails.contains(*channel));
             let Some(channel) = channel else { continue };
-            let mine = self.show_on_rail(peer, channel, region);
+            let mine = self.show_on_rail(peer, channel, region, Access::WRITE);
             joined.extend(mine.map(|mine| Joined { channel, mine, theirs: memory.key }));
         }
         joined
@@ -88,7 +89,8 @@ impl Engine {
         if others.is_empty() {
             return None;
         }
-        let pinned = self.channels[channel].expose(peer, region).map(|key| (channel, key));
+        // Nobody is told this key. It has the rights of all memory that messages are received in, so that one registration is enough.
+        let pinned = self.channels[channel].expose(peer, region, Access::WRITE).map(|key| (channel, key));
         let rails: Vec<(usize, Key)> = [(channel, first.key)]
             .into_iter()
             .chain(others.iter().map(|rail| (rail.channel, rail.theirs)))

@@ -15,7 +15,7 @@ use crate::unexpected::Offer;
 use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Choice, End, Key, Peer, Transfer};
+use verbena_channel::{Access, Choice, End, Key, Peer, Transfer};
 
 /// A long message on its way here.
 #[derive(Debug)]
@@ -374,7 +374,7 @@ impl Engine {
         offered: &[Memory],
     ) -> Option<()> {
         let channel = route.memory?;
-        let Some(key) = self.channels[channel].expose(peer, region) else {
+        let Some(key) = self.channels[channel].expose(peer, region, Access::WRITE) else {
             self.core.counts.fallbacks += 1;
             return None;
         };
@@ -408,7 +408,7 @@ impl Engine {
         let cut = Cut::for_both(region.len() as u64, self.core.settings.claim_bytes as u64);
         let channel = route.memory.filter(|_| cut.count() > 1)?;
         let division = self.channels[route.packets].divide(peer, cut.count())?;
-        let Some(key) = self.channels[channel].expose(peer, region) else {
+        let Some(key) = self.channels[channel].expose(peer, region, Access::WRITE) else {
             self.channels[route.packets].end_division(peer, division);
             return None;
         };

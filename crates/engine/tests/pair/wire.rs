@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_channel::{
-    Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+    Access, Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
 };
 
 /// How reads or writes of memory go.
@@ -64,7 +64,7 @@ struct State {
     packets: [VecDeque<(Header, Vec<u8>)>; 2],
     /// Ends of transfers that each side is still to be told.
     ends: [VecDeque<(u64, Result<(), Fault>)>; 2],
-    exposed: Vec<Option<Region>>,
+    exposed: Vec<Option<(Region, Access)>>,
     /// Of each division the parts, and how many were taken from either end; `None` when it has ended.
     divisions: Vec<Option<[u32; 3]>>,
     gets: usize,
@@ -190,7 +190,9 @@ impl WireEnd {
             return Err(fault("the wire is cut"));
         }
         let index = u64::from_le_bytes(key.0[..8].try_into().unwrap()) as usize;
-        let theirs = state.exposed[index].expect("memory still exposed").part(offset as usize, mine.len());
+        let (theirs, access) = state.exposed[index].expect("memory still exposed");
+        assert!(if put { access.write } else { access.read }, "exposed for {access:?} only");
+        let theirs = theirs.part(offset as usize, mine.len());
         let (how, count) = match put {
             true => (state.abilities.put, state.puts),
             false => (state.abilities.get, state.gets),
@@ -283,11 +285,11 @@ impl Channel for WireEnd {
         Some(bytes.len())
     }
 
-    fn expose(&mut self, _peer: Peer, region: Region) -> Option<Key> {
+    fn expose(&mut self, _peer: Peer, region: Region, access: Access) -> Option<Key> {
         let mut state = self.wire.0.lock().unwrap();
         let mut key = Key::default();
         key.0[..8].copy_from_slice(&(state.exposed.len() as u64).to_le_bytes());
-        state.exposed.push(Some(region));
+        state.exposed.push(Some((region, access)));
         Some(key)
     }
 

@@ -79,7 +79,7 @@ structures! { TABLES:
     begin fi_ops_cq {
         size: usize,
         read: Call<unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize) -> isize>,
-        readfrom: Unused,
+        readfrom: Call<unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize, *mut u64) -> isize>,
         readerr: Call<unsafe extern "C" fn(*mut fid_cq, *mut fi_cq_err_entry, u64) -> isize>,
         sread: Unused,
         sreadfrom: Unused,

@@ -100,8 +100,12 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         read: Read::Slept,
     };
     let of_channel = |channel: usize| {
-        let registering = if CHANNELS[channel].0 == "rc" { REGISTERING } else { &[] };
-        CHANNEL.iter().chain(registering).map(move |&(name, class, help, read)| Variable {
+        let own = match CHANNELS[channel].0 {
+            "rc" => REGISTERING,
+            "ofi" => GUARDED,
+            _ => &[],
+        };
+        CHANNEL.iter().chain(own).map(move |&(name, class, help, read)| Variable {
             name: format!("{}_{name}", CHANNELS[channel].0),
             help: format!("channel {}: {help}", CHANNELS[channel].0),
             subject: Subject::Channel,
@@ -163,6 +167,12 @@ const REGISTERING: &[OfChannel] = &[
     ("registrations_refused", Class::Counter, "operations whose memory could not be registered (limit of locked memory), so that it was copied", |c| c.registrations.refused),
     ("registrations", Class::Level, "registrations of the program's memory that are kept or in use", |c| c.registrations.entries),
     ("registered_bytes", Class::Level, "bytes of the program's memory that are registered", |c| c.registrations.bytes),
+];
+
+/// Of the channels that know a stranger's message.
+#[rustfmt::skip]
+const GUARDED: &[OfChannel] = &[
+    ("strange_messages", Class::Counter, "messages that did not bear this process's token, and were dropped", |c| c.strange_messages),
 ];
 
 /// A handle of a variable: what it makes of the engine's counting.

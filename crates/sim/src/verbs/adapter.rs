@@ -4,12 +4,12 @@ use super::pair::{Pair, Receive, State, Work};
 use super::subnet::{Event, Inner, Subnet};
 use crate::Rank;
 use crate::world::fault;
-use verbena_channel::Fault;
 use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{
     self as rc, Adapter, Address, Completion, Endpoint, Limits, Operation, Post, QueuePair, Refused,
     Registration, Trouble,
 };
+use verbena_channel::{Access, Fault};
 
 /// Where a packet of `rc` says what it is.
 const PACKET_KIND_AT: usize = 7;
@@ -75,8 +75,8 @@ impl Adapter for SimAdapter {
         format!("queue pair {pair} of rank {rank}")
     }
 
-    fn register(&mut self, region: Region) -> Result<Registration, Fault> {
-        self.subnet.lock().register(self.rank, region)
+    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
+        self.subnet.lock().register(self.rank, region, access)
     }
 
     fn deregister(&mut self, registration: Registration) {
@@ -188,7 +188,7 @@ impl Inner {
         }
     }
 
-    fn register(&mut self, rank: Rank, region: Region) -> Result<Registration, Fault> {
+    fn register(&mut self, rank: Rank, region: Region, access: Access) -> Result<Registration, Fault> {
         self.check_up(rank)?;
         let bytes = region.len() as u64;
         if self.device(rank).registered_bytes + bytes > self.faults.limits.register_bytes_max {
@@ -200,7 +200,7 @@ impl Inner {
         device.registered_bytes += bytes;
         device.registered_bytes_high = device.registered_bytes_high.max(device.registered_bytes);
         device.by_local_key.insert(local_key, region);
-        device.by_remote_key.insert(remote_key, region);
+        device.by_remote_key.insert(remote_key, (region, access));
         Ok(Registration { region, local_key, remote_key, handle })
     }
 

@@ -5,6 +5,7 @@
 
 use super::pair::Pair;
 use super::subnet::{Inner, Posted};
+use verbena_channel::Access;
 use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Operation, Remote};
 
@@ -80,8 +81,8 @@ impl Inner {
             return;
         }
         pair.last_in_ring = None;
-        let Some(packet) =
-            last.and_then(|last| self.device(peer).exposed(last.address, last.key, PREFIX_BYTES))
+        let Some(packet) = last
+            .and_then(|last| self.device(peer).exposed(last.address, last.key, PREFIX_BYTES, Access::WRITE))
         else {
             return;
         };

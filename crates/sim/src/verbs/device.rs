@@ -3,6 +3,7 @@
 use super::datagrams::PostOffice;
 use super::pair::{Pair, Receive, State};
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use verbena_channel::Access;
 use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Completion, Failed, QueuePair, Trouble};
 
@@ -56,7 +57,7 @@ pub(super) struct Device {
     /// Nothing that happens by chance makes it fail.
     pub safe: bool,
     pub by_local_key: HashMap<u32, Region>,
-    pub by_remote_key: HashMap<u32, Region>,
+    pub by_remote_key: HashMap<u32, (Region, Access)>,
     pub registered_bytes: u64,
     pub registered_bytes_high: u64,
     pub pairs: BTreeMap<u32, Pair>,
@@ -99,13 +100,15 @@ impl Device {
                 .is_some_and(|whole| lies_within(*whole, region.address(), region.len()))
     }
 
-    /// The memory that a peer names by address and key.
-    pub fn exposed(&self, address: u64, key: u32, len: usize) -> Option<Region> {
+    /// The memory that a peer names by address and key, if it may do that there.
+    pub fn exposed(&self, address: u64, key: u32, len: usize, wanted: Access) -> Option<Region> {
         if len == 0 {
             return Some(Region::EMPTY);
         }
-        let whole = *self.by_remote_key.get(&key)?;
-        lies_within(whole, address, len).then(|| whole.part((address - whole.address()) as usize, len))
+        let (whole, granted) = *self.by_remote_key.get(&key)?;
+        let may = granted.read >= wanted.read && granted.write >= wanted.write;
+        let within = may && lies_within(whole, address, len);
+        within.then(|| whole.part((address - whole.address()) as usize, len))
     }
 
     /// Puts a completion into the queue.

@@ -6,6 +6,7 @@ use super::pair::{Pair, State, Work};
 use super::subnet::{Event, Inner, Posted};
 use crate::Rank;
 use crate::world::fault;
+use verbena_channel::Access;
 use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Failed, Operation, QueuePair, Remote, Trouble};
 
@@ -195,7 +196,8 @@ impl Inner {
     fn step_write(&mut self, posted: Posted, other: Other, remote: Remote) -> Step {
         let work = self.work(posted).expect("its turn");
         let (bytes, piece, piece_ns) = (work.local.len(), work.pieces.pop(), work.piece_ns);
-        let Some(region) = self.device(other.rank).exposed(remote.address, remote.key, bytes) else {
+        let Some(region) = self.device(other.rank).exposed(remote.address, remote.key, bytes, Access::WRITE)
+        else {
             return self.refuse_access(posted, other, "writes into");
         };
         let (offset, len) = piece.expect("a step for each piece");
@@ -214,7 +216,8 @@ impl Inner {
     fn step_read(&mut self, posted: Posted, other: Other, remote: Remote) -> Step {
         let work = self.work(posted).expect("its turn");
         let (local, local_key, executed) = (work.local, work.local_key, work.executed);
-        let Some(region) = self.device(other.rank).exposed(remote.address, remote.key, local.len()) else {
+        let exposed = self.device(other.rank).exposed(remote.address, remote.key, local.len(), Access::READ);
+        let Some(region) = exposed else {
             return self.refuse_access(posted, other, "reads");
         };
         if !self.device(posted.rank).may_use(local_key, local) {
@@ -258,7 +261,10 @@ impl Inner {
     }
 
     fn refuse_access(&mut self, posted: Posted, other: Other, verb: &str) -> Step {
-        let what = format!("rank {} {verb} memory that rank {} has not registered", posted.rank, other.rank);
+        let what = format!(
+            "rank {} {verb} memory that rank {} has not registered for that",
+            posted.rank, other.rank
+        );
         self.violations.push(what);
         self.break_other(other, "a peer named memory that is not registered");
         Step::Failed(Failed::RemoteAccess, self.costs.acknowledge_ns)

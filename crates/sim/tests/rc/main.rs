@@ -3,5 +3,6 @@
 mod paths;
 mod resting;
 mod rig;
+mod rights;
 mod rings;
 mod seeds;

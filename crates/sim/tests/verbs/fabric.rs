@@ -1,6 +1,7 @@
 //! Two ranks with a simulated device, a region of registered memory and a connected queue pair each.
 
 use std::ops::Range;
+use verbena_channel::Access;
 use verbena_channel::memory::{Owned, Region};
 use verbena_channel::rc::adapter::{
     Adapter, Failed, Operation, Post, QueuePair, Refused, Registration, Remote, Work,
@@ -34,7 +35,8 @@ impl Two {
         let mut adapter = [subnet.adapter(0), subnet.adapter(1)];
         let memory = [0, 1].map(|_| Owned::zeroed(BYTES));
         let region = memory.each_ref().map(Owned::lend);
-        let registration = [0, 1].map(|rank| adapter[rank].register(region[rank]).expect("registered"));
+        let registration =
+            [0, 1].map(|rank| adapter[rank].register(region[rank], Access::READ_WRITE).expect("registered"));
         let ends = [0, 1].map(|rank| adapter[rank].open_pair(shared).expect("a pair"));
         for rank in 0..2 {
             adapter[rank].connect_pair(ends[rank].0, &ends[1 - rank].1).expect("connected");
@@ -50,6 +52,12 @@ impl Two {
     /// How the other rank names the rank's memory at that offset.
     pub fn remote(&self, rank: usize, offset: u64) -> Remote {
         Remote { address: self.region[rank].address() + offset, key: self.registration[rank].remote_key }
+    }
+
+    /// As [`Two::remote`], by a key with these rights alone.
+    pub fn shown_for(&mut self, rank: usize, access: Access) -> Remote {
+        let registration = self.adapter[rank].register(self.region[rank], access).expect("registered");
+        Remote { address: self.region[rank].address(), key: registration.remote_key }
     }
 
     pub fn post(

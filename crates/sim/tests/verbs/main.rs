@@ -3,6 +3,7 @@
 mod fabric;
 
 use fabric::{Two, bytes_of};
+use verbena_channel::Access;
 use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Refused, Remote, Trouble};
 use verbena_sim::verbs::{Costs, DeviceFaults, Stage};
 
@@ -131,8 +132,10 @@ fn without_a_receive_buffer_a_send_fails_in_the_end_and_all_behind_it_is_flushed
 #[test]
 fn memory_that_is_not_registered_is_refused_and_reported() {
     type Spoil = fn(&mut Two) -> Remote;
-    let cases: [(&str, Spoil); 3] = [
+    let cases: [(&str, Spoil); 5] = [
         ("a wrong key", |two| Remote { key: 999, ..two.remote(1, 0) }),
+        ("for reading only", |two| two.shown_for(1, Access::READ)),
+        ("of the rank alone", |two| two.shown_for(1, Access::NONE)),
         ("out of bounds", |two| two.remote(1, fabric::BYTES as u64 - 2)),
         ("registered no more", |two| {
             let remote = two.remote(1, 0);
@@ -153,6 +156,17 @@ fn memory_that_is_not_registered_is_refused_and_reported() {
         );
         assert_eq!(two.subnet.violations().len(), 1, "{case}");
     }
+}
+
+#[test]
+fn memory_that_is_shown_for_writing_is_not_read() {
+    let mut two = Two::plain();
+    let remote = two.shown_for(1, Access::WRITE);
+    two.post(0, 1, Operation::Write(remote), 0..4, SIGNALLED).unwrap();
+    two.post(0, 2, Operation::Read(remote), 0..4, SIGNALLED).unwrap();
+    two.run();
+    assert_eq!(two.completions(0), [(1, Ok(0)), (2, Err(Failed::RemoteAccess))]);
+    assert_eq!(two.subnet.violations().len(), 1);
 }
 
 #[test]

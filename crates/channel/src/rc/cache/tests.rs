@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Default)]
 struct Fake {
     live: HashMap<u32, (Region, u64)>,
+    /// The rights of all that were made.
+    rights: Vec<Access>,
     made: u32,
     ended: u32,
     /// Bytes that may be registered; no limit if `None`.
@@ -17,12 +19,13 @@ struct Fake {
 }
 
 impl Registrar for Fake {
-    fn register(&mut self, region: Region) -> Result<Registration, Fault> {
+    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
         let bytes: u64 = self.live.values().map(|(region, _)| region.len() as u64).sum();
         if self.room.is_some_and(|room| bytes + region.len() as u64 > room) {
             return Err(Fault::new("no room", "the fake", "the test", "none"));
         }
         self.made += 1;
+        self.rights.push(access);
         self.live.insert(self.made, (region, word(region.address())));
         Ok(Registration { region, local_key: self.made, remote_key: self.made, handle: self.made })
     }
@@ -38,6 +41,8 @@ fn word(address: u64) -> u64 {
     unsafe { (address as *const u64).read_volatile() }
 }
 
+/// What most of the tests do with memory.
+const WORK: Purpose = Purpose::Work(Access::READ);
 const BYTES: usize = 64 << 10;
 const MANY: Bounds = Bounds { bytes_max: 1 << 30, entries_max: 1000 };
 
@@ -92,10 +97,15 @@ fn watched(bounds: Bounds) -> Option<(Cache, Fake)> {
 /// One operation on the region; returns the handle of the registration that it used. Waits until the cache trusts
 /// itself, which other tests of this process may delay.
 fn operate(cache: &mut Cache, fake: &mut Fake, region: Region) -> u32 {
+    operate_for(cache, fake, region, WORK)
+}
+
+/// As [`operate`], for this purpose.
+fn operate_for(cache: &mut Cache, fake: &mut Fake, region: Region, purpose: Purpose) -> u32 {
     while !cache.watch.as_ref().is_none_or(|watch| watch.is_settled()) {
         std::thread::yield_now();
     }
-    let lease = cache.lease(fake, region).expect("registered");
+    let lease = cache.lease(fake, region, purpose).expect("registered");
     let handle = lease.local_key;
     cache.end(fake, lease);
     handle
@@ -163,7 +173,7 @@ fn memory_given_back_while_in_use_goes_with_its_last_use() {
     let at = map(2 * BYTES);
     operate(&mut cache, &mut fake, region(at, 2 * BYTES));
     // An operation on the first half, while the second is given back, and used anew.
-    let lease = cache.lease(&mut fake, region(at, BYTES)).unwrap();
+    let lease = cache.lease(&mut fake, region(at, BYTES), WORK).unwrap();
     let handle = lease.local_key;
     unmap(at + BYTES as u64, BYTES);
     map_at(at + BYTES as u64, BYTES);
@@ -195,7 +205,7 @@ fn an_address_that_another_thread_got_at_once_is_registered_anew() {
         for round in 0..rounds {
             // SAFETY: mapped, here and at the end of each round.
             unsafe { (place as *mut u64).write_volatile(value) };
-            let lease = cache.lease(&mut fake, region(place, BYTES)).unwrap();
+            let lease = cache.lease(&mut fake, region(place, BYTES), WORK).unwrap();
             let (_, registered) = fake.live[&lease.local_key];
             stale += u32::from(registered != value);
             cache.end(&mut fake, lease);
@@ -327,8 +337,8 @@ fn memory_that_cannot_be_locked_is_refused_when_all_was_given_up_for_it() {
     (0..4).for_each(|i| _ = operate(&mut cache, &mut fake, block(i, 1)));
     operate(&mut cache, &mut fake, block(4, 1));
     assert_eq!((cache.counts().evicted, cache.counts().refused), (1, 0));
-    let in_use = cache.lease(&mut fake, block(4, 1)).unwrap();
-    assert!(cache.lease(&mut fake, block(8, 4)).is_err());
+    let in_use = cache.lease(&mut fake, block(4, 1), WORK).unwrap();
+    assert!(cache.lease(&mut fake, block(8, 4), WORK).is_err());
     assert_eq!((cache.counts().evicted, cache.counts().refused, cache.counts().entries), (4, 1, 1));
     cache.end(&mut fake, in_use);
     operate(&mut cache, &mut fake, block(8, 4));
@@ -341,13 +351,13 @@ fn memory_that_cannot_be_locked_is_refused_when_all_was_given_up_for_it() {
 fn without_a_watch_memory_is_registered_for_each_operation() {
     let (mut cache, mut fake) = (Cache::new(MANY, None), Fake::default());
     let at = map(2 * BYTES);
-    let first = cache.lease(&mut fake, region(at, BYTES)).unwrap();
+    let first = cache.lease(&mut fake, region(at, BYTES), WORK).unwrap();
     // While its operation is under way the memory cannot change: others may share the registration.
-    let shared = cache.lease(&mut fake, region(at + 10, 10)).unwrap();
+    let shared = cache.lease(&mut fake, region(at + 10, 10), WORK).unwrap();
     assert_eq!(first.local_key, shared.local_key);
     cache.end(&mut fake, first);
     // Now only its second user knows that part of it is still there.
-    let other = cache.lease(&mut fake, region(at, BYTES)).unwrap();
+    let other = cache.lease(&mut fake, region(at, BYTES), WORK).unwrap();
     assert_ne!(other.local_key, shared.local_key);
     cache.end(&mut fake, shared);
     cache.end(&mut fake, other);
@@ -361,7 +371,7 @@ fn a_longer_buffer_replaces_the_registrations_within_it() {
     let at = map(4 * BYTES);
     let (low, high) = (region(at, BYTES), region(at + 2 * BYTES as u64, BYTES));
     operate(&mut cache, &mut fake, low);
-    let in_use = cache.lease(&mut fake, high).unwrap();
+    let in_use = cache.lease(&mut fake, high, WORK).unwrap();
     let all = operate(&mut cache, &mut fake, region(at, 4 * BYTES));
     assert_eq!((operate(&mut cache, &mut fake, low), operate(&mut cache, &mut fake, high)), (all, all));
     assert_eq!(fake.live.len(), 2, "the one in use is still there");
@@ -414,4 +424,29 @@ fn forbid() -> std::io::Result<()> {
         libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program)
     };
     if outcome == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// A peer that was told a key must not be able to do more by it than it was told for, now or later.
+#[test]
+fn a_registration_serves_what_it_has_the_rights_for() {
+    let Some((mut cache, mut fake)) = watched(MANY) else { return };
+    let at = map(BYTES);
+    let mut use_for = |purpose| operate_for(&mut cache, &mut fake, region(at, BYTES), purpose);
+    let sent = use_for(Purpose::Shown(Access::READ));
+    assert_eq!(use_for(Purpose::Work(Access::READ)), sent);
+    assert_eq!(use_for(Purpose::Work(Access::WRITE)), sent, "nobody is told the key");
+    let received = use_for(Purpose::Shown(Access::WRITE));
+    assert_ne!(received, sent);
+    assert_eq!(use_for(Purpose::Work(Access::WRITE)), received);
+    assert_eq!(
+        (use_for(Purpose::Shown(Access::READ)), use_for(Purpose::Shown(Access::WRITE))),
+        (sent, received)
+    );
+    let both = use_for(Purpose::Shown(Access::READ_WRITE));
+    assert!(both != sent && both != received);
+    assert_eq!(fake.rights, [Access::READ, Access::WRITE, Access::READ_WRITE]);
+    // When the memory goes, all of them do.
+    unmap(at, BYTES);
+    operate(&mut cache, &mut fake, region(map(BYTES), BYTES));
+    assert_eq!((fake.ended, cache.counts().invalidated), (3, 3));
 }

@@ -9,7 +9,7 @@ use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::resting::Rest;
 use crate::rc::settings::Notify;
-use crate::{Fault, Peer};
+use crate::{Access, Fault, Peer};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 /// How far the agreement about the ring is.
@@ -93,7 +93,7 @@ impl<D> Incoming<D> {
             words: Vec::new(),
             worth: geometry.worth(),
             geometry,
-            memory: Pinned::new(adapter, geometry.bytes())?,
+            memory: Pinned::new(adapter, geometry.bytes(), Access::WRITE)?,
             head: 0,
             freed: Freed::new(geometry.slots),
             pointer,

@@ -9,7 +9,7 @@ use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::queue::SendQueue;
 use crate::rc::settings::Notify;
-use crate::{Fault, Peer};
+use crate::{Access, Fault, Peer};
 use std::sync::atomic::{Ordering, fence};
 
 /// How far the agreement about the ring is.
@@ -109,7 +109,7 @@ impl<D> Outgoing<D> {
         remote: Remote,
         peer: Peer,
     ) -> Result<Outgoing<D>, Fault> {
-        let memory = Pinned::new(adapter, geometry.bytes())?;
+        let memory = Pinned::new(adapter, geometry.bytes(), Access::WRITE)?;
         let describe = |offset: usize, bytes: usize, to: u64| {
             let operation = Operation::Write(Remote { address: remote.address + to, key: remote.key });
             let (local, local_key) = (memory.region().part(offset, bytes), memory.local_key());

@@ -4,7 +4,7 @@
 use super::encoding::Mailbox;
 use super::neighbours::Neighbours;
 use super::port::OpenPort;
-use super::random;
+use super::{draw_psn, draw_q_key};
 use crate::Fault;
 use crate::memory::{Owned, Region};
 use crate::rc::adapter::Refused;
@@ -72,12 +72,11 @@ impl Datagrams {
         };
         let queue = QueuePair::new(&port.domain, &plan)
             .map_err(|error| QueuePair::refusal(&port.domain, &plan, error))?;
-        // The highest bit would mean a key that only the kernel may use.
-        let (q_key, psn) = (random() >> 1, random() & 0x00ff_ffff);
+        let (q_key, psn) = (draw_q_key()?, draw_psn()?);
         queue.start_datagrams(port.number, port.options.partition, q_key, psn)?;
         let owner = Owned::zeroed((RECEIVES + SENDS) * BUFFER_BYTES);
         let memory = owner.lend();
-        let registered = port.register(memory, Access::ReadWrite)?;
+        let registered = port.register(memory, Access::LOCAL)?;
         let mut datagrams = Datagrams {
             queue,
             run: DatagramRun::new(1),

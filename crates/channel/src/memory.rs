@@ -356,9 +356,10 @@ impl Buffer {
     pub fn copy_in(&self, offset: usize, data: &[u8]) {
         match self {
             Buffer::Contiguous(region) => region.write(offset, data),
-            // SAFETY: the slice is there until this function ends, and is only read.
             Buffer::Strided(s) => {
-                s.unpack(offset, unsafe { Region::new(data.as_ptr().cast_mut(), data.len()) })
+                // SAFETY: the slice is there until this function ends, and is only read.
+                let data = unsafe { Region::new(data.as_ptr().cast_mut(), data.len()) };
+                s.unpack(offset, data)
             }
         }
     }

@@ -6,7 +6,7 @@ use super::job::Launch;
 use super::metric::{Family, Metric, Point, parse_size};
 use super::report::Report;
 use super::timing::Effort;
-use super::{bulk, chart, papers, plot, polling, rc, table, threshold, ud};
+use super::{bulk, chart, kernels, papers, plot, polling, rc, table, threshold, ud};
 use crate::{output, place};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -27,7 +27,7 @@ pub enum What {
     Collectives,
     /// Small messages a second between threads of two ranks
     Threads,
-    /// The communication of three kernels of the NAS parallel benchmarks, on all ranks
+    /// Small computations with the communication of the NAS parallel benchmarks and SMG, on all ranks
     Kernels,
     /// mpiexec of a program that does nothing
     Startup,
@@ -178,6 +178,7 @@ fn plan(args: &BenchArgs) -> Result<Campaign> {
 
 fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
     let library = args.library.clone().map_or_else(place::library, Ok)?;
+    crate::info::library::refuse_mpich_abi(&library)?;
     Ok(Launch {
         mpiexec: args.mpiexec.clone().map_or_else(place::mpiexec, Ok)?,
         launcher_args: args.launcher_args.clone(),
@@ -198,6 +199,10 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
     for metric in Metric::ALL.into_iter().filter(|&metric| asked(args.what, metric)) {
         for &bytes in sizes(args, metric).iter() {
             let point = Point { metric, bytes };
+            if let Some(reason) = unfit(args, point) {
+                eprintln!("{} is left out: {reason}", metric.name());
+                continue;
+            }
             match point.checked() {
                 Ok(point) => points.push(point),
                 // A list of sizes for several metrics may hold some that one of them cannot have.
@@ -207,6 +212,12 @@ fn points(args: &BenchArgs) -> Result<Vec<Point>> {
         }
     }
     Ok(points)
+}
+
+/// Why a kernel that was not named by itself cannot be divided among so many ranks.
+fn unfit(args: &BenchArgs, point: Point) -> Option<String> {
+    let is_kernel = point.metric.family() == Family::Kernel;
+    args.ranks.iter().filter(|_| is_kernel).find_map(|&ranks| kernels::refusal(point, ranks))
 }
 
 fn asked(what: What, metric: Metric) -> bool {

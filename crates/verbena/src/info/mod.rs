@@ -16,12 +16,12 @@
 
 mod channels;
 mod launcher;
-mod library;
+pub mod library;
 mod machine;
 mod page;
 pub mod probe;
 mod settings;
-mod verbs;
+pub mod verbs;
 
 use crate::output;
 use anyhow::Result;

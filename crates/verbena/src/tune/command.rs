@@ -79,7 +79,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         beforehand::may_write(&args.output, args.force)?;
     }
     beforehand::is_quiet(args.busy_ok)?;
-    let between = Nodes::of(&args.hosts).between(&args.timing, &[])?;
+    let between = Nodes::of(&args.hosts).between(&args.timing)?;
     let trials = measure(args, wanted(args, &between)?, &between)?;
     for Trial { knob, measured, .. } in &trials {
         output::line(&format!("\n{}: {}\n{}", knob.setting, knob.what, show::table(measured)))?;

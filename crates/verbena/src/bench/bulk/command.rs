@@ -22,5 +22,5 @@ pub struct BulkArgs {
 pub fn run(args: &BulkArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let all = names.iter().map(|name| name.experiment()).collect();
-    args.common.run(all, &[], None)
+    args.common.run(all, None)
 }

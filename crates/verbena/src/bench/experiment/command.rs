@@ -4,6 +4,7 @@ use super::bar::Bar;
 use super::between::Between;
 use super::measured::{Experiment, Measured, Wanted};
 use super::model::Model;
+use super::variant::Variant;
 use super::{record, show};
 use crate::bench::plot;
 use crate::bench::report::Entry;
@@ -13,6 +14,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// How long to measure.
 #[derive(Args, Clone, Debug)]
@@ -93,16 +95,15 @@ impl Nodes {
         Nodes { hosts: hosts.to_vec(), launcher: None, gid_index: GID_INDEX, devices, peers: PEERS.into() }
     }
 
-    /// The nodes with the time for a point; `or` are the nodes if none is named.
+    /// The nodes with the time for a point.
     ///
     /// # Errors
     /// A number is 0, or a path is no path.
-    pub fn between(&self, timing: &Timing, or: &[&str]) -> Result<Between> {
+    pub fn between(&self, timing: &Timing) -> Result<Between> {
         let (effort, limit) = timing.effort()?;
         let own = || std::env::var("VERBENA_LAUNCHER").ok();
-        let or = || or.iter().map(ToString::to_string).collect();
         Ok(Between {
-            nodes: if self.hosts.is_empty() { or() } else { self.hosts.clone() },
+            nodes: self.hosts.clone(),
             launcher: self.launcher.clone().or_else(own).unwrap_or_else(|| "ssh".into()),
             gid_index: self.gid_index,
             devices: self.devices.clone(),
@@ -138,6 +139,9 @@ pub struct Output {
     /// Draw what has three sizes at least into FILE (.svg)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Compare the ratios with what Verbena's developers ask of them
+    #[arg(long)]
+    goals: bool,
 }
 
 /// What the command lines of all comparisons have in common.
@@ -152,18 +156,44 @@ pub struct Common {
 }
 
 impl Common {
-    /// Runs the experiments between the nodes that are named, or else these; without experiments there is only the model.
+    /// Runs the experiments; without any there is only the model.
     ///
     /// # Errors
     /// Something needed is missing, a file cannot be written, or points could not be measured.
-    pub fn run(&self, experiments: Vec<Experiment>, or: &[&str], model: Option<Model>) -> Result<()> {
-        let between = self.nodes.between(&self.timing, or)?;
+    pub fn run(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
+        let between = self.nodes.between(&self.timing)?;
         run(experiments, &between, self.timing.rounds(), &self.output, model)
+    }
+
+    /// As [`Common::run`], for what can be measured between nodes only. What runs on the devices of
+    /// one node needs no name of another.
+    ///
+    /// # Errors
+    /// As [`Common::run`], or no nodes are named.
+    pub fn run_between_nodes(&self, experiments: Vec<Experiment>, model: Option<Model>) -> Result<()> {
+        let on_devices = |experiment: &Experiment| experiment.variants.iter().all(Variant::is_on_devices);
+        let is_here = experiments.iter().all(on_devices);
+        ensure!(is_here || self.nodes.hosts.len() >= 2, no_nodes(&survey()));
+        self.run(experiments, model)
     }
 }
 
-/// Nodes that `cargo xtask softroce` makes.
-pub const TWO_NODES: [&str; 2] = ["node0", "node1"];
+/// What is known of verbs devices on this machine, in a few words.
+fn survey() -> String {
+    match crate::info::verbs::describe() {
+        verbs if verbs.ports.is_empty() => "no verbs device is here".into(),
+        verbs => format!("ports of verbs devices here: {}", verbs.ports.len()),
+    }
+}
+
+fn no_nodes(devices: &str) -> Fault {
+    Fault::new(
+        "this is measured between two hosts with verbs devices, and none were named",
+        devices,
+        "--hosts is missing, or there is no InfiniBand",
+        "name two hosts, as in --hosts a,b; without InfiniBand `cargo xtask softroce` boots two virtual ones",
+    )
+}
 
 fn run(
     experiments: Vec<Experiment>,
@@ -218,7 +248,7 @@ fn measure(all: &mut [Measured], between: &Between, rounds: usize, output: &Outp
 }
 
 fn finish(all: &[Measured], output: &Output, model: Option<Model>) -> Result<()> {
-    output::print(&show::render(all))?;
+    output::print(&show::render(all, output.goals))?;
     if let Some(model) = &model {
         output::print(&model.to_string())?;
     }

@@ -47,7 +47,7 @@ pub struct Wanted {
 impl Wanted {
     fn has(&self, variant: &Variant, between: &Between) -> bool {
         (self.only.is_empty() || self.only.contains(&variant.name))
-            && (between.has_nodes() || variant.is_local())
+            && (between.has_nodes() || variant.is_local() || variant.is_on_devices())
             && !(self.reliable && variant.is_unreliable)
     }
 }

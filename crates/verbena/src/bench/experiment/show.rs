@@ -11,14 +11,15 @@ use crate::bench::table::{cell, format_value, right};
 use comfy_table::{Cell, Table, presets};
 use std::fmt::Write;
 
-/// A table for each experiment, with the commands and the failures below, and at last the goals.
-pub fn render(all: &[Measured]) -> String {
+/// A table for each experiment, with the commands and the failures below, and at last, if they are
+/// wanted, the goals.
+pub fn render(all: &[Measured], goals: bool) -> String {
     let mut out = String::new();
     for measured in all {
         let _ = write!(out, "\n{}\n{}\n", measured.experiment.title, table(measured));
         measured.series.iter().for_each(|series| words(&mut out, series));
     }
-    let goals: Vec<Goal> = all.iter().flat_map(Measured::goals).collect();
+    let goals: Vec<Goal> = all.iter().filter(|_| goals).flat_map(Measured::goals).collect();
     if !goals.is_empty() {
         let _ = write!(out, "\nWhat must be true\n{}\n", of_goals(&goals));
     }

@@ -153,6 +153,11 @@ impl Variant {
         Variant { is_unreliable: true, ..self }
     }
 
+    /// Whether all ranks run here, each on a device of this node.
+    pub fn is_on_devices(&self) -> bool {
+        matches!(self.how, How::Ours(Place::Devices, _) | How::Peer(..))
+    }
+
     /// Whether it can be measured without other nodes or devices.
     pub fn is_local(&self) -> bool {
         matches!(self.how, How::Ours(Place::Node, _))

@@ -61,7 +61,7 @@ pub fn run(args: &PapersArgs) -> Result<()> {
 }
 
 fn measured(args: &PapersArgs, out: &Path) -> Result<serde_json::Value> {
-    let between = args.nodes.between(&args.timing, &[])?;
+    let between = args.nodes.between(&args.timing)?;
     let minutes = args.minutes.unwrap_or(if args.timing.quick { MINUTES[0] } else { MINUTES[1] });
     let time = Duration::try_from_secs_f64(minutes * 60.0).context("--minutes must be positive")?;
     let until = Instant::now() + time;

@@ -1,7 +1,7 @@
 //! The command line of `verbena bench polling`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::{Common, TWO_NODES};
+use crate::bench::experiment::command::Common;
 use crate::bench::experiment::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -26,16 +26,16 @@ pub struct PollingArgs {
 /// The line above the tables of the model.
 const TITLE: &str = "A model of paper 3's costs, nothing measured here";
 
-/// Runs `verbena bench polling`, between `node0` and `node1` if no nodes are named.
+/// Runs `verbena bench polling`.
 ///
 /// # Errors
-/// Something needed is missing, a file cannot be written, or points could not be measured.
+/// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &PollingArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };
     let model = args.model.then(|| Model::new(TITLE, figures())).transpose()?;
     let all = names.iter().map(|name| name.experiment()).collect();
-    args.common.run(all, &TWO_NODES, model)
+    args.common.run_between_nodes(all, model)
 }
 
 fn figures() -> Result<Vec<Table>, String> {

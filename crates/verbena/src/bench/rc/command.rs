@@ -1,7 +1,7 @@
 //! The command line of `verbena bench rc`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::{Common, TWO_NODES};
+use crate::bench::experiment::command::Common;
 use crate::bench::experiment::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -23,13 +23,13 @@ pub struct RcArgs {
 /// The line above the tables of the model.
 const TITLE: &str = "The simulator's figures: a cost model of the papers' device, nothing measured here";
 
-/// Runs `verbena bench rc`, between `node0` and `node1` if no nodes are named.
+/// Runs `verbena bench rc`.
 ///
 /// # Errors
-/// Something needed is missing, a file cannot be written, or points could not be measured.
+/// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &RcArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let model = args.model.then(|| Model::new(TITLE, tables())).transpose()?;
     let all = names.iter().map(|name| name.experiment()).collect();
-    args.common.run(all, &TWO_NODES, model)
+    args.common.run_between_nodes(all, model)
 }

@@ -39,5 +39,5 @@ pub fn run(args: &ThresholdArgs) -> Result<()> {
         Name::Sizes => ways::sizes(&args.sizes),
         Name::Overlap => ways::overlap(),
     };
-    args.common.run(names.iter().map(experiment).collect(), &[], None)
+    args.common.run(names.iter().map(experiment).collect(), None)
 }

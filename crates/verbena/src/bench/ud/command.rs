@@ -1,7 +1,7 @@
 //! The command line of `verbena bench ud`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::{Common, TWO_NODES};
+use crate::bench::experiment::command::Common;
 use crate::bench::experiment::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -30,14 +30,14 @@ pub struct UdArgs {
 const TITLE: &str =
     "The simulator's figures: the real channels over simulated devices, nothing measured here";
 
-/// Runs `verbena bench ud`, between `node0` and `node1` if no nodes are named.
+/// Runs `verbena bench ud`.
 ///
 /// # Errors
-/// Something needed is missing, a file cannot be written, or points could not be measured.
+/// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &UdArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };
     let model = args.model.then(|| Model::new(TITLE, everyone::tables())).transpose()?;
     let all = names.iter().map(|name| name.experiment(&args.ranks)).collect();
-    args.common.run(all, &TWO_NODES, model)
+    args.common.run_between_nodes(all, model)
 }

@@ -1,0 +1,183 @@
+//! Every command `verbena ...` that the README names, as it stands there, on the staged installation
+//! and with a limit on memory: none may fail for want of memory, nor take the machine's.
+
+use std::collections::BTreeSet;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// KiB of address space for the command and each of its ranks.
+const LIMIT_KIB: u64 = 3 << 20;
+/// What takes minutes is ended after this time, without having failed before.
+const LONG: Duration = Duration::from_secs(15);
+
+/// How a command of the README ends here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    /// By itself, with success.
+    Success,
+    /// After a first stretch, by this test: it measures for minutes.
+    Long,
+    /// By itself, with a sentence about what it needs: hosts, or files.
+    Needs(&'static str),
+}
+
+/// Every command and how it ends.
+const COMMANDS: [(&str, End); 9] = [
+    ("verbena info", End::Success),
+    ("verbena info --settings", End::Success),
+    ("verbena bench", End::Success),
+    ("verbena bench rc", End::Needs("between two hosts")),
+    ("verbena bench polling", End::Needs("between two hosts")),
+    ("verbena bench threshold", End::Long),
+    ("verbena bench ud", End::Needs("between two hosts")),
+    ("verbena bench bulk", End::Long),
+    // On a machine that tests keep busy it would refuse.
+    ("verbena tune --busy-ok", End::Long),
+];
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn staged() -> PathBuf {
+    let stage = std::env::var_os("VERBENA_STAGE").map_or(top().join("target/stage"), PathBuf::from);
+    assert!(stage.join("bin/verbena").exists(), "there is no stage: run `make stage`");
+    stage.canonicalize().expect("the stage")
+}
+
+/// The commands between backquotes that begin with `verbena` or, in the same paragraph, `bench`.
+fn named(readme: &str) -> BTreeSet<String> {
+    let spans = readme.split('`').skip(1).step_by(2).map(|span| span.replace('\n', " "));
+    let commands = spans.filter_map(|span| match span.strip_prefix("bench ") {
+        Some(rest) => Some(format!("verbena bench {rest}")),
+        None => span.starts_with("verbena ").then_some(span),
+    });
+    // It takes files that a job has written.
+    commands.filter(|command| command != "verbena trace").collect()
+}
+
+/// A folder of its own, gone with the value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("verbena-readme-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is left in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn shell(script: &str, at: &Path) -> Command {
+    let path = format!("{}:{}", staged().join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).current_dir(at).env("PATH", path).stdin(Stdio::null());
+    command
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+/// Ends the command after a while: its process group, and with its launchers their ranks.
+fn run_for_a_while(command: &mut Command) -> (Output, bool) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sh");
+    let start = Instant::now();
+    let is_over = loop {
+        match child.try_wait().expect("a child") {
+            Some(_) => break true,
+            None if start.elapsed() > LONG => break false,
+            None => std::thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    if !is_over {
+        let group = format!("-{}", child.id());
+        let killed = Command::new("kill").args(["-TERM", "--", &group]).status();
+        assert!(killed.is_ok_and(|status| status.success()), "the command's processes");
+    }
+    (child.wait_with_output().expect("output"), is_over)
+}
+
+fn check(command: &str, end: End) {
+    let folder = Folder::new(&command.replace(' ', "-"));
+    let script = format!("ulimit -v {LIMIT_KIB}; {command}");
+    let output = match end {
+        End::Long => {
+            let mut shell = shell(&script, &folder.0);
+            let (output, is_over) = run_for_a_while(shell.process_group(0));
+            assert!(!is_over || output.status.success(), "{command}: {}", words(&output));
+            output
+        }
+        _ => shell(&script, &folder.0).output().expect("sh"),
+    };
+    let text = words(&output);
+    for bad in ["memory allocation", "too much memory", "panicked", "Killed"] {
+        assert!(!text.contains(bad), "{command}: {text}");
+    }
+    match end {
+        End::Success => assert!(output.status.success(), "{command}: {text}"),
+        End::Needs(what) => assert!(!output.status.success() && text.contains(what), "{command}: {text}"),
+        End::Long => {}
+    }
+}
+
+#[test]
+fn every_command_is_tried() {
+    let readme = std::fs::read_to_string(top().join("README.md")).expect("README.md");
+    let tried: BTreeSet<String> =
+        COMMANDS.iter().map(|(command, _)| command.replace(" --busy-ok", "")).collect();
+    assert_eq!(named(&readme), tried, "the README's commands and those of this test");
+}
+
+#[test]
+fn commands_run_with_their_defaults_in_little_memory() {
+    COMMANDS.iter().for_each(|&(command, end)| check(command, end));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let folder = Folder::new("head");
+    for command in ["verbena info --settings", "verbena info --settings --json"] {
+        // The reader ends before anything is written.
+        let script = format!("{{ sleep 0.2; {command}; echo $? >code; }} | true");
+        let output = shell(&script, &folder.0).output().expect("sh");
+        assert_eq!(words(&output), "", "{command}");
+        assert_eq!(std::fs::read_to_string(folder.0.join("code")).expect("a code").trim(), "141");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let folder = Folder::new("full");
+    let output = shell("verbena info --settings >/dev/full", &folder.0).output().expect("sh");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(words(&output).contains("cannot write to standard output"), "{}", words(&output));
+}
+
+#[test]
+fn tune_overwrites_no_file() {
+    let folder = Folder::new("tune");
+    std::fs::write(folder.0.join("verbena.toml"), "mine").expect("a file");
+    let output = shell("verbena tune --quick --busy-ok", &folder.0).output().expect("sh");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(words(&output).contains("does not overwrite"), "{}", words(&output));
+    assert_eq!(std::fs::read_to_string(folder.0.join("verbena.toml")).expect("the file"), "mine");
+}
+
+#[test]
+fn a_library_of_the_mpich_abi_is_refused_in_a_sentence() {
+    let folder = Folder::new("abi");
+    let script = format!("verbena bench latency --library {}/lib/libmpi.so.12", staged().display());
+    let output = shell(&script, &folder.0).output().expect("sh");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(words(&output).contains("speaks the MPICH ABI"), "{}", words(&output));
+    assert_eq!(words(&output).lines().count(), 4, "{}", words(&output));
+}

@@ -51,7 +51,8 @@ pub(super) fn command() -> Command {
         .override_usage("mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...")
         .after_help(
             "Long options may have one dash. Exit code: that of the first rank that failed; 128+N if signal N \
-             killed it; 124 after --timeout; 127 if the program could not be started.",
+             killed it; 124 after --timeout; 127 if the program could not be started. A second Ctrl-C or SIGTERM \
+             kills the ranks; so does VERBENA_TERM_GRACE_SECONDS [default: 10] after the first SIGTERM.",
         )
         .args_override_self(true)
         .args([

@@ -75,6 +75,16 @@ fn ranks_that_ignore_sigterm_are_killed_in_the_end() {
     outcome.assert_nothing_left();
 }
 
+/// `timeout` sends SIGTERM to `mpiexec` and at once to the whole group: the ranks still get their time.
+#[test]
+fn the_two_sigterms_of_timeout_are_one_wish() {
+    let script = "trap 'sleep 0.5; echo cleaned; exit 0' TERM; sleep 25 & wait";
+    let mut command = std::process::Command::new("timeout");
+    command.args(["1", crate::harness::MPIEXEC, "-n", "2", "sh", "-c", script]);
+    let outcome = begin(&mut command).finish();
+    assert_eq!((outcome.code, outcome.out.as_str()), (Some(124), "cleaned\ncleaned\n"), "{outcome:?}");
+}
+
 #[test]
 fn a_wrong_time_to_end_is_refused() {
     let outcome = begin(mpiexec(&["true"]).env("VERBENA_TERM_GRACE_SECONDS", "soon")).finish();

@@ -5,7 +5,9 @@ use std::fmt::Debug;
 use verbena_boot::card as cards;
 use verbena_boot::wire::{Dialect, Inbox, Message};
 use verbena_launch::pmi::{About, Server};
-use verbena_launch::wire::{Command, Frames, Key, Outbox, Report, find_answer, read_opening};
+use verbena_launch::wire::{
+    COMMAND_BYTES_MAX, Command, Frames, Key, Outbox, Report, find_answer, read_opening,
+};
 
 const DIALECTS: [Dialect; 2] = [Dialect::One, Dialect::Two];
 /// The longest message that is taken here, in bytes.
@@ -127,10 +129,10 @@ pub fn agent(data: &[u8]) {
 
 /// Every message that is read survives being sent.
 fn popped<T: serde::de::DeserializeOwned + serde::Serialize + PartialEq + Debug>(data: &[u8]) {
-    let mut frames = Frames::default();
+    let mut frames = Frames::of_at_most(COMMAND_BYTES_MAX);
     frames.push(data);
     while let Ok(Some(message)) = frames.pop::<T>() {
-        let (mut outbox, mut again) = (Outbox::default(), Frames::default());
+        let (mut outbox, mut again) = (Outbox::default(), Frames::of_at_most(COMMAND_BYTES_MAX));
         outbox.push(&message);
         again.push(outbox.pending());
         assert_eq!(again.pop::<T>(), Ok(Some(message)));

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Channel, Cost, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{Access, Channel, Cost, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 use verbena_engine::{
     ANY_SOURCE, ANY_TAG, Completion, Engine, Mode, Posted, Receive, RequestId, Send, Settings,
 };
@@ -107,7 +107,7 @@ impl Channel for World {
         events
     }
 
-    fn expose(&mut self, _peer: Peer, _region: Region) -> Option<Key> {
+    fn expose(&mut self, _peer: Peer, _region: Region, _access: Access) -> Option<Key> {
         self.with(|state| {
             let mut key = Key::default();
             key.0[..8].copy_from_slice(&(state.exposed.len() as u64).to_le_bytes());

@@ -127,8 +127,8 @@ fn libfuzzer(top: &Path, target: &str, seed: u64) -> Result<Command> {
 fn tried(output: &Output) -> u64 {
     let text = [&output.stdout[..], &output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
-    let after = |mark: &str| Some(text.split_once(mark)?.1.split_whitespace().next()?.parse().ok()?);
-    let before = |mark: &str| Some(text.split_once(mark)?.0.split_whitespace().last()?.parse().ok()?);
+    let after = |mark: &str| text.split_once(mark)?.1.split_whitespace().next()?.parse().ok();
+    let before = |mark: &str| text.split_once(mark)?.0.split_whitespace().last()?.parse().ok();
     after("stat::number_of_executed_units:").or_else(|| before(" inputs")).unwrap_or(0)
 }
 

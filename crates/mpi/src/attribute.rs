@@ -5,7 +5,7 @@
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// What is cached: the bits of a C pointer.
 pub type Value = usize;
@@ -34,13 +34,17 @@ pub struct Keyval {
     delete: Option<DeleteCallback>,
 }
 
-/// The keys for one kind of object, as the program knows them by number.
+/// The keys for one kind of object, as the program knows them by number. A key that is freed while
+/// attributes have it works until the last of them is gone (MPI-5.0, 7.7.2).
 pub struct Keyvals {
     state: Mutex<KeyvalState>,
 }
 
 struct KeyvalState {
-    known: Option<HashMap<i32, Arc<Keyval>>>,
+    /// Keys that were not freed.
+    held: Option<HashMap<i32, Arc<Keyval>>>,
+    /// Keys that were freed: only attributes keep them.
+    freed: Option<HashMap<i32, Weak<Keyval>>>,
     next: i32,
 }
 
@@ -55,7 +59,7 @@ impl Keyvals {
     /// No keys yet; the first will have the number `first`. Kinds of objects have ranges of their own, so
     /// that a key of another kind is noticed.
     pub const fn starting_at(first: i32) -> Keyvals {
-        Keyvals { state: Mutex::new(KeyvalState { known: None, next: first }) }
+        Keyvals { state: Mutex::new(KeyvalState { held: None, freed: None, next: first }) }
     }
 
     /// A new key (`MPI_Comm_create_keyval` and its like).
@@ -63,24 +67,39 @@ impl Keyvals {
         let mut state = self.lock();
         let id = state.next;
         state.next += 1;
-        state.known.get_or_insert_default().insert(id, Arc::new(Keyval { id, copy, delete }));
+        state.held.get_or_insert_default().insert(id, Arc::new(Keyval { id, copy, delete }));
         id
     }
 
-    /// The key with this number. `MPI_ERR_KEYVAL` if there is none, or it was freed.
+    /// The key with this number. `MPI_ERR_KEYVAL` if there is none, or it was freed and no
+    /// attribute has it.
     pub fn get(&self, id: i32) -> Result<Arc<Keyval>> {
-        self.lock().known.as_ref().and_then(|known| known.get(&id).cloned()).ok_or_else(|| no_keyval(id))
+        self.lock().find(id).ok_or_else(|| no_keyval(id))
     }
 
-    /// Frees a key (`MPI_Comm_free_keyval` and its like): attributes under it stay until they are deleted.
-    /// `MPI_ERR_KEYVAL` as [`Keyvals::get`].
+    /// Frees a key (`MPI_Comm_free_keyval` and its like): attributes under it stay until they are
+    /// deleted, and until then it may be freed again. `MPI_ERR_KEYVAL` as [`Keyvals::get`].
     pub fn free(&self, id: i32) -> Result<()> {
-        let removed = self.lock().known.as_mut().and_then(|known| known.remove(&id));
-        removed.map(drop).ok_or_else(|| no_keyval(id))
+        let mut state = self.lock();
+        let key = state.find(id).ok_or_else(|| no_keyval(id))?;
+        let freed = state.freed.get_or_insert_default();
+        freed.retain(|_, key| key.strong_count() > 0);
+        freed.insert(id, Arc::downgrade(&key));
+        state.held.as_mut().and_then(|held| held.remove(&id));
+        // A last key leaves with the lock released, since what it drops is the program's.
+        drop(state);
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, KeyvalState> {
         self.state.lock().expect("nothing panics while it holds the keys")
+    }
+}
+
+impl KeyvalState {
+    fn find(&self, id: i32) -> Option<Arc<Keyval>> {
+        let held = self.held.as_ref().and_then(|held| held.get(&id).cloned());
+        held.or_else(|| self.freed.as_ref()?.get(&id)?.upgrade())
     }
 }
 

@@ -79,12 +79,32 @@ fn a_freed_key_still_serves_its_attributes() {
     let key = logged(&keyvals, &log);
     attributes.set(OBJECT, keyvals.get(key).unwrap(), 5).unwrap();
     keyvals.free(key).unwrap();
+    attributes.copied(OBJECT).unwrap().clear(OBJECT + 1).unwrap();
+    attributes.set(OBJECT, keyvals.get(key).unwrap(), 7).unwrap();
+    keyvals.free(key).unwrap();
+    assert_eq!((keyvals.get(key).is_ok(), attributes.get(key)), (true, Some(7)));
+    attributes.clear(OBJECT).unwrap();
+    let calls =
+        [('c', OBJECT, key, 5), ('d', OBJECT + 1, key, 6), ('d', OBJECT, key, 5), ('d', OBJECT, key, 7)];
+    assert_eq!(taken(&log), calls);
     assert_eq!(keyvals.free(key).unwrap_err().class, mpi::MPI_ERR_KEYVAL);
     assert_eq!(keyvals.get(key).err().unwrap().class, mpi::MPI_ERR_KEYVAL);
-    attributes.copied(OBJECT).unwrap().clear(OBJECT + 1).unwrap();
-    attributes.clear(OBJECT).unwrap();
-    assert_eq!(taken(&log), [('c', OBJECT, key, 5), ('d', OBJECT + 1, key, 6), ('d', OBJECT, key, 5)]);
     assert!(logged(&keyvals, &log) > key, "numbers are not given out again");
+}
+
+#[test]
+fn a_delete_callback_may_free_its_own_key() {
+    static KEYVALS: Keyvals = Keyvals::starting_at(KEYVALS_FIRST);
+    let delete: DeleteCallback = Box::new(|_, key, _| KEYVALS.free(key));
+    let key = KEYVALS.create(CopyRule::Never, Some(delete));
+    let objects = [Attributes::default(), Attributes::default()];
+    for attributes in &objects {
+        attributes.set(OBJECT, KEYVALS.get(key).unwrap(), 1).unwrap();
+    }
+    for attributes in &objects {
+        attributes.clear(OBJECT).unwrap();
+    }
+    assert_eq!(KEYVALS.free(key).unwrap_err().class, mpi::MPI_ERR_KEYVAL);
 }
 
 #[test]

@@ -68,8 +68,9 @@ pub static verbena_entries: Entries = Entries {
 /// datatype's handle.
 type Reduce = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void, *mut usize);
 
-/// An error handler with a word of its maker's own: state, handle of the object, error code.
-type Handle = unsafe extern "C" fn(*mut c_void, usize, c_int);
+/// An error handler with a word of its maker's own: state, handle of the object, error code; gives
+/// the code to return.
+type Handle = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
 
 /// The length of arrays that depends on a communicator; 0 if that, or its topology, is wrong.
 extern "C" fn length(comm: usize, which: c_int) -> i64 {

@@ -9,11 +9,12 @@ use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Errhandler, Error};
 
-/// The object whose error handler an error goes to, by its handle. A handle that is not valid stands for
-/// `MPI_COMM_SELF`, as the standard says for errors of no object.
+/// The object whose error handler an error goes to, by its handle. A handle that is not valid
+/// stands for no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// No object: `MPI_COMM_SELF`.
+    /// No object: `MPI_COMM_SELF` (MPI-5.0, 9.3), or `MPI_COMM_WORLD` if the program set an error
+    /// handler only there.
     None,
     /// A communicator.
     Comm(MPI_Comm),
@@ -48,7 +49,8 @@ impl From<Error> for Failed {
 /// The error handler of `MPI_FILE_NULL`, which new files begin with (MPI-5.0, 14.7).
 pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(predefined::returning()));
 
-/// Calls the error handler of `owner` (or of the error's own) and returns the code for the program.
+/// Calls the error handler of `owner` (or of the error's own) and returns the code for the program:
+/// that which a handler of the program leaves.
 #[cold]
 pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     let Failed { error, owner: own } = failed;
@@ -56,8 +58,7 @@ pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
         return tool_code(error.class);
     }
     let (errhandler, handle) = find(own.unwrap_or(owner));
-    handle_error(&errhandler, handle, error.class, || format!("{call} failed: {error}"));
-    error.class
+    handle_error(&errhandler, handle, error.class, || format!("{call} failed: {error}"))
 }
 
 /// The tool interface has return codes of its own: what another part of the library found wrong with an
@@ -67,10 +68,16 @@ fn tool_code(class: c_int) -> c_int {
     if own.contains(&class) { class } else { mpi::MPI_T_ERR_INVALID }
 }
 
-/// Lets an error handler act on a code; `message` is what a fatal one says.
-pub fn handle_error(errhandler: &Errhandler, handle: usize, code: c_int, message: impl FnOnce() -> String) {
+/// Lets an error handler act on a code, and gives the code that comes of it; `message` is what a
+/// fatal one says.
+pub fn handle_error(
+    errhandler: &Errhandler,
+    handle: usize,
+    code: c_int,
+    message: impl FnOnce() -> String,
+) -> c_int {
     match errhandler.action() {
-        Action::Return => (),
+        Action::Return => code,
         Action::Call(_, callback) => callback(handle, code),
         Action::AreFatal | Action::Abort => startup::abort(code, &fatal_text(&message())),
     }
@@ -87,16 +94,16 @@ fn fatal_text(message: &str) -> String {
 fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
     match owner {
         Owner::Comm(handle) => {
-            COMMS.get(handle).map_or_else(|_| of_self(), |comm| (comm.errhandler(), handle))
+            COMMS.get(handle).map_or_else(|_| of_no_object(), |comm| (comm.errhandler(), handle))
         }
         Owner::Session(handle) => {
-            SESSIONS.get(handle).map_or_else(|_| of_self(), |session| (session.errhandler(), handle))
+            SESSIONS.get(handle).map_or_else(|_| of_no_object(), |session| (session.errhandler(), handle))
         }
         Owner::File(handle) => {
             (FILES.get(handle).map_or_else(|_| FILE_DEFAULT.get(), |file| file.errhandler()), handle)
         }
         Owner::Handler(handle) => ERRHANDLERS.get(handle).map_or_else(
-            |_| of_self(),
+            |_| of_no_object(),
             |given| {
                 let no_object = match given.action() {
                     Action::Call(Kind::Session, _) => mpi::MPI_SESSION_NULL,
@@ -105,12 +112,16 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
                 (given.clone(), no_object)
             },
         ),
-        Owner::Win(_) | Owner::None | Owner::Tool => of_self(),
+        Owner::Win(_) | Owner::None | Owner::Tool => of_no_object(),
     }
 }
 
-fn of_self() -> (Arc<Errhandler>, usize) {
-    let handle = mpi::MPI_COMM_SELF;
+/// The standard names `MPI_COMM_SELF`. A program that set an error handler on `MPI_COMM_WORLD`
+/// alone expects such errors there, as they were before MPI-4.0 and are in MPICH.
+fn of_no_object() -> (Arc<Errhandler>, usize) {
+    let was_set = |handle| COMMS.get(handle).is_ok_and(|comm| comm.errhandler_was_set());
+    let of_world = was_set(mpi::MPI_COMM_WORLD) && !was_set(mpi::MPI_COMM_SELF);
+    let handle = if of_world { mpi::MPI_COMM_WORLD } else { mpi::MPI_COMM_SELF };
     (COMMS.get(handle).map_or_else(|_| predefined::are_fatal(), |comm| comm.errhandler()), handle)
 }
 

@@ -17,8 +17,10 @@ pub enum Kind {
     Session,
 }
 
-/// The program's function: gets the handle of the object and the error code.
-pub type Callback = Box<dyn Fn(usize, i32) + Send + Sync>;
+/// The program's function: gets the handle of the object and the error code, and gives the code
+/// that the call returns. It may be another one: a handler that mends what was wrong makes it
+/// `MPI_SUCCESS`.
+pub type Callback = Box<dyn Fn(usize, i32) -> i32 + Send + Sync>;
 
 /// What an error handler does.
 pub enum Action {
@@ -28,7 +30,7 @@ pub enum Action {
     Abort,
     /// Nothing: the call returns the code (`MPI_ERRORS_RETURN`).
     Return,
-    /// Calls the program's function; if that returns, the call returns the code.
+    /// Calls the program's function; if that returns, the call returns the code that it leaves.
     Call(Kind, Callback),
 }
 
@@ -91,22 +93,36 @@ impl Errhandler {
 }
 
 /// The error handler that an object uses; it can be changed at any time.
-pub struct Handling(Mutex<Arc<Errhandler>>);
+pub struct Handling(Mutex<InUse>);
+
+struct InUse {
+    errhandler: Arc<Errhandler>,
+    was_set: bool,
+}
 
 impl Handling {
     /// Begins with this one.
     pub fn new(errhandler: Arc<Errhandler>) -> Handling {
-        Handling(Mutex::new(errhandler))
+        Handling(Mutex::new(InUse { errhandler, was_set: false }))
     }
 
     /// The error handler in use.
     pub fn get(&self) -> Arc<Errhandler> {
-        self.0.lock().expect("nothing panics while it changes an error handler").clone()
+        self.lock().errhandler.clone()
     }
 
     /// From now on this one (`MPI_Comm_set_errhandler` and its like).
     pub fn set(&self, errhandler: Arc<Errhandler>) {
-        *self.0.lock().expect("nothing panics while it changes an error handler") = errhandler;
+        *self.lock() = InUse { errhandler, was_set: true };
+    }
+
+    /// Whether it is not the one that the object began with.
+    pub fn was_set(&self) -> bool {
+        self.lock().was_set
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, InUse> {
+        self.0.lock().expect("nothing panics while it changes an error handler")
     }
 }
 
@@ -147,7 +163,7 @@ mod tests {
     use super::*;
 
     fn user(kind: Kind) -> Errhandler {
-        Errhandler::new(Action::Call(kind, Box::new(|_, _| ())))
+        Errhandler::new(Action::Call(kind, Box::new(|_, code| code)))
     }
 
     #[test]
@@ -177,10 +193,10 @@ mod tests {
     #[test]
     fn the_handler_of_an_object_can_be_changed() {
         let handling = Handling::new(predefined::are_fatal());
-        assert!(matches!(handling.get().action(), Action::AreFatal));
+        assert!(matches!(handling.get().action(), Action::AreFatal) && !handling.was_set());
         let mine = Arc::new(user(Kind::Comm));
         handling.set(mine.clone());
-        assert!(Arc::ptr_eq(&handling.get(), &mine));
+        assert!(Arc::ptr_eq(&handling.get(), &mine) && handling.was_set());
         assert!(Arc::ptr_eq(&predefined::abort(), &predefined::abort()));
     }
 }

@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_session_takes_only_its_kind_of_handler() {
         let session = Session::new(predefined::returning(), Info::new()).unwrap();
-        let other = Arc::new(Errhandler::new(Action::Call(Kind::Comm, Box::new(|_, _| ()))));
+        let other = Arc::new(Errhandler::new(Action::Call(Kind::Comm, Box::new(|_, code| code))));
         assert_eq!(session.set_errhandler(other).unwrap_err().class, mpi::MPI_ERR_ERRHANDLER);
         assert!(Arc::ptr_eq(&session.errhandler(), &predefined::returning()));
     }

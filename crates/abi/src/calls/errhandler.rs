@@ -19,7 +19,8 @@ fn create(kind: Kind, function: Function, errhandler: Out<'_, MPI_Errhandler>) -
     let function = function.ok_or_else(no_function)?;
     let callback: Callback = Box::new(move |mut handle, mut code| {
         // SAFETY: the program's function, of this type (MPI-5.0, 9.3.1); the places for arguments are ours.
-        unsafe { function(&mut handle, &mut code) }
+        unsafe { function(&mut handle, &mut code) };
+        code
     });
     make(kind, callback, errhandler)
 }

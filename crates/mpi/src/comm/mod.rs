@@ -132,9 +132,7 @@ impl Comm {
 
     /// A communicator derived from `self`, whose error handler it takes over (MPI-5.0, 9.3.1).
     fn child(&self, context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
-        let child = Comm::new(context, local, remote);
-        child.errhandling.set(self.errhandling.get());
-        child
+        Comm { errhandling: Handling::new(self.errhandler()), ..Comm::new(context, local, remote) }
     }
 
     /// The matching context of this kind of traffic.
@@ -285,6 +283,11 @@ impl Comm {
         errhandler.check(crate::errhandler::Kind::Comm)?;
         self.errhandling.set(errhandler);
         Ok(())
+    }
+
+    /// Whether an error handler was set on it, be it the one that it had.
+    pub fn errhandler_was_set(&self) -> bool {
+        self.errhandling.was_set()
     }
 
     /// The attributes cached on it.

@@ -55,12 +55,13 @@ fn address(function: Option<Function>) -> Function {
 }
 
 /// An error on an object of this kind, for the program's function `state`.
-unsafe extern "C" fn handle_error<K: Handle>(state: *mut c_void, handle: usize, code: c_int) {
+unsafe extern "C" fn handle_error<K: Handle>(state: *mut c_void, handle: usize, code: c_int) -> c_int {
     // SAFETY: `create_errhandler` passed this function as the state.
     unsafe {
         let function: unsafe extern "C" fn(*mut K::Face, *mut c_int, ...) = transmute(state);
         let (mut handle, mut code) = (K::face(handle), values::code(code));
         function(&mut handle, &mut code);
+        values::error_native(code)
     }
 }
 

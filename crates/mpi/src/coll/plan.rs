@@ -20,7 +20,17 @@ pub struct Team<'a> {
     group: &'a Group,
     /// The caller's rank, in the group that the others know it by.
     rank: usize,
-    mark: i32,
+    sources: Sources,
+}
+
+/// What messages name as their source.
+#[derive(Clone, Copy)]
+enum Sources {
+    /// The sender's rank, and a mark added to it.
+    Ranks(i32),
+    /// The sender's number in the job, so that groups which share processes, context and tag keep
+    /// their messages apart.
+    Processes,
 }
 
 impl<'a> Team<'a> {
@@ -28,18 +38,27 @@ impl<'a> Team<'a> {
     #[inline]
     pub fn local(comm: &'a Comm) -> Team<'a> {
         let mark = if comm.is_inter() { LOCAL_MARK } else { 0 };
-        Team { group: comm.group(), rank: comm.rank() as usize, mark }
+        Team { group: comm.group(), rank: comm.rank() as usize, sources: Sources::Ranks(mark) }
     }
 
     /// The remote group of an intercommunicator, the caller in the other one.
     #[inline]
     pub fn remote(comm: &'a Comm) -> Team<'a> {
-        Team { group: comm.targets(), rank: comm.rank() as usize, mark: 0 }
+        Team { group: comm.targets(), rank: comm.rank() as usize, sources: Sources::Ranks(0) }
     }
 
     /// A group of which the caller has this rank, apart from the communicators' own groups.
     pub fn of(group: &'a Group, rank: usize) -> Team<'a> {
-        Team { group, rank, mark: LOCAL_MARK }
+        Team { group, rank, sources: Sources::Processes }
+    }
+
+    /// What messages from this rank name as their source.
+    #[inline]
+    fn source(&self, rank: usize) -> i32 {
+        match self.sources {
+            Sources::Ranks(mark) => rank as i32 + mark,
+            Sources::Processes => LOCAL_MARK + self.group.peer(rank as i32) as i32,
+        }
     }
 
     /// Number of processes.
@@ -83,14 +102,14 @@ impl<'s, 't> Plan<'s, 't> {
     #[inline]
     pub fn send(&mut self, rank: usize, buffer: Buffer) -> StepId {
         let peer = self.team.group.peer(rank as i32);
-        self.schedule.send(peer, self.team.rank as i32 + self.team.mark, buffer)
+        self.schedule.send(peer, self.team.source(self.team.rank), buffer)
     }
 
     /// Receives from `rank`.
     #[inline]
     pub fn receive(&mut self, rank: usize, buffer: Buffer) -> StepId {
         let peer = self.team.group.peer(rank as i32);
-        self.schedule.receive(peer, rank as i32 + self.team.mark, buffer)
+        self.schedule.receive(peer, self.team.source(rank), buffer)
     }
 
     /// Sends, unless there is nothing to send. The receiver must know that too.

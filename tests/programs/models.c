@@ -91,7 +91,7 @@ static void wrong(void) {
     len = sizeof name;
     CHECK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 1, &len, name) == MPI_SUCCESS && strcmp(name, "mpi") == 0);
     CHECK_CLASS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, -1, &len, name), MPI_ERR_ARG);
-    CHECK_CLASS(MPI_Session_get_pset_info(session, "mpi://world", &info), MPI_ERR_ARG);
+    CHECK_CLASS(MPI_Session_get_pset_info(session, "mpi://earth", &info), MPI_ERR_ARG);
     CHECK_CLASS(MPI_Group_from_session_pset(session, "", &group), MPI_ERR_ARG);
     CHECK_CLASS(MPI_Comm_create_from_group(MPI_GROUP_NULL, "x", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_ERR_GROUP);
     CHECK(MPI_Session_finalize(&session) == MPI_SUCCESS && session == MPI_SESSION_NULL);

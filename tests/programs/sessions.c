@@ -1,6 +1,30 @@
 /* Sessions without MPI_Init, one after the other (MPI-5.0, 11.3). */
 #include "check.h"
 
+/* Communicators that come from a session, also by others, send from its buffer if they have none
+ * (MPI-5.0, 3.6). */
+static void buffered(MPI_Session session, MPI_Comm comm) {
+    char room[1024], *back;
+    MPI_Comm part;
+    MPI_Group group;
+    int number = 5, got = 0, size;
+    CHECK(MPI_Session_attach_buffer(session, room, sizeof room) == MPI_SUCCESS);
+    MPI_Comm_split(comm, 0, 0, &part);
+    CHECK(MPI_Comm_rank(part, &number) == MPI_SUCCESS);
+    CHECK(MPI_Bsend(&number, 1, MPI_INT, number, 3, part) == MPI_SUCCESS);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, number, 3, part, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == number);
+    CHECK(MPI_Session_detach_buffer(session, &back, &size) == MPI_SUCCESS && back == room && size == sizeof room);
+    CHECK_CLASS(MPI_Bsend(&number, 1, MPI_INT, number, 3, part), MPI_ERR_BUFFER);
+    CHECK(MPI_Comm_group(part, &group) == MPI_SUCCESS && MPI_Comm_free(&part) == MPI_SUCCESS);
+    CHECK(MPI_Comm_create_from_group(group, "buffered", MPI_INFO_NULL, MPI_ERRORS_RETURN, &part) == MPI_SUCCESS);
+    CHECK(MPI_Session_attach_buffer(session, MPI_BUFFER_AUTOMATIC, 0) == MPI_SUCCESS);
+    CHECK(MPI_Bsend(&number, 1, MPI_INT, number, 4, part) == MPI_SUCCESS);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, number, 4, part, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == number);
+    CHECK(MPI_Session_detach_buffer(session, &back, &size) == MPI_SUCCESS && back == MPI_BUFFER_AUTOMATIC);
+    MPI_Comm_free(&part);
+    MPI_Group_free(&group);
+}
+
 /* A session with a communicator of all processes; returns its size. */
 static int one_session(int round, int *rank) {
     MPI_Session session;
@@ -28,6 +52,7 @@ static int one_session(int round, int *rank) {
     tag = round + *rank;
     CHECK(MPI_Allreduce(&tag, &sum, 1, MPI_INT, MPI_SUM, copy) == MPI_SUCCESS);
     CHECK(sum == size * round + size * (size - 1) / 2);
+    buffered(session, comm);
     CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS && MPI_Comm_disconnect(&comm) == MPI_SUCCESS);
     CHECK(MPI_Group_free(&group) == MPI_SUCCESS);
     CHECK(MPI_Session_finalize(&session) == MPI_SUCCESS && session == MPI_SESSION_NULL);

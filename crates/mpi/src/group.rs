@@ -4,14 +4,19 @@
 
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
+use crate::session::Session;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use verbena_channel::Peer;
 
-/// An ordered set of processes. Immutable; shared by `Arc`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An ordered set of processes. Immutable; shared by `Arc`. Two with the same members in the same
+/// order are equal, wherever they come from.
+#[derive(Clone, Debug)]
 pub struct Group {
     members: Vec<Peer>,
     rank: Option<i32>,
+    /// The session that the group comes from, through other groups and communicators.
+    session: Option<Arc<Session>>,
 }
 
 /// How two groups, or two communicators, relate (MPI-5.0, 7.3.1 and 7.4.1).
@@ -38,16 +43,35 @@ pub struct Range {
     pub stride: i32,
 }
 
+impl PartialEq for Group {
+    fn eq(&self, other: &Group) -> bool {
+        (&self.members, self.rank) == (&other.members, other.rank)
+    }
+}
+
+impl Eq for Group {}
+
 impl Group {
     /// The group of these processes, seen by process `me`.
     pub fn new(members: Vec<Peer>, me: Peer) -> Group {
         let rank = members.iter().position(|&m| m == me).map(|r| r as i32);
-        Group { members, rank }
+        Group { members, rank, session: None }
+    }
+
+    /// As a group of this session.
+    pub fn of_session(self, session: Arc<Session>) -> Group {
+        Group { session: Some(session), ..self }
+    }
+
+    /// The session that it comes from, if it comes from one.
+    #[inline]
+    pub fn session(&self) -> Option<&Arc<Session>> {
+        self.session.as_ref()
     }
 
     /// The group without members, `MPI_GROUP_EMPTY`.
     pub const fn empty() -> Group {
-        Group { members: Vec::new(), rank: None }
+        Group { members: Vec::new(), rank: None, session: None }
     }
 
     /// Number of processes.
@@ -89,11 +113,10 @@ impl Group {
     }
 
     /// A group of `members`, some of `self` and `other`: the caller is known to both.
-    fn derive(&self, other: &Group, members: Vec<Peer>) -> Group {
-        match self.me().or(other.me()) {
-            Some(me) => Group::new(members, me),
-            None => Group { members, rank: None },
-        }
+    pub(crate) fn derive(&self, other: &Group, members: Vec<Peer>) -> Group {
+        let me = self.me().or(other.me());
+        let rank = me.and_then(|me| members.iter().position(|&peer| peer == me)).map(|rank| rank as i32);
+        Group { members, rank, session: self.session.clone().or_else(|| other.session.clone()) }
     }
 
     /// What the ranks of this group are in `other`: `MPI_UNDEFINED` where not a member, `MPI_PROC_NULL`

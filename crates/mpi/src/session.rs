@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::group::Group;
 use crate::info::Info;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use verbena_channel::Peer;
@@ -23,6 +24,12 @@ pub struct Session {
     hints: Info,
     handle: AtomicUsize,
     buffered: BufferedSends,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("handle", &self.handle).finish_non_exhaustive()
+    }
 }
 
 impl Session {
@@ -76,13 +83,15 @@ pub fn nth_process_set(n: i32) -> Result<&'static [u8]> {
     usize::try_from(n).ok().and_then(|n| PROCESS_SETS.get(n).copied()).ok_or_else(|| no_nth(n))
 }
 
-/// The group of a process set as process `me` of `size` sees it. `MPI_ERR_ARG` if there is no such set.
+/// The group of a process set as process `me` of `size` sees it; names are compared without regard
+/// to case, as those of the Internet are and as MPICH does. `MPI_ERR_ARG` if there is no such set.
 pub fn process_set(name: &[u8], me: Peer, size: u32) -> Result<Group> {
-    match name {
-        WORLD => Ok(Group::new((0..size).collect(), me)),
-        SELF => Ok(Group::new(vec![me], me)),
-        _ => Err(no_set(name)),
-    }
+    let members = match PROCESS_SETS.iter().find(|set| set.eq_ignore_ascii_case(name)) {
+        Some(&WORLD) => (0..size).collect(),
+        Some(&SELF) => vec![me],
+        _ => return Err(no_set(name)),
+    };
+    Ok(Group::new(members, me))
 }
 
 /// What is known of a process set: its size as `mpi_size` (`MPI_Session_get_pset_info`).
@@ -109,7 +118,7 @@ fn no_set(name: &[u8]) -> Error {
         mpi::MPI_ERR_ARG,
         "there is no such process set",
         format!("the name \"{}\"", String::from_utf8_lossy(name)),
-        "the name is misspelt (case matters), or comes from another MPI library",
+        "the name is misspelt, or comes from another MPI library",
         "use mpi://WORLD, mpi://SELF, or a name from MPI_Session_get_nth_pset",
     )
 }
@@ -130,10 +139,16 @@ mod tests {
     }
 
     #[test]
+    fn the_case_of_a_name_does_not_matter() {
+        assert_eq!(process_set(b"mpi://world", 0, 3).unwrap().members(), [0, 1, 2]);
+        assert_eq!(process_set(b"MPI://Self", 1, 3).unwrap().members(), [1]);
+    }
+
+    #[test]
     fn unknown_process_sets_are_refused() {
         assert_eq!(nth_process_set(2).unwrap_err().class, mpi::MPI_ERR_ARG);
         assert_eq!(nth_process_set(-1).unwrap_err().class, mpi::MPI_ERR_ARG);
-        assert_eq!(process_set(b"mpi://world", 0, 1).unwrap_err().class, mpi::MPI_ERR_ARG);
+        assert_eq!(process_set(b"mpi://worlds", 0, 1).unwrap_err().class, mpi::MPI_ERR_ARG);
     }
 
     #[test]

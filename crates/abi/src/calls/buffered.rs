@@ -35,13 +35,21 @@ impl HasBuffer for Session {
     }
 }
 
-/// A buffered send: from the communicator's buffer if it has one, else from the process's (3.6).
+/// The buffer that sends on a communicator take: its own, else that of the session that it comes
+/// from, else the process's (3.6).
+fn place_of(comm: &Comm) -> &BufferedSends {
+    let of_session = comm.group().session().map(|session| session.buffered());
+    let places = [Some(comm.buffered()), of_session].into_iter().flatten();
+    places.into_iter().find(|place| place.is_attached()).unwrap_or(&OWN)
+}
+
+/// A buffered send.
 pub(super) fn send_from(comm: &Comm, message: Buffer, dest: i32, tag: i32) -> Result<()> {
     if dest == mpi::MPI_PROC_NULL {
         return Ok(());
     }
-    let place = if comm.buffered().is_attached() { comm.buffered() } else { &OWN };
-    place.send(process(), &message, |copy| point::send(process(), comm, copy, dest, tag, Mode::Standard))
+    place_of(comm)
+        .send(process(), &message, |copy| point::send(process(), comm, copy, dest, tag, Mode::Standard))
 }
 
 /// The value of `MPI_BUFFER_AUTOMATIC` as an address.

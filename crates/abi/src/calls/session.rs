@@ -5,7 +5,7 @@ use crate::calls::comm;
 use crate::calls::info::{give_string, publish, thread_level_name};
 use crate::generated::types::{MPI_Comm, MPI_Group, MPI_Info, MPI_Session};
 use crate::handles::{GROUPS, SESSIONS};
-use crate::{process, startup};
+use crate::{process, startup, state};
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Arc, OnceLock};
 use verbena_mpi::comm::from_group::Other;
@@ -22,7 +22,8 @@ pub fn session_init(
     errhandler: &Arc<Errhandler>,
     session: Out<'_, MPI_Session>,
 ) -> Result<()> {
-    let level = wanted_level(info)?;
+    // What holds for the process holds for each of its sessions.
+    let level = wanted_level(info)?.max(state::thread_level());
     let hints = info.map_or_else(Info::new, |info| Info::clone(info));
     hints.set(b"thread_level", thread_level_name(level).as_bytes())?;
     hints.set(b"mpi_memory_alloc_kinds", MEMORY_KINDS)?;
@@ -95,12 +96,12 @@ pub fn session_get_pset_info(
 
 /// `MPI_Group_from_session_pset` (7.3.2).
 pub fn group_from_session_pset(
-    _session: &Arc<Session>,
+    session: &Arc<Session>,
     pset_name: &CStr,
     newgroup: Out<'_, MPI_Group>,
 ) -> Result<()> {
     let group = process_set(pset_name.to_bytes(), process().me(), process().size())?;
-    newgroup.set(GROUPS.insert(Arc::new(group)));
+    newgroup.set(GROUPS.insert(Arc::new(group.of_session(session.clone()))));
     Ok(())
 }
 

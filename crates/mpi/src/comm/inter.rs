@@ -4,7 +4,6 @@ use super::words::{pack, unpack, unpack_all};
 use super::{Comm, Exchange, Remote};
 use crate::error::{Class, Error, Result};
 use crate::generated::constants as mpi;
-use crate::group::Group;
 use std::collections::HashSet;
 use std::sync::Arc;
 use verbena_channel::Peer;
@@ -117,7 +116,7 @@ impl Comm {
         };
         let members = members.iter().map(|&peer| peer as Peer).collect();
         let inner = Arc::new(self.child(*inner, self.local.clone(), None));
-        let group = Arc::new(Group::new(members, self.me()));
+        let group = Arc::new(self.group_of(members));
         let remote = Remote { group, inner, is_local_first: *first == 1 };
         Ok(self.child(*context, self.local.clone(), Some(remote)))
     }
@@ -135,7 +134,7 @@ impl Comm {
             false => (&remote.group, &self.local, their_context),
         };
         let members = [low.members(), high.members()].concat();
-        Ok(self.child(context, Arc::new(Group::new(members, self.me())), None))
+        Ok(self.child(context, Arc::new(self.group_of(members)), None))
     }
 }
 

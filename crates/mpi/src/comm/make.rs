@@ -83,7 +83,7 @@ impl Comm {
 
     fn split_intra(&self, rows: &[Row], color: u64) -> Result<Comm> {
         let ranks = chosen(rows, color);
-        let group = Group::new(peers(&self.local, &ranks), self.me());
+        let group = self.group_of(peers(&self.local, &ranks));
         Ok(self.child(rows[ranks[0]].context, Arc::new(group), None))
     }
 
@@ -94,11 +94,16 @@ impl Comm {
             return Ok(None);
         };
         let context = if remote.is_local_first { ours[leader].context } else { theirs[other].context };
-        let local = Arc::new(Group::new(peers(&self.local, &local_ranks), self.me()));
-        let group = Arc::new(Group::new(peers(&remote.group, &remote_ranks), self.me()));
+        let local = Arc::new(self.group_of(peers(&self.local, &local_ranks)));
+        let group = Arc::new(self.group_of(peers(&remote.group, &remote_ranks)));
         let inner = Arc::new(self.child(ours[leader].inner, local.clone(), None));
         let new = Remote { group, inner, is_local_first: remote.is_local_first };
         Ok(Some(self.child(context, local, Some(new))))
+    }
+
+    /// The group of these processes in a communicator derived from this one.
+    pub(super) fn group_of(&self, members: Vec<Peer>) -> Group {
+        self.local.derive(&self.local, members)
     }
 
     /// The calling process.
@@ -182,7 +187,7 @@ impl Comm {
         let context = if is_local_first { *ours } else { *theirs };
         let members = members.iter().map(|&peer| peer as Peer).collect();
         let inner = Arc::new(self.child(*inner, group.clone(), None));
-        let remote = Remote { group: Arc::new(Group::new(members, self.me())), inner, is_local_first };
+        let remote = Remote { group: Arc::new(self.group_of(members)), inner, is_local_first };
         Ok(Some(self.child(context, group.clone(), Some(remote))))
     }
 }

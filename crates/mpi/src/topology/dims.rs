@@ -3,9 +3,10 @@
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
-/// Fills in the zeros of `dims` so that the product is `nodes`: the largest as small as can be, then the next
-/// largest, and so on, in decreasing order. `MPI_ERR_ARG` if `nodes` is not positive, `MPI_ERR_DIMS` if a size is negative or the given ones do not divide
-/// `nodes`.
+/// Fills in the zeros of `dims` so that the product is `nodes`, in decreasing order: the largest
+/// and the smallest as close as can be, and of all such products that whose smallest is the
+/// largest, then the next smallest, and so on. `MPI_ERR_ARG` if `nodes` is not positive,
+/// `MPI_ERR_DIMS` if a size is negative or the given ones do not divide `nodes`.
 pub fn balance(nodes: i32, dims: &mut [i32]) -> Result<()> {
     if nodes < 1 {
         return Err(no_nodes(nodes));
@@ -17,27 +18,69 @@ pub fn balance(nodes: i32, dims: &mut [i32]) -> Result<()> {
     let free = dims.iter().filter(|&&dim| dim == 0).count();
     let rest = given.filter(|&given| nodes % given == 0).map(|given| nodes / given);
     let rest = rest.filter(|&rest| free > 0 || rest == 1).ok_or_else(|| not_divisible(nodes, dims))?;
-    let factors = factor(rest, free, rest, &divisors(rest)).expect("the number itself and ones always fit");
+    let factors = Search::flattest(rest, free);
     dims.iter_mut().filter(|dim| **dim == 0).zip(factors).for_each(|(dim, factor)| *dim = factor);
     Ok(())
 }
 
-/// `number` as a product of `count` decreasing factors, none above `bound`: of all such products the first in
-/// lexical order. `None` if there is none.
-fn factor(number: i32, count: usize, bound: i32, divisors: &[i32]) -> Option<Vec<i32>> {
-    if count == 0 {
-        return (number == 1).then(Vec::new);
-    }
-    let fits = |&largest: &i32| largest <= bound && number % largest == 0 && reaches(largest, count, number);
-    divisors.iter().copied().filter(fits).find_map(|largest| {
-        let smaller = factor(number / largest, count - 1, largest, divisors)?;
-        Some([vec![largest], smaller].concat())
-    })
+/// A search among the products of decreasing factors that make a number.
+struct Search {
+    /// All divisors of the number, increasing.
+    divisors: Vec<i32>,
+    /// The factors chosen so far.
+    chosen: Vec<i32>,
+    /// The flattest product yet.
+    best: Option<Vec<i32>>,
 }
 
-/// Whether `count` factors of at most `largest` can have the product `number`.
-fn reaches(largest: i32, count: usize, number: i32) -> bool {
-    i64::from(largest).saturating_pow(count as u32) >= i64::from(number)
+impl Search {
+    fn flattest(number: i32, count: usize) -> Vec<i32> {
+        let mut search = Search { divisors: divisors(number), chosen: Vec::new(), best: None };
+        search.extend(number, count);
+        search.best.expect("the number itself and ones are such a product")
+    }
+
+    /// Tries all ways to go on with `count` factors whose product is `number`.
+    fn extend(&mut self, number: i32, count: usize) {
+        if count == 0 {
+            return self.offer();
+        }
+        let bound = self.chosen.last().copied().unwrap_or(number);
+        let first = self.divisors.partition_point(|&factor| power(factor, count) < i64::from(number));
+        for i in first..self.divisors.partition_point(|&factor| factor <= bound) {
+            let factor = self.divisors[i];
+            if number % factor == 0 && self.may_go_on(factor, number, count) {
+                self.chosen.push(factor);
+                self.extend(number / factor, count - 1);
+                self.chosen.pop();
+            }
+        }
+    }
+
+    /// Whether a product with this factor next can still be as flat as the best: none of its
+    /// `count` factors may be smaller than that leaves room for.
+    fn may_go_on(&self, factor: i32, number: i32, count: usize) -> bool {
+        let largest = self.chosen.first().copied().unwrap_or(factor);
+        let least = self.best.as_deref().map_or(1, |best| (largest - spread(best)).max(1));
+        let smallest = i64::from(factor).checked_mul(power(least, count - 1));
+        factor >= least && smallest.is_some_and(|product| product <= i64::from(number))
+    }
+
+    fn offer(&mut self) {
+        let rank = |factors: &[i32]| (-spread(factors), factors.iter().rev().copied().collect::<Vec<_>>());
+        if self.best.as_deref().is_none_or(|best| rank(&self.chosen) > rank(best)) {
+            self.best = Some(self.chosen.clone());
+        }
+    }
+}
+
+/// How far the largest of decreasing factors is from the smallest.
+fn spread(factors: &[i32]) -> i32 {
+    factors.first().zip(factors.last()).map_or(0, |(largest, smallest)| largest - smallest)
+}
+
+fn power(base: i32, exponent: usize) -> i64 {
+    i64::from(base).saturating_pow(exponent as u32)
 }
 
 /// All divisors of a positive number, increasing.

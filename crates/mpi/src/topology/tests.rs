@@ -12,7 +12,7 @@ fn balanced(nodes: i32, dims: &[i32]) -> Vec<i32> {
 
 #[test]
 fn dimensions_are_balanced() {
-    let cases: [(i32, &[i32], &[i32]); 15] = [
+    let cases: [(i32, &[i32], &[i32]); 21] = [
         (6, &[0, 0], &[3, 2]),
         (7, &[0, 0], &[7, 1]),
         (6, &[0, 3, 0], &[2, 3, 1]),
@@ -28,6 +28,12 @@ fn dimensions_are_balanced() {
         (48, &[0, 0, 0], &[4, 4, 3]),
         (720, &[0, 0, 0, 0], &[6, 6, 5, 4]),
         (24, &[0, 2, 0], &[4, 2, 3]),
+        (5040, &[0, 0, 0], &[21, 16, 15]),
+        (6240, &[0, 0, 0], &[26, 16, 15]),
+        (143_520, &[0, 0, 0, 0], &[26, 23, 16, 15]),
+        (980_784, &[0, 0, 0, 0, 0], &[139, 14, 9, 8, 7]),
+        (735_134_400, &[0, 0, 0], &[918, 910, 880]),
+        (1, &[0, 1], &[1, 1]),
     ];
     for (nodes, given, expected) in cases {
         assert_eq!(balanced(nodes, given), expected, "{nodes} in {given:?}");
@@ -43,6 +49,12 @@ fn every_balance_is_decreasing_complete_and_the_flattest() {
         assert_eq!(dims[0], flattest);
         let dims = balanced(nodes, &[0, 0, 0]);
         assert!(dims.is_sorted_by(|a, b| a >= b) && dims.iter().product::<i32>() == nodes);
+        let pairs = (1..=nodes).flat_map(|a| (1..=a).map(move |b| (a, b)));
+        let spreads = pairs.filter(|(a, b)| nodes % (a * b) == 0).map(|(a, b)| {
+            let all = [a, b, nodes / (a * b)];
+            all.iter().max().unwrap() - all.iter().min().unwrap()
+        });
+        assert_eq!(dims[0] - dims[2], spreads.min().unwrap(), "{dims:?}");
     }
 }
 

@@ -50,7 +50,7 @@ fn runs(view: &View, filetype: &Made, start: u64, len: usize) {
         let size = filetype.bytes.len() as u64;
         let tiles = start.checked_add(len as u64).map(|end| end.div_ceil(size));
         let end = tiles.and_then(|tiles| tiles.checked_mul(filetype.datatype.extent() as u64));
-        let end = end.and_then(|end| end.checked_add(view.displacement));
+        let end = end.and_then(|end| end.checked_add(view.displacement + filetype.bytes[0] as u64));
         return assert!(end.is_none_or(|end| end > i64::MAX as u64), "a view that fits was refused");
     }
     let expected: Option<Vec<u64>> = (0..len as u64).map(|i| place(view, filetype, start + i)).collect();

@@ -228,6 +228,20 @@ fn atomic_writes_do_not_mix() {
     });
 }
 
+/// Its copies follow each other at once, though it begins beyond its origin and so ends beyond its
+/// extent.
+#[test]
+fn a_filetype_may_begin_beyond_its_origin() {
+    let byte = Datatype::predefined(MPI_BYTE).unwrap();
+    let late = Datatype::indexed(Form::Int, &[1, 0, 2], &[5, 6, 8], Unit::Byte, byte).unwrap();
+    let view = View::new(100, byte, &Arc::new(late), b"native", true).unwrap();
+    let mut runs = Vec::new();
+    view.for_each_run(1, 4, |at, len| runs.push((at, len))).unwrap();
+    assert_eq!(runs, [(108, 2), (110, 1), (113, 1)]);
+    let ends = [0, 105, 106, 109, 110, 111, 113, 114, 115].map(|bytes| view.end(bytes));
+    assert_eq!(ends, [0, 0, 1, 2, 3, 4, 4, 5, 6]);
+}
+
 #[test]
 fn impossible_views_are_refused() {
     let (byte, int) = (Datatype::predefined(MPI_BYTE).unwrap(), Datatype::predefined(MPI_INT).unwrap());
@@ -237,7 +251,16 @@ fn impossible_views_are_refused() {
     assert_eq!(view(0, int, b"native"), MPI_SUCCESS);
     assert_eq!(view(-1, int, b"native"), MPI_ERR_ARG);
     assert_eq!(view(0, byte, b"native"), MPI_ERR_ARG);
-    assert_eq!(class(View::new(0, byte, &down, b"native", true)), MPI_ERR_ARG);
+    assert_eq!(class(View::new(0, byte, &down, b"native", true)), MPI_ERR_IO);
+    let indexed = |lengths: &[i64], places: &[i64], writes| {
+        let filetype = Datatype::indexed(Form::Int, lengths, places, Unit::Byte, byte).unwrap();
+        class(View::new(0, byte, &Arc::new(filetype), b"native", writes))
+    };
+    assert_eq!(
+        [indexed(&[3, 1], &[0, 1], true), indexed(&[3, 1], &[0, 1], false)],
+        [MPI_ERR_IO, MPI_SUCCESS]
+    );
+    assert_eq!(indexed(&[1, 1], &[-2, 2], false), MPI_ERR_IO);
     assert_eq!(view(0, int, b"external32"), MPI_ERR_UNSUPPORTED_DATAREP);
     let huge = View::new(i64::MAX - 2, byte, byte, b"native", true).unwrap();
     assert_eq!(class(huge.for_each_run(u64::MAX - 1, 1, |_, _| ())), MPI_ERR_ARG);

@@ -29,8 +29,9 @@ impl View {
         View { displacement: 0, etype: byte.clone(), filetype: byte.clone(), representation: "native" }
     }
 
-    /// Checks a view that the program asks for: `MPI_ERR_ARG` for a negative displacement or types that are
-    /// not allowed there (`writes`: nor ones that overlap), `MPI_ERR_UNSUPPORTED_DATAREP`.
+    /// Checks a view that the program asks for: `MPI_ERR_ARG` for a negative displacement or a
+    /// filetype that is not made of etypes, `MPI_ERR_IO` (as in MPICH) for one whose bytes are not
+    /// in order (`writes`: or overlap), `MPI_ERR_UNSUPPORTED_DATAREP`.
     pub fn new(
         displacement: i64,
         etype: &Arc<Datatype>,
@@ -40,11 +41,11 @@ impl View {
     ) -> Result<View> {
         let displacement = u64::try_from(displacement)
             .map_err(|_| bad_value("displacement", displacement, "pass 0 or more bytes"))?;
-        if etype.size() == 0
-            || !filetype.size().is_multiple_of(etype.size())
-            || !is_ascending(filetype, writes)
-        {
-            return Err(bad_types(etype, filetype));
+        if etype.size() == 0 || filetype.size() == 0 || !filetype.size().is_multiple_of(etype.size()) {
+            return Err(not_of_etypes(etype, filetype));
+        }
+        if !is_ascending(filetype, writes) {
+            return Err(out_of_order(filetype, writes));
         }
         let representation = match representation {
             b"native" => "native",
@@ -70,7 +71,7 @@ impl View {
         let (size, extent) = (self.filetype.size() as u64, self.filetype.extent() as u64);
         let tiles =
             start.checked_add(len as u64).and_then(|end| Some(end.checked_next_multiple_of(size)? / size));
-        let end = tiles.and_then(|tiles| tiles.checked_mul(extent)?.checked_add(self.displacement));
+        let end = tiles.and_then(|tiles| tiles.checked_mul(extent)?.checked_add(self.first()?));
         if end.is_none_or(|end| end > i64::MAX as u64) {
             return Err(bad_value("offset", start as i64, "stay below the largest size of a file"));
         }
@@ -89,11 +90,17 @@ impl View {
         Ok(place)
     }
 
+    /// The first visible byte of the file; `None` if it lies beyond all numbers.
+    fn first(&self) -> Option<u64> {
+        self.displacement.checked_add_signed(self.filetype.true_extent().0 as i64)
+    }
+
     /// Where the stream of a file of `bytes` bytes ends, rounded up to whole etypes; no more
     /// than an `i64` can count.
     pub fn end(&self, bytes: u64) -> u64 {
         let (size, extent) = (self.filetype.size(), self.filetype.extent() as u64);
-        let visible = bytes.saturating_sub(self.displacement);
+        let (first, _) = self.filetype.true_extent();
+        let visible = self.first().map_or(0, |first| bytes.saturating_sub(first));
         if size == 0 || extent == 0 {
             return 0;
         }
@@ -101,32 +108,51 @@ impl View {
         // Tiles that overlap show a byte more than once, so the stream may be longer than the largest file.
         let mut end = u128::from(tiles) * size as u128;
         self.filetype.layout().for_each_run(1, 0, size, |at, len| {
-            end += u128::from(rest.saturating_sub(at as u64).min(len as u64));
+            end += u128::from(rest.saturating_sub((at - first) as u64).min(len as u64));
         });
         let etype = self.etype.size() as u128;
         end.next_multiple_of(etype).min(i64::MAX as u128 / etype * etype) as u64
     }
 }
 
-/// Whether the runs of a filetype go up from 0 on, as the standard asks (14.3), and for files that are
-/// written do not overlap.
+/// Whether the runs of a filetype and of its copies go up from 0 on, as the standard asks (14.3),
+/// and for files that are written do not overlap.
 fn is_ascending(filetype: &Datatype, writes: bool) -> bool {
-    let (size, mut last, mut ascending) = (filetype.size(), 0, true);
+    let (size, first) = (filetype.size(), filetype.true_extent().0);
+    let (mut last, mut ascending) = (0, true);
     filetype.layout().for_each_run(1, 0, size, |at, len| {
         ascending &= at >= last;
         last = if writes { at + len as isize } else { at };
     });
-    ascending && (size > 0) && filetype.extent() >= last.max(1)
+    ascending && filetype.extent() >= (last - first).max(1)
 }
 
 #[cold]
-fn bad_types(etype: &Datatype, filetype: &Datatype) -> Error {
+fn not_of_etypes(etype: &Datatype, filetype: &Datatype) -> Error {
     Error::new(
         mpi::MPI_ERR_ARG,
         "these datatypes make no view of a file",
         format!("an etype of {} bytes, a filetype of {}", etype.size(), filetype.size()),
-        "the filetype is not made of etypes, is empty, or has displacements that are negative or go down",
-        "make the filetype of whole etypes, in ascending order, without overlap",
+        "the filetype is not made of etypes, or one of the two is empty",
+        "make the filetype of whole etypes",
+    )
+}
+
+#[cold]
+fn out_of_order(filetype: &Datatype, writes: bool) -> Error {
+    let (low, length) = filetype.true_extent();
+    let overlap = if writes { ", or elements overlap in a file that is written" } else { "" };
+    Error::new(
+        mpi::MPI_ERR_IO,
+        "the filetype of a view is not in the order of the file",
+        format!(
+            "a filetype of {} bytes from {low} to {}, extent {}",
+            filetype.size(),
+            low + length,
+            filetype.extent()
+        ),
+        format!("displacements are negative or go down{overlap}"),
+        "make the filetype in ascending order from 0 on, with an extent that holds it whole",
     )
 }
 

@@ -157,8 +157,9 @@ const fn basic(
     Basic { handle, name, representation, family, external }
 }
 
-/// Every basic datatype of the ABI. `MPI_CHAR` counts among the C integers, as in other MPI libraries,
-/// although the standard leaves it out of the operations.
+/// Every basic datatype of the ABI. `MPI_CHAR` counts among the C integers, as in other MPI
+/// libraries, although the standard leaves it out of the operations. Of two names for one handle
+/// this is the first in the standard's table, which calls the other a synonym (MPI-5.0, 3.2.2).
 pub static BASICS: [Basic; 61] = [
     basic(mpi::MPI_AINT, "MPI_AINT", Integer(I64), MultiLanguage, 8),
     basic(mpi::MPI_COUNT, "MPI_COUNT", Integer(I64), MultiLanguage, 8),
@@ -167,13 +168,13 @@ pub static BASICS: [Basic; 61] = [
     basic(mpi::MPI_SHORT, "MPI_SHORT", Integer(I16), CInteger, 2),
     basic(mpi::MPI_INT, "MPI_INT", Integer(I32), CInteger, 4),
     basic(mpi::MPI_LONG, "MPI_LONG", Integer(LONG), CInteger, 4),
-    basic(mpi::MPI_LONG_LONG, "MPI_LONG_LONG", Integer(I64), CInteger, 8),
+    basic(mpi::MPI_LONG_LONG, "MPI_LONG_LONG_INT", Integer(I64), CInteger, 8),
     basic(mpi::MPI_UNSIGNED_SHORT, "MPI_UNSIGNED_SHORT", Integer(U16), CInteger, 2),
     basic(mpi::MPI_UNSIGNED, "MPI_UNSIGNED", Integer(U32), CInteger, 4),
     basic(mpi::MPI_UNSIGNED_LONG, "MPI_UNSIGNED_LONG", Integer(UNSIGNED_LONG), CInteger, 4),
     basic(mpi::MPI_UNSIGNED_LONG_LONG, "MPI_UNSIGNED_LONG_LONG", Integer(U64), CInteger, 8),
     basic(mpi::MPI_FLOAT, "MPI_FLOAT", Real(F32), Floating, 4),
-    basic(mpi::MPI_C_FLOAT_COMPLEX, "MPI_C_FLOAT_COMPLEX", Representation::Complex(F32), Complex, 8),
+    basic(mpi::MPI_C_FLOAT_COMPLEX, "MPI_C_COMPLEX", Representation::Complex(F32), Complex, 8),
     basic(mpi::MPI_CXX_FLOAT_COMPLEX, "MPI_CXX_FLOAT_COMPLEX", Representation::Complex(F32), Complex, 8),
     basic(mpi::MPI_DOUBLE, "MPI_DOUBLE", Real(F64), Floating, 8),
     basic(mpi::MPI_C_DOUBLE_COMPLEX, "MPI_C_DOUBLE_COMPLEX", Representation::Complex(F64), Complex, 16),

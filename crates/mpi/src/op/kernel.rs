@@ -79,14 +79,15 @@ pub(super) fn select(op: Builtin, basic: &Basic) -> Option<Kernel> {
     }
 }
 
-/// The table of MPI-5.0, 6.9.2.
+/// The table of MPI-5.0, 6.9.2, and logical operations on `MPI_AINT`, `MPI_OFFSET` and `MPI_COUNT`,
+/// which it leaves out and MPICH and Open MPI have.
 pub(super) fn is_defined(op: Builtin, family: Family) -> bool {
     use Builtin::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, Sum};
     let integer = matches!(family, Family::CInteger | Family::FortranInteger | Family::MultiLanguage);
     match op {
         Max | Min => integer || family == Family::Floating,
         Sum | Prod => integer || matches!(family, Family::Floating | Family::Complex),
-        Land | Lor | Lxor => matches!(family, Family::CInteger | Family::Logical),
+        Land | Lor | Lxor => matches!(family, Family::CInteger | Family::Logical | Family::MultiLanguage),
         Band | Bor | Bxor => integer || family == Family::Byte,
         _ => false,
     }

@@ -129,8 +129,8 @@ fn allowed(op: Builtin, family: Family) -> bool {
     use Builtin::*;
     use Family::*;
     let ops: &[Builtin] = match family {
-        CInteger => &[Max, Min, Sum, Prod, Land, Lor, Lxor, Band, Bor, Bxor],
-        FortranInteger | MultiLanguage => &[Max, Min, Sum, Prod, Band, Bor, Bxor],
+        CInteger | MultiLanguage => &[Max, Min, Sum, Prod, Land, Lor, Lxor, Band, Bor, Bxor],
+        FortranInteger => &[Max, Min, Sum, Prod, Band, Bor, Bxor],
         Floating => &[Max, Min, Sum, Prod],
         Logical => &[Land, Lor, Lxor],
         Family::Complex => &[Sum, Prod],

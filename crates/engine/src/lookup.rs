@@ -144,9 +144,10 @@ impl Engine {
         self.core.requests.get(request.into()).is_some_and(|request| !request.is_over())
     }
 
-    /// Whether this message was taken out of matching and not received yet.
-    pub fn contains_message(&self, message: MessageId) -> bool {
-        self.core.messages.get(message.into()).is_some()
+    /// The context of a message that was taken out of matching; `None` if there is none, or it was
+    /// received.
+    pub fn context_of_message(&self, message: MessageId) -> Option<u64> {
+        self.core.messages.get(message.into()).map(|(key, _)| key.context)
     }
 
     /// The completion, left where it is; `None` while the request is under way.

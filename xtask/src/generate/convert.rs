@@ -132,7 +132,10 @@ fn value(function: &Function, parameter: &Parameter, large: bool) -> Option<Stri
         (In, "aint_size") => format!("args::size({name})?"),
         (In, "natural" | "elements" | "tag" | "any_tag") => format!("args::{base}({name})?"),
         (In, "dest" | "source" | "root" | "rank") => format!("args::{base}({name}, &{comm})?"),
-        (In, "transfer") => format!("args::transfer({name})?"),
+        (In, "transfer") => match count_of_message(function, name) {
+            Some(count) => format!("args::transfer_of({count}, {name})?"),
+            None => format!("args::transfer({name})?"),
+        },
         (In, "info") if kind.optional => format!("args::optional_info({name})?"),
         (In, "string") => format!("args::string({name})?"),
         (In, "status") => format!("args::reference({name})?"),
@@ -145,6 +148,16 @@ fn value(function: &Function, parameter: &Parameter, large: bool) -> Option<Stri
         (Out, _) => format!("Out::new({name})?"),
         (InOut, _) => format!("InOut::new({name})?"),
     })
+}
+
+/// The parameter that says how many elements of this datatype a message has; `None` if the call
+/// sends or receives no message from one process to another.
+fn count_of_message<'a>(function: &'a Function, datatype: &str) -> Option<&'a str> {
+    let names_a_message = |p: &Parameter| matches!(p.kind.base.as_str(), "dest" | "source" | "message");
+    let place = function.parameters.iter().position(|p| p.name == datatype)?;
+    let before = &function.parameters[place.checked_sub(1)?];
+    let is_message = before.kind.base == "count" && function.parameters.iter().any(names_a_message);
+    is_message.then_some(before.name.as_str())
 }
 
 /// A callback whose type differs between the forms says which one it is.

@@ -132,6 +132,14 @@ pub fn transfer(handle: usize) -> Result<Ref<'static, Datatype>> {
     Ok(datatype)
 }
 
+/// As [`transfer`], for a message of `count` elements. The null handle is erroneous (MPI-5.0,
+/// 2.5.1), but programs pass it with messages of no elements, and MPICH takes it there: such a
+/// message is one of bytes.
+#[inline]
+pub fn transfer_of(count: i64, handle: usize) -> Result<Ref<'static, Datatype>> {
+    if count == 0 && handle == mpi::MPI_DATATYPE_NULL { transfer(mpi::MPI_BYTE) } else { transfer(handle) }
+}
+
 #[cold]
 fn wrong_rank(class: Class, what: &str, rank: c_int, size: c_int) -> Error {
     Error::new(

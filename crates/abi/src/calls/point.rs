@@ -2,8 +2,9 @@
 
 use crate::args::{self, Address, InOut, Out, OutFlag, StatusOut};
 use crate::generated::types::{MPI_Message, MPI_Request};
-use crate::handles::{Kind, decode, encode};
+use crate::handles::{COMMS, Kind, decode, encode};
 use crate::process;
+use crate::report::{Failed, Owner};
 use crate::requests::{handle_of_object, handle_of_receive, sent, start_receive, start_send, status_of};
 use crate::status::Status;
 use crate::table::Place;
@@ -390,26 +391,26 @@ pub fn improbe(
     Ok(())
 }
 
-/// Starts to receive the message of this handle, which becomes null.
+/// Starts to receive the message of this handle, which becomes null; with the receive comes the
+/// message's context.
 fn start_matched(
     buf: Address,
     count: i64,
     datatype: &Arc<Datatype>,
     message: InOut<MPI_Message>,
-) -> Result<Active> {
+) -> Result<(Active, u64)> {
     let buffer = args::buffer(buf, count, datatype)?;
     let handle = message.get();
     if handle == mpi::MPI_MESSAGE_NO_PROC {
         message.set(mpi::MPI_MESSAGE_NULL);
-        return Ok(Active::Done(Outcome::NO_PROCESS));
+        return Ok((Active::Done(Outcome::NO_PROCESS), Outcome::NO_PROCESS.context));
     }
     let place = decode(Kind::Message, handle).ok_or_else(|| no_message(handle))?;
     let id = MessageId { index: place.index, generation: place.generation };
-    if !process().look(|engine| engine.contains_message(id)) {
-        return Err(no_message(handle));
-    }
+    let context = process().look(|engine| engine.context_of_message(id));
+    let context = context.ok_or_else(|| no_message(handle))?;
     message.set(mpi::MPI_MESSAGE_NULL);
-    Ok(point::receive_matched(process(), id, buffer))
+    Ok((point::receive_matched(process(), id, buffer), context))
 }
 
 #[cold]
@@ -430,9 +431,12 @@ pub fn mrecv(
     datatype: &Arc<Datatype>,
     message: InOut<MPI_Message>,
     status: StatusOut,
-) -> Result<()> {
-    let active = start_matched(buf, count, datatype, message)?;
-    conclude(point::wait(process(), &active), Some(status))
+) -> std::result::Result<(), Failed> {
+    let (active, context) = start_matched(buf, count, datatype, message)?;
+    conclude(point::wait(process(), &active), Some(status)).map_err(|error| {
+        let owner = COMMS.find(|comm| comm.has_context(context)).map(Owner::Comm);
+        Failed { error, owner }
+    })
 }
 
 /// `MPI_Imrecv` (3.8.3).
@@ -443,7 +447,14 @@ pub fn imrecv(
     message: InOut<MPI_Message>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    let active = start_matched(buf, count, datatype, message)?;
-    request.set(handle_of_receive(None, active));
+    let (active, context) = start_matched(buf, count, datatype, message)?;
+    // An error that is there already belongs to the message's communicator; later ones are known by
+    // their context.
+    let comm = match &active {
+        Active::Done(Outcome { error: Some(_), .. }) => COMMS.find(|comm| comm.has_context(context)),
+        _ => None,
+    };
+    let comm = comm.and_then(|handle| COMMS.get(handle).ok().map(|comm| comm.clone()));
+    request.set(handle_of_receive(comm.as_ref(), active));
     Ok(())
 }

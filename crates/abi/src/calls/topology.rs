@@ -36,7 +36,7 @@ fn logicals(values: &[c_int]) -> Vec<bool> {
     values.iter().map(|&value| value != 0).collect()
 }
 
-/// `MPI_Cart_create` (8.5.1).
+/// `MPI_Cart_create` (8.5.1). If it fails there is no communicator, also by the handle.
 pub fn cart_create(
     comm_old: &Arc<Comm>,
     _ndims: c_int,
@@ -45,6 +45,7 @@ pub fn cart_create(
     _reorder: bool,
     comm_cart: Out<'_, MPI_Comm>,
 ) -> Result<()> {
+    comm_cart.set(mpi::MPI_COMM_NULL);
     let cart = Cart::new(dims, &logicals(periods));
     publish_if_member(comm_old.cart_create(cart, process())?, comm_cart)
 }
@@ -123,7 +124,7 @@ fn graph_of(index: &[c_int], edges: *const c_int) -> Result<Graph> {
     Graph::new(index, unsafe { slice(edges, Graph::edge_count(index) as i64) }?)
 }
 
-/// `MPI_Graph_create` (8.5.3).
+/// `MPI_Graph_create` (8.5.3); fails as [`cart_create`].
 pub fn graph_create(
     comm_old: &Arc<Comm>,
     _nnodes: c_int,
@@ -132,6 +133,7 @@ pub fn graph_create(
     _reorder: bool,
     comm_graph: Out<'_, MPI_Comm>,
 ) -> Result<()> {
+    comm_graph.set(mpi::MPI_COMM_NULL);
     publish_if_member(comm_old.graph_create(graph_of(indx, edges), process())?, comm_graph)
 }
 

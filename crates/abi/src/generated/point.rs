@@ -14,7 +14,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::bsend(buf, count, &datatype, dest, tag, &comm)?
@@ -28,7 +28,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::bsend(buf, count, &datatype, dest, tag, &comm)?
@@ -42,7 +42,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -57,7 +57,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -72,7 +72,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -87,7 +87,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -115,7 +115,7 @@ entry! {
         state::running()?;
         let buf = Address::new(buf);
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let message = InOut::new(message)?;
         let request = Out::new(request)?;
         calls::point::imrecv(buf, count, &datatype, message, request)?
@@ -128,7 +128,7 @@ entry! {
         state::running()?;
         let buf = Address::new(buf);
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let message = InOut::new(message)?;
         let request = Out::new(request)?;
         calls::point::imrecv(buf, count, &datatype, message, request)?
@@ -158,7 +158,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let request = Out::new(request)?;
@@ -175,7 +175,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let request = Out::new(request)?;
@@ -190,7 +190,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -205,7 +205,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -222,7 +222,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -239,7 +239,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -255,11 +255,11 @@ entry! {
         let recvbuf = Address::new(recvbuf);
         let comm = handles::COMMS.get(comm)?;
         let sendcount = args::count(i64::from(sendcount))?;
-        let sendtype = args::transfer(sendtype)?;
+        let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let recvcount = args::count(i64::from(recvcount))?;
-        let recvtype = args::transfer(recvtype)?;
+        let recvtype = args::transfer_of(recvcount, recvtype)?;
         let source = args::source(source, &comm)?;
         let recvtag = args::any_tag(recvtag)?;
         let request = Out::new(request)?;
@@ -275,11 +275,11 @@ entry! {
         let recvbuf = Address::new(recvbuf);
         let comm = handles::COMMS.get(comm)?;
         let sendcount = args::count(sendcount)?;
-        let sendtype = args::transfer(sendtype)?;
+        let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let recvcount = args::count(recvcount)?;
-        let recvtype = args::transfer(recvtype)?;
+        let recvtype = args::transfer_of(recvcount, recvtype)?;
         let source = args::source(source, &comm)?;
         let recvtag = args::any_tag(recvtag)?;
         let request = Out::new(request)?;
@@ -294,7 +294,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let source = args::source(source, &comm)?;
@@ -311,7 +311,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let source = args::source(source, &comm)?;
@@ -328,7 +328,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -343,7 +343,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -370,7 +370,7 @@ entry! {
         state::running()?;
         let buf = Address::new(buf);
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let message = InOut::new(message)?;
         let status = StatusOut::new(status);
         calls::point::mrecv(buf, count, &datatype, message, status)?
@@ -383,7 +383,7 @@ entry! {
         state::running()?;
         let buf = Address::new(buf);
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let message = InOut::new(message)?;
         let status = StatusOut::new(status);
         calls::point::mrecv(buf, count, &datatype, message, status)?
@@ -411,7 +411,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let status = StatusOut::new(status);
@@ -428,7 +428,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let status = StatusOut::new(status);
@@ -443,7 +443,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let request = Out::new(request)?;
@@ -458,7 +458,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let source = args::source(source, &comm)?;
         let tag = args::any_tag(tag)?;
         let request = Out::new(request)?;
@@ -473,7 +473,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::rsend(buf, count, &datatype, dest, tag, &comm)?
@@ -487,7 +487,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::rsend(buf, count, &datatype, dest, tag, &comm)?
@@ -501,7 +501,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -516,7 +516,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -533,7 +533,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::send(buf, count, &datatype, dest, tag, &comm)?
@@ -549,7 +549,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::send(buf, count, &datatype, dest, tag, &comm)?
@@ -563,7 +563,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -578,7 +578,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -594,11 +594,11 @@ entry! {
         let recvbuf = Address::new(recvbuf);
         let comm = handles::COMMS.get(comm)?;
         let sendcount = args::count(i64::from(sendcount))?;
-        let sendtype = args::transfer(sendtype)?;
+        let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let recvcount = args::count(i64::from(recvcount))?;
-        let recvtype = args::transfer(recvtype)?;
+        let recvtype = args::transfer_of(recvcount, recvtype)?;
         let source = args::source(source, &comm)?;
         let recvtag = args::any_tag(recvtag)?;
         let status = StatusOut::new(status);
@@ -614,11 +614,11 @@ entry! {
         let recvbuf = Address::new(recvbuf);
         let comm = handles::COMMS.get(comm)?;
         let sendcount = args::count(sendcount)?;
-        let sendtype = args::transfer(sendtype)?;
+        let sendtype = args::transfer_of(sendcount, sendtype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let recvcount = args::count(recvcount)?;
-        let recvtype = args::transfer(recvtype)?;
+        let recvtype = args::transfer_of(recvcount, recvtype)?;
         let source = args::source(source, &comm)?;
         let recvtag = args::any_tag(recvtag)?;
         let status = StatusOut::new(status);
@@ -633,7 +633,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let source = args::source(source, &comm)?;
@@ -650,7 +650,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let sendtag = args::tag(sendtag)?;
         let source = args::source(source, &comm)?;
@@ -667,7 +667,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::ssend(buf, count, &datatype, dest, tag, &comm)?
@@ -681,7 +681,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         calls::point::ssend(buf, count, &datatype, dest, tag, &comm)?
@@ -695,7 +695,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(i64::from(count))?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;
@@ -710,7 +710,7 @@ entry! {
         let buf = Address::new(buf);
         let comm = handles::COMMS.get(comm)?;
         let count = args::count(count)?;
-        let datatype = args::transfer(datatype)?;
+        let datatype = args::transfer_of(count, datatype)?;
         let dest = args::dest(dest, &comm)?;
         let tag = args::tag(tag)?;
         let request = Out::new(request)?;

@@ -182,6 +182,16 @@ fn own_socket(get: Lookup<'_>) -> Result<Option<(i32, u64)>, BootError> {
     numbers.map(Some).ok_or_else(wrong)
 }
 
+/// The number of processes before the launcher is asked; `None` where only it knows, or a variable
+/// makes no sense.
+pub fn known_size(around: &Surroundings<'_>) -> Option<u32> {
+    match plan(around).ok()? {
+        Plan::Singleton { .. } => Some(1),
+        Plan::Launched(Launched { line: Line::Descriptor { size, .. }, .. }) => Some(size),
+        Plan::Launched(Launched { line: Line::Port { .. }, .. }) => None,
+    }
+}
+
 fn launched(get: Lookup<'_>, line: Line) -> Result<Plan, BootError> {
     let job = get("PMI_JOBID").filter(|job| !job.is_empty());
     Ok(Plan::Launched(Launched { line, speech: speech(get)?, job }))
@@ -312,9 +322,13 @@ fn closed_descriptor(fd: i32, rank: u32, size: u32) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn with(pairs: &[(&str, &str)]) -> Result<Plan, BootError> {
+    fn around<T>(pairs: &[(&str, &str)], ask: impl Fn(&Surroundings<'_>) -> T) -> T {
         let get = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string());
-        plan(&Surroundings { get: &get, socket: &|fd| (fd == 7).then_some(70), parent: 55 })
+        ask(&Surroundings { get: &get, socket: &|fd| (fd == 7).then_some(70), parent: 55 })
+    }
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Plan, BootError> {
+        around(pairs, plan)
     }
 
     fn warning(pairs: &[(&str, &str)]) -> Option<String> {
@@ -344,6 +358,15 @@ mod tests {
                 plan => panic!("{plan:?}"),
             }
         }
+    }
+
+    #[test]
+    fn the_size_is_known_before_the_launcher_is_asked() {
+        let size = |pairs| around(pairs, known_size);
+        assert_eq!(size(&[]), Some(1));
+        assert_eq!(size(&[("PMI_FD", "7"), ("PMI_RANK", "1"), ("PMI_SIZE", "5")]), Some(5));
+        assert_eq!(size(&[("PMI_PORT", "host:99"), ("PMI_ID", "3")]), None);
+        assert_eq!(size(&[("PMI_FD", "7"), ("PMI_RANK", "6"), ("PMI_SIZE", "5")]), None);
     }
 
     #[test]

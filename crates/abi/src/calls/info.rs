@@ -8,9 +8,10 @@ use crate::state;
 use std::ffi::{CStr, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
+use verbena_boot::environment::{Surroundings, known_size};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::info::Entry;
-use verbena_mpi::{Info, Result};
+use verbena_mpi::{Info, Process, Result};
 
 /// Makes a handle of an info object for the program.
 pub(super) fn publish(info: Info, handle: Out<'_, MPI_Info>) -> Result<()> {
@@ -44,14 +45,15 @@ unsafe fn command_line(argc: c_int, argv: *mut *mut c_char) -> Vec<Vec<u8>> {
     pointers.map(|pointer| unsafe { CStr::from_ptr(pointer) }.to_bytes().to_vec()).collect()
 }
 
-/// What `MPI_INFO_ENV` says (11.2.1). The number of processes and the thread level are known once MPI runs.
+/// What `MPI_INFO_ENV` says (11.2.1): the same before and after initialisation. No thread level is
+/// among it, since none can be asked for before the program starts.
 pub fn environment() -> Vec<Entry> {
     let arguments: Vec<Vec<u8>> = std::env::args_os().map(OsStringExt::into_vec).collect();
     let mut entries = describe(&arguments);
     let mut add = |key: &str, value: Vec<u8>| entries.push((key.into(), value));
-    if let Some(process) = state::try_process() {
-        add("maxprocs", process.size().to_string().into_bytes());
-        add("thread_level", thread_level_name(state::thread_level()).into());
+    let told = || known_size(&Surroundings::of_this_process(&|name| std::env::var(name).ok()));
+    if let Some(size) = state::try_process().map(Process::size).or_else(told) {
+        add("maxprocs", size.to_string().into_bytes());
     }
     add("host", host_name());
     add("arch", architecture());

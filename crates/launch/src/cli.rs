@@ -1,6 +1,7 @@
 //! The command line of `mpiexec` (MPI-5.0 section 11.5), as MPI users type it: long options may have one dash,
 //! and a lone `:` separates the parts of an MPMD job.
 
+mod limit;
 mod options;
 mod placement;
 
@@ -125,7 +126,8 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
     let read: Vec<(ArgMatches, &[OsString])> =
         arguments.split(|word| word == ":").map(read_part).collect::<Result<_, _>>()?;
     let options: Vec<&ArgMatches> = read.iter().map(|(options, _)| options).collect();
-    let placement = Placement::read(&options, &|name| std::env::var(name).ok())?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let placement = Placement::read(&options, &variable)?;
     let global = globals(&options);
     let numbered = read.iter().enumerate();
     let parts: Vec<Part> = numbered
@@ -142,10 +144,7 @@ pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
         prefix: options.iter().find_map(|part| part.get_one::<PathBuf>("prefix").cloned()),
         exports: exports(&options),
         labels: options.iter().any(|part| part.get_flag("labels")),
-        timeout: options
-            .iter()
-            .find_map(|part| part.get_one::<f64>("timeout"))
-            .map(|s| Duration::from_secs_f64(*s)),
+        timeout: limit::read(&options, &variable)?,
     })
 }
 

@@ -56,7 +56,10 @@ pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault
             "if that was not meant, see what reads the output of mpiexec",
         ),
         Failure::TimedOut { after, running } => Fault::new(
-            format!("The time given with --timeout is over ({} s); the job is ended.", after.as_secs_f64()),
+            format!(
+                "The time given with --timeout or MPIEXEC_TIMEOUT is over ({} s); the job is ended.",
+                after.as_secs_f64()
+            ),
             format!("{running} ranks still ran"),
             "the program takes longer than that, or its ranks wait for each other",
             "give a longer --timeout, or attach a debugger to a rank before the time is over",

@@ -79,7 +79,7 @@ pub(super) fn command() -> Command {
                 .long("timeout")
                 .value_name("SECONDS")
                 .value_parser(seconds)
-                .help("End the job after SECONDS, with exit code 124"),
+                .help("End the job after SECONDS, with exit code 124 [default: MPIEXEC_TIMEOUT]"),
             flag("oversubscribe", "Accepted and ignored: more ranks than cores are always fine"),
             flag("allow-run-as-root", "Accepted and ignored: root may always start jobs"),
         ])

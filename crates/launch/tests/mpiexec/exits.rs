@@ -1,6 +1,6 @@
 //! The job's exit code, and what is said about a rank that ends badly.
 
-use crate::harness::{CLIENT, run, run_script};
+use crate::harness::{CLIENT, begin, mpiexec, run, run_script};
 use std::time::Duration;
 
 /// The job must be over this soon after a rank has died.
@@ -129,6 +129,9 @@ fn the_time_limit() {
     let outcome = run(&["--timeout", "0.3", "-n", "2", "sleep", "20"]);
     assert_eq!(outcome.code, Some(124), "{outcome:?}");
     assert!(outcome.took >= Duration::from_millis(300) && outcome.took < ONE_SECOND, "{outcome:?}");
-    assert!(outcome.err.contains("--timeout is over (0.3 s)"), "{outcome:?}");
+    assert!(outcome.err.contains("is over (0.3 s)"), "{outcome:?}");
     assert_eq!(run(&["--timeout", "10", "true"]).code, Some(0));
+    let mut by_variable = mpiexec(&["-n", "2", "sleep", "20"]);
+    let outcome = begin(by_variable.env("MPIEXEC_TIMEOUT", "0.3")).finish();
+    assert_eq!(outcome.code, Some(124), "{outcome:?}");
 }

@@ -63,7 +63,8 @@ pub fn begin(command: &mut Command) -> Run {
     let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     command.env("LAUNCH_TEST", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
     // What a surrounding job or a developer may have set must not change a test.
-    for name in ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_JOB", "VERBENA_LAUNCHER", "VERBENA_PMI_SOCKET"] {
+    let names = ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_JOB", "VERBENA_LAUNCHER", "VERBENA_PMI_SOCKET"];
+    for name in names.into_iter().chain(["MPIEXEC_TIMEOUT"]) {
         command.env_remove(name);
     }
     // Nor must signals that whoever started the tests ignores, as shells do for jobs in the background.

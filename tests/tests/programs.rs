@@ -72,6 +72,11 @@ fn wrong_arguments() {
 }
 
 #[test]
+fn what_programs_for_other_libraries_rely_on() {
+    passes("habits", &[1, 3, 4]);
+}
+
+#[test]
 fn objects() {
     passes("objects", &[1, 2, 3, 4, 7]);
 }

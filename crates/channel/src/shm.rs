@@ -48,6 +48,10 @@ const LATENCY_NS: u32 = 150;
 /// A look that finds nothing: one load.
 const EMPTY_NS: u32 = 5;
 
+/// So many times a process was about to sleep before it looks whether the segment is what it was: within a second where
+/// nothing moves.
+const INSPECT_EVERY: u32 = 8;
+
 /// The channel, connected.
 #[derive(Debug)]
 pub struct Shm {
@@ -65,6 +69,8 @@ pub struct Shm {
     load: Load,
     waiter: Arc<Sleeper<DeskOf>>,
     faults: Vec<(Peer, Fault)>,
+    /// How often the process was about to sleep.
+    arms: u32,
 }
 
 /// How a process of the job is reached.
@@ -96,8 +102,8 @@ impl Shm {
         let waiter = Arc::new(Sleeper::new(desk, &load));
         let ring_bytes = 1 << control.measures().ring_log2;
         let packet_bytes_max = PACKET_BYTES_MAX.min(ring::payload_bytes_max(ring_bytes));
-        let (inbox, faults) = (Inbox::new(&control, me), Vec::new());
-        Shm { control, me, peers, links, inbox, packet_bytes_max, fence_always, load, waiter, faults }
+        let (inbox, faults, arms) = (Inbox::new(&control, me), Vec::new(), 0);
+        Shm { control, me, peers, links, inbox, packet_bytes_max, fence_always, load, waiter, faults, arms }
     }
 
     /// The first packet to a peer, or one that cannot be sent.
@@ -154,6 +160,17 @@ impl Shm {
     #[inline(always)]
     pub(crate) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.inbox.take_line(peer, header, into)
+    }
+
+    /// Looks whether a program has written over the segment, in words that tell. The next poll reports it.
+    #[cold]
+    fn inspect(&mut self) {
+        if self.control.is_sound(self.me) {
+            return self.inbox.inspect(&mut self.faults);
+        }
+        let others = (0..).zip(&self.peers).filter(|&(rank, _)| rank != self.me).map(|(_, &peer)| peer);
+        let whole = others.filter(|&peer| !matches!(self.links[peer as usize], Link::Broken(_)));
+        self.faults.extend(whole.map(|peer| (peer, *incoming::corrupt_segment(peer))));
     }
 
     #[cold]
@@ -243,8 +260,12 @@ impl Channel for Shm {
         self.inbox.forget_division(peer, division);
     }
 
-    /// Every sender rings.
+    /// Every sender rings. A process that sleeps again and again may wait for what was overwritten.
     fn arm(&mut self) -> Duration {
+        self.arms = self.arms.wrapping_add(1);
+        if self.arms.is_multiple_of(INSPECT_EVERY) {
+            self.inspect();
+        }
         SLEEP_MAX
     }
 

@@ -130,6 +130,17 @@ impl Control {
         (told && control.segment.len() == control.measures.total_bytes()).then(|| Arc::new(control))
     }
 
+    /// Whether what was written when the segment was made still stands there, and rank `me` was told of no more rings than
+    /// there can be: if not, a program has written over it.
+    pub(crate) fn is_sound(&self, me: u32) -> bool {
+        let (head, Measures { ranks, ring_log2, boards }) = (self.head(), self.measures);
+        head.magic.load(Relaxed) == MAGIC
+            && head.ranks.load(Relaxed) == ranks
+            && head.ring_log2.load(Relaxed) == ring_log2
+            && head.boards.load(Relaxed) == boards
+            && self.desk(me).announced.load(Relaxed) < ranks
+    }
+
     /// The measures of the segment.
     pub(crate) fn measures(&self) -> Measures {
         self.measures

@@ -3,7 +3,7 @@
 use super::control::Control;
 use super::division::{self, Desk};
 use super::mapped::{MappedRing, line_at};
-use super::ring::{Consumer, Found, payload_of_line};
+use super::ring::{Consumer, Found, Lines, payload_of_line};
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
@@ -144,6 +144,21 @@ impl Inbox {
         }
     }
 
+    /// Gives up rings whose told position is another than this end, which alone writes it, has told: their senders might wait for
+    /// room for ever.
+    pub(super) fn inspect(&mut self, faults: &mut Vec<(Peer, Fault)>) {
+        let mut index = 0;
+        while let Some(ring) = self.rings.get(index) {
+            let position = ring.ring.consumed();
+            if position == ring.consumer.told() {
+                index += 1;
+                continue;
+            }
+            let peer = self.remove(index);
+            faults.push((peer, *corrupt(peer, "the receiver's position", position)));
+        }
+    }
+
     fn remove(&mut self, index: usize) -> Peer {
         let removed = self.rings.swap_remove(index).peer;
         if let Some(moved) = self.rings.get(index) {
@@ -262,9 +277,23 @@ impl Incoming {
 
 #[cold]
 fn corrupt(peer: Peer, part: &str, found: u64) -> Box<Fault> {
+    overwritten(
+        format!("the shared-memory ring holds nonsense: {part} {found:#x}"),
+        format!("packets from process {peer}"),
+    )
+}
+
+/// The fault of the segment's head, towards one of all processes of the node.
+#[cold]
+pub(super) fn corrupt_segment(peer: Peer) -> Box<Fault> {
+    let what = "the memory that the ranks of this node share was overwritten: its head holds nonsense";
+    overwritten(what.into(), format!("packets to and from process {peer}"))
+}
+
+fn overwritten(what: String, on: String) -> Box<Fault> {
     Box::new(Fault {
-        what: format!("the shared-memory ring holds nonsense: {part} {found:#x}"),
-        on: format!("packets from process {peer}"),
+        what,
+        on,
         cause: "a process of the job wrote through a wild pointer into memory that the ranks of a node share"
             .into(),
         remedy: "run the program under a memory checker, the sending process first".into(),

@@ -225,6 +225,11 @@ impl Consumer {
         Consumer { tail: 0, told: 0 }
     }
 
+    /// The position last told to the producer.
+    pub(crate) fn told(&self) -> u64 {
+        self.told
+    }
+
     /// The line to poll.
     #[inline]
     pub(crate) fn line(&self, ring: &impl Lines) -> u64 {

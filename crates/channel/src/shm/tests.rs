@@ -259,6 +259,32 @@ fn a_position_that_cannot_be_only_fills_the_ring() {
     }
 }
 
+/// A process that waits looks at the words that only it writes, and at the segment's head.
+#[test]
+fn overwritten_words_are_found_while_nothing_moves() {
+    let arm = |end: &mut Shm| {
+        for _ in 0..INSPECT_EVERY {
+            end.arm();
+        }
+    };
+    let (mut a, mut b) = pair();
+    assert!(send(&mut a, 1, 0, 8));
+    drain(&mut b);
+    arm(&mut b);
+    assert!(drain(&mut b).broken.is_empty());
+    ring::Lines::tell_consumed(&ring_of(&a), 1 << 40);
+    arm(&mut b);
+    let basket = drain(&mut b);
+    assert!(basket.broken[0].1.what.contains("the receiver's position"), "{:?}", basket.broken);
+    let (a, mut b) = pair();
+    a.control.desk(1).announced.store(77, Release);
+    arm(&mut b);
+    let basket = drain(&mut b);
+    assert!(basket.broken[0].1.what.contains("overwritten"), "{:?}", basket.broken);
+    arm(&mut b);
+    assert!(drain(&mut b).broken.is_empty(), "told once");
+}
+
 mod shortage;
 
 /// What is next is taken straight to its place, by either way, and what is not wanted stays for the poll.

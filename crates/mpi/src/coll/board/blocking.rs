@@ -12,8 +12,8 @@ use crate::coll::choose::TABLE;
 use crate::coll::execute::{Reduction, copy};
 use crate::coll::operations::Operands;
 use crate::comm::Comm;
-use crate::error::Result;
-use crate::process::Process;
+use crate::error::{Error, Result};
+use crate::process::{Process, failure_error};
 use std::ops::Range;
 use verbena_channel::board::Board;
 use verbena_channel::memory::Buffer;
@@ -109,14 +109,26 @@ fn drive<D: Drive>(
             return Ok(outcome);
         }
     }
+    let mut slept = process.slept();
     process.wait(|_| match collective.drive(board) {
         Ok(None) => {
             collective.seek(board);
-            None
+            let sleeps = process.slept();
+            let has_slept = std::mem::replace(&mut slept, sleeps) != sleeps;
+            if has_slept { lost_member(process, comm).map(Err) } else { None }
         }
         Ok(Some(outcome)) => Some(Ok(outcome)),
         Err(error) => Some(Err(error)),
     })
+}
+
+/// What became of a member of whom nothing more may be believed: a board says nothing of it.
+#[cold]
+fn lost_member(process: &Process, comm: &Comm) -> Option<Error> {
+    let mut members = comm.targets().members().iter();
+    // The context counts only where no process is named.
+    let loss = process.look(|engine| members.find_map(|&peer| engine.loss(0, Some(peer))));
+    loss.map(failure_error)
 }
 
 /// `MPI_Barrier`.

@@ -12,7 +12,7 @@ use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
-use turn::{Turn, enter, enter_alone, try_enter, try_enter_alone};
+use turn::{Turn, enter, enter_alone, raise, try_enter, try_enter_alone};
 
 static SHARED: AtomicBool = AtomicBool::new(false);
 
@@ -112,16 +112,18 @@ impl<T> Lock<T> {
         Guard { lock: self, real }
     }
 
-    /// The value, in a call that is alone in MPI and that asks for it while no lock is held.
+    /// The value, in a call that is alone in MPI and that asks for it while no lock is held; `None` if threads have come to share
+    /// since the call began.
     ///
     /// # Panics
     /// With [`MISUSE`] if it is held.
     #[inline(always)]
-    pub fn lock_alone(&self, _alone: Alone) -> AloneGuard<'_, T> {
-        if !enter_alone(self) {
+    pub fn lock_alone(&self, _alone: Alone) -> Option<AloneGuard<'_, T>> {
+        if self.is_held_alone() {
             held_twice();
         }
-        AloneGuard { lock: self, _here: PhantomData }
+        raise(self).then_some(())?;
+        Some(AloneGuard { lock: self, _here: PhantomData })
     }
 
     /// The lock if it is free now.

@@ -34,10 +34,20 @@ pub(super) fn enter_alone(turn: &impl Turn) -> bool {
     if turn.is_held_alone() {
         return false;
     }
+    if !raise(turn) {
+        enter_late(turn);
+    }
+    true
+}
+
+/// Raises the flag, which is down; false, and it is down again, if threads share. It calls nothing.
+#[inline(always)]
+pub(super) fn raise(turn: &impl Turn) -> bool {
     turn.hold_alone(true);
     turn.light_fence();
     if turn.is_shared() {
-        enter_late(turn);
+        turn.hold_alone(false);
+        return false;
     }
     true
 }
@@ -46,7 +56,6 @@ pub(super) fn enter_alone(turn: &impl Turn) -> bool {
 #[cold]
 #[inline(never)]
 fn enter_late(turn: &impl Turn) {
-    turn.hold_alone(false);
     enter(turn);
     turn.hold_alone(true);
     turn.unlock_mutex();
@@ -58,12 +67,9 @@ pub(super) fn try_enter_alone(turn: &impl Turn) -> bool {
     if turn.is_held_alone() {
         return false;
     }
-    turn.hold_alone(true);
-    turn.light_fence();
-    if !turn.is_shared() {
+    if raise(turn) {
         return true;
     }
-    turn.hold_alone(false);
     if !try_enter(turn) {
         return false;
     }

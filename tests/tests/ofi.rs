@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use verbena_testing::{Lack, skip};
 use verbena_tests::{Ended, Job, job, program, staged, venv};
 
 /// Each host has a name of its own, so it counts as a node.
@@ -15,7 +16,7 @@ fn has_libfabric() -> bool {
     let there = Command::new("ldconfig").arg("-p").output();
     let there = there.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("libfabric.so.1"));
     if !there {
-        eprintln!("skipped: libfabric is not there (Debian: libfabric1)");
+        skip(Lack::Installed, "libfabric is not there (Debian: libfabric1)");
     }
     there
 }
@@ -139,7 +140,8 @@ impl Cable {
         );
         let made = Command::new("sh").args(["-c", &script]).output().expect("sh");
         if !made.status.success() {
-            eprintln!("skipped: no network namespaces: {}", String::from_utf8_lossy(&made.stderr).trim());
+            let said = String::from_utf8_lossy(&made.stderr);
+            skip(Lack::Rights, &format!("no network namespaces: {}", said.trim()));
             return None;
         }
         Some(cable)

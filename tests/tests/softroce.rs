@@ -197,7 +197,8 @@ fn adapter_check() -> String {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(["build", "--quiet", "--package", "verbena-channel", "--example", "adapter_check"]);
     assert!(command.current_dir(top()).status().expect("cargo starts").success());
-    top().join("target/debug/examples/adapter_check").display().to_string()
+    // A guest has all that the program may lack elsewhere.
+    format!("VERBENA_NO_SKIP=1 {}", top().join("target/debug/examples/adapter_check").display())
 }
 
 /// The channels of one machine.

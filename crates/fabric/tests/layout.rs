@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use verbena_fabric::raw::{CONSTANTS, LAYOUTS, Layout, TABLES};
+use verbena_testing::{Lack, skip};
 
 const HEADERS: [&str; 7] = ["fabric", "fi_errno", "fi_eq", "fi_domain", "fi_endpoint", "fi_cm", "fi_rma"];
 
@@ -50,7 +51,7 @@ fn header() -> bool {
         .iter()
         .any(|folder| Path::new(folder).join("rdma/fabric.h").exists());
     if !there {
-        eprintln!("skipped: rdma/fabric.h is not there (Debian: libfabric-dev)");
+        skip(Lack::Installed, "rdma/fabric.h is not there (Debian: libfabric-dev)");
     }
     there
 }

@@ -337,6 +337,7 @@ pub const OTHERS: &[&str] = &[
     "VERBENA_NODES_WIRE",
     "VERBENA_NODES_CHANNELS",
     "VERBENA_MPICH",
+    "VERBENA_NO_SKIP",
 ];
 
 /// The settings, in the order of the table.

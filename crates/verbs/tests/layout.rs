@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use verbena_testing::{Lack, skip};
 use verbena_verbs::raw::{CONSTANTS, LAYOUTS, Layout};
 
 /// A C program that does not compile if anything differs.
@@ -43,7 +44,7 @@ fn header() -> bool {
         .iter()
         .any(|folder| Path::new(folder).join("infiniband/verbs.h").exists());
     if !there {
-        eprintln!("skipped: infiniband/verbs.h is not there (Debian: libibverbs-dev)");
+        skip(Lack::Installed, "infiniband/verbs.h is not there (Debian: libibverbs-dev)");
     }
     there
 }

@@ -123,7 +123,12 @@ impl Tokens<'_> {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         for (at, token) in tokens.iter().enumerate() {
             match token {
-                TokenTree::Ident(word) => self.word(word, tokens.get(at + 1)),
+                TokenTree::Ident(word) => {
+                    self.word(word, tokens.get(at + 1));
+                    if is_punct(tokens.get(at + 1), '!') {
+                        self.printed(word, tokens.get(at + 2));
+                    }
+                }
                 TokenTree::Group(group) => {
                     if group.delimiter() == Delimiter::Bracket
                         && is_punct(at.checked_sub(1).map(|b| &tokens[b]), '#')
@@ -150,6 +155,19 @@ impl Tokens<'_> {
                 line,
                 format!("{word}! stands for missing code"),
             ));
+        }
+    }
+
+    /// A test that prints that it is skipped, which the test harness hides.
+    fn printed(&mut self, word: &Ident, arguments: Option<&TokenTree>) {
+        let Some(TokenTree::Group(arguments)) = arguments else { return };
+        let prints = ["eprint", "eprintln", "print", "println"].iter().any(|name| word == name);
+        let first = arguments.stream().into_iter().next().map(|first| first.to_string());
+        if prints && first.is_some_and(|text| text.to_lowercase().trim_start_matches('"').starts_with("skip"))
+        {
+            let what = "the test harness hides this: say it by verbena_testing::skip";
+            let line = word.span().start().line;
+            self.findings.push(finding(self.file, "silent-skip", line, what.into()));
         }
     }
 
@@ -200,6 +218,11 @@ mod tests {
             rules_of("a.rs", "//! A.\n#[test]\n#[ignore = \"slow\"]\nfn f() {}\n"),
             [("ignored-test", 3)]
         );
+        assert_eq!(
+            rules_of("a.rs", "//! A.\nfn f() { eprintln!(\"Skipped: {x}\") }\n"),
+            [("silent-skip", 2)]
+        );
+        assert_eq!(rules_of("a.rs", "//! A.\nfn f() { eprintln!(\"2 lines skipped\") }\n"), []);
         assert_eq!(rules_of("a.rs", "//! A.\nfn f( {}\n"), [("parse", 0)]);
         let lends = |unsafety: &str, output: &str| {
             format!(

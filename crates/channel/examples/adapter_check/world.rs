@@ -1,5 +1,5 @@
 //! What the machine does to a device: limits on memory, wires that are cut. Needs root and Soft-RoCE; elsewhere it
-//! says so and leaves these out.
+//! says so and leaves these out, and fails where `VERBENA_NO_SKIP=1`.
 
 use crate::pairing::{Both, Memory, post, until};
 use std::fs::read_to_string;
@@ -9,6 +9,7 @@ use verbena_channel::memory::Owned;
 use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Remote, Trouble};
 use verbena_channel::rc::verbs::Verbs;
 use verbena_channel::rc::verbs::options::{Named, Options};
+use verbena_testing::{Lack, skip};
 
 /// The argument that makes this program do [`limited`].
 pub const LIMITED: &str = "limited";
@@ -16,7 +17,7 @@ pub const LIMITED: &str = "limited";
 /// Runs this program as a user without rights, who may lock little.
 pub fn limit(both: &mut Both) {
     if !is_root() {
-        return eprintln!("skipped: only root can become somebody else");
+        return skip(Lack::Installed, "only root can become somebody else");
     }
     let mut command = Command::new("prlimit");
     command.args(["--memlock=65536:65536", "setpriv", "--reuid=65534", "--clear-groups", "--"]);
@@ -40,7 +41,7 @@ pub fn limited(device: &str) {
 
 pub fn cut(both: &mut Both) {
     let Some(cable) = Cable::of(&both.names[1]) else {
-        return eprintln!("skipped: needs root, and a Soft-RoCE device on a veth pair");
+        return skip(Lack::Installed, "needs root, and a Soft-RoCE device on a veth pair");
     };
     let (here, _) = both.connect(true);
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));

@@ -14,6 +14,7 @@ use crate::packet::{Header, Kind};
 use crate::{Access, Channel, Fault, Payload, Peer, Place, SendError, Sink, Transfer, random};
 use std::time::{Duration, Instant};
 use verbena_fabric::Library;
+use verbena_testing::{Lack, skip};
 
 /// What arrived at one end.
 #[derive(Default)]
@@ -51,7 +52,7 @@ impl End {
 /// Ends of a job over loopback, or none where there is no libfabric.
 fn pair(change: fn(&mut Settings)) -> Option<[End; 2]> {
     let Ok(library) = Library::get() else {
-        eprintln!("skipped: libfabric is not there (Debian: libfabric1)");
+        skip(Lack::Installed, "libfabric is not there (Debian: libfabric1)");
         return None;
     };
     let own = interfaces::own(&["lo".into()]).expect("interfaces");

@@ -9,6 +9,7 @@ use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_launch::job::Exit;
 use verbena_launch::wire::{Outbox, Report, Why};
+use verbena_testing::{Lack, skip};
 
 const FORK: [&str; 2] = ["--launcher", "fork"];
 
@@ -102,8 +103,7 @@ fn hosts_from_a_file() {
 fn nodes_that_are_namespaces_have_their_own_names_and_processes() {
     // SAFETY: the call touches no memory.
     if unsafe { libc::geteuid() } != 0 {
-        eprintln!("skipped: only root may make namespaces");
-        return;
+        return skip(Lack::Rights, "only root may make namespaces");
     }
     let enter = "exec unshare --uts --ipc --mount --pid --fork --mount-proc \
                  sh -c 'hostname \"$0\"; exec \"$@\"' \"$host\" \"$@\"";

@@ -3,20 +3,12 @@
 //! installs it (`target/peers/mpich`).
 
 use crate::harness::{CLIENT, Outcome, begin, run};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use verbena_testing::{Lack, skip};
 
 const STEPS: [&str; 7] =
     [CLIENT, "who", "exchange=3000", "exchange=100", "barrier", "exchange=0", "finalize"];
-
-/// Says that a test has not been done for want of a peer.
-fn skip(missing: &str) {
-    let thread = std::thread::current();
-    // Straight to the descriptor: the test harness hides what a passing test prints.
-    let line = format!("{}: skipped: {missing}\n", thread.name().unwrap_or("peers"));
-    let _ = std::io::stderr().write_all(line.as_bytes());
-}
 
 /// MPICH's `bin` folder. A prefix that was named must hold it; one that was not may be missing.
 fn mpich() -> Option<PathBuf> {
@@ -27,7 +19,10 @@ fn mpich() -> Option<PathBuf> {
     let there = bin.join("mpiexec").is_file();
     assert!(there || std::env::var_os("VERBENA_MPICH").is_none(), "no mpiexec in {}", bin.display());
     if !there {
-        skip("MPICH is not installed; run `cargo xtask peers --quick`, or set VERBENA_MPICH to its prefix");
+        skip(
+            Lack::Installed,
+            "MPICH is not installed; run `cargo xtask peers --quick`, or set VERBENA_MPICH to its prefix",
+        );
     }
     there.then_some(bin)
 }

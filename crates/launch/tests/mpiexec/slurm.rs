@@ -2,11 +2,11 @@
 //! launcher from its allocation. Only root can have one, with Slurm and munge installed; otherwise the tests say so and pass.
 
 use crate::harness::{CLIENT, Outcome, begin, eventually, mpiexec};
-use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use verbena_testing::{Lack, skip};
 
 /// The controller, a daemon for each node, and munge; ended when dropped.
 struct Slurm {
@@ -18,11 +18,13 @@ impl Slurm {
     fn start() -> Option<Slurm> {
         let tools = ["slurmctld", "slurmd", "munged", "mungekey", "srun", "salloc"];
         if let Some(missing) = tools.into_iter().find(|tool| find(tool).is_none()) {
-            return skip(&format!("{missing} is not installed"));
+            skip(Lack::Optional, &format!("{missing} is not installed"));
+            return None;
         }
         // SAFETY: the call touches no memory.
         if unsafe { libc::geteuid() } != 0 {
-            return skip("only root can run a private Slurm");
+            skip(Lack::Rights, "only root can run a private Slurm");
+            return None;
         }
         let folder = std::env::temp_dir().join(format!("launch-slurm-{}", std::process::id()));
         for part in ["state", "spool-n1", "spool-n2", "munge"] {
@@ -113,11 +115,6 @@ impl Drop for Slurm {
 fn find(program: &str) -> Option<PathBuf> {
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].into_iter();
     folders.map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
-}
-
-fn skip<T>(why: &str) -> Option<T> {
-    let _ = writeln!(std::io::stderr(), "slurm: skipped: {why}");
-    None
 }
 
 fn configuration(folder: &Path) -> String {

@@ -2,11 +2,11 @@
 //! `sshd` or without a place for it the tests say so and pass.
 
 use crate::harness::{CLIENT, MPIEXEC, begin, eventually, mpiexec};
-use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use verbena_testing::{Lack, skip};
 
 /// Addresses of the loopback network that do not count as this host.
 const HOSTS: [&str; 2] = ["127.0.0.2", "127.0.0.3"];
@@ -20,7 +20,10 @@ struct Server {
 impl Server {
     fn start(name: &str) -> Option<Server> {
         let sshd = ["/usr/sbin/sshd", "/usr/bin/sshd"].into_iter().find(|path| Path::new(path).exists());
-        let (Some(sshd), true) = (sshd, has_client()) else { return skip("OpenSSH is not installed") };
+        let (Some(sshd), true) = (sshd, has_client()) else {
+            skip(Lack::Installed, "OpenSSH is not installed");
+            return None;
+        };
         let folder = std::env::temp_dir().join(format!("launch {name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         // The server wants this folder; a container has nobody else who makes it.
@@ -50,7 +53,8 @@ impl Server {
             std::thread::sleep(Duration::from_millis(50));
         }
         let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        skip(&format!("sshd lets nobody in here: {}", log.replace('\n', " "))).unwrap_or(false)
+        skip(Lack::Installed, &format!("sshd lets nobody in here: {}", log.replace('\n', " ")));
+        false
     }
 }
 
@@ -60,11 +64,6 @@ impl Drop for Server {
         self.process.wait().unwrap();
         std::fs::remove_dir_all(&self.folder).unwrap();
     }
-}
-
-fn skip<T>(why: &str) -> Option<T> {
-    let _ = writeln!(std::io::stderr(), "ssh: skipped: {why}");
-    None
 }
 
 fn has_client() -> bool {

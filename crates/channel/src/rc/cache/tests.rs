@@ -4,6 +4,7 @@ use super::watch::KernelWatch;
 use super::*;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use verbena_testing::{Lack, skip};
 
 /// Registers nothing, but remembers what was in the memory at that time: so a registration of memory that is gone
 /// shows itself.
@@ -88,7 +89,7 @@ fn watched(bounds: Bounds) -> Option<(Cache, Fake)> {
     match KernelWatch::start() {
         Ok(watch) => Some((Cache::new(bounds, Some(Box::new(watch))), Fake::default())),
         Err(reason) => {
-            eprintln!("skipped: {reason}");
+            skip(Lack::Kernel, &format!("the kernel tells nothing of memory: {reason}"));
             None
         }
     }

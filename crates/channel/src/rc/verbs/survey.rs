@@ -286,13 +286,13 @@ fn none() -> Fault {
 mod tests {
     use super::*;
     use crate::rc::verbs::options::Named;
+    use verbena_testing::{Lack, skip};
 
     #[test]
     fn without_a_device_nothing_is_opened_and_the_reason_is_told() {
         let (survey, verbs) = Survey::take(&Options::current());
         if verbs.is_some() {
-            eprintln!("skipped: this machine has a verbs device that works");
-            return;
+            return skip(Lack::Hardware, "this machine has a verbs device that works");
         }
         let unusable = |found: &Found| matches!(found.verdict, Verdict::Unfit(_) | Verdict::Failed(_));
         assert!(survey.ports.iter().all(unusable), "{survey:?}");

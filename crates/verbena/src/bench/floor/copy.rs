@@ -54,6 +54,7 @@ fn repeat(from: &[u8], to: &mut [u8], share: Duration) -> (f64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use verbena_testing::{Lack, skip};
 
     #[test]
     fn a_copy_has_a_speed() {
@@ -65,7 +66,7 @@ mod tests {
     #[test]
     fn two_threads_copy_where_there_are_two_processors() {
         if super::super::processors().expect("mask").len() < 2 {
-            return eprintln!("skipped: this process may use one processor only");
+            return skip(Lack::Hardware, "this process may use one processor only");
         }
         let (samples, _) = by_both(4096, Duration::from_millis(1), 2).expect("two processors");
         assert!(samples.len() == 2 && samples.iter().all(|&speed| speed > 0.0));

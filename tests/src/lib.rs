@@ -6,6 +6,7 @@
 
 pub mod anything;
 pub mod apps;
+pub mod conformance;
 pub mod peers;
 pub mod room;
 pub mod softroce;

@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask <task>`.
 
 mod apps;
+mod conformance;
 mod crates;
 mod generate;
 mod instructions;
@@ -24,6 +25,8 @@ struct Arguments {
 enum Task {
     /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, and the NAS Parallel Benchmarks.
     Apps(apps::Args),
+    /// Run MPICH's own test suite on the stage, and compare it with what is expected.
+    Conformance(conformance::Args),
     /// Make the header, the entry points, the constants and the coverage page from the API table, and the licences of what is linked.
     Generate {
         /// Write nothing; fail if a file is out of date.
@@ -47,6 +50,7 @@ enum Task {
 fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
         Task::Apps(args) => return apps::run(&args),
+        Task::Conformance(args) => return conformance::run(&args),
         Task::Generate { check } => generate::run(check)?,
         Task::Instructions(args) => instructions::run(&args)?,
         Task::Papers(args) => papers::run(&args)?,

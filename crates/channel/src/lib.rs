@@ -13,6 +13,8 @@ pub mod around;
 pub mod board;
 mod clock;
 pub mod cma;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod copy;
 pub mod elements;
 mod exposed;

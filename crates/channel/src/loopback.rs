@@ -147,6 +147,7 @@ impl Channel for Loopback {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conformance::{self, Ends};
     use crate::packet::Kind;
 
     #[derive(Default)]
@@ -194,5 +195,24 @@ mod tests {
         let key = channel.expose(0, region, Access::READ).expect("a key");
         assert_eq!(channel.get(0, &key, 50, into, 0), Ok(Transfer::Done));
         assert!(to.iter().copied().eq(50..60));
+    }
+
+    /// Its only end.
+    impl Ends for Loopback {
+        fn count(&self) -> usize {
+            1
+        }
+
+        fn channel(&mut self, _end: usize) -> (&mut dyn Channel, Peer) {
+            let me = self.me;
+            (self, me)
+        }
+    }
+
+    #[test]
+    fn it_keeps_the_promises_of_a_channel() {
+        conformance::every_packet_arrives_once(&mut Loopback::new(3));
+        conformance::full_does_nothing(&mut Loopback::new(3));
+        conformance::memory_is_read(&mut Loopback::new(3));
     }
 }

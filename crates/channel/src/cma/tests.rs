@@ -2,6 +2,7 @@
 
 use super::refusal::{Call, refuse};
 use super::*;
+use crate::conformance::{self, Ends};
 use std::sync::atomic::Ordering::*;
 
 const BOTH: [Call; 2] = [Call::any(libc::SYS_process_vm_readv), Call::any(libc::SYS_process_vm_writev)];
@@ -103,4 +104,19 @@ fn a_refusal_later_on_is_survived() {
         assert!(a.findings()[0].contains("refused later"), "{:?}", a.findings());
     };
     std::thread::spawn(work).join().unwrap();
+}
+
+impl Ends for (Cma, Cma) {
+    fn channel(&mut self, end: usize) -> (&mut dyn Channel, Peer) {
+        match end {
+            0 => (&mut self.0, 1),
+            _ => (&mut self.1, 0),
+        }
+    }
+}
+
+#[test]
+fn it_keeps_the_promises_of_a_channel() {
+    conformance::memory_is_read(&mut pair());
+    conformance::memory_is_written(&mut pair());
 }

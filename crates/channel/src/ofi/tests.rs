@@ -9,6 +9,7 @@ use super::interfaces;
 use super::net::Net;
 use super::open::offers;
 use super::settings::Settings;
+use crate::conformance::{self, Ends};
 use crate::memory::{Buffer, Owned};
 use crate::packet::{Header, Kind};
 use crate::{Access, Channel, Fault, Payload, Peer, Place, SendError, Sink, Transfer, random};
@@ -256,5 +257,39 @@ fn a_sleeper_is_woken_by_the_descriptor() {
             assert!(begin.elapsed() < Duration::from_secs(20));
         }
         ends[0].poll();
+    }
+}
+
+/// The ends, of which the second may go.
+struct Both {
+    first: Ofi,
+    second: Option<Ofi>,
+}
+
+impl Ends for Both {
+    fn channel(&mut self, end: usize) -> (&mut dyn Channel, Peer) {
+        match end {
+            0 => (&mut self.first, 1),
+            _ => (self.second.as_mut().expect("it lives"), 0),
+        }
+    }
+
+    fn kill(&mut self) {
+        self.second = None;
+    }
+}
+
+#[test]
+fn it_keeps_the_promises_of_a_channel() {
+    let checks: [fn(&mut dyn Ends); 5] = [
+        conformance::every_packet_arrives_once,
+        conformance::full_does_nothing,
+        conformance::memory_is_read,
+        conformance::memory_is_written,
+        conformance::a_break_is_told,
+    ];
+    for check in checks {
+        let Some([first, second]) = pair(|_| {}) else { return };
+        check(&mut Both { first: first.channel, second: Some(second.channel) });
     }
 }

@@ -2,6 +2,7 @@
 
 use super::connect::ShmOpening;
 use super::*;
+use crate::conformance::{self, Ends};
 use crate::packet::Kind;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
@@ -314,4 +315,20 @@ fn the_next_packet_can_be_taken_by_its_header() {
     }
     assert!(lines > 2000, "{lines}");
     assert!(drain(&mut b).packets.is_empty());
+}
+
+impl Ends for (Shm, Shm) {
+    fn channel(&mut self, end: usize) -> (&mut dyn Channel, Peer) {
+        match end {
+            0 => (&mut self.0, 1),
+            _ => (&mut self.1, 0),
+        }
+    }
+}
+
+/// What becomes of a peer that dies is tried with real processes (`channel/tests/processes.rs`).
+#[test]
+fn it_keeps_the_promises_of_a_channel() {
+    conformance::every_packet_arrives_once(&mut pair());
+    conformance::full_does_nothing(&mut pair());
 }

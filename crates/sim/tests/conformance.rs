@@ -1,0 +1,58 @@
+//! The promises of a channel, kept by `rc` and `ud` over simulated devices, with and without what goes wrong there.
+
+use verbena_channel::conformance::{self, Ends};
+use verbena_channel::{Channel, Peer};
+use verbena_sim::over_rc::{self, RcFaults};
+use verbena_sim::over_ud::{self, UdFaults};
+use verbena_sim::verbs::Subnet;
+
+/// Virtual time between two looks at the channels, in nanoseconds.
+const STEP_NS: u64 = 20_000;
+
+/// The channels of two ranks, and the devices between them.
+struct Both<C> {
+    channels: Vec<C>,
+    subnet: Subnet,
+}
+
+impl<C: Channel> Ends for Both<C> {
+    fn channel(&mut self, end: usize) -> (&mut dyn Channel, Peer) {
+        (&mut self.channels[end], 1 - end as Peer)
+    }
+
+    fn pass(&mut self) {
+        self.subnet.run_until(self.subnet.now_ns() + STEP_NS);
+    }
+
+    fn kill(&mut self) {
+        self.subnet.kill(1);
+    }
+}
+
+type Check = fn(&mut dyn Ends);
+
+/// What both channels promise.
+const CHECKS: [Check; 3] =
+    [conformance::every_packet_arrives_once, conformance::full_does_nothing, conformance::a_break_is_told];
+
+#[test]
+fn reliable_connections_keep_the_promises_of_a_channel() {
+    let faults = RcFaults::none();
+    let memory: [Check; 2] = [conformance::memory_is_read, conformance::memory_is_written];
+    for (seed, check) in (1..).zip(CHECKS.into_iter().chain(memory)) {
+        let subnet = Subnet::new(seed, 2, faults.costs, faults.device);
+        let mut channels = over_rc::channels(&subnet, |_| faults.settings.clone(), 2);
+        channels.iter_mut().for_each(over_rc::keep_registrations);
+        check(&mut Both { channels, subnet });
+    }
+}
+
+#[test]
+fn datagrams_keep_the_promises_of_a_channel() {
+    let faults = UdFaults::none();
+    for (seed, check) in (1..).zip(CHECKS) {
+        let subnet = Subnet::new(seed, 2, faults.costs, faults.device);
+        let channels = over_ud::channels(&subnet, faults.limits, |_| faults.settings.clone(), 2);
+        check(&mut Both { channels, subnet });
+    }
+}

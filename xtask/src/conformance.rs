@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: MPICH's own test suite on the stage, or on another library of the standard ABI.
+//! `cargo xtask conformance`: MPICH's own test suite on the stage, or on another library of the
+//! standard ABI.
 //!
 //! `tests/src/conformance` does the work, which `make test` shares.
 
@@ -15,8 +16,8 @@ pub struct Args {
     /// MPICH's sources, for a newer suite than Debian's: the folder with test/mpi
     #[arg(long, value_name = "DIR")]
     src: Option<PathBuf>,
-    /// Run on another library of the standard ABI, for a baseline: a prefix with bin/mpiexec and lib/libmpi_abi.so.1, or
-    /// the name of one under target/peers
+    /// Run on another library of the standard ABI, for a baseline: a prefix with bin/mpiexec and
+    /// lib/libmpi_abi.so.1, or the name of one under target/peers
     #[arg(long, value_name = "PREFIX")]
     library: Option<PathBuf>,
     /// Entries that ask for more ranks run with so many

@@ -1,7 +1,9 @@
-//! The promises of the [`Channel`] trait, as checks that run over any channel: the test of a new channel begins here.
+//! The promises of the [`Channel`] trait, as checks that run over any channel: the test of a new
+//! channel begins here.
 //!
-//! A test brings two ends of its channel ([`Ends`]) and calls the checks that apply; each panics with
-//! what was broken. The real channels call them in their own tests, `rc` and `ud` over simulated devices.
+//! A test brings two ends of its channel ([`Ends`]) and calls the checks that apply; each panics
+//! with what was broken. The real channels call them in their own tests, `rc` and `ud` over
+//! simulated devices.
 
 use crate::memory::{Owned, Region};
 use crate::packet::{Header, Kind};
@@ -123,7 +125,8 @@ impl<'a> Trial<'a> {
         });
     }
 
-    /// Waits until everything sent so far has arrived, looks on for what must not come, and compares.
+    /// Waits until everything sent so far has arrived, looks on for what must not come, and
+    /// compares.
     fn settle(&mut self, bytes_of: impl Fn(u32) -> usize) {
         let has_all = |trial: &Trial, end: usize| trial.packets_from(end).len() >= trial.sent[end] as usize;
         self.until("arriving", |trial| (0..trial.ends.count()).all(|end| has_all(trial, end)));
@@ -153,7 +156,8 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Sends a packet each way, after which the ends know each other. Channels for memory alone need none.
+    /// Sends a packet each way, after which the ends know each other. Channels for memory alone
+    /// need none.
     fn meet(&mut self) {
         if self.reach(0).packet_bytes_max == 0 {
             return;
@@ -174,7 +178,8 @@ fn pattern(end: usize, number: u32, bytes: usize) -> Vec<u8> {
     (0..bytes as u32).map(|at| at.wrapping_mul(31).wrapping_add(start) as u8).collect()
 }
 
-/// Every packet arrives once and whole, both ways, in order if the channel says so; then the channel is quiet.
+/// Every packet arrives once and whole, both ways, in order if the channel says so; then the
+/// channel is quiet.
 ///
 /// # Panics
 /// If not.
@@ -202,7 +207,8 @@ pub fn full_does_nothing(ends: &mut dyn Ends) {
     trial.meet();
     let bytes = trial.reach(0).packet_bytes_max.min(1000);
     let mut refused = 0;
-    // What takes packets in the background may make room at any time: Full is asked for more than once.
+    // What takes packets in the background may make room at any time: Full is asked for more than
+    // once.
     while refused < 5 {
         match trial.try_send(0, bytes) {
             Ok(()) => assert!(trial.sent[0] < FULL_PACKETS_MAX, "the channel is never full"),
@@ -298,7 +304,8 @@ pub fn memory_is_written(ends: &mut dyn Ends) {
     );
 }
 
-/// When the peer is gone the channel says so: by `Broken`, or to the sink, once. Then it takes nothing for it.
+/// When the peer is gone the channel says so: by `Broken`, or to the sink, once. Then it takes
+/// nothing for it.
 ///
 /// # Panics
 /// If not.

@@ -1,4 +1,4 @@
-//! The promises of a channel, kept by `rc` and `ud` over simulated devices, with and without what goes wrong there.
+//! The promises of a channel, kept by `rc` and `ud` over simulated devices that behave.
 
 use verbena_channel::conformance::{self, Ends};
 use verbena_channel::{Channel, Peer};
@@ -31,7 +31,7 @@ impl<C: Channel> Ends for Both<C> {
 
 type Check = fn(&mut dyn Ends);
 
-/// What both channels promise.
+/// These hold for both channels.
 const CHECKS: [Check; 3] =
     [conformance::every_packet_arrives_once, conformance::full_does_nothing, conformance::a_break_is_told];
 

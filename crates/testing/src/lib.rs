@@ -1,7 +1,8 @@
 //! What the tests of all crates share: the word of a test that cannot run here.
 //!
-//! A test that lacks something says so by [`skip`] and returns. `make test` sets `VERBENA_NO_SKIP=1`: then a
-//! skip is a failure, unless the machine itself lacks what no installation can give ([`Lack::is_excused`]).
+//! A test that lacks something says so by [`skip`] and returns. `make test` sets
+//! `VERBENA_NO_SKIP=1`: then a skip is a failure, unless the machine itself lacks what no
+//! installation can give ([`Lack::is_excused`]).
 
 use std::io::Write;
 
@@ -11,7 +12,8 @@ const NO_SKIP: &str = "VERBENA_NO_SKIP";
 /// What a test lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// What `make test` installs: Debian's packages of `packaging/debian-packages.txt`, and the peers.
+    /// What `make test` installs: Debian's packages of `packaging/debian-packages.txt`, and the
+    /// peers.
     Installed,
     /// What is not among those packages, as Slurm.
     Optional,

@@ -1,7 +1,7 @@
 //! Builds the suite's programs with the staged `mpicc`: no `configure`, no automake.
 //!
-//! One binary of the standard ABI runs on every library that has it, so nothing is built anew for a baseline.
-//! What is built is kept as long as it is of the same `mpi.h`, `mpicc` and tree.
+//! One binary of the standard ABI runs on every library that has it, so nothing is built anew for a
+//! baseline. What is built is kept as long as it is of the same `mpi.h`, `mpicc` and tree.
 
 use super::tree::{Tree, home};
 use crate::sources::Tools;
@@ -10,8 +10,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Flags for every source. The suite is older than the warnings of today's compilers; a function that no header
-/// declares is an error, since it would be called with wrong arguments.
+/// Flags for every source. The suite is older than the warnings of today's compilers; a function
+/// that no header declares is an error, since it would be called with wrong arguments.
 const FLAGS: [&str; 7] = [
     "-O1",
     "-w",
@@ -67,7 +67,8 @@ const FOUND: [&str; 45] = [
     "THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX",
     "USE_LONG_DOUBLE_COMPLEX",
     "USE_STRICT_MPI",
-    // Deleted by MPI-3.0, absent from the ABI, and still called by a few programs for another purpose.
+    // Deleted by MPI-3.0, absent from the ABI, and still called by a few programs for another
+    // purpose.
     "MPI_Errhandler_set MPI_Comm_set_errhandler",
     "_GNU_SOURCE",
 ];

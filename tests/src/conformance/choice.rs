@@ -46,7 +46,8 @@ impl Choice {
         impossible(&entry)?;
         let entry = self.with_ranks(entry)?;
         let entry = if entry.pool { quick(entry)? } else { entry };
-        // Entries that differ in MPICH's own variables repeat a test with another algorithm of MPICH.
+        // Entries that differ in MPICH's own variables repeat a test with another algorithm of
+        // MPICH.
         let key = (entry.id(), entry.launcher_args.clone());
         if !self.seen.insert(key) {
             return Err("a repeat: other algorithms of MPICH, or the same ranks".to_owned());

@@ -109,7 +109,8 @@ impl Expectations {
 
     /// The patterns that excuse nothing: every entry that they fit passed.
     ///
-    /// Where `whole` says that every entry of the tree is there, a pattern must fit one that is run.
+    /// Where `whole` says that every entry of the tree is there, a pattern must fit one that is
+    /// run.
     pub fn idle(&self, outcomes: &[Outcome], whole: bool) -> BTreeSet<String> {
         let patterns = self.exception.iter().flat_map(|e| e.tests.iter().map(move |test| (e.expect, test)));
         let is_idle = |&(expect, pattern): &(Expect, &String)| {

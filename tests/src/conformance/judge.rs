@@ -1,7 +1,7 @@
 //! What a run's output and exit code say, by the rules of `runtests`, MPICH's own script.
 //!
-//! A program that is right prints one line `No Errors`, nothing else, and ends with exit code 0. Programs
-//! that are meant to be ended by the library have another rule, named in the test list.
+//! A program that is right prints one line `No Errors`, nothing else, and ends with exit code 0.
+//! Programs that are meant to be ended by the library have another rule, named in the test list.
 
 /// How a program is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! The suite's automake files, as far as they say of what a program is made: its sources and `-D` flags.
+//! The suite's automake files, as far as they say of what a program is made: its sources and `-D`
+//! flags.
 
 /// One `Makefile.am`.
 #[derive(Clone, Debug)]

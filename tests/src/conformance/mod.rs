@@ -1,8 +1,8 @@
 //! MPICH's own test suite, unmodified, on a library of the standard ABI.
 //!
-//! The programs are built with the staged `mpicc`, run as their test lists say, judged as MPICH's `runtests`
-//! does, and compared with `tests/conformance-expectations.toml`. `cargo xtask conformance` is the command;
-//! `tests/tests/conformance.rs` runs all that is written.
+//! The programs are built with the staged `mpicc`, run as their test lists say, judged as MPICH's
+//! `runtests` does, and compared with `tests/conformance-expectations.toml`. `cargo xtask
+//! conformance` is the command; `tests/tests/conformance.rs` runs all that is written.
 //!
 //! | module | job |
 //! | --- | --- |

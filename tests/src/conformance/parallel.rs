@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The results, in the order of the items. Each of `jobs` threads takes the next item when it is free.
+/// The results, in the order of the items. Each of `jobs` threads takes the next item when it is
+/// free.
 ///
 /// # Panics
 /// If the work does.

@@ -143,7 +143,8 @@ impl Run<'_> {
         (ours * self.patience, launchers * self.patience)
     }
 
-    /// The exit code of the launcher; its output is in a file, which no process left behind can hold up.
+    /// The exit code of the launcher; its output is in a file, which no process left behind can
+    /// hold up.
     fn execute(&self, folder: &Path, mark: &str, limit: u64, launcher_limit: u64) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         let out = File::create(folder.join(OUTPUT)).expect("target/ is writable");

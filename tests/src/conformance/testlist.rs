@@ -1,7 +1,8 @@
-//! The lines of MPICH's test lists: a program, its number of ranks, and words of the form `name=value`.
+//! The lines of MPICH's test lists: a program, its number of ranks, and words of the form
+//! `name=value`.
 //!
-//! `arg`, `env` and `mpiexecarg` say how the program is started; `resultTest` says how its output is
-//! judged (see [`super::judge`]); the others say when it can be run at all.
+//! `arg`, `env` and `mpiexecarg` say how the program is started; `resultTest` says how its output
+//! is judged (see [`super::judge`]); the others say when it can be run at all.
 
 use super::judge::Rule;
 
@@ -94,10 +95,12 @@ pub fn entry(folder: &str, words: &[String], pool: bool) -> Entry {
     entry
 }
 
-/// Names between `@` that stand for nothing where only the standard is tested: the rest of the line is void.
+/// Names between `@` that stand for nothing where only the standard is tested: the rest of the line
+/// is void.
 const OFF: [&str; 6] = ["coll_error", "mpix", "perfdir", "faultsdir", "ftdir", "ckpointdir"];
 
-/// A line with its `@name@` filled in as the suite's own `configure` does for a library with every feature.
+/// A line with its `@name@` filled in as the suite's own `configure` does for a library with every
+/// feature.
 fn substituted(line: &str) -> String {
     let mut out = String::new();
     for (at, part) in line.split('@').enumerate() {

@@ -30,7 +30,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Debian's, fetched once and kept; or the one in `source` (MPICH's top folder, or `test/mpi` in it).
+    /// Debian's, fetched once and kept; or the one in `source` (MPICH's top folder, or `test/mpi`
+    /// in it).
     ///
     /// # Errors
     /// There is no such suite in `source`.

@@ -6,15 +6,13 @@
 //! whoever takes away the last pin of a slot that is filled and not live empties it. So an object is never
 //! dropped under a reader, and a reader pays two atomic additions and no lock.
 
-use std::cell::UnsafeCell;
+mod slot;
+
+use slot::Slot;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::lock::Alone;
-
-const LIVE: u64 = 1 << 31;
-const FILLED: u64 = 1 << 30;
-const PINS: u64 = FILLED - 1;
 
 /// Slots of the first chunk; each further chunk doubles the table.
 const CHUNK_SLOTS_MIN: usize = 64;
@@ -22,13 +20,6 @@ const CHUNK_SLOTS_MIN: usize = 64;
 const CHUNKS: usize = 22;
 /// Largest number of objects in one table: what the index of a handle can express.
 pub const SLOTS_MAX: usize = 1 << 27;
-
-struct Slot<T> {
-    /// Where in the table it is.
-    index: u32,
-    state: AtomicU64,
-    value: UnsafeCell<Option<Arc<T>>>,
-}
 
 /// Where an object sits: what a handle is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +41,6 @@ struct Free {
     indices: Vec<u32>,
     used: u32,
 }
-
-// SAFETY: a slot's value is written only by the thread that holds the slot exclusively (taken from the free
-// list, or having won the exchange in `unpin`), and read only under a pin; see the module text.
-unsafe impl<T: Send + Sync> Sync for Table<T> {}
 
 /// An object found by its handle, held for the length of a call: it may be freed meanwhile but lives as long as this.
 pub struct Ref<'a, T> {
@@ -99,27 +86,23 @@ impl<T> Table<T> {
     pub fn insert(&self, value: Arc<T>) -> Place {
         let index = self.vacant();
         let slot = self.slot_or_grow(index);
-        // SAFETY: the index came from the free list, so no one else writes the value, and no one reads it
-        // while the slot is not live.
-        unsafe { *slot.value.get() = Some(value) };
-        let state = slot.state.fetch_or(LIVE | FILLED, Ordering::Release);
+        // SAFETY: the index came from the free list, or is new.
+        let generation = unsafe { slot.fill(value) };
         self.live.fetch_add(1, Ordering::Relaxed);
-        Place { index, generation: (state >> 32) as u32 }
+        Place { index, generation }
     }
 
     /// The object at `place`; `None` if there is none or it was freed.
     #[inline]
     pub fn get(&self, place: Place) -> Option<Ref<'_, T>> {
         let slot = self.slot(place.index)?;
-        let state = slot.state.fetch_add(1, Ordering::Acquire);
+        let is_live = slot.pin(place.generation);
         let pin = Pin { table: self, slot };
-        let wanted = (place.generation as u64) << 32 | LIVE;
-        if state & !(PINS | FILLED) != wanted {
+        if !is_live {
             return None;
         }
-        // SAFETY: the slot was live when the pin was added, and a slot is not emptied while it has pins; `Ref` lends
-        // the object no longer than it keeps the pin.
-        let object = unsafe { (*slot.value.get()).as_ref().unwrap_unchecked() };
+        // SAFETY: the slot was live when the pin was added; `Ref` lends the object no longer than it keeps the pin.
+        let object = unsafe { slot.object() };
         Some(Ref { object, _pin: Some(pin) })
     }
 
@@ -130,19 +113,17 @@ impl<T> Table<T> {
     #[inline(always)]
     pub unsafe fn peek(&self, _alone: Alone, place: Place) -> Option<&T> {
         let slot = self.slot(place.index)?;
-        let wanted = (place.generation as u64) << 32 | LIVE;
-        if slot.state.load(Ordering::Acquire) & !(PINS | FILLED) != wanted {
+        if !slot.is_live(place.generation) {
             return None;
         }
         // SAFETY: the slot is live, and stays so by the caller's promise.
-        unsafe { (*slot.value.get()).as_deref() }
+        Some(unsafe { slot.object() })
     }
 
     /// Frees the handle at `place` and hands back the object; `None` if there is none.
     pub fn remove(&self, place: Place) -> Option<Arc<T>> {
         let held = self.get(place)?;
-        let before = self.slot(place.index)?.state.fetch_and(!LIVE, Ordering::AcqRel);
-        if before & LIVE == 0 {
+        if !self.slot(place.index)?.close() {
             return None;
         }
         self.live.fetch_sub(1, Ordering::Relaxed);
@@ -152,8 +133,7 @@ impl<T> Table<T> {
     /// The generation of the slot as it is now, to complete a handle of which only the index is known;
     /// `None` if there is no object.
     pub fn generation(&self, index: u32) -> Option<u32> {
-        let state = self.slot(index)?.state.load(Ordering::Acquire);
-        (state & LIVE != 0).then_some((state >> 32) as u32)
+        self.slot(index)?.generation()
     }
 
     /// The place of the first object for which `wanted` holds. Walks the table.
@@ -192,17 +172,8 @@ impl<T> Table<T> {
         &slots[offset]
     }
 
-    /// Empties a slot without pins that is filled and not live; harmless in every other case.
     #[cold]
-    fn reclaim(&self, slot: &Slot<T>, state: u64) {
-        let next = ((state >> 32) as u32).wrapping_add(1);
-        // While reclaiming, the state says neither live nor filled, so no one else comes here.
-        let emptied = (next as u64) << 32;
-        if slot.state.compare_exchange(state, emptied, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return;
-        }
-        // SAFETY: this thread won the exchange, the slot has no valid handle and is not on the free list yet.
-        let value = unsafe { (*slot.value.get()).take() };
+    fn reclaim(&self, slot: &Slot<T>, value: Arc<T>) {
         self.free.lock().unwrap().indices.push(slot.index);
         drop(value);
     }
@@ -214,18 +185,11 @@ impl<T> Default for Table<T> {
     }
 }
 
-impl<T> Slot<T> {
-    fn new(index: usize) -> Slot<T> {
-        Slot { index: index as u32, state: AtomicU64::new(0), value: UnsafeCell::new(None) }
-    }
-}
-
 impl<T> Drop for Pin<'_, T> {
     #[inline(never)]
     fn drop(&mut self) {
-        let state = self.slot.state.fetch_sub(1, Ordering::Release) - 1;
-        if state & (LIVE | FILLED | PINS) == FILLED {
-            self.table.reclaim(self.slot, state);
+        if let Some(value) = self.slot.unpin() {
+            self.table.reclaim(self.slot, value);
         }
     }
 }

@@ -7,6 +7,7 @@ mod generate;
 mod instructions;
 mod papers;
 mod peers;
+mod sanitize;
 mod soak;
 mod softroce;
 mod tidy;
@@ -39,6 +40,8 @@ enum Task {
     Papers(papers::Args),
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
+    /// Look for undefined behaviour: Miri, AddressSanitizer, ThreadSanitizer and valgrind's memcheck.
+    Sanitize(sanitize::Args),
     /// Fuzz, simulate and run random programs with seeds from the clock, and keep as a test what fails.
     Soak(soak::Args),
     /// Run a command on virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU).
@@ -55,6 +58,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Instructions(args) => instructions::run(&args)?,
         Task::Papers(args) => papers::run(&args)?,
         Task::Peers(args) => peers::run(&args)?,
+        Task::Sanitize(args) => sanitize::run(&args)?,
         Task::Soak(args) => return soak::run(&args),
         Task::Softroce(args) => return Ok(softroce::run(&args)),
         Task::Tidy => tidy::run()?,

@@ -58,7 +58,7 @@ fn apart(from: Region, to: Region) -> bool {
     from.address().abs_diff(to.address()) >= from.len().max(to.len()) as u64
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod nontemporal {
     use crate::memory::{LINE_BYTES, Region};
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
@@ -107,7 +107,7 @@ mod nontemporal {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 mod nontemporal {
     use crate::memory::Region;
 

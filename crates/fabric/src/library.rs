@@ -3,6 +3,7 @@
 use crate::raw::Functions;
 use std::ffi::CStr;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
 use verbena_fault::Fault;
 
@@ -43,9 +44,9 @@ impl Library {
         // fault, as for any program linked with it.
         let opened = unsafe { libloading::Library::new(name) }.map_err(|error| missing(name, &error))?;
         // Its functions are used as long as the process lives.
-        let library: &'static libloading::Library = Box::leak(Box::new(opened));
+        let library = ManuallyDrop::new(opened);
         // SAFETY: this is libfabric, and it stays open.
-        let functions = unsafe { Functions::find(library) }.map_err(|lacks| too_old(name, lacks))?;
+        let functions = unsafe { Functions::find(&library) }.map_err(|lacks| too_old(name, lacks))?;
         let library = Library { functions };
         match library.version() >= (1, 9) {
             true => Ok(library),

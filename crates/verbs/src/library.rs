@@ -3,6 +3,7 @@
 use crate::raw::{self, Functions};
 use std::ffi::c_int;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
 use verbena_fault::Fault;
 
@@ -61,10 +62,10 @@ impl Library {
         // system's fault, as for any program linked with it.
         let opened = unsafe { libloading::Library::new(name) }.map_err(|error| missing(name, &error))?;
         // Its functions are used as long as the process lives.
-        let library: &'static libloading::Library = Box::leak(Box::new(opened));
+        let library = ManuallyDrop::new(opened);
         // SAFETY: this is libibverbs, and it stays open.
-        let functions = unsafe { Functions::find(library) }.map_err(|lacks| too_old(name, lacks))?;
-        let fork = make_fork_safe(library, &functions);
+        let functions = unsafe { Functions::find(&library) }.map_err(|lacks| too_old(name, lacks))?;
+        let fork = make_fork_safe(&library, &functions);
         Ok(Library { functions, fork })
     }
 

@@ -28,3 +28,108 @@ fn a_function_that_is_not_written_goes_to_the_error_handler() {
     assert!(ended.stdout.contains("unwritten: ok with 2 ranks"), "{ended:?}");
     assert_eq!(ended.stderr, "", "{ended:?}");
 }
+
+/// Ways to call what does not match (mismatch.c), and what the message must name.
+const WAYS: &[(&str, &[&str])] = &[
+    ("bcast-allreduce", &["MPI_Bcast", "MPI_Allreduce"]),
+    ("allreduce-bcast", &["MPI_Bcast", "MPI_Allreduce"]),
+    ("barrier-allreduce", &["MPI_Barrier", "MPI_Allreduce"]),
+    ("barrier-reduce", &["MPI_Barrier", "MPI_Reduce"]),
+    ("scatter-alltoall", &["MPI_Scatter", "MPI_Alltoall"]),
+    ("dup", &["rank 0 called", "MPI_Allreduce"]),
+    ("finalize", &["MPI_Finalize", "MPI_Allreduce"]),
+    ("ops", &["MPI_SUM", "MPI_MAX"]),
+    ("long-ops", &["MPI_SUM", "MPI_MAX"]),
+    ("reduce-ops", &["MPI_SUM", "MPI_MIN"]),
+    ("types", &["signed integers", "floating-point numbers"]),
+    ("long-types", &["signed integers", "floating-point numbers"]),
+    ("reduced-types", &["signed integers", "floating-point numbers"]),
+    ("longer", &["80 bytes", "40"]),
+    ("shorter", &["40 bytes", "80"]),
+    ("nonblocking", &["MPI_Bcast", "MPI_Allreduce"]),
+    ("persistent", &["MPI_SUM", "MPI_MAX"]),
+    ("roots", &["rank "]),
+];
+
+/// Runs every way after so many collectives that do match. The job must end with an error that names the calls.
+#[track_caller]
+fn mismatches(ranks: u32, warm: u32, channels: Option<&str>) {
+    let program = program("mismatch");
+    for (way, names) in WAYS {
+        let mut job = job(ranks, &program).args([way, warm.to_string().as_str()]);
+        if let Some(channels) = channels {
+            job = job.env("VERBENA_CHANNELS", channels);
+        }
+        let ended = job.run();
+        assert!(ended.code != 0 && !ended.hung, "{way}, {warm} before: {ended:?}");
+        for name in *names {
+            assert!(ended.stderr.contains(name), "{way}, {warm} before, no {name:?}: {ended:?}");
+        }
+        assert!(ended.stderr.contains("MPI_COMM_WORLD (rank "), "{way}, {warm} before: {ended:?}");
+        assert!(ended.stderr.contains("collective"), "{way}, {warm} before: {ended:?}");
+        assert!(!ended.stderr.contains("MPI_Probe"), "{way}, {warm} before: {ended:?}");
+    }
+}
+
+/// By messages, as a communicator's first collectives go.
+#[test]
+fn collectives_that_do_not_match_are_named() {
+    mismatches(2, 0, None);
+    mismatches(4, 0, None);
+}
+
+/// Over a board.
+#[test]
+fn collectives_that_do_not_match_are_named_on_a_board() {
+    mismatches(2, 6, None);
+    mismatches(4, 6, None);
+}
+
+/// As between nodes.
+#[test]
+fn collectives_that_do_not_match_are_named_between_nodes() {
+    mismatches(2, 0, Some("loopback,ofi"));
+}
+
+#[test]
+fn collectives_that_match_in_other_words_are_none_of_those() {
+    let program = program("mismatch");
+    for ranks in [1, 2, 4] {
+        let ended = job(ranks, &program).arg("fine").run().ok();
+        assert!(ended.stdout.contains(&format!("mismatch: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
+#[test]
+fn one_buffer_for_both_directions_is_refused() {
+    let program = program("alias");
+    for ranks in [1, 2, 4] {
+        let ended = job(ranks, &program).run().ok();
+        assert!(ended.stdout.contains(&format!("alias: ok with {ranks} ranks")), "{ended:?}");
+    }
+}
+
+/// With the setting types are compared, on every way that a message takes; without it they are not.
+#[test]
+fn types_of_messages_are_compared_where_that_is_asked_for() {
+    let program = program("typed");
+    for channels in ["loopback,shm,cma", "loopback,shm", "loopback,ofi"] {
+        for ranks in [1, 2] {
+            let with = job(ranks, &program).env("VERBENA_CHECK_TYPES", "1");
+            let ended = with.env("VERBENA_CHANNELS", channels).run().ok();
+            assert!(ended.stdout.contains(&format!("typed: ok with {ranks} ranks")), "{channels}: {ended:?}");
+        }
+    }
+    job(2, &program).arg("off").run().ok();
+}
+
+/// A message that is too long says whose it is.
+#[test]
+fn a_truncated_message_is_named() {
+    let ended = job(2, program("truncated")).run();
+    assert_ne!(ended.code, 0);
+    let names = ["400 bytes", "200", "from rank 0 with tag 5", "a name of its own (rank 1 of 2)"];
+    for name in names {
+        assert!(ended.stderr.contains(name), "no {name:?}: {ended:?}");
+    }
+}

@@ -12,6 +12,7 @@ use crate::requests::handle_of_object;
 use std::sync::Arc;
 use verbena_channel::elements::Elements;
 use verbena_channel::layout::Layout;
+use verbena_channel::mark::Mark;
 pub use verbena_mpi::coll::board::blocking as over_board;
 use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::coll::{Blocks, Reduction, forms};
@@ -50,21 +51,27 @@ macro_rules! try_board {
 pub(crate) use try_board;
 
 impl Run<'_> {
-    /// Runs the schedule that `fill` writes.
+    /// Runs the schedule that `fill` writes; `call` says what is called ([`verbena_mpi::coll::call`]).
     #[inline]
-    pub fn run(self, comm: &Arc<Comm>, reducing: Reducing, fill: impl FnOnce(&mut Schedule)) -> Result<()> {
+    pub fn run(
+        self,
+        comm: &Arc<Comm>,
+        call: Mark,
+        reducing: Reducing,
+        fill: impl FnOnce(&mut Schedule),
+    ) -> Result<()> {
         let kept = || reducing.map(|(op, datatype)| (op.clone(), datatype.clone()));
         match self {
             Run::Blocking(tag) => {
                 let reduction = reducing.map(|(op, datatype)| Reduction { op, datatype });
-                return forms::blocking(process(), comm, tag, reduction, fill);
+                return forms::blocking(process(), comm, (tag, call), reduction, fill);
             }
             Run::Nonblocking(tag, request) => {
-                let active = forms::nonblocking(process(), comm, tag, kept(), fill);
+                let active = forms::nonblocking(process(), comm, (tag, call), kept(), fill);
                 request.set(handle_of_object(Some(comm), active));
             }
             Run::Persistent(tag, request) => {
-                let starter = forms::persistent(comm, tag, kept(), fill);
+                let starter = forms::persistent(comm, (tag, call), kept(), fill);
                 request.set(REQUESTS.insert(Arc::new(Request::persistent(comm.clone(), starter))));
             }
         }
@@ -73,8 +80,46 @@ impl Run<'_> {
 
     /// As [`Run::run`], for a collective that reduces nothing.
     #[inline]
-    pub fn moving(self, comm: &Arc<Comm>, fill: impl FnOnce(&mut Schedule)) -> Result<()> {
-        self.run(comm, None, fill)
+    pub fn moving(self, comm: &Arc<Comm>, call: Mark, fill: impl FnOnce(&mut Schedule)) -> Result<()> {
+        self.run(comm, call, None, fill)
+    }
+}
+
+/// Where the first byte of a buffer is: `count` elements that begin `bytes` bytes behind `address`. `None` if the
+/// buffer has no bytes, or is in place.
+#[inline]
+pub fn first_byte(address: Address, bytes: i64, count: i64, datatype: &Datatype) -> Option<usize> {
+    if count <= 0 || datatype.size() == 0 || address.is_in_place() {
+        return None;
+    }
+    let start = address.pointer() as usize;
+    Some(start.wrapping_add(bytes as usize).wrapping_add(datatype.true_extent().0 as usize))
+}
+
+impl Run<'_> {
+    /// Refuses a send and a receive buffer that begin at the same byte (MPI-5.0, 6.2 and 6.9: they must not
+    /// overlap). The call has not taken part then: a right one may take its turn, as in other libraries.
+    #[inline]
+    pub fn check_distinct(&self, comm: &Comm, send: Option<usize>, recv: Option<usize>) -> Result<()> {
+        match send.is_some() && send == recv && !comm.is_inter() {
+            true => Err(self.refuse_overlap(comm)),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn refuse_overlap(&self, comm: &Comm) -> Error {
+        match self {
+            Run::Blocking(_) => comm.give_back_collective_tag(),
+            Run::Nonblocking(..) | Run::Persistent(..) => comm.give_back_nonblocking_tag(),
+        }
+        Error::new(
+            mpi::MPI_ERR_BUFFER,
+            "the send and the receive buffer of a collective overlap",
+            "both begin at the same address on this rank",
+            "one buffer was passed twice",
+            "pass two buffers, or MPI_IN_PLACE as the send buffer where the call allows it",
+        )
     }
 }
 

@@ -1,13 +1,13 @@
 //! What happens to an error: the error handler of the right object gets it (MPI-5.0, 9.3).
 
 use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
-use crate::handles::{COMMS, ERRHANDLERS, FILES, SESSIONS};
+use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS};
 use crate::{spokesman, startup, state};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock};
 use verbena_mpi::errhandler::{Action, Handling, Kind, predefined};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::{Errhandler, Error};
+use verbena_mpi::{Comm, Errhandler, Error};
 
 /// The object whose error handler an error goes to, by its handle. A handle that is not valid
 /// stands for no object.
@@ -57,8 +57,24 @@ pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     if owner == Owner::Tool {
         return tool_code(error.class);
     }
-    let (errhandler, handle) = find(own.unwrap_or(owner));
-    handle_error(&errhandler, handle, error.class, || format!("{call} failed: {error}"))
+    let owner = own.unwrap_or(owner);
+    let (errhandler, handle) = find(owner);
+    handle_error(&errhandler, handle, error.class, || {
+        format!("{call} failed: {}", on_comm(error.clone(), owner))
+    })
+}
+
+/// The error, with the name of its communicator.
+pub fn on_comm(mut error: Error, owner: Owner) -> Error {
+    if let Owner::Comm(handle) = owner
+        && let Ok(comm) = COMMS.get(handle)
+    {
+        let name = comm.name();
+        let name = String::from_utf8_lossy(&name);
+        let name = if name.is_empty() { "a communicator without a name" } else { &*name };
+        error.fault.on = format!("{}, on {name} (rank {} of {})", error.fault.on, comm.rank(), comm.size());
+    }
+    error
 }
 
 /// The tool interface has return codes of its own: what another part of the library found wrong with an
@@ -94,7 +110,11 @@ fn fatal_text(message: &str) -> String {
 fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
     match owner {
         Owner::Comm(handle) => {
-            COMMS.get(handle).map_or_else(|_| of_no_object(), |comm| (comm.errhandler(), handle))
+            let with_own = |comm: Ref<'_, Comm>| {
+                comm.note_failure();
+                (comm.errhandler(), handle)
+            };
+            COMMS.get(handle).map_or_else(|_| of_no_object(), with_own)
         }
         Owner::Session(handle) => {
             SESSIONS.get(handle).map_or_else(|_| of_no_object(), |session| (session.errhandler(), handle))

@@ -12,9 +12,10 @@ use crate::table::Place;
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::lock::Alone;
-use verbena_engine::{Failure, Receive, RequestId, Send};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Completion, Engine, Receive, RequestId, Send};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::process::failure_error;
+use verbena_mpi::process::completion_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
 use verbena_mpi::{Comm, Error, Process, Result};
 
@@ -49,8 +50,8 @@ pub enum State {
 
 /// Starts a send of the engine and returns its handle.
 #[inline]
-pub fn start_send(process: &Process, comm: &Arc<Comm>, send: Send) -> MPI_Request {
-    match process.start_send(send) {
+pub fn start_send(process: &Process, comm: &Arc<Comm>, send: Send, mark: Mark) -> MPI_Request {
+    match process.start_send(send, mark) {
         Ok(None) => sent(),
         Ok(Some(id)) => encode_request(Kind::EngineSend, id),
         Err(completion) => handle_of_object(Some(comm), Active::Done(Outcome::sent(*completion))),
@@ -59,8 +60,12 @@ pub fn start_send(process: &Process, comm: &Arc<Comm>, send: Send) -> MPI_Reques
 
 /// Starts a receive of the engine, from `peer` if it names a process, and returns its handle.
 #[inline]
-pub fn start_receive(process: &Process, peer: Option<Peer>, receive: Receive) -> MPI_Request {
-    encode_request(Kind::EngineReceive, process.command(|engine| engine.receive_from(peer, receive)))
+pub fn start_receive(process: &Process, peer: Option<Peer>, receive: Receive, mark: Mark) -> MPI_Request {
+    let start = |engine: &mut Engine| match mark {
+        Mark::NONE => engine.receive_from(peer, receive),
+        mark => engine.receive_from_marked(peer, receive, mark),
+    };
+    encode_request(Kind::EngineReceive, process.command(start))
 }
 
 /// The handle of a send that is complete and told nothing.
@@ -221,7 +226,7 @@ fn finish_any(
         }));
         return match completion.failure {
             None => Ok(()),
-            Some(failure) => Err(failed_in(context, failure)),
+            Some(_) => Err(failed_in(context, &completion)),
         };
     }
     finish_object(process, handle, store)
@@ -229,9 +234,10 @@ fn finish_any(
 
 /// The error of an engine's operation, for the communicator of its context.
 #[cold]
-fn failed_in(context: u64, failure: Failure) -> Failed {
+fn failed_in(context: u64, completion: &Completion) -> Failed {
     let comm = COMMS.find(|comm| comm.has_context(context));
-    Failed { error: failure_error(failure), owner: Some(comm.map_or(Owner::None, Owner::Comm)) }
+    let error = completion_error(completion).expect("it failed");
+    Failed { error, owner: Some(comm.map_or(Owner::None, Owner::Comm)) }
 }
 
 /// As [`finish_into`], for all that is not the engine's own.

@@ -6,6 +6,7 @@
 //! brought to its end and, once nothing can begin again, the launcher is told.
 
 use crate::handles::COMMS;
+use crate::report::{Owner, on_comm};
 use crate::tool::clock_ns;
 use crate::{helper, panic, state};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -86,11 +87,23 @@ pub fn drain(process: &Process) {
 pub fn meet_world(process: &Process) -> Result<()> {
     drain(process);
     let world = COMMS.get(mpi::MPI_COMM_WORLD)?;
-    let mut barrier = coll::Collective::of(&world, world.next_collective_tag());
-    coll::operations::barrier(barrier.schedule(), &world);
-    barrier.run(process, None)?;
-    barrier.recycle();
-    Ok(())
+    // The call names no communicator, so the error does.
+    meet_members(process, &world).map_err(|error| on_comm(error, Owner::Comm(mpi::MPI_COMM_WORLD)))
+}
+
+fn meet_members(process: &Process, world: &Comm) -> Result<()> {
+    let tag = world.next_collective_tag();
+    let call = coll::Call::new(coll::Kind::Finalize, world).mark();
+    if let Some(met) = coll::board::blocking::meet(process, world, call) {
+        met?;
+    } else {
+        let mut barrier = coll::Collective::of(world, tag);
+        barrier.set_call(call);
+        coll::operations::barrier(barrier.schedule(), world);
+        barrier.run(process, None)?;
+        barrier.recycle();
+    }
+    coll::leftover::leftover(process, world).map_or(Ok(()), Err)
 }
 
 /// The line to the launcher, once the process is made.

@@ -27,7 +27,7 @@ pub enum World {
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The process while calls that communicate are allowed, else null.
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced: what quick ways need takes one look.
+/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced or say their types: what quick ways need takes one look.
 static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
@@ -65,7 +65,11 @@ pub fn set_open(open: bool) {
     OPEN.store(process, Ordering::Release);
     // Threads come to share before the library is opened to them, never after. One of a session that was opened before may be
     // inside with the old value.
-    let quick = if is_shared() || trace::is_on() { std::ptr::null_mut() } else { process };
+    let quick = if is_shared() || trace::is_on() || verbena_settings::CHECK_TYPES.get() {
+        std::ptr::null_mut()
+    } else {
+        process
+    };
     QUICK.store(quick, Ordering::Release);
 }
 

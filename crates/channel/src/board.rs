@@ -21,6 +21,7 @@ pub(crate) mod parts;
 pub(crate) mod slate;
 
 use crate::Peer;
+use crate::mark::Mark;
 use crate::memory::Region;
 
 /// What a reader found at its place in a log.
@@ -31,8 +32,23 @@ pub enum Look {
     /// The record's bytes. They may be read until [`Board::close`].
     Record(Region),
     /// A record of another collective: the members do not call the same ones in the same order. Has the number of
-    /// that collective.
-    Astray(u32),
+    /// that collective, as heads state it.
+    Astray(Clash),
+    /// A record by a member whose call does not match this one's.
+    Unlike(Clash),
+}
+
+/// Two members called what does not match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clash {
+    /// The number of the collective, as [`Board::open`] was given it.
+    pub number: u64,
+    /// The other member.
+    pub rank: usize,
+    /// What this member called.
+    pub mine: Mark,
+    /// What the other one called.
+    pub theirs: Mark,
 }
 
 /// How records lie in a log.
@@ -70,6 +86,15 @@ pub trait Board: Send {
     /// Begins a collective. `number` counts the blocking collectives of the communicator from 1, whichever way they go and
     /// whether or not they fail, so that all members agree on it; it may wrap.
     fn open(&mut self, number: u32);
+
+    /// The number of the collective that is open, which does not wrap.
+    fn number(&self) -> u64;
+
+    /// Says what this member calls in the collective that is open; the others compare it with what they call.
+    fn tell_call(&mut self, mark: Mark);
+
+    /// For a member that waits: another one that is in the same collective, and called what does not match.
+    fn clash(&self) -> Option<Clash>;
 
     /// Room for a record of this shape in this member's log; `None` as long as somebody has not read what stands there.
     fn claim(&mut self, shape: Shape) -> Option<Region>;
@@ -117,8 +142,9 @@ pub trait Board: Send {
     /// Counts one more post of this member, which says that it has filled this slot, and wakes members that sleep.
     fn announce(&mut self, number: usize);
 
-    /// The slot that `rank` announced by the post that has the number of this member's next one; `None` if it has not yet.
-    fn announced(&self, rank: usize) -> Option<usize>;
+    /// The slot that `rank` announced by the post that has the number of this member's next one, and what it
+    /// called; `None` if it has not yet.
+    fn announced(&self, rank: usize) -> Option<(usize, Mark)>;
 
     /// Counts one more post of this member, which says that it has read this slot, and wakes members that sleep.
     fn release(&mut self, number: usize);

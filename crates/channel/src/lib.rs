@@ -23,6 +23,7 @@ mod kept;
 pub mod layout;
 pub mod lock;
 pub mod loopback;
+pub mod mark;
 pub mod memory;
 pub mod neighbor;
 pub mod ofi;

@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | 0 | 1 | kind | [`Kind`] |
 //! | 1 | 1 | flags | bits defined by the engine |
-//! | 2 | 2 | credits | credits handed back (channels with credits) |
+//! | 2 | 2 | mark | what the message belongs to ([`crate::mark`]); 0 says nothing |
 //! | 4 | 4 | sequence | number of the packet between this pair, wrapping; `Moved` and `Again` have none of their own |
 //! | 8 | 8 | context | matching context, or the receiver's request for `Data` and its like |
 //! | 16 | 4 | source | rank of the sender in the communicator |
@@ -12,6 +12,8 @@
 //! | 24 | 8 | length | message length, or offset in the message for `Data` |
 //!
 //! Integers are little-endian. The payload's length is told by the channel's own framing.
+
+use crate::mark::Mark;
 
 /// Bytes of an encoded header.
 pub const HEADER_BYTES: usize = 32;
@@ -82,8 +84,8 @@ pub struct Header {
     pub kind: Kind,
     /// Bits defined by the engine.
     pub flags: u8,
-    /// Credits handed back.
-    pub credits: u16,
+    /// What the message belongs to; no part of what is matched.
+    pub mark: Mark,
     /// Number of the packet between this pair of processes.
     pub sequence: u32,
     /// Matching context, or a request of the receiver.
@@ -99,13 +101,13 @@ pub struct Header {
 impl Header {
     /// A header of this kind with all else zero.
     pub fn new(kind: Kind) -> Header {
-        Header { kind, flags: 0, credits: 0, sequence: 0, context: 0, source: 0, tag: 0, length: 0 }
+        Header { kind, flags: 0, mark: Mark::NONE, sequence: 0, context: 0, source: 0, tag: 0, length: 0 }
     }
 
     /// The encoded form as four words in memory order.
     #[inline(always)]
     pub fn words(&self) -> [u64; 4] {
-        let kind = self.kind as u64 | u64::from(self.flags) << 8 | u64::from(self.credits) << 16;
+        let kind = self.kind as u64 | u64::from(self.flags) << 8 | u64::from(self.mark.0) << 16;
         let ends = u64::from(self.source as u32) | u64::from(self.tag as u32) << 32;
         [kind | u64::from(self.sequence) << 32, self.context, ends, self.length].map(u64::to_le)
     }
@@ -149,7 +151,7 @@ impl Header {
         Some(Header {
             kind: Kind::from_code(bytes[0])?,
             flags: bytes[1],
-            credits: u16::from_le_bytes([bytes[2], bytes[3]]),
+            mark: Mark(u16::from_le_bytes([bytes[2], bytes[3]])),
             sequence: half(4),
             context: word(8),
             source: half(16) as i32,
@@ -168,7 +170,7 @@ mod tests {
         let header = Header {
             kind: Kind::RequestToSend,
             flags: 3,
-            credits: 700,
+            mark: Mark(700),
             sequence: 0xfedc_ba98,
             context: 0x0123_4567_89ab_cdef,
             source: -1,

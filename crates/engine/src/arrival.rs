@@ -5,10 +5,11 @@ use crate::failover::{Lost, has_number};
 use crate::fault;
 use crate::matching::MatchKey;
 use crate::peer::Early;
-use crate::request::{State, not_done, received, sent};
+use crate::request::{State, not_done, received, sent, unlike};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body, Offer};
 use crate::wire::{Control, MEMORY, Memory, Reader, WRITE};
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Fault, Peer, Sink};
@@ -157,29 +158,41 @@ impl Core {
     fn eager(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let key = key_of(header);
         match self.requests.find_posted(&key) {
-            Some(index) => self.deliver(index, &key, payload),
-            None => self.hold_whole(peer, key, payload),
+            Some(index) if header.mark == Mark::NONE => self.deliver(index, &key, payload),
+            Some(index) => self.deliver_marked(index, &key, header.mark, payload),
+            None => self.hold_whole(peer, key, header.mark, payload),
         }
     }
 
     #[inline(never)]
-    fn hold_whole(&mut self, peer: Peer, key: MatchKey, payload: &[u8]) {
+    fn hold_whole(&mut self, peer: Peer, key: MatchKey, mark: Mark, payload: &[u8]) {
         let body = Body::Whole(self.pool.copy_of(payload));
-        self.hold(key, Arrived { peer, bytes: payload.len() as u64, body });
+        self.hold(key, Arrived { peer, bytes: payload.len() as u64, mark, body });
     }
 
     fn eager_synchronous(&mut self, peer: Peer, header: &Header, payload: &[u8]) {
         let key = key_of(header);
         match self.requests.find_posted(&key) {
             Some(index) => {
-                self.deliver(index, &key, payload);
+                self.deliver_marked(index, &key, header.mark, payload);
                 self.post(peer, Control::new(Kind::Matched, header.length));
             }
             None => {
                 let body = Body::Synchronous(self.pool.copy_of(payload), header.length);
-                self.hold(key, Arrived { peer, bytes: payload.len() as u64, body });
+                self.hold(key, Arrived { peer, bytes: payload.len() as u64, mark: header.mark, body });
             }
         }
+    }
+
+    /// As `deliver`, for a message with a mark, which the receive's is compared with.
+    #[inline(never)]
+    fn deliver_marked(&mut self, index: u32, key: &MatchKey, mark: Mark, payload: &[u8]) {
+        let mine = self.requests.mark(index);
+        if !mine.is_unlike(mark) {
+            return self.deliver(index, key, payload);
+        }
+        let (id, _) = self.requests.unpost(index);
+        self.complete(id, unlike(key.source, key.tag, mine, mark));
     }
 
     /// Copies a message that is here into the posted receive at `index`.
@@ -210,11 +223,15 @@ impl Core {
         let (key, offer) = (key_of(header), offer_in(header, payload)?);
         match self.requests.find_posted(&key) {
             Some(index) => {
-                let (id, _) = self.requests.unpost(index);
+                let (id, request) = self.requests.unpost(index);
+                request.refuse_unlike(header.mark);
                 self.accept(id, peer, &key, offer, header.length);
                 self.work.begin.push_back(id);
             }
-            None => self.hold(key, Arrived { peer, bytes: header.length, body: Body::Offer(offer) }),
+            None => {
+                let (bytes, mark, body) = (header.length, header.mark, Body::Offer(offer));
+                self.hold(key, Arrived { peer, bytes, mark, body });
+            }
         }
         Some(())
     }

@@ -12,13 +12,14 @@ use crate::peer::{Early, Peers, Waiting};
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::rendezvous::{Incoming, Outgoing, TransferNote};
-use crate::request::{Request, State, not_done};
+use crate::request::{Request, State, not_done, unlike};
 use crate::requests::Requests;
 use crate::slab::{Id, Slab};
 use crate::unexpected::Arrived;
 use crate::wire::{Control, Memory};
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
+use verbena_channel::mark::Mark;
 use verbena_channel::{Choice, Division, Fault, Key, Peer};
 
 /// The state.
@@ -162,7 +163,10 @@ impl Core {
     pub fn complete(&mut self, id: Id, completion: Completion) {
         let request = self.requests.get_mut(id).expect("a request under way");
         self.under_way -= request.is_under_way() as usize;
-        request.state = State::Complete(completion);
+        request.state = State::Complete(match request.unlike {
+            Mark::NONE => completion,
+            theirs => unlike(completion.source, completion.tag, request.mark, theirs),
+        });
         if request.forgotten {
             self.requests.remove(id);
         }

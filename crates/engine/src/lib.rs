@@ -45,6 +45,7 @@ pub use event::{Event, EventKind, Listener};
 use hybrid::Hybrid;
 pub use lookup::{Plain, Taken};
 pub use lost::MaySend;
+use matching::MatchKey;
 pub use message::*;
 use peer::PeerState;
 pub use rendezvous::choice::Large;
@@ -52,6 +53,7 @@ use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 use slab::Id;
 use std::time::Duration;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 use verbena_channel::{Channel, Fault, Peer, Wire};
 
@@ -85,23 +87,36 @@ impl Engine {
     /// Starts a send.
     #[inline]
     pub fn send(&mut self, send: Send) -> Posted {
-        if self.send_now(&send) {
+        self.send_marked(send, Mark::NONE)
+    }
+
+    /// As [`Engine::send`], with a mark, which the receive's is compared with once the message is matched.
+    #[inline]
+    pub fn send_marked(&mut self, send: Send, mark: Mark) -> Posted {
+        if self.send_now(&send, mark) {
             return Posted::Done(request::sent(send.source, send.tag, send.buffer.len() as u64));
         }
-        self.send_by_request(send)
+        self.send_by_request(send, mark)
     }
 
     /// Starts a receive.
     #[inline]
     pub fn receive(&mut self, receive: Receive) -> Posted {
-        self.receive_or_post(None, receive)
+        self.receive_or_post(None, receive, Mark::NONE)
     }
 
     /// As [`Engine::receive`]; `peer` is the process that the receive names, if it names one. The receive fails when
     /// that process is given up.
     #[inline]
     pub fn receive_of(&mut self, peer: Option<Peer>, receive: Receive) -> Posted {
-        self.receive_or_post(peer, receive)
+        self.receive_or_post(peer, receive, Mark::NONE)
+    }
+
+    /// As [`Engine::receive_of`], with a mark. A message whose mark does not go with it is not received, and the
+    /// completion says so ([`Failure::Unlike`]).
+    #[inline]
+    pub fn receive_marked(&mut self, peer: Option<Peer>, receive: Receive, mark: Mark) -> Posted {
+        self.receive_or_post(peer, receive, mark)
     }
 
     /// Polls every channel and moves protocols on, by a bounded amount. Returns whether anything happened.
@@ -204,6 +219,14 @@ impl Engine {
         self.look(context, source, tag).map(|(_, envelope)| envelope)
     }
 
+    /// The rank and the mark of the first unexpected message with this context and tag, from any rank, if its mark
+    /// does not go with `mark`.
+    pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {
+        let node = self.core.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
+        let theirs = self.core.unexpected.get(node).mark;
+        mark.is_unlike(theirs).then(|| (self.core.unexpected.key(node).source, theirs))
+    }
+
     /// As [`probe`](Engine::probe), and takes the message out of matching (`MPI_Mprobe`).
     pub fn match_probe(&mut self, context: u64, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
         let (node, envelope) = self.look(context, source, tag)?;
@@ -215,8 +238,16 @@ impl Engine {
     /// # Panics
     /// If the message was received already.
     pub fn receive_matched(&mut self, message: MessageId, buffer: Buffer) -> Posted {
+        self.receive_matched_marked(message, Mark::NONE, buffer)
+    }
+
+    /// As [`Engine::receive_matched`], with a mark (see [`Engine::receive_marked`]).
+    ///
+    /// # Panics
+    /// As [`Engine::receive_matched`].
+    pub fn receive_matched_marked(&mut self, message: MessageId, mark: Mark, buffer: Buffer) -> Posted {
         let (key, arrived) = self.core.messages.remove(message.into()).expect("a message not yet received");
-        self.consume(key, arrived, buffer)
+        self.consume(key, arrived, mark, buffer)
     }
 
     /// Whether nothing is still to be sent or under way that needs `progress` on this side before the

@@ -5,6 +5,7 @@ use crate::request::{NOBODY, Request, State, sent};
 use crate::slab::Id;
 use crate::{Completion, Engine, Envelope, MessageId, Posted, Receive, RequestId};
 use verbena_channel::Peer;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 use verbena_channel::trace;
 
@@ -59,6 +60,15 @@ impl Engine {
         self.receive_or_keep(peer, receive)
     }
 
+    /// As [`Engine::receive_from`], with a mark (see [`Engine::receive_marked`]).
+    pub fn receive_from_marked(&mut self, peer: Option<Peer>, receive: Receive, mark: Mark) -> RequestId {
+        let context = receive.context;
+        match self.receive_marked(peer, receive, mark) {
+            Posted::Pending(id) => id,
+            Posted::Done(completion) => self.keep(context, completion),
+        }
+    }
+
     #[inline(never)]
     fn receive_or_keep(&mut self, peer: Option<Peer>, receive: Receive) -> RequestId {
         let context = receive.context;
@@ -84,7 +94,7 @@ impl Engine {
     #[inline]
     pub fn send_at_once(&mut self, send: &crate::Send) -> bool {
         trace::in_engine();
-        self.send_now(send)
+        self.send_now(send, Mark::NONE)
     }
 
     /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of

@@ -1,6 +1,7 @@
 //! What the engine takes and gives: messages, requests, completions, settings.
 
 use crate::{Large, Polling};
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 use verbena_channel::{Fault, Peer};
 
@@ -109,6 +110,13 @@ pub enum Failure {
         sent: u64,
         /// Bytes that the buffer holds.
         room: u64,
+    },
+    /// The message's mark and the receive's do not go together; nothing was received.
+    Unlike {
+        /// The mark of the receive.
+        mine: Mark,
+        /// The mark of the message.
+        theirs: Mark,
     },
     /// The channel to the peer failed (boxed: failures are rare, completions are not).
     Channel(Box<Fault>),

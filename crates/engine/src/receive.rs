@@ -1,23 +1,25 @@
 //! Receiving and probing.
 
 use crate::matching::MatchKey;
-use crate::request::{NOBODY, Request, State, not_done, received};
+use crate::request::{NOBODY, Request, State, not_done, received, unlike};
 use crate::slab::Id;
 use crate::unexpected::{Arrived, Body};
 use crate::wire::Control;
 use crate::{ANY_SOURCE, Engine, Envelope, MessageId, Posted, Receive};
 use verbena_channel::Peer;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::Kind;
 
 impl Engine {
     /// Takes the message that is there, or waits for it in the posted queue.
-    pub(crate) fn receive_or_post(&mut self, peer: Option<Peer>, receive: Receive) -> Posted {
+    #[inline(always)]
+    pub(crate) fn receive_or_post(&mut self, peer: Option<Peer>, receive: Receive, mark: Mark) -> Posted {
         let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
         if let Some(node) = self.core.unexpected.find(&key) {
             let message = self.core.unexpected.key(node);
             let arrived = self.core.unexpected.remove(node);
-            return self.consume(message, arrived, receive.buffer);
+            return self.consume(message, arrived, mark, receive.buffer);
         }
         let lost = match peer {
             None if receive.source != ANY_SOURCE => None,
@@ -25,7 +27,10 @@ impl Engine {
         };
         match lost {
             Some(failure) => Posted::Done(not_done(receive.source, receive.tag, Some(failure))),
-            None => Posted::Pending(self.post_receive(receive, peer.unwrap_or(NOBODY)).into()),
+            None => {
+                let id = self.core.requests.post_marked(peer.unwrap_or(NOBODY), key, mark, receive.buffer);
+                Posted::Pending(id.into())
+            }
         }
     }
 
@@ -36,23 +41,38 @@ impl Engine {
         self.core.requests.post(peer, key, receive.buffer)
     }
 
-    /// Receives a message that has been matched.
-    pub(crate) fn consume(&mut self, key: MatchKey, arrived: Arrived, buffer: Buffer) -> Posted {
+    /// Receives a message that has been matched by a receive with this mark.
+    pub(crate) fn consume(&mut self, key: MatchKey, arrived: Arrived, mark: Mark, buffer: Buffer) -> Posted {
         let peer = arrived.peer;
+        let is_unlike = mark.is_unlike(arrived.mark);
         match arrived.body {
+            Body::Whole(data) if is_unlike => self.refuse(key, peer, data, (mark, arrived.mark)),
             Body::Whole(data) => self.consume_whole(key, peer, data, &buffer),
             Body::Synchronous(data, sender) => {
                 self.core.post(peer, Control::new(Kind::Matched, sender));
-                self.consume_whole(key, peer, data, &buffer)
+                match is_unlike {
+                    true => self.refuse(key, peer, data, (mark, arrived.mark)),
+                    false => self.consume_whole(key, peer, data, &buffer),
+                }
             }
             Body::Offer(offer) => {
-                let id = self.core.add(Request::receive(peer, key, buffer, State::Posted));
+                let mut request = Request { mark, ..Request::receive(peer, key, buffer, State::Posted) };
+                request.refuse_unlike(arrived.mark);
+                let id = self.core.add(request);
                 self.core.accept(id, peer, &key, offer, arrived.bytes);
                 self.begin(id);
                 self.answer(peer);
                 self.posted(id)
             }
         }
+    }
+
+    /// Drops a short message whose mark does not go with the receive's.
+    #[cold]
+    fn refuse(&mut self, key: MatchKey, peer: Peer, data: Vec<u8>, (mine, theirs): (Mark, Mark)) -> Posted {
+        self.core.release(peer, data);
+        self.answer(peer);
+        Posted::Done(unlike(key.source, key.tag, mine, theirs))
     }
 
     fn consume_whole(&mut self, key: MatchKey, peer: u32, data: Vec<u8>, buffer: &Buffer) -> Posted {

@@ -4,6 +4,7 @@ use crate::matching::MatchKey;
 use crate::slab::Id;
 use crate::{Completion, Failure, MessageId, RequestId};
 use verbena_channel::Peer;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Region};
 
 impl From<RequestId> for Id {
@@ -70,6 +71,10 @@ pub(crate) struct Request {
     pub cancelling: bool,
     /// Nobody will take the completion.
     pub forgotten: bool,
+    /// What the message belongs to; of a vacant place that of an earlier use.
+    pub mark: Mark,
+    /// The mark of the message that was matched, if it does not go with this one.
+    pub unlike: Mark,
     pub state: State,
 }
 
@@ -86,6 +91,8 @@ impl Request {
             synchronous: false,
             cancelling: false,
             forgotten: false,
+            mark: Mark::NONE,
+            unlike: Mark::NONE,
             state,
         }
     }
@@ -123,6 +130,15 @@ impl Request {
         std::mem::forget(std::mem::replace(&mut self.state, State::Posted));
     }
 
+    /// Compares the mark of the long message that this receive matches. One that does not go with it is
+    /// accepted into no memory, so that its sender ends.
+    pub fn refuse_unlike(&mut self, theirs: Mark) {
+        if self.mark.is_unlike(theirs) {
+            self.unlike = theirs;
+            self.buffer = Buffer::EMPTY;
+        }
+    }
+
     /// What it matches, or what it matched.
     #[inline(always)]
     pub fn key(&self) -> MatchKey {
@@ -155,6 +171,12 @@ impl Request {
 pub(crate) fn received(source: i32, tag: i32, sent: u64, room: u64) -> Completion {
     let failure = if sent > room { Some(Failure::Truncated { sent, room }) } else { None };
     Completion { source, tag, bytes: sent.min(room), cancelled: false, failure }
+}
+
+/// The completion of a receive whose mark does not go with the message's.
+pub(crate) fn unlike(source: i32, tag: i32, mine: Mark, theirs: Mark) -> Completion {
+    let failure = Some(Failure::Unlike { mine, theirs });
+    Completion { source, tag, bytes: 0, cancelled: false, failure }
 }
 
 /// The completion of a send, or of a receive of a message that fits.

@@ -8,6 +8,7 @@ use crate::matching::{Entry, Links, MatchKey, Matcher, NONE};
 use crate::request::{Request, State};
 use crate::slab::Id;
 use verbena_channel::Peer;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Region};
 
 /// The links of a pattern.
@@ -97,7 +98,13 @@ impl Requests {
     /// Adds a receive to the table and to the end of the posted queue.
     #[inline]
     pub fn post(&mut self, peer: Peer, key: MatchKey, buffer: Buffer) -> Id {
-        let id = self.insert(Request::receive(peer, key, buffer, State::Posted));
+        self.post_marked(peer, key, Mark::NONE, buffer)
+    }
+
+    /// As [`Requests::post`], for a receive with a mark.
+    #[inline]
+    pub fn post_marked(&mut self, peer: Peer, key: MatchKey, mark: Mark, buffer: Buffer) -> Id {
+        let id = self.insert(Request { mark, ..Request::receive(peer, key, buffer, State::Posted) });
         self.posted.append(&mut self.places, id.index);
         id
     }
@@ -164,6 +171,11 @@ impl Requests {
             (State::Posted, _) => Near::Posted,
             _ => Near::Other,
         }
+    }
+
+    /// The mark of the receive at this index.
+    pub fn mark(&self, index: u32) -> Mark {
+        self.places[index as usize].request.mark
     }
 
     /// The generation of the request at this index, if there is one.

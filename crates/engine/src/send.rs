@@ -9,6 +9,7 @@ use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
 use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, Key, Payload, Peer};
@@ -16,26 +17,33 @@ use verbena_channel::{Access, Key, Payload, Peer};
 impl Engine {
     /// The hot path: a short message that the channel takes needs no request.
     #[inline]
-    pub(crate) fn send_now(&mut self, send: &Send) -> bool {
+    pub(crate) fn send_now(&mut self, send: &Send, mark: Mark) -> bool {
         if send.mode != Mode::Standard {
             return false;
         }
         match &send.buffer {
             Buffer::Contiguous(region) => {
-                self.send_region(send.peer, send.context, (send.source, send.tag), *region)
+                let ends = (send.source, send.tag);
+                self.send_region_marked(send.peer, send.context, ends, mark, *region)
             }
-            Buffer::Strided(_) => self.send_strided(send),
+            Buffer::Strided(_) => self.send_strided(send, mark),
         }
     }
 
     /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`: the very way of a small
     /// message, on which nothing is allocated, and nothing asked twice.
     #[inline(always)]
-    pub fn send_region(
+    pub fn send_region(&mut self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
+        self.send_region_marked(peer, context, ends, Mark::NONE, region)
+    }
+
+    #[inline(always)]
+    fn send_region_marked(
         &mut self,
         peer: Peer,
         context: u64,
         (source, tag): (i32, i32),
+        mark: Mark,
         region: Region,
     ) -> bool {
         let bytes = region.len();
@@ -44,11 +52,11 @@ impl Engine {
             return false;
         }
         let Some(lane) = &mut state.lane else {
-            return self.send_without_lane(peer, context, (source, tag), region);
+            return self.send_without_lane(peer, context, (source, tag), mark, region);
         };
         let length = bytes as u64;
-        let header =
-            Header { context, source, tag, length, sequence: state.next as u32, ..Header::new(Kind::Eager) };
+        let sequence = state.next as u32;
+        let header = Header { context, source, tag, mark, length, sequence, ..Header::new(Kind::Eager) };
         // Counted before, and apart from the packets: together the compiler makes worse code of them.
         state.bytes_sent += length;
         let taken = lane.send_region(header, region, state.heard as u32);
@@ -89,9 +97,11 @@ impl Engine {
         peer: Peer,
         context: u64,
         (source, tag): (i32, i32),
+        mark: Mark,
         region: Region,
     ) -> bool {
-        let header = Header { context, source, tag, length: region.len() as u64, ..Header::new(Kind::Eager) };
+        let length = region.len() as u64;
+        let header = Header { context, source, tag, mark, length, ..Header::new(Kind::Eager) };
         let Some(state) = self.core.peers.get(peer) else { return false };
         let payload = Payload::Region(region);
         let given = give_here(&mut self.channels, &mut self.core.tally, state, peer, header, payload);
@@ -99,7 +109,7 @@ impl Engine {
     }
 
     #[inline(never)]
-    fn send_strided(&mut self, send: &Send) -> bool {
+    fn send_strided(&mut self, send: &Send, mark: Mark) -> bool {
         let bytes = send.buffer.len();
         let Some(state) = self.core.peers.get(send.peer) else { return false };
         if bytes as i64 > state.at_once {
@@ -109,6 +119,7 @@ impl Engine {
             context: send.context,
             source: send.source,
             tag: send.tag,
+            mark,
             length: bytes as u64,
             ..Header::new(Kind::Eager)
         };
@@ -119,7 +130,7 @@ impl Engine {
 
     /// Everything else.
     #[cold]
-    pub(crate) fn send_by_request(&mut self, send: Send) -> Posted {
+    pub(crate) fn send_by_request(&mut self, send: Send, mark: Mark) -> Posted {
         if self.route(send.peer).is_none() {
             let failure = self.core.failure_to(send.peer);
             return Posted::Done(not_done(send.source, send.tag, Some(failure)));
@@ -133,6 +144,8 @@ impl Engine {
             synchronous: send.mode == Mode::Synchronous,
             cancelling: false,
             forgotten: false,
+            mark,
+            unlike: Mark::NONE,
             state: State::Queued,
         });
         self.transmit_or_queue(send.peer, id);
@@ -271,5 +284,6 @@ impl Core {
 }
 
 fn match_header(request: &Request) -> Header {
-    Header { context: request.context, source: request.source, tag: request.tag, ..Header::new(Kind::Eager) }
+    let Request { context, source, tag, mark, .. } = *request;
+    Header { context, source, tag, mark, ..Header::new(Kind::Eager) }
 }

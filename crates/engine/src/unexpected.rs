@@ -5,6 +5,7 @@ use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::wire::{Control, MEMORY, Memory, WRITE};
 use verbena_channel::Peer;
+use verbena_channel::mark::Mark;
 use verbena_channel::packet::Kind;
 
 /// A message without a receive.
@@ -13,6 +14,8 @@ pub(crate) struct Arrived {
     pub peer: Peer,
     /// The message's length.
     pub bytes: u64,
+    /// What it belongs to.
+    pub mark: Mark,
     pub body: Body,
 }
 

@@ -1,6 +1,8 @@
 //! Point-to-point communication (MPI-5.0, chapter 3): from a communicator's ranks to the engine's messages.
 
+use crate::coll;
 use crate::comm::{Comm, Traffic};
+use crate::datatype::Datatype;
 use crate::error::Error;
 use crate::generated::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
 use crate::process::{Process, failure_error};
@@ -8,6 +10,7 @@ use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 
@@ -32,25 +35,52 @@ pub fn address(comm: &Comm, dest: i32) -> Option<(Peer, u64, i32)> {
     Some((peer, comm.context(Traffic::Point), comm.rank()))
 }
 
+/// The elements of a message: where they are, and what its mark says of them ([`mark`]).
+pub type Elements = (Buffer, Mark);
+
+/// What a message says of its elements, if messages are to say it (`VERBENA_CHECK_TYPES`): their sort and their size.
+/// Bytes, and elements of several types, go with everything.
+#[inline]
+pub fn mark(datatype: &Datatype) -> Mark {
+    if verbena_settings::CHECK_TYPES.get() { elements_mark(datatype) } else { Mark::NONE }
+}
+
+#[cold]
+fn elements_mark(datatype: &Datatype) -> Mark {
+    let Some(basic) = datatype.basic() else { return Mark::NONE };
+    match coll::call::elements(datatype) {
+        0 => Mark::NONE,
+        sort => Mark(sort | (basic.size().ilog2() as u16) << 4),
+    }
+}
+
 /// Starts a send.
 #[inline]
-pub fn send(process: &Process, comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Active {
+pub fn send(
+    process: &Process,
+    comm: &Comm,
+    (buffer, mark): Elements,
+    dest: i32,
+    tag: i32,
+    mode: Mode,
+) -> Active {
     if dest == MPI_PROC_NULL {
         return Active::Done(Outcome::EMPTY);
     }
     let message = message(comm, buffer, dest, tag, mode);
-    Active::posted(Direction::Send, process.command(|engine| engine.send(message)))
+    Active::posted(Direction::Send, process.command(|engine| engine.send_marked(message, mark)))
 }
 
 /// Starts a receive.
 #[inline]
-pub fn receive(process: &Process, comm: &Comm, buffer: Buffer, source: i32, tag: i32) -> Active {
+pub fn receive(process: &Process, comm: &Comm, (buffer, mark): Elements, source: i32, tag: i32) -> Active {
     if source == MPI_PROC_NULL {
         return Active::Done(Outcome::NO_PROCESS);
     }
     let receive = receipt(comm, buffer, source, tag);
     let peer = sender(comm, source);
-    Active::posted(Direction::Receive, process.command(|engine| engine.receive_of(peer, receive)))
+    let posted = process.command(|engine| engine.receive_marked(peer, receive, mark));
+    Active::posted(Direction::Receive, posted)
 }
 
 /// The process that a receive from `source` names; none for `MPI_ANY_SOURCE`, nor if there is no such process.
@@ -67,8 +97,9 @@ pub fn receipt(comm: &Comm, buffer: Buffer, source: i32, tag: i32) -> Receive {
 }
 
 /// Starts to receive a message that a matching probe took.
-pub fn receive_matched(process: &Process, message: MessageId, buffer: Buffer) -> Active {
-    Active::posted(Direction::Receive, process.command(|engine| engine.receive_matched(message, buffer)))
+pub fn receive_matched(process: &Process, message: MessageId, (buffer, mark): Elements) -> Active {
+    let posted = process.command(|engine| engine.receive_matched_marked(message, mark, buffer));
+    Active::posted(Direction::Receive, posted)
 }
 
 /// Starts a send to `(buffer, dest, tag)` and a receive from `(buffer, source, tag)` as one operation
@@ -76,8 +107,8 @@ pub fn receive_matched(process: &Process, message: MessageId, buffer: Buffer) ->
 pub fn exchange(
     process: &Process,
     comm: &Comm,
-    (out, dest, sendtag): (Buffer, i32, i32),
-    (into, source, recvtag): (Buffer, i32, i32),
+    (out, dest, sendtag): (Elements, i32, i32),
+    (into, source, recvtag): (Elements, i32, i32),
     owner: Option<Owned>,
 ) -> Active {
     let receive = receive(process, comm, into, source, recvtag);

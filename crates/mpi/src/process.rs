@@ -3,6 +3,7 @@
 //! Nothing here knows of C or of handles. The library has one [`Process`]; the lock order is
 //! task list, task, engine; user callbacks run with the engine unlocked.
 
+use crate::coll;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
 use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
+use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbors;
 use verbena_channel::wait::{Apart, SLEEP_MAX, Step, Waiter};
 use verbena_engine::{Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, Send, Taken};
@@ -271,14 +273,18 @@ impl Process {
         }
     }
 
-    /// Starts a send: `Ok(None)` if it is complete already, its request, or the completion of one that failed.
+    /// Starts a send with this mark: `Ok(None)` if it is complete already, its request, or the completion of one that failed.
     #[inline]
-    pub fn start_send(&self, send: Send) -> std::result::Result<Option<RequestId>, Box<Completion>> {
+    pub fn start_send(
+        &self,
+        send: Send,
+        mark: Mark,
+    ) -> std::result::Result<Option<RequestId>, Box<Completion>> {
         self.command(|engine| {
-            if engine.send_at_once(&send) {
+            if mark == Mark::NONE && engine.send_at_once(&send) {
                 return Ok(None);
             }
-            match engine.send(send) {
+            match engine.send_marked(send, mark) {
                 Posted::Pending(id) => Ok(Some(id)),
                 Posted::Done(completion) if completion.failure.is_none() => Ok(None),
                 Posted::Done(completion) => Err(Box::new(completion)),
@@ -447,27 +453,48 @@ impl Process {
     }
 }
 
-/// The error of a completion that failed.
+/// The error of a failure whose message is not known.
 #[cold]
 pub fn failure_error(failure: Failure) -> Error {
-    use crate::generated::constants::MPI_ERR_TRUNCATE;
+    error_of(failure, None)
+}
+
+/// The error of a completion, if it failed: with the message's source and tag.
+#[inline]
+pub fn completion_error(completion: &Completion) -> Option<Error> {
+    let failure = completion.failure.clone()?;
+    Some(error_of(failure, Some((completion.source, completion.tag))))
+}
+
+#[cold]
+fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
+    use crate::generated::constants::{MPI_ERR_TRUNCATE, MPI_ERR_TYPE};
+    let whence =
+        message.map_or(String::new(), |(source, tag)| format!(", from rank {source} with tag {tag}"));
     match failure {
         Failure::Channel(fault) => Error::channel(*fault),
         Failure::Truncated { sent, room } => Error::new(
             MPI_ERR_TRUNCATE,
             "a message was longer than the receive buffer and was cut",
-            format!("{sent} bytes were sent, the receive has room for {room}"),
+            format!("{sent} bytes were sent, the receive has room for {room}{whence}"),
             "the receive's count or datatype is smaller than the send's, or it matched a message that was meant for another receive",
             "receive with room for the longest message, or ask with MPI_Probe and MPI_Get_count first",
         ),
+        Failure::Unlike { mine, theirs } => {
+            let [mine, theirs] = [mine, theirs].map(coll::call::elements_said);
+            Error::new(
+                MPI_ERR_TYPE,
+                "a message has elements of another type than its receive, and was not received",
+                format!("{theirs} were sent, the receive is for {mine}{whence}"),
+                "the datatypes of the send and the receive do not match (MPI-5.0, 3.3.1)",
+                "use the same basic datatypes on both sides, or MPI_BYTE on both",
+            )
+        }
     }
 }
 
 /// A completion, or the error in it.
 #[inline]
 pub fn checked(completion: Completion) -> Result<Completion> {
-    match completion.failure {
-        None => Ok(completion),
-        Some(failure) => Err(failure_error(failure)),
-    }
+    completion_error(&completion).map_or(Ok(completion), Err)
 }

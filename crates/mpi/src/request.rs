@@ -8,7 +8,7 @@ use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::partitioned::Partitioned;
-use crate::process::{Process, failure_error};
+use crate::process::{Process, completion_error, failure_error};
 use crate::task::Running;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,7 +69,7 @@ impl Outcome {
             tag: completion.tag,
             bytes: completion.bytes as i64,
             cancelled: completion.cancelled,
-            error: completion.failure.map(failure_error),
+            error: completion_error(&completion),
             context: 0,
         }
     }

@@ -245,6 +245,9 @@ settings! {
     /// messages that a rank traces at most, each way; there is room for them from the beginning
     TRACE_RECORDS_MAX: Number(1 << 16, 1..=1 << 30), Engine, None, Process, Start, "";
 
+    /// 1 lets each message say what its elements are: a receive of others fails with MPI_ERR_TYPE; every call then takes the general way
+    CHECK_TYPES: Flag(false), Engine, None, Job, Start, "MPI-5.0, 3.3.1";
+
     /// a thread of the library makes progress while the program computes; every call then takes locks
     PROGRESS_THREAD: Flag(false), Wait, None, Process, Start, "paper 5; MPI-5.0, 3.7.4";
     /// rounds of pure spinning before a wait begins to yield

@@ -6,10 +6,11 @@ use crate::process;
 use crate::requests::handle_of_object;
 use std::ffi::c_void;
 use std::sync::Arc;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_channel::memory::Region;
 use verbena_engine::Mode;
 use verbena_mpi::bsend::BufferedSends;
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::point::Elements;
 use verbena_mpi::request::{Active, Outcome};
 use verbena_mpi::task::Task;
 use verbena_mpi::{Comm, Process, Result, Session, point};
@@ -44,12 +45,12 @@ fn place_of(comm: &Comm) -> &BufferedSends {
 }
 
 /// A buffered send.
-pub(super) fn send_from(comm: &Comm, message: Buffer, dest: i32, tag: i32) -> Result<()> {
+pub(super) fn send_from(comm: &Comm, (message, mark): Elements, dest: i32, tag: i32) -> Result<()> {
     if dest == mpi::MPI_PROC_NULL {
         return Ok(());
     }
-    place_of(comm)
-        .send(process(), &message, |copy| point::send(process(), comm, copy, dest, tag, Mode::Standard))
+    let send = |copy| point::send(process(), comm, (copy, mark), dest, tag, Mode::Standard);
+    place_of(comm).send(process(), &message, send)
 }
 
 /// The value of `MPI_BUFFER_AUTOMATIC` as an address.

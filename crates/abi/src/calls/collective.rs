@@ -5,11 +5,11 @@
 
 use crate::args::{self, Address, Counts};
 use crate::collectives::{
-    Run, Type, even, in_place, layouts, over_board, significant, try_board, typed, varied,
+    Run, Type, even, first_byte, in_place, layouts, over_board, significant, try_board, typed, varied,
 };
 use std::sync::Arc;
 use verbena_channel::memory::Buffer;
-use verbena_mpi::coll::operations;
+use verbena_mpi::coll::{Call, Kind, operations};
 use verbena_mpi::{Comm, Datatype, Result};
 
 /// Number of ranks that get or give a block each.
@@ -26,12 +26,32 @@ fn own_block(address: Address, count: i64, datatype: Type, root: i32, comm: &Com
     args::buffer(address, count, significant(datatype)?).map(Some)
 }
 
+/// The datatype and count that say what the elements are: at the root that of all blocks, elsewhere that of the
+/// own one.
+fn at_leaf_or<'a>(
+    root: i32,
+    comm: &Comm,
+    (address, datatype, count): (Address, Type<'a>, i64),
+    (all, of_each): (Type<'a>, i64),
+) -> (Option<&'a Datatype>, i64) {
+    let (datatype, count) = match args::is_root(root, comm) || address.is_in_place() {
+        true => (all, of_each),
+        false => (datatype, count),
+    };
+    (datatype.map(Arc::as_ref), count)
+}
+
 /// The block that this rank gives to all; `None` if it is in place.
 fn given_block(address: Address, count: i64, datatype: Type, comm: &Comm) -> Result<Option<Buffer>> {
     if in_place(address, !comm.is_inter())? {
         return Ok(None);
     }
     args::buffer(address, count, significant(datatype)?).map(Some)
+}
+
+/// The count for this rank's own block.
+fn own_count(counts: Counts, comm: &Comm) -> i64 {
+    counts.get(comm.rank() as usize)
 }
 
 /// What `blocks` makes, where it is significant.
@@ -42,8 +62,9 @@ fn only<T>(wanted: bool, blocks: impl FnOnce() -> Result<T>) -> Result<Option<T>
 /// `MPI_Barrier` (6.3).
 #[inline]
 pub fn barrier(run: Run, comm: &Arc<Comm>) -> Result<()> {
-    try_board!(run, over_board::barrier, comm);
-    run.moving(comm, |schedule| operations::barrier(schedule, comm))
+    let call = Call::new(Kind::Barrier, comm).mark();
+    try_board!(run, over_board::barrier, comm, call);
+    run.moving(comm, call, |schedule| operations::barrier(schedule, comm))
 }
 
 /// `MPI_Bcast` (6.4).
@@ -57,8 +78,9 @@ pub fn bcast(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let buffer = datatype.map_or(Ok(Buffer::EMPTY), |datatype| args::buffer(buffer, count, datatype))?;
-    try_board!(run, over_board::bcast, comm, &buffer, root);
-    run.moving(comm, |schedule| operations::bcast(schedule, comm, buffer, root))
+    let call = Call::new(Kind::Bcast, comm).root(root).elements(datatype.map(Arc::as_ref), count).mark();
+    try_board!(run, over_board::bcast, comm, call, &buffer, root);
+    run.moving(comm, call, |schedule| operations::bcast(schedule, comm, buffer, root))
 }
 
 /// `MPI_Gather` (6.5).
@@ -76,8 +98,16 @@ pub fn gather(
     let mine = own_block(sendbuf, sendcount, sendtype, root, comm)?;
     let blocks = || even(recvbuf, recvcount, significant(recvtype)?, ranks(comm));
     let blocks = only(args::is_root(root, comm), blocks)?;
-    try_board!(run, over_board::gather, comm, mine.as_ref(), blocks, root);
-    run.moving(comm, |schedule| operations::gather(schedule, comm, mine, blocks, root))
+    if let Some(all) = recvtype.filter(|_| args::is_root(root, comm) && !comm.is_inter()) {
+        let count = recvcount;
+        let place = i64::from(comm.rank()).wrapping_mul(recvcount).wrapping_mul(all.extent() as i64);
+        let own = sendtype.and_then(|own| first_byte(sendbuf, 0, sendcount, own));
+        run.check_distinct(comm, own, first_byte(recvbuf, place, count, all))?;
+    }
+    let own = at_leaf_or(root, comm, (sendbuf, sendtype, sendcount), (recvtype, recvcount));
+    let call = Call::new(Kind::Gather, comm).root(root).elements(own.0, own.1).mark();
+    try_board!(run, over_board::gather, comm, call, mine.as_ref(), blocks, root);
+    run.moving(comm, call, |schedule| operations::gather(schedule, comm, mine, blocks, root))
 }
 
 /// `MPI_Gatherv` (6.5).
@@ -96,7 +126,15 @@ pub fn gatherv(
     let mine = own_block(sendbuf, sendcount, sendtype, root, comm)?;
     let blocks = || varied(recvbuf, recvcounts, displs, significant(recvtype)?);
     let blocks = only(args::is_root(root, comm), blocks)?;
-    run.moving(comm, |schedule| operations::gatherv(schedule, comm, mine, blocks, root))
+    if let Some(all) = recvtype.filter(|_| args::is_root(root, comm) && !comm.is_inter()) {
+        let count = own_count(recvcounts, comm);
+        let place = displs.get(comm.rank() as usize).wrapping_mul(all.extent() as i64);
+        let own = sendtype.and_then(|own| first_byte(sendbuf, 0, sendcount, own));
+        run.check_distinct(comm, own, first_byte(recvbuf, place, count, all))?;
+    }
+    let own = at_leaf_or(root, comm, (sendbuf, sendtype, sendcount), (recvtype, 1));
+    let call = Call::new(Kind::Gatherv, comm).root(root).elements(own.0, own.1).mark();
+    run.moving(comm, call, |schedule| operations::gatherv(schedule, comm, mine, blocks, root))
 }
 
 /// `MPI_Scatter` (6.6).
@@ -114,8 +152,16 @@ pub fn scatter(
     let blocks = || even(sendbuf, sendcount, significant(sendtype)?, ranks(comm));
     let blocks = only(args::is_root(root, comm), blocks)?;
     let mine = own_block(recvbuf, recvcount, recvtype, root, comm)?;
-    try_board!(run, over_board::scatter, comm, blocks, mine.as_ref(), root);
-    run.moving(comm, |schedule| operations::scatter(schedule, comm, blocks, mine, root))
+    if let Some(all) = sendtype.filter(|_| args::is_root(root, comm) && !comm.is_inter()) {
+        let count = sendcount;
+        let place = i64::from(comm.rank()).wrapping_mul(sendcount).wrapping_mul(all.extent() as i64);
+        let own = recvtype.and_then(|own| first_byte(recvbuf, 0, recvcount, own));
+        run.check_distinct(comm, first_byte(sendbuf, place, count, all), own)?;
+    }
+    let own = at_leaf_or(root, comm, (recvbuf, recvtype, recvcount), (sendtype, sendcount));
+    let call = Call::new(Kind::Scatter, comm).root(root).elements(own.0, own.1).mark();
+    try_board!(run, over_board::scatter, comm, call, blocks, mine.as_ref(), root);
+    run.moving(comm, call, |schedule| operations::scatter(schedule, comm, blocks, mine, root))
 }
 
 /// `MPI_Scatterv` (6.6).
@@ -134,7 +180,15 @@ pub fn scatterv(
     let blocks = || varied(sendbuf, sendcounts, displs, significant(sendtype)?);
     let blocks = only(args::is_root(root, comm), blocks)?;
     let mine = own_block(recvbuf, recvcount, recvtype, root, comm)?;
-    run.moving(comm, |schedule| operations::scatterv(schedule, comm, blocks, mine, root))
+    if let Some(all) = sendtype.filter(|_| args::is_root(root, comm) && !comm.is_inter()) {
+        let count = own_count(sendcounts, comm);
+        let place = displs.get(comm.rank() as usize).wrapping_mul(all.extent() as i64);
+        let own = recvtype.and_then(|own| first_byte(recvbuf, 0, recvcount, own));
+        run.check_distinct(comm, first_byte(sendbuf, place, count, all), own)?;
+    }
+    let own = at_leaf_or(root, comm, (recvbuf, recvtype, recvcount), (sendtype, 1));
+    let call = Call::new(Kind::Scatterv, comm).root(root).elements(own.0, own.1).mark();
+    run.moving(comm, call, |schedule| operations::scatterv(schedule, comm, blocks, mine, root))
 }
 
 /// `MPI_Allgather` (6.7).
@@ -150,8 +204,12 @@ pub fn allgather(
 ) -> Result<()> {
     let mine = given_block(sendbuf, sendcount, sendtype, comm)?;
     let blocks = even(recvbuf, recvcount, recvtype, ranks(comm))?;
-    try_board!(run, over_board::allgather, comm, mine.as_ref(), blocks);
-    run.moving(comm, |schedule| operations::allgather(schedule, comm, mine, blocks))
+    let place = i64::from(comm.rank()).wrapping_mul(recvcount).wrapping_mul(recvtype.extent() as i64);
+    let own = sendtype.and_then(|own| first_byte(sendbuf, 0, sendcount, own));
+    run.check_distinct(comm, own, first_byte(recvbuf, place, recvcount, recvtype))?;
+    let call = Call::new(Kind::Allgather, comm).elements(Some(recvtype), recvcount).mark();
+    try_board!(run, over_board::allgather, comm, call, mine.as_ref(), blocks);
+    run.moving(comm, call, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
 /// `MPI_Allgatherv` (6.7).
@@ -168,8 +226,14 @@ pub fn allgatherv(
 ) -> Result<()> {
     let mine = given_block(sendbuf, sendcount, sendtype, comm)?;
     let blocks = varied(recvbuf, recvcounts, displs, recvtype)?;
-    try_board!(run, over_board::allgather, comm, mine.as_ref(), blocks);
-    run.moving(comm, |schedule| operations::allgather(schedule, comm, mine, blocks))
+    if !comm.is_inter() {
+        let place = displs.get(comm.rank() as usize).wrapping_mul(recvtype.extent() as i64);
+        let own = sendtype.and_then(|own| first_byte(sendbuf, 0, sendcount, own));
+        run.check_distinct(comm, own, first_byte(recvbuf, place, own_count(recvcounts, comm), recvtype))?;
+    }
+    let call = Call::new(Kind::Allgatherv, comm).elements(Some(recvtype), 1).mark();
+    try_board!(run, over_board::allgather, comm, call, mine.as_ref(), blocks);
+    run.moving(comm, call, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
 /// `MPI_Alltoall` (6.8).
@@ -186,8 +250,11 @@ pub fn alltoall(
     let given = !in_place(sendbuf, !comm.is_inter())?;
     let send = only(given, || even(sendbuf, sendcount, significant(sendtype)?, ranks(comm)))?;
     let recv = even(recvbuf, recvcount, recvtype, ranks(comm))?;
-    try_board!(run, over_board::alltoall, comm, send, recv);
-    run.moving(comm, |schedule| operations::alltoall(schedule, comm, send, recv))
+    let out = sendtype.and_then(|sent| first_byte(sendbuf, 0, sendcount, sent));
+    run.check_distinct(comm, out, first_byte(recvbuf, 0, recvcount, recvtype))?;
+    let call = Call::new(Kind::Alltoall, comm).elements(Some(recvtype), recvcount).mark();
+    try_board!(run, over_board::alltoall, comm, call, send, recv);
+    run.moving(comm, call, |schedule| operations::alltoall(schedule, comm, send, recv))
 }
 
 /// `MPI_Alltoallv` (6.8).
@@ -206,7 +273,15 @@ pub fn alltoallv(
     let given = !in_place(sendbuf, !comm.is_inter())?;
     let send = only(given, || varied(sendbuf, sendcounts, sdispls, significant(sendtype)?))?;
     let recv = varied(recvbuf, recvcounts, rdispls, recvtype)?;
-    run.moving(comm, |schedule| operations::alltoallv(schedule, comm, send, recv))
+    if let Some(sendtype) = sendtype.filter(|_| given && !comm.is_inter()) {
+        let me = comm.rank() as usize;
+        let out = sdispls.get(me).wrapping_mul(sendtype.extent() as i64);
+        let into = rdispls.get(me).wrapping_mul(recvtype.extent() as i64);
+        let out = first_byte(sendbuf, out, sendcounts.get(me), sendtype);
+        run.check_distinct(comm, out, first_byte(recvbuf, into, recvcounts.get(me), recvtype))?;
+    }
+    let call = Call::new(Kind::Alltoallv, comm).mark();
+    run.moving(comm, call, |schedule| operations::alltoallv(schedule, comm, send, recv))
 }
 
 /// `MPI_Alltoallw` (6.8).
@@ -226,5 +301,12 @@ pub fn alltoallw(
     let given = !in_place(sendbuf, !comm.is_inter())?;
     let send = only(given, || typed(sendbuf, (sendcounts, sdispls), sendtypes, &send_layouts))?;
     let recv = typed(recvbuf, (recvcounts, rdispls), recvtypes, &recv_layouts)?;
-    run.moving(comm, |schedule| operations::alltoallv(schedule, comm, send, recv))
+    if given && !comm.is_inter() {
+        let me = comm.rank() as usize;
+        let out = first_byte(sendbuf, sdispls.get(me), sendcounts.get(me), &sendtypes[me]);
+        let into = first_byte(recvbuf, rdispls.get(me), recvcounts.get(me), &recvtypes[me]);
+        run.check_distinct(comm, out, into)?;
+    }
+    let call = Call::new(Kind::Alltoallw, comm).mark();
+    run.moving(comm, call, |schedule| operations::alltoallv(schedule, comm, send, recv))
 }

@@ -7,7 +7,7 @@ use crate::args::{self, Address, Counts};
 use crate::collectives::{Run, even, in_place, layouts, typed, varied};
 use std::sync::Arc;
 use verbena_channel::memory::Buffer;
-use verbena_mpi::coll::{Blocks, operations};
+use verbena_mpi::coll::{Blocks, Call, Kind, operations};
 use verbena_mpi::{Comm, Datatype, Result};
 
 /// The block that this rank gives to all neighbours.
@@ -16,14 +16,16 @@ fn given_block(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result
     args::buffer(address, count, datatype)
 }
 
-fn run_allgather(run: Run, comm: &Arc<Comm>, mine: Buffer, recv: Blocks) -> Result<()> {
+fn run_allgather(run: Run, kind: Kind, comm: &Arc<Comm>, mine: Buffer, recv: Blocks) -> Result<()> {
     let neighbors = comm.neighbors()?;
-    run.moving(comm, |schedule| operations::neighbor_allgather(schedule, comm, neighbors, &mine, recv))
+    let call = Call::new(kind, comm).mark();
+    run.moving(comm, call, |schedule| operations::neighbor_allgather(schedule, comm, neighbors, &mine, recv))
 }
 
-fn run_alltoall(run: Run, comm: &Arc<Comm>, send: Blocks, recv: Blocks) -> Result<()> {
+fn run_alltoall(run: Run, kind: Kind, comm: &Arc<Comm>, send: Blocks, recv: Blocks) -> Result<()> {
     let neighbors = comm.neighbors()?;
-    run.moving(comm, |schedule| operations::neighbor_alltoall(schedule, comm, neighbors, send, recv))
+    let call = Call::new(kind, comm).mark();
+    run.moving(comm, call, |schedule| operations::neighbor_alltoall(schedule, comm, neighbors, send, recv))
 }
 
 /// `MPI_Neighbor_allgather` (8.6.1).
@@ -38,7 +40,13 @@ pub fn neighbor_allgather(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let mine = given_block(sendbuf, sendcount, sendtype)?;
-    run_allgather(run, comm, mine, even(recvbuf, recvcount, recvtype, args::indegree(comm)?)?)
+    run_allgather(
+        run,
+        Kind::NeighborAllgather,
+        comm,
+        mine,
+        even(recvbuf, recvcount, recvtype, args::indegree(comm)?)?,
+    )
 }
 
 /// `MPI_Neighbor_allgatherv` (8.6.1).
@@ -54,7 +62,7 @@ pub fn neighbor_allgatherv(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let mine = given_block(sendbuf, sendcount, sendtype)?;
-    run_allgather(run, comm, mine, varied(recvbuf, recvcounts, displs, recvtype)?)
+    run_allgather(run, Kind::NeighborAllgatherv, comm, mine, varied(recvbuf, recvcounts, displs, recvtype)?)
 }
 
 /// `MPI_Neighbor_alltoall` (8.6.2).
@@ -70,7 +78,13 @@ pub fn neighbor_alltoall(
 ) -> Result<()> {
     in_place(sendbuf, false)?;
     let send = even(sendbuf, sendcount, sendtype, args::outdegree(comm)?)?;
-    run_alltoall(run, comm, send, even(recvbuf, recvcount, recvtype, args::indegree(comm)?)?)
+    run_alltoall(
+        run,
+        Kind::NeighborAlltoall,
+        comm,
+        send,
+        even(recvbuf, recvcount, recvtype, args::indegree(comm)?)?,
+    )
 }
 
 /// `MPI_Neighbor_alltoallv` (8.6.2).
@@ -88,7 +102,7 @@ pub fn neighbor_alltoallv(
 ) -> Result<()> {
     in_place(sendbuf, false)?;
     let send = varied(sendbuf, sendcounts, sdispls, sendtype)?;
-    run_alltoall(run, comm, send, varied(recvbuf, recvcounts, rdispls, recvtype)?)
+    run_alltoall(run, Kind::NeighborAlltoallv, comm, send, varied(recvbuf, recvcounts, rdispls, recvtype)?)
 }
 
 /// `MPI_Neighbor_alltoallw` (8.6.3).
@@ -108,5 +122,5 @@ pub fn neighbor_alltoallw(
     let (send_layouts, recv_layouts) = (layouts(sendtypes), layouts(recvtypes));
     let send = typed(sendbuf, (sendcounts, sdispls), sendtypes, &send_layouts)?;
     let recv = typed(recvbuf, (recvcounts, rdispls), recvtypes, &recv_layouts)?;
-    run_alltoall(run, comm, send, recv)
+    run_alltoall(run, Kind::NeighborAlltoallw, comm, send, recv)
 }

@@ -2,6 +2,7 @@
 
 use super::datatype::lasting_handle;
 use crate::args::{self, Address, Form, InOut, Out, OutFlag};
+use crate::collectives::first_byte;
 use crate::generated::types::{MPI_Count, MPI_Op, MPI_User_function, MPI_User_function_c};
 use crate::handles::{DATATYPES, OPS};
 use std::ffi::{c_int, c_void};
@@ -104,6 +105,10 @@ pub fn reduce_local(
     op: &Arc<Op>,
 ) -> Result<()> {
     op.check(datatype)?;
+    let places = [inbuf, inoutbuf].map(|buffer| first_byte(buffer, 0, count, datatype));
+    if places[0].is_some() && places[0] == places[1] || inbuf.is_in_place() || inoutbuf.is_in_place() {
+        return Err(no_operands());
+    }
     let (input, inout) = (origins(inbuf, count, datatype)?, origins(inoutbuf, count, datatype)?);
     op.apply(input, inout, count as usize, datatype)
 }
@@ -114,6 +119,17 @@ fn origins(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Reg
     // SAFETY: the program promises these elements for the length of the call.
     let elements = unsafe { Elements::new(address.pointer().cast(), datatype.layout()) };
     Ok(elements.origins(count as usize))
+}
+
+#[cold]
+fn no_operands() -> Error {
+    Error::new(
+        mpi::MPI_ERR_BUFFER,
+        "MPI_Reduce_local needs two buffers",
+        "its first and second argument",
+        "one of them is MPI_IN_PLACE, which has no meaning here, or both begin at the same address",
+        "pass the operands in two buffers; the second one takes the result (MPI-5.0, 6.9.7)",
+    )
 }
 
 #[cold]

@@ -10,8 +10,9 @@ use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
 use verbena_channel::memory::{Buffer, Owned};
-use verbena_engine::{Envelope, MessageId, Mode};
+use verbena_engine::{Completion, Envelope, MessageId, Mode};
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::point::Elements;
 use verbena_mpi::process::checked;
 use verbena_mpi::request::{Active, Outcome};
 use verbena_mpi::{Comm, Datatype, Error, Process, Result, point};
@@ -23,6 +24,12 @@ fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
         status.set(status_of(&outcome));
     }
     outcome.error.map_or(Ok(()), Err)
+}
+
+/// The elements of a message, and what it says of them.
+#[inline]
+pub(super) fn elements(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Elements> {
+    Ok((args::buffer(address, count, datatype)?, point::mark(datatype)))
 }
 
 #[inline]
@@ -40,7 +47,7 @@ fn send_mode(
         return Ok(());
     }
     let process = process();
-    let completion = match process.start_send(point::message(comm, buffer, dest, tag, mode)) {
+    let completion = match process.start_send(point::message(comm, buffer, dest, tag, mode), point::mark(d)) {
         Ok(None) => return Ok(()),
         Ok(Some(id)) => process.finish_request(id),
         Err(failed) => *failed,
@@ -50,14 +57,14 @@ fn send_mode(
 
 #[inline]
 fn isend_mode(
-    (buffer, dest, tag): (Buffer, i32, i32),
+    ((buffer, mark), dest, tag): (Elements, i32, i32),
     comm: &Arc<Comm>,
     mode: Mode,
     request: Out<MPI_Request>,
 ) -> Result<()> {
     request.set(match dest {
         mpi::MPI_PROC_NULL => sent(),
-        _ => start_send(process(), comm, point::message(comm, buffer, dest, tag, mode)),
+        _ => start_send(process(), comm, point::message(comm, buffer, dest, tag, mode), mark),
     });
     Ok(())
 }
@@ -108,7 +115,7 @@ pub fn bsend(
     tag: i32,
     comm: &Arc<Comm>,
 ) -> Result<()> {
-    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)
+    super::buffered::send_from(comm, elements(buf, count, datatype)?, dest, tag)
 }
 
 /// `MPI_Isend` (3.7.2).
@@ -122,7 +129,7 @@ pub fn isend(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    isend_mode((args::buffer(buf, count, datatype)?, dest, tag), comm, Mode::Standard, request)
+    isend_mode((elements(buf, count, datatype)?, dest, tag), comm, Mode::Standard, request)
 }
 
 /// `MPI_Issend` (3.7.2).
@@ -135,7 +142,7 @@ pub fn issend(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    isend_mode((args::buffer(buf, count, datatype)?, dest, tag), comm, Mode::Synchronous, request)
+    isend_mode((elements(buf, count, datatype)?, dest, tag), comm, Mode::Synchronous, request)
 }
 
 /// `MPI_Irsend` (3.7.2).
@@ -148,7 +155,7 @@ pub fn irsend(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    isend_mode((args::buffer(buf, count, datatype)?, dest, tag), comm, Mode::Standard, request)
+    isend_mode((elements(buf, count, datatype)?, dest, tag), comm, Mode::Standard, request)
 }
 
 /// `MPI_Ibsend` (3.7.2): complete when the message is in the attached buffer, which is at once.
@@ -161,7 +168,7 @@ pub fn ibsend(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    super::buffered::send_from(comm, args::buffer(buf, count, datatype)?, dest, tag)?;
+    super::buffered::send_from(comm, elements(buf, count, datatype)?, dest, tag)?;
     request.set(sent());
     Ok(())
 }
@@ -184,11 +191,29 @@ pub fn recv(
     }
     let process = process();
     let peer = point::sender(comm, source);
+    let has_gaps = buffer.region().is_none();
     let receive = point::receipt(comm, buffer, source, tag);
-    let posted = process.command(|engine| engine.receive_of(peer, receive));
+    let mark = point::mark(datatype);
+    let posted = process.command(|engine| engine.receive_marked(peer, receive, mark));
     let completion = process.finish(posted);
     status.set(Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled));
-    checked(completion).map(drop)
+    let completion = checked(completion)?;
+    // Where elements are unpacked one by one anyhow.
+    match has_gaps && datatype.elements_in(completion.bytes).is_none() {
+        true => Err(cut_element(&completion)),
+        false => Ok(()),
+    }
+}
+
+#[cold]
+fn cut_element(completion: &Completion) -> Error {
+    Error::new(
+        mpi::MPI_ERR_TYPE,
+        "a message ended within an element of the receive's datatype",
+        format!("{} bytes from rank {} with tag {}", completion.bytes, completion.source, completion.tag),
+        "the datatypes of the send and the receive do not match (MPI-5.0, 3.3.1)",
+        "use datatypes with the same basic elements on both sides",
+    )
 }
 
 /// `MPI_Irecv` (3.7.2).
@@ -205,7 +230,10 @@ pub fn irecv(
     let buffer = args::buffer(buf, count, datatype)?;
     request.set(match source {
         mpi::MPI_PROC_NULL => handle_of_receive(Some(comm), Active::Done(Outcome::NO_PROCESS)),
-        _ => start_receive(process(), point::sender(comm, source), point::receipt(comm, buffer, source, tag)),
+        _ => {
+            let (sender, receive) = (point::sender(comm, source), point::receipt(comm, buffer, source, tag));
+            start_receive(process(), sender, receive, point::mark(datatype))
+        }
     });
     Ok(())
 }
@@ -226,8 +254,7 @@ pub fn sendrecv(
     comm: &Arc<Comm>,
     status: StatusOut,
 ) -> Result<()> {
-    let (out, into) =
-        (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
+    let (out, into) = (elements(sendbuf, sendcount, sendtype)?, elements(recvbuf, recvcount, recvtype)?);
     exchange(comm, (out, dest, sendtag), (into, source, recvtag), status)
 }
 
@@ -248,7 +275,9 @@ pub fn sendrecv_replace(
     // The owner lives to the end of this call, and `exchange` returns when both operations have ended.
     let copy = Owned::zeroed(into.len());
     into.pack(0, copy.lend());
-    exchange(comm, (Buffer::Contiguous(copy.lend()), dest, sendtag), (into, source, recvtag), status)
+    let mark = point::mark(datatype);
+    let out = (Buffer::Contiguous(copy.lend()), mark);
+    exchange(comm, (out, dest, sendtag), ((into, mark), source, recvtag), status)
 }
 
 /// `MPI_Isendrecv` (3.11).
@@ -267,8 +296,7 @@ pub fn isendrecv(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    let (out, into) =
-        (args::buffer(sendbuf, sendcount, sendtype)?, args::buffer(recvbuf, recvcount, recvtype)?);
+    let (out, into) = (elements(sendbuf, sendcount, sendtype)?, elements(recvbuf, recvcount, recvtype)?);
     let active = point::exchange(process(), comm, (out, dest, sendtag), (into, source, recvtag), None);
     request.set(handle_of_object(Some(comm), active));
     Ok(())
@@ -290,8 +318,9 @@ pub fn isendrecv_replace(
     let into = args::buffer(buf, count, datatype)?;
     let copy = Owned::zeroed(into.len());
     into.pack(0, copy.lend());
-    let out = (Buffer::Contiguous(copy.lend()), dest, sendtag);
-    let active = point::exchange(process(), comm, out, (into, source, recvtag), Some(copy));
+    let mark = point::mark(datatype);
+    let out = ((Buffer::Contiguous(copy.lend()), mark), dest, sendtag);
+    let active = point::exchange(process(), comm, out, ((into, mark), source, recvtag), Some(copy));
     request.set(handle_of_object(Some(comm), active));
     Ok(())
 }
@@ -299,8 +328,8 @@ pub fn isendrecv_replace(
 /// A send and a receive at once; both have ended when it returns.
 fn exchange(
     comm: &Comm,
-    (out, dest, sendtag): (Buffer, i32, i32),
-    (into, source, recvtag): (Buffer, i32, i32),
+    (out, dest, sendtag): (Elements, i32, i32),
+    (into, source, recvtag): (Elements, i32, i32),
     status: StatusOut,
 ) -> Result<()> {
     let receive = point::receive(process(), comm, into, source, recvtag);
@@ -399,7 +428,7 @@ fn start_matched(
     datatype: &Arc<Datatype>,
     message: InOut<MPI_Message>,
 ) -> Result<(Active, u64)> {
-    let buffer = args::buffer(buf, count, datatype)?;
+    let elements = elements(buf, count, datatype)?;
     let handle = message.get();
     if handle == mpi::MPI_MESSAGE_NO_PROC {
         message.set(mpi::MPI_MESSAGE_NULL);
@@ -410,7 +439,7 @@ fn start_matched(
     let context = process().look(|engine| engine.context_of_message(id));
     let context = context.ok_or_else(|| no_message(handle))?;
     message.set(mpi::MPI_MESSAGE_NULL);
-    Ok((point::receive_matched(process(), id, buffer), context))
+    Ok((point::receive_matched(process(), id, elements), context))
 }
 
 #[cold]

@@ -4,12 +4,13 @@
 #![allow(clippy::too_many_arguments)]
 
 use crate::args::{self, Address, Counts};
-use crate::collectives::{Run, Type, elements, in_place, over_board, try_board};
+use crate::collectives::{Run, Type, elements, first_byte, in_place, over_board, try_board};
 use std::sync::Arc;
-use verbena_mpi::coll::Reduction;
+use verbena_channel::mark::Mark;
 use verbena_mpi::coll::algorithms::reduce_scatter::Division;
 use verbena_mpi::coll::operations::{self, Operands};
 use verbena_mpi::coll::schedule::Schedule;
+use verbena_mpi::coll::{Call, Kind, Reduction};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Datatype, Error, Op, Process, Result};
 
@@ -29,8 +30,21 @@ fn symmetric<'a>(
     Ok(Operands { send, recv: Some(recv), count: count as usize, commutative: op.is_commutative() })
 }
 
+/// Refuses operands and results in one place.
+#[inline]
+fn check_vectors(run: Run, (send, recv, count, datatype, _): Vector, comm: &Comm) -> Result<()> {
+    let [send, recv] = [send, recv].map(|buffer| first_byte(buffer, 0, count, datatype));
+    run.check_distinct(comm, send, recv)
+}
+
+/// What the ranks say of a reduction without a root.
+#[inline]
+fn reducing_call(kind: Kind, op: &Op, datatype: &Datatype, comm: &Comm) -> Mark {
+    Call::new(kind, comm).op(Some(op)).elements(Some(datatype), 1).mark()
+}
+
 /// How a reduction in which every rank has an operand and a result goes over a board.
-type OverBoard = fn(&Process, &Comm, Operands, Reduction) -> over_board::Done;
+type OverBoard = fn(&Process, &Comm, Mark, Operands, Reduction) -> over_board::Done;
 
 /// Runs a reduction in which every rank has an operand and a result.
 #[inline]
@@ -38,13 +52,15 @@ fn run_symmetric(
     run: Run,
     vector: Vector,
     comm: &Arc<Comm>,
-    call: OverBoard,
+    (kind, over_board): (Kind, OverBoard),
     fill: impl FnOnce(&mut Schedule, &Comm, Operands),
 ) -> Result<()> {
     let operands = symmetric(vector, vector.2, comm)?;
+    check_vectors(run, vector, comm)?;
     let reduction = Reduction { op: vector.4, datatype: vector.3 };
-    try_board!(run, call, comm, operands, reduction);
-    run.run(comm, Some((vector.4, vector.3)), |schedule| fill(schedule, comm, operands))
+    let call = reducing_call(kind, vector.4, vector.3, comm);
+    try_board!(run, over_board, comm, call, operands, reduction);
+    run.run(comm, call, Some((vector.4, vector.3)), |schedule| fill(schedule, comm, operands))
 }
 
 /// `MPI_Reduce` (6.9.1).
@@ -69,10 +85,16 @@ pub fn reduce(
     let (send, recv) = (vector(has_operand && !stays, sendbuf)?, vector(at_root, recvbuf)?);
     let commutative = op.is_some_and(|op| op.is_commutative());
     let operands = Operands { send, recv, count: count as usize, commutative };
-    if let Some((op, datatype)) = reducing {
-        try_board!(run, over_board::reduce, comm, operands, Reduction { op, datatype }, root);
+    if let Some(datatype) = datatype.filter(|_| at_root && has_operand) {
+        let [send, recv] = [sendbuf, recvbuf].map(|buffer| first_byte(buffer, 0, count, datatype));
+        run.check_distinct(comm, send, recv)?;
     }
-    run.run(comm, reducing, |schedule| operations::reduce(schedule, comm, operands, root))
+    let call = Call::new(Kind::Reduce, comm).root(root).op(op.map(Arc::as_ref));
+    let call = call.elements(datatype.map(Arc::as_ref), 1).mark();
+    if let Some((op, datatype)) = reducing {
+        try_board!(run, over_board::reduce, comm, call, operands, Reduction { op, datatype }, root);
+    }
+    run.run(comm, call, reducing, |schedule| operations::reduce(schedule, comm, operands, root))
 }
 
 /// `MPI_Allreduce` (6.9.6).
@@ -90,7 +112,7 @@ pub fn allreduce(
         run,
         (sendbuf, recvbuf, count, datatype, op),
         comm,
-        over_board::allreduce,
+        (Kind::Allreduce, over_board::allreduce),
         operations::allreduce,
     )
 }
@@ -106,7 +128,8 @@ pub fn scan(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     refuse_intercommunicator(comm)?;
-    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, over_board::scan, operations::scan)
+    let way: (_, OverBoard) = (Kind::Scan, over_board::scan);
+    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, way, operations::scan)
 }
 
 /// `MPI_Exscan` (6.11.2).
@@ -120,7 +143,8 @@ pub fn exscan(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     refuse_intercommunicator(comm)?;
-    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, over_board::exscan, operations::exscan)
+    let way: (_, OverBoard) = (Kind::Exscan, over_board::exscan);
+    run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, way, operations::exscan)
 }
 
 /// `MPI_Reduce_scatter` (6.10.2).
@@ -135,7 +159,7 @@ pub fn reduce_scatter(
 ) -> Result<()> {
     let own = recvcounts.get(comm.rank() as usize);
     let division = Division { even: 0, counts: Some(recvcounts.into()) };
-    divide(run, (sendbuf, recvbuf, own, datatype, op), division, comm)
+    divide(run, Kind::ReduceScatter, (sendbuf, recvbuf, own, datatype, op), division, comm)
 }
 
 /// `MPI_Reduce_scatter_block` (6.10.1).
@@ -149,17 +173,19 @@ pub fn reduce_scatter_block(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     let division = Division { even: recvcount as usize, counts: None };
-    divide(run, (sendbuf, recvbuf, recvcount, datatype, op), division, comm)
+    divide(run, Kind::ReduceScatterBlock, (sendbuf, recvbuf, recvcount, datatype, op), division, comm)
 }
 
 /// Runs a reduction of which every rank gets a part; the vector's count is that of this rank's.
-fn divide(run: Run, vector: Vector, division: Division, comm: &Arc<Comm>) -> Result<()> {
+fn divide(run: Run, kind: Kind, vector: Vector, division: Division, comm: &Arc<Comm>) -> Result<()> {
     let (send, recv, own, datatype, op) = vector;
     let total = division.sum(0, comm.size() as usize);
     let operands = symmetric((send, recv, total as i64, datatype, op), own, comm)?;
-    try_board!(run, over_board::reduce_scatter, comm, operands, Reduction { op, datatype }, division);
+    check_vectors(run, vector, comm)?;
+    let call = reducing_call(kind, op, datatype, comm);
+    try_board!(run, over_board::reduce_scatter, comm, call, operands, Reduction { op, datatype }, division);
     let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, division);
-    run.run(comm, Some((op, datatype)), fill)
+    run.run(comm, call, Some((op, datatype)), fill)
 }
 
 fn refuse_intercommunicator(comm: &Comm) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Requests as objects: persistent ones, freeing, cancelling, generalized requests
 //! (MPI-5.0, 3.7.3, 3.8.4, 3.9 and 13.2).
 
-use crate::args::{self, Address, InOut, Out, OutFlag};
+use super::point::elements;
+use crate::args::{Address, InOut, Out, OutFlag};
 use crate::generated::types::{
     MPI_Grequest_cancel_function, MPI_Grequest_free_function, MPI_Grequest_query_function, MPI_Request,
 };
@@ -12,9 +13,9 @@ use crate::requests::{Pending, resolve};
 use crate::status::Status;
 use std::ffi::c_void;
 use std::sync::Arc;
-use verbena_channel::memory::Buffer;
 use verbena_engine::Mode;
 use verbena_mpi::generated::constants as mpi;
+use verbena_mpi::point::Elements;
 use verbena_mpi::request::{Active, Generalized, Outcome, Request};
 use verbena_mpi::{Comm, Datatype, Error, Process, Result, point};
 
@@ -31,13 +32,13 @@ fn persistent(
 }
 
 fn persistent_send(
-    to: (Buffer, i32, i32),
+    to: (Elements, i32, i32),
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
     mode: Mode,
 ) -> Result<()> {
-    let (buffer, dest, tag) = to;
-    persistent(comm, request, move |comm| Ok(point::send(process(), comm, buffer.clone(), dest, tag, mode)))
+    let (elements, dest, tag) = to;
+    persistent(comm, request, move |comm| Ok(point::send(process(), comm, elements.clone(), dest, tag, mode)))
 }
 
 /// `MPI_Send_init` (3.9).
@@ -50,7 +51,7 @@ pub fn send_init(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    persistent_send((args::buffer(buf, count, datatype)?, dest, tag), comm, request, Mode::Standard)
+    persistent_send((elements(buf, count, datatype)?, dest, tag), comm, request, Mode::Standard)
 }
 
 /// `MPI_Ssend_init` (3.9).
@@ -63,7 +64,7 @@ pub fn ssend_init(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    persistent_send((args::buffer(buf, count, datatype)?, dest, tag), comm, request, Mode::Synchronous)
+    persistent_send((elements(buf, count, datatype)?, dest, tag), comm, request, Mode::Synchronous)
 }
 
 /// `MPI_Rsend_init` (3.9).
@@ -76,7 +77,7 @@ pub fn rsend_init(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    persistent_send((args::buffer(buf, count, datatype)?, dest, tag), comm, request, Mode::Standard)
+    persistent_send((elements(buf, count, datatype)?, dest, tag), comm, request, Mode::Standard)
 }
 
 /// `MPI_Bsend_init` (3.9).
@@ -89,9 +90,9 @@ pub fn bsend_init(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    let buffer = args::buffer(buf, count, datatype)?;
+    let elements = elements(buf, count, datatype)?;
     persistent(comm, request, move |comm| {
-        super::buffered::send_from(comm, buffer.clone(), dest, tag)?;
+        super::buffered::send_from(comm, elements.clone(), dest, tag)?;
         Ok(Active::Done(Outcome::EMPTY))
     })
 }
@@ -106,8 +107,8 @@ pub fn recv_init(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    let buffer = args::buffer(buf, count, datatype)?;
-    persistent(comm, request, move |comm| Ok(point::receive(process(), comm, buffer.clone(), source, tag)))
+    let elements = elements(buf, count, datatype)?;
+    persistent(comm, request, move |comm| Ok(point::receive(process(), comm, elements.clone(), source, tag)))
 }
 
 /// `MPI_Start` (3.9).

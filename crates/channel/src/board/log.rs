@@ -21,16 +21,20 @@
 //! The words are behind [`Words`]: mapped memory in `slate`, loom's atomics in the model check
 //! (`cargo test -p verbena-channel --lib board`).
 
-use super::{Look, Packing, Shape};
+use super::{Clash, Look, Packing, Shape};
+use crate::mark::Mark;
 use crate::memory::{LINE_BYTES, Region};
 
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 8;
 const QUARTERS: u64 = 4;
-/// Bits of a head that say the payload's bytes and, in the highest of them, the packing; the number of the collective is
-/// above.
+/// Bits of a head that describe the record: the payload's bytes, above them what the writer called, and in the highest
+/// of them the packing. The number of the collective is above.
 const LENGTH_BITS: u32 = 32;
 const TIGHT: u64 = 1 << (LENGTH_BITS - 1);
+/// Bits for the payload's bytes, which are less than a quarter of a log.
+const BYTES_BITS: u32 = 15;
+const BYTES: u64 = (1 << BYTES_BITS) - 1;
 
 /// Bits of a collective's number, one less than a head has room for: numbers begin at 1.
 const NUMBER_BITS: u32 = 31;
@@ -78,6 +82,10 @@ pub(crate) struct Logs {
     next: Vec<u64>,
     /// The collective that is open, counted from 1.
     number: u64,
+    /// What this member calls in it.
+    call: Mark,
+    /// The collective that was opened before, and what this member called in it.
+    previous: (u64, Mark),
     /// A log came into another quarter since the last time that something was told.
     crossed: bool,
     claim: Option<Claim>,
@@ -96,6 +104,8 @@ impl Logs {
             capacity: capacity as u64,
             next: vec![0; ranks],
             number: 0,
+            call: Mark::NONE,
+            previous: (0, Mark::NONE),
             crossed: false,
             claim: None,
             entered: vec![QUARTERS - 1; ranks],
@@ -110,7 +120,7 @@ impl Logs {
 
     /// The longest payload.
     pub(crate) fn bytes_max(&self) -> usize {
-        (self.capacity / QUARTERS) as usize - HEAD_BYTES
+        ((self.capacity / QUARTERS) as usize - HEAD_BYTES).min(BYTES as usize)
     }
 
     /// The collective that was opened last, counted from 1.
@@ -121,12 +131,25 @@ impl Logs {
     /// Begins the collective of this number; numbers grow, and only their low 32 bits are told.
     #[inline]
     pub(crate) fn open(&mut self, number: u32) {
+        self.previous = (self.number, self.call);
+        self.call = Mark::NONE;
         self.number += u64::from(number.wrapping_sub(self.number as u32));
+    }
+
+    /// Says what this member calls in the collective that is open.
+    #[inline]
+    pub(crate) fn set_call(&mut self, call: Mark) {
+        self.call = call;
+    }
+
+    /// What this member calls in the collective that is open.
+    pub(crate) fn call(&self) -> Mark {
+        self.call
     }
 
     /// The number of the collective that is open, as heads state it: never 0.
     fn stated(&self) -> u64 {
-        (self.number.wrapping_sub(1) & ((1 << NUMBER_BITS) - 1)) + 1
+        stated(self.number)
     }
 
     /// Whether a head's number is of an earlier collective than the one that is open.
@@ -184,7 +207,7 @@ impl Logs {
     pub(crate) fn publish(&mut self, words: &impl Words) {
         let Claim { at, shape } = self.claim.take().expect("a record was claimed");
         let offset = at & (self.capacity - 1);
-        words.publish(offset, self.stated() << LENGTH_BITS | described(shape));
+        words.publish(offset, self.stated() << LENGTH_BITS | described(shape, self.call));
         words.tell_latest(self.stated() << LENGTH_BITS | offset);
         // The quarter that is zeroed next lies in the caches of those who read it, and all of it would be waited for at once.
         words.fetch((offset + self.capacity / QUARTERS) & (self.capacity - 1), record_bytes(shape));
@@ -206,20 +229,33 @@ impl Logs {
         match head >> LENGTH_BITS {
             0 => Look::Nothing,
             number if number == self.stated() => {
-                let bytes = (head & (TIGHT - 1)) as usize;
+                if self.call.is_unlike(called(head)) {
+                    return Look::Unlike(self.clash(rank, self.number, self.call, head));
+                }
+                let bytes = (head & BYTES) as usize;
                 Look::Record(words.payload(rank, offset, bytes.min(self.bytes_max())))
             }
             number if self.is_past(number) => self.look_beyond(words, rank, shape, head),
-            number => Look::Astray(number as u32),
+            number => Look::Astray(self.clash(rank, number, self.call, head)),
         }
     }
 
     #[cold]
     fn look_beyond(&mut self, words: &impl Words, rank: usize, shape: Shape, head: u64) -> Look {
+        let (number, call) = self.previous;
+        if head >> LENGTH_BITS == stated(number) && call.is_unlike(called(head)) {
+            // This member went through that collective and never read the record.
+            return Look::Unlike(self.clash(rank, number, call, head));
+        }
         let packing = if head & TIGHT == 0 { Packing::Lines } else { Packing::Tight };
-        let bytes = (head & (TIGHT - 1)) as usize;
+        let bytes = (head & BYTES) as usize;
         self.pass(rank, Shape { bytes: bytes.min(self.bytes_max()), packing });
         self.look(words, rank, shape)
+    }
+
+    #[cold]
+    fn clash(&self, rank: usize, number: u64, mine: Mark, head: u64) -> Clash {
+        Clash { number, rank, mine, theirs: called(head) }
     }
 
     /// For a reader that waits: goes back to where the record of `rank` is, if that stands before the place where it is
@@ -274,11 +310,24 @@ fn begin(position: u64, shape: Shape) -> u64 {
     if fits { position } else { position.next_multiple_of(line) }
 }
 
-/// What a head says of the record itself.
+/// What a head says of the record itself, and of its writer's call.
 #[inline]
-fn described(shape: Shape) -> u64 {
+fn described(shape: Shape, call: Mark) -> u64 {
     let tight = if shape.packing == Packing::Tight { TIGHT } else { 0 };
-    shape.bytes as u64 | tight
+    debug_assert!(shape.bytes as u64 <= BYTES);
+    shape.bytes as u64 | u64::from(call.0) << BYTES_BITS | tight
+}
+
+/// What the writer of a head called.
+#[inline]
+fn called(head: u64) -> Mark {
+    Mark((head >> BYTES_BITS) as u16)
+}
+
+/// The number of a collective as heads state it: never 0.
+#[inline]
+fn stated(number: u64) -> u64 {
+    (number.wrapping_sub(1) & ((1 << NUMBER_BITS) - 1)) + 1
 }
 
 #[inline]

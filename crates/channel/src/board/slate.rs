@@ -9,7 +9,8 @@
 
 use super::log::{HEAD_BYTES, Logs, Words};
 use super::parts::{PartWords, Parts};
-use super::{Board, Look, Shape};
+use super::{Board, Clash, Look, Shape};
+use crate::mark::Mark;
 use crate::memory::Region;
 use crate::shm::fetch_to_write;
 use std::ptr::NonNull;
@@ -87,9 +88,11 @@ struct Desk {
     failed: AtomicU64,
     entered: AtomicU64,
     latest: AtomicU64,
+    /// The low half of the number of the collective that was opened last, above what the member calls in it.
+    called: AtomicU64,
 }
 
-/// For the posts that announce a slot its number, each at the post's remainder. Valid once the post is made, as long as
+/// For the posts that announce a slot its number, above it what the poster called, each at the post's remainder. Valid once the post is made, as long as
 /// anybody has not read the slot.
 #[repr(C, align(64))]
 struct Sheet([AtomicU32; SHARED_SLOTS_MAX]);
@@ -300,6 +303,30 @@ impl<K: Keeper> Board for Slate<K> {
         self.logs.open(number);
     }
 
+    fn number(&self) -> u64 {
+        self.logs.number()
+    }
+
+    #[inline]
+    fn tell_call(&mut self, mark: Mark) {
+        self.logs.set_call(mark);
+        let word = self.logs.number() << 32 | u64::from(mark.0);
+        self.memory.desk(self.memory.me).called.store(word, Release);
+    }
+
+    fn clash(&self) -> Option<Clash> {
+        let (number, mine) = (self.logs.number(), self.logs.call());
+        let of = |rank: usize| {
+            let word = self.memory.desk(rank).called.load(Acquire);
+            (rank, word >> 32, Mark(word as u16))
+        };
+        let is_unlike = |&(_, its, theirs): &(usize, u64, Mark)| {
+            its == number & u64::from(u32::MAX) && mine.is_unlike(theirs)
+        };
+        let found = (0..self.ranks()).map(of).find(is_unlike);
+        found.map(|(rank, _, theirs)| Clash { number, rank, mine, theirs })
+    }
+
     #[inline]
     fn claim(&mut self, shape: Shape) -> Option<Region> {
         self.logs.claim(&self.memory, shape)
@@ -377,13 +404,16 @@ impl<K: Keeper> Board for Slate<K> {
     }
 
     fn announce(&mut self, number: usize) {
-        self.memory.sheet_word(self.posts + 1).store(number as u32, Relaxed);
+        self.memory
+            .sheet_word(self.posts + 1)
+            .store(number as u32 | u32::from(self.logs.call().0) << 16, Relaxed);
         self.release(number);
     }
 
-    fn announced(&self, rank: usize) -> Option<usize> {
+    fn announced(&self, rank: usize) -> Option<(usize, Mark)> {
         let post = self.posts + 1;
-        self.has_posted(rank, post).then(|| self.memory.sheet_word(post).load(Relaxed) as usize)
+        let word = || self.memory.sheet_word(post).load(Relaxed);
+        self.has_posted(rank, post).then(word).map(|word| (word as u16 as usize, Mark((word >> 16) as u16)))
     }
 
     fn release(&mut self, number: usize) {

@@ -14,6 +14,7 @@
 //! Numbers are little-endian. The message is as long as the payload. Unlike that of `rc` ([`Kind::Brief`](crate::rc)) it
 //! needs nothing that went before, which may be lost.
 
+use crate::mark::Mark;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header, Kind};
 
@@ -38,8 +39,8 @@ impl Head {
     /// The shorter that holds this header, of a packet with so many bytes of payload.
     #[inline]
     pub fn of(header: &Header, payload_bytes: usize) -> Head {
-        let Header { kind, flags, credits, sequence, context, source, tag, length } = *header;
-        let plain = kind == Kind::Eager && flags == 0 && credits == 0 && length == payload_bytes as u64;
+        let Header { kind, flags, mark, sequence, context, source, tag, length } = *header;
+        let plain = kind == Kind::Eager && flags == 0 && mark == Mark::NONE && length == payload_bytes as u64;
         if !plain || !(0..SOURCES).contains(&source) || context >= CONTEXTS {
             return Head::Whole(header.emit());
         }
@@ -112,7 +113,7 @@ mod tests {
     const PLAIN: Header = Header {
         kind: Kind::Eager,
         flags: 0,
-        credits: 0,
+        mark: Mark::NONE,
         sequence: 0xfedc_ba98,
         context: 0xffff_fffe,
         source: 0xff_fffe,
@@ -126,7 +127,7 @@ mod tests {
         let others = [
             Header { kind: Kind::EagerSync, ..PLAIN },
             Header { flags: 1, ..PLAIN },
-            Header { credits: 1, ..PLAIN },
+            Header { mark: Mark(1), ..PLAIN },
             Header { context: 1 << 32, ..PLAIN },
             Header { source: 1 << 24, ..PLAIN },
             Header { source: -1, ..PLAIN },

@@ -2,6 +2,7 @@
 
 use super::algorithms::{allgather, bcast};
 use super::blocks::{Blocks, Counts};
+use super::call::{Call, Kind};
 use super::choose::{Allgather, TABLE};
 use super::execute::Collective;
 use super::plan::{Plan, Team};
@@ -12,6 +13,7 @@ use crate::process::Process;
 use std::sync::Arc;
 use verbena_channel::elements::Elements;
 use verbena_channel::layout::Layout;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Owned};
 
 /// Messages that belong together: a context and a tag.
@@ -19,16 +21,24 @@ use verbena_channel::memory::{Buffer, Owned};
 struct Channel {
     context: u64,
     tag: i32,
+    /// What the messages say of the call; nothing where they cannot meet those of other collectives.
+    call: Mark,
 }
 
 impl Channel {
     fn next(comm: &Comm) -> Channel {
-        Channel { context: comm.context(Traffic::Collective), tag: comm.next_collective_tag() }
+        Channel {
+            context: comm.context(Traffic::Collective),
+            tag: comm.next_collective_tag(),
+            call: Call::new(Kind::Creation, comm).mark(),
+        }
     }
 
     /// Runs what `fill` plans for `team`, to its end.
     fn run(self, process: &Process, team: Team<'_>, fill: impl FnOnce(&mut Plan)) -> Result<()> {
         let mut collective = Collective::with_tag(self.context, self.tag);
+        collective.set_call(self.call);
+        collective.set_place(team.rank(), team.size());
         fill(&mut Plan::new(collective.schedule(), team));
         let outcome = collective.run(process, None);
         collective.recycle();
@@ -119,7 +129,7 @@ fn bcast_bytes(
 /// What rank 0 tells the others once in a communicator's life. The tag is its own, above those that are counted: a rank
 /// that hears of it a collective later than the others, since one failed there, still gets it.
 pub(crate) fn tell_once(process: &Process, comm: &Comm, data: Vec<u8>) -> Result<Vec<u8>> {
-    let channel = Channel { context: comm.context(Traffic::Collective), tag: 1 << 30 };
+    let channel = Channel { context: comm.context(Traffic::Collective), tag: 1 << 30, call: Mark::NONE };
     bcast_bytes(process, channel, comm, 0, data)
 }
 
@@ -137,7 +147,7 @@ impl Exchange for Process {
     }
 
     fn sendrecv(&self, comm: &Comm, peer: i32, tag: i32, mine: &[u8]) -> Result<Vec<u8>> {
-        let channel = Channel { context: comm.context(Traffic::Exchange), tag };
+        let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
         let (team, peer) = (Team::remote(comm), peer as usize);
         let swap = |own: &Bytes, other: &Bytes| {
             channel.run(self, team, |plan| plan.exchange(peer, own.buffer(), peer, other.buffer()))
@@ -150,7 +160,7 @@ impl Exchange for Process {
     }
 
     fn allgather_group(&self, comm: &Comm, members: &[i32], tag: i32, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let channel = Channel { context: comm.context(Traffic::Exchange), tag };
+        let channel = Channel { context: comm.context(Traffic::Exchange), tag, call: Mark::NONE };
         let peers = members.iter().map(|&rank| comm.group().peer(rank)).collect();
         let group = Group::new(peers, self.me());
         let rank = group.rank().expect("only members call") as usize;

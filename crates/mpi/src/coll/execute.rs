@@ -5,19 +5,23 @@
 //!
 //! After an error (a message that was too long, a function that failed) the schedule goes on, so that other
 //! ranks, which wait for this one, end too; the first error is reported at the end. When a peer cannot be
-//! reached any more the rest is cancelled. Either way nothing is under way any more when the error is
+//! reached any more, or called something else ([`super::call`]), the rest is cancelled. Either way nothing is under way any more when the error is
 //! reported, so no memory is touched later on.
 
+use super::call::{mismatch, numbered};
+use super::plan::LOCAL_MARK;
 use super::schedule::{Schedule, Step, StepId};
 use crate::comm::{Comm, Traffic};
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
-use crate::generated::constants::MPI_ERR_TRUNCATE;
+use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_TRUNCATE};
 use crate::op::Op;
 use crate::process::{Access, Process, failure_error};
 use std::cell::RefCell;
 use std::sync::Arc;
+use verbena_channel::board::Clash;
 use verbena_channel::elements::Elements;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send};
 
@@ -82,6 +86,13 @@ pub struct Collective {
     schedule: Schedule,
     context: u64,
     tag: i32,
+    /// What this rank calls.
+    call: Mark,
+    /// This rank, and the number of ranks, for messages to the user.
+    me: usize,
+    ranks: usize,
+    /// Rounds of waiting.
+    rounds: u32,
     next: usize,
     under_way: Vec<UnderWay>,
     /// Which of those under way is looked at next besides the last one.
@@ -101,13 +112,29 @@ impl Collective {
         let mut collective = POOL.with_borrow_mut(Vec::pop).unwrap_or_default();
         collective.context = context;
         collective.tag = tag;
+        collective.call = Mark::NONE;
+        collective.rounds = 0;
         collective
     }
 
     /// An empty collective of the communicator, with its tag among them.
     #[inline]
     pub fn of(comm: &Comm, tag: i32) -> Box<Collective> {
-        Collective::with_tag(comm.context(Traffic::Collective), tag)
+        let mut collective = Collective::with_tag(comm.context(Traffic::Collective), tag);
+        collective.set_place(comm.rank() as usize, comm.targets().size() as usize);
+        collective
+    }
+
+    /// Says which rank of how many this is, for messages to the user.
+    #[inline]
+    pub(super) fn set_place(&mut self, me: usize, ranks: usize) {
+        (self.me, self.ranks) = (me, ranks);
+    }
+
+    /// Says what this rank calls: what it sends says so, and what it receives must go with it.
+    #[inline]
+    pub fn set_call(&mut self, call: Mark) {
+        self.call = call;
     }
 
     /// The schedule, to be filled before the first [`Collective::advance`].
@@ -155,7 +182,10 @@ impl Collective {
     pub fn advance(&mut self, access: &mut impl Access, reduction: Option<Reduction<'_>>) -> Result<bool> {
         loop {
             match access.with(|engine| self.drive(engine)) {
-                Pause::Waiting => return Ok(false),
+                Pause::Waiting => {
+                    self.look_for_clash(access);
+                    return Ok(false);
+                }
                 Pause::Ended => return self.failure.take().map_or(Ok(true), Err),
                 Pause::Local => self.run_local_steps(reduction),
             }
@@ -173,6 +203,40 @@ impl Collective {
             Ok(true) => Some(Ok(())),
             Err(error) => Some(Err(error)),
         })
+    }
+
+    /// For a round of waiting: looks now and then whether another rank called something else, so that what this
+    /// one waits for might never come.
+    #[inline]
+    fn look_for_clash(&mut self, access: &mut impl Access) {
+        self.rounds = self.rounds.wrapping_add(1);
+        if is_round_to_look(self.rounds) && self.call != Mark::NONE {
+            self.find_clash(access);
+        }
+    }
+
+    /// A message that this rank does not wait for, or what a member of the board says of itself.
+    #[cold]
+    fn find_clash(&mut self, access: &mut impl Access) {
+        let unlike = access.with(|engine| engine.find_unlike(self.context, self.tag, self.call));
+        let by_message = unlike.map(|(source, theirs)| Clash {
+            number: 0,
+            rank: rank_of(source),
+            mine: self.call,
+            theirs,
+        });
+        let on_board = || self.schedule.board().and_then(|board| board.lock().clash());
+        if let Some(clash) = by_message.or_else(on_board) {
+            let error = mismatch(self.me, &clash, &numbered(self.tag), self.ranks);
+            self.failure.get_or_insert(error);
+            access.with(|engine| self.give_up(engine));
+        }
+    }
+
+    /// Cancels all that is under way and skips the rest.
+    fn give_up(&mut self, engine: &mut Engine) {
+        self.next = self.schedule.steps().len();
+        self.under_way.iter().for_each(|u| engine.cancel(u.request));
     }
 
     /// Begins messages until something must be waited for or done without the engine.
@@ -198,15 +262,16 @@ impl Collective {
     /// Begins the next step, a send or a receive.
     #[inline]
     fn begin(&mut self, engine: &mut Engine) {
-        let (context, tag) = (self.context, self.tag);
+        let (context, tag, call) = (self.context, self.tag, self.call);
         let posted = match &self.schedule.steps()[self.next] {
             Step::Send { peer, source, buffer } => {
                 let (peer, source, buffer) = (*peer, *source, buffer.clone());
-                engine.send(Send { peer, context, source, tag, buffer, mode: Mode::Standard })
+                let send = Send { peer, context, source, tag, buffer, mode: Mode::Standard };
+                engine.send_marked(send, call)
             }
             Step::Receive { peer, source, buffer } => {
                 let receive = Receive { context, source: *source, tag, buffer: buffer.clone() };
-                engine.receive_of(Some(*peer), receive)
+                engine.receive_marked(Some(*peer), receive, call)
             }
             _ => unreachable!("only sends and receives are begun"),
         };
@@ -214,7 +279,7 @@ impl Collective {
         self.next += 1;
         match posted {
             Posted::Pending(request) => self.under_way.push(UnderWay { step, request }),
-            Posted::Done(completion) => self.note(engine, completion),
+            Posted::Done(completion) => self.note(engine, step, completion),
         }
     }
 
@@ -224,8 +289,9 @@ impl Collective {
     fn reap(&mut self, engine: &mut Engine) {
         while let Some(last) = self.under_way.last() {
             let Some(completion) = engine.take(last.request) else { break };
+            let step = last.step;
             self.under_way.pop();
-            self.note(engine, completion);
+            self.note(engine, step, completion);
         }
         if self.under_way.len() > 1 {
             self.turn = (self.turn + 1) % self.under_way.len();
@@ -235,25 +301,43 @@ impl Collective {
 
     fn reap_one(&mut self, engine: &mut Engine, index: usize) {
         if let Some(completion) = engine.take(self.under_way[index].request) {
-            self.under_way.swap_remove(index);
-            self.note(engine, completion);
+            let step = self.under_way.swap_remove(index).step;
+            self.note(engine, step, completion);
         }
     }
 
     #[inline]
-    fn note(&mut self, engine: &mut Engine, completion: Completion) {
-        if let Some(failure) = completion.failure {
-            self.note_failure(engine, failure);
+    fn note(&mut self, engine: &mut Engine, step: StepId, completion: Completion) {
+        if completion.failure.is_some() {
+            return self.note_failure(engine, completion);
+        }
+        // A collective receives just what is sent (MPI-5.0, 6.1).
+        if let Step::Receive { buffer, .. } = &self.schedule.steps()[step as usize]
+            && completion.bytes < buffer.len() as u64
+            && !completion.cancelled
+        {
+            let room = buffer.len();
+            self.failure.get_or_insert_with(|| too_short(&completion, room, &numbered(self.tag)));
         }
     }
 
     #[cold]
-    fn note_failure(&mut self, engine: &mut Engine, failure: Failure) {
-        if matches!(failure, Failure::Channel(_)) {
-            self.next = self.schedule.steps().len();
-            self.under_way.iter().for_each(|u| engine.cancel(u.request));
-        }
-        self.failure.get_or_insert_with(|| failure_error(failure));
+    fn note_failure(&mut self, engine: &mut Engine, completion: Completion) {
+        let Some(failure) = completion.failure else { return };
+        let rank = rank_of(completion.source);
+        let error = match failure {
+            Failure::Truncated { sent, room } => too_long(sent, room as usize, &from(rank, self.tag)),
+            Failure::Unlike { mine, theirs } => {
+                self.give_up(engine);
+                let clash = Clash { number: 0, rank, mine, theirs };
+                mismatch(self.me, &clash, &numbered(self.tag), self.ranks)
+            }
+            Failure::Channel(_) => {
+                self.give_up(engine);
+                failure_error(failure)
+            }
+        };
+        self.failure.get_or_insert(error);
     }
 
     /// Runs copies and reductions up to the next step of another kind.
@@ -297,7 +381,10 @@ pub(crate) fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
         (None, Some(to)) => from.pack(0, to.part(0, len)),
         (None, None) => copy_scattered(from, to, len),
     }
-    if from.len() > len { Err(too_long(from.len(), len)) } else { Ok(()) }
+    match from.len() > len {
+        true => Err(too_long(from.len() as u64, len, "within this rank")),
+        false => Ok(()),
+    }
 }
 
 /// Copies between two scattered buffers piece by piece.
@@ -312,13 +399,43 @@ fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
     }
 }
 
+/// Whether a wait looks in this round at what others call: not often, as that takes their cache lines.
+#[inline]
+pub(crate) fn is_round_to_look(round: u32) -> bool {
+    round >= 16 && (round.is_power_of_two() || round.is_multiple_of(256))
+}
+
+/// The rank that a message's source means, without what plans add to it.
+fn rank_of(source: i32) -> usize {
+    (source & (LOCAL_MARK - 1)) as usize
+}
+
+fn from(rank: usize, tag: i32) -> String {
+    format!("from rank {rank}; {}", numbered(tag))
+}
+
 #[cold]
-fn too_long(sent: usize, room: usize) -> Error {
+fn too_long(sent: u64, room: usize, which: &str) -> Error {
     Error::new(
         MPI_ERR_TRUNCATE,
         "a contribution to a collective was longer than its receive buffer and was cut",
-        format!("{sent} bytes were sent, the receive has room for {room}"),
+        format!("{sent} bytes were sent, the receive has room for {room}, {which}"),
         "the receive count or datatype is smaller than the send count or datatype",
+        "give counts and datatypes of the same total size on both sides",
+    )
+}
+
+#[cold]
+fn too_short(completion: &Completion, room: usize, which: &str) -> Error {
+    Error::new(
+        MPI_ERR_COUNT,
+        "a contribution to a collective was shorter than its receive buffer",
+        format!(
+            "{} bytes were sent, {room} are expected, from rank {}; {which}",
+            completion.bytes,
+            rank_of(completion.source)
+        ),
+        "the receive count or datatype is larger than the send count or datatype",
         "give counts and datatypes of the same total size on both sides",
     )
 }

@@ -1,6 +1,8 @@
 //! The forms of a collective: blocking, nonblocking, persistent (MPI-5.0, 6.12 and 6.13). All run the same
-//! schedules. Each is given its tag ([`Comm::next_collective_tag`], [`Comm::next_nonblocking_tag`]).
+//! schedules. Each is given its tag ([`Comm::next_collective_tag`], [`Comm::next_nonblocking_tag`]) and what is
+//! called ([`super::call`]).
 
+use super::board::SharedBoard;
 use super::execute::{Collective, Reduction};
 use super::schedule::Schedule;
 use crate::comm::Comm;
@@ -12,25 +14,35 @@ use crate::request::{Active, Outcome, Starter};
 use crate::task::Task;
 use std::sync::Arc;
 use verbena_channel::lock::Lock;
+use verbena_channel::mark::Mark;
 
 /// Runs the schedule that `fill` writes, to its end.
 #[inline]
 pub fn blocking(
     process: &Process,
     comm: &Comm,
-    tag: i32,
+    (tag, call): (i32, Mark),
     reduction: Option<Reduction<'_>>,
     fill: impl FnOnce(&mut Schedule),
 ) -> Result<()> {
     let board = comm.seat().board(process, comm)?;
     let mut collective = Collective::of(comm, tag);
+    collective.set_call(call);
     if let Some(board) = board {
+        tell_call(board, comm, call);
         collective.schedule().lend(board);
     }
     fill(collective.schedule());
     let outcome = collective.run(process, reduction);
     collective.recycle();
     outcome
+}
+
+/// Says on the board what this rank calls, for those who look for it there.
+fn tell_call(board: &SharedBoard, comm: &Comm, call: Mark) {
+    let mut board = board.lock();
+    board.open(comm.collectives_begun());
+    board.tell_call(call);
 }
 
 /// The operation and datatype of a reduction that outlives the call.
@@ -64,11 +76,12 @@ impl Task for Once {
 pub fn nonblocking(
     process: &Process,
     comm: &Comm,
-    tag: i32,
+    (tag, call): (i32, Mark),
     kept: Kept,
     fill: impl FnOnce(&mut Schedule),
 ) -> Active {
     let mut collective = Collective::of(comm, tag);
+    collective.set_call(call);
     fill(collective.schedule());
     begin(process, Once { collective: Some(collective), kept })
 }
@@ -96,8 +109,14 @@ impl Task for Again {
 
 /// What starts the schedule that `fill` writes, as often as it is asked. All starts use the same tag: they
 /// cannot overlap, and messages between two ranks keep their order.
-pub fn persistent(comm: &Comm, tag: i32, kept: Kept, fill: impl FnOnce(&mut Schedule)) -> Starter {
+pub fn persistent(
+    comm: &Comm,
+    (tag, call): (i32, Mark),
+    kept: Kept,
+    fill: impl FnOnce(&mut Schedule),
+) -> Starter {
     let mut collective = Collective::of(comm, tag);
+    collective.set_call(call);
     fill(collective.schedule());
     let collective = Arc::new(Lock::new(collective));
     Box::new(move |process| {

@@ -10,13 +10,16 @@
 pub mod algorithms;
 pub mod blocks;
 pub mod board;
+pub mod call;
 pub mod choose;
 pub mod exchange;
 pub mod execute;
 pub mod forms;
+pub mod leftover;
 pub mod operations;
 pub mod plan;
 pub mod schedule;
 
 pub use blocks::{Blocks, Counts};
+pub use call::{Call, Kind};
 pub use execute::{Collective, Reduction};

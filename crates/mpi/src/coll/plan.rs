@@ -11,7 +11,7 @@ use verbena_channel::memory::{Buffer, Region};
 
 /// Added to the source of messages within the local group of an intercommunicator, so that they never
 /// match messages between the groups, which use the same context and tag.
-const LOCAL_MARK: i32 = 1 << 30;
+pub(super) const LOCAL_MARK: i32 = 1 << 30;
 
 /// Whom ranks mean.
 #[derive(Clone, Copy)]
@@ -59,6 +59,12 @@ impl<'a> Team<'a> {
             Sources::Ranks(mark) => rank as i32 + mark,
             Sources::Processes => LOCAL_MARK + self.group.peer(rank as i32) as i32,
         }
+    }
+
+    /// The caller's rank, as the others know it.
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.rank
     }
 
     /// Number of processes.

@@ -1,9 +1,9 @@
 //! Nonblocking duplication (`MPI_Comm_idup`): the exchange of [`super::dup`] as a schedule that progress runs.
 
 use super::Comm;
-use crate::coll::Collective;
 use crate::coll::algorithms::bcast;
 use crate::coll::plan::{Plan, Team};
+use crate::coll::{Call, Collective, Kind};
 use crate::error::Result;
 use crate::process::Process;
 use crate::request::{Active, Outcome};
@@ -28,6 +28,7 @@ struct Duplication {
 /// of `parent` start it, in the order of its collectives, also one whose `dup_begin` failed (without `new`).
 pub fn start(process: &Process, parent: Arc<Comm>, new: Option<Arc<Comm>>) -> Active {
     let mut collective = Collective::of(&parent, parent.next_nonblocking_tag());
+    collective.set_call(Call::new(Kind::Creation, &parent).mark());
     let mut plan = Plan::new(collective.schedule(), Team::local(&parent));
     let offers = plan.temporary(2 * OFFER_BYTES);
     if parent.rank() == 0 {

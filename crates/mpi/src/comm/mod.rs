@@ -36,7 +36,7 @@ use crate::generated::constants as mpi;
 use crate::group::{Group, Likeness};
 use crate::info::Info;
 use crate::topology::{Neighbors, Topology};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
@@ -78,6 +78,8 @@ pub struct Comm {
     /// Number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
     seat: Seat,
+    /// A call on it failed here.
+    failed: AtomicBool,
 }
 
 /// The other side of an intercommunicator.
@@ -121,6 +123,7 @@ impl Comm {
             blocking: AtomicU32::new(0),
             nonblocking: AtomicU32::new(0),
             seat: Seat::default(),
+            failed: AtomicBool::new(false),
         }
     }
 
@@ -159,6 +162,16 @@ impl Comm {
     #[inline]
     pub fn next_nonblocking_tag(&self) -> i32 {
         tag_of(self.nonblocking.fetch_add(1, Ordering::Relaxed), 1)
+    }
+
+    /// The blocking collective that was begun last did not take part: the next one takes its turn.
+    pub fn give_back_collective_tag(&self) {
+        self.blocking.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// As [`Comm::give_back_collective_tag`], of the nonblocking and persistent ones.
+    pub fn give_back_nonblocking_tag(&self) {
+        self.nonblocking.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Where it keeps its board.
@@ -276,6 +289,16 @@ impl Comm {
     /// The error handler in use.
     pub fn errhandler(&self) -> Arc<Errhandler> {
         self.errhandling.get()
+    }
+
+    /// Notes that a call on it failed on this rank.
+    pub fn note_failure(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a call on it failed on this rank.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 
     /// Uses another error handler. `MPI_ERR_ERRHANDLER` if it is for another kind of object.

@@ -12,6 +12,7 @@ use verbena_channel::board::{Board, heap};
 use verbena_channel::cma;
 use verbena_channel::elements::Elements;
 use verbena_channel::lock::Lock;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Owned, Region};
 use verbena_channel::neighbor::Neighbor;
 use verbena_mpi::coll::algorithms::over_board;
@@ -104,9 +105,19 @@ struct Part {
     expected: Option<Vec<u32>>,
 }
 
+/// Opens the board for a job. Every record says of which job it is, so one that is taken for another's is noticed.
+fn open(board: &mut dyn Board, job: Job) {
+    board.open(job.number as u32 + 1);
+    board.tell_call(mark(job));
+}
+
+fn mark(job: Job) -> Mark {
+    Mark((job.number as u16 + 1) << 4)
+}
+
 fn short(board: &SharedBoard, job: Job, exchange: impl Exchange + 'static) -> Advance {
     let (board, mut short) = (board.clone(), Short::new(exchange));
-    board.lock().open(job.number as u32 + 1);
+    open(&mut **board.lock(), job);
     Box::new(move |_, _| {
         let mut board = board.lock();
         let done = short.advance(&mut **board);
@@ -193,7 +204,7 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
         }
         Kind::LongBcast(piece) => {
             let place = if me == root { send } else { out };
-            let step = long_bcast(board, Buffer::Contiguous(place.part(0, 4 * n)), root, piece);
+            let step = long_bcast(board, Buffer::Contiguous(place.part(0, 4 * n)), job, piece);
             (step, (me != root).then(|| own_words(root).collect()))
         }
         Kind::Direct(piece, access) => {
@@ -206,9 +217,11 @@ fn part(job: Job, comm: &Comm, board: &SharedBoard) -> Part {
 }
 
 /// A broadcast over slots.
-fn long_bcast(board: &SharedBoard, message: Buffer, root: usize, piece: usize) -> Advance {
+fn long_bcast(board: &SharedBoard, message: Buffer, job: Job, piece: usize) -> Advance {
     let message = Box::leak(Box::new(message));
-    let mut bcast = LongBcast::new(&**board.lock(), message, root, piece);
+    let call = (job.number as u32 + 1, mark(job));
+    open(&mut **board.lock(), job);
+    let mut bcast = LongBcast::new(&**board.lock(), call, message, job.root, piece);
     let board = board.clone();
     Box::new(move |_, _| bcast.advance(&mut **board.lock()))
 }
@@ -223,7 +236,7 @@ fn direct(
     access: Access,
 ) -> Advance {
     let mut locked = board.lock();
-    locked.open(job.number as u32 + 1);
+    open(&mut **locked, job);
     let neighbor = |rank: usize| -> Option<Arc<dyn Neighbor>> {
         match access {
             _ if rank == locked.me() => None,

@@ -12,7 +12,7 @@ use verbena_sim::{Cluster, Faults, Random};
 const STEPS_MAX: u64 = 2_000_000;
 
 /// Runs one collective until it has ended on every process; `before` runs between the start and the end.
-fn outcomes(
+pub fn outcomes(
     comms: Vec<(Comm, usize)>,
     fill: impl Fn(&mut Collective, &Comm),
     meanwhile: impl FnOnce(&mut Cluster),

@@ -1,6 +1,7 @@
 //! A board on which things are seen late, or wrongly.
 
-use verbena_channel::board::{Board, Look, Shape};
+use verbena_channel::board::{Board, Clash, Look, Shape};
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Region;
 use verbena_sim::Random;
 
@@ -35,6 +36,15 @@ impl Board for Late {
     }
     fn open(&mut self, number: u32) {
         self.inner.open(number);
+    }
+    fn number(&self) -> u64 {
+        self.inner.number()
+    }
+    fn tell_call(&mut self, mark: Mark) {
+        self.inner.tell_call(mark);
+    }
+    fn clash(&self) -> Option<Clash> {
+        self.inner.clash()
     }
     fn seek(&mut self, rank: usize, shape: Shape) {
         self.inner.seek(rank, shape);
@@ -95,8 +105,8 @@ impl Board for Late {
     fn announce(&mut self, number: usize) {
         self.inner.announce(number);
     }
-    fn announced(&self, rank: usize) -> Option<usize> {
-        let early = (self.wrong == Wrong::Early).then_some(0);
+    fn announced(&self, rank: usize) -> Option<(usize, Mark)> {
+        let early = (self.wrong == Wrong::Early).then_some((0, Mark::NONE));
         self.inner.announced(rank).or(early)
     }
     fn release(&mut self, number: usize) {

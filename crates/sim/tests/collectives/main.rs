@@ -14,6 +14,7 @@ mod neighbor;
 mod reducing;
 mod run;
 mod typed;
+mod unlike;
 
 use inter::Sides;
 use job::{Job, Maker};

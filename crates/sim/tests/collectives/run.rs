@@ -3,6 +3,7 @@
 use crate::arena::Arena;
 use crate::job::{Job, shuffle};
 use std::sync::Arc;
+use verbena_channel::mark::Mark;
 use verbena_mpi::coll::{Collective, Reduction};
 use verbena_mpi::comm::Remote;
 use verbena_mpi::{Comm, Group};
@@ -152,6 +153,8 @@ impl Runner {
             Form::Nonblocking { rounds } => (self.comm.next_nonblocking_tag(), rounds),
         };
         let mut collective = Collective::of(&self.comm, tag);
+        // Every message says which job it is of, so one that another job receives is noticed.
+        collective.set_call(Mark((job as u16 + 1) << 4));
         let fill = jobs[job].parts[self.part].fill.take().expect("not started yet");
         fill(collective.schedule(), &self.comm);
         self.running.push(Running { job, rounds_left: rounds - 1, collective });

@@ -5,17 +5,18 @@ use super::direct::{Allreduce, Verdict};
 use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
 use super::long_bcast::LongBcast;
 use super::seat::SharedBoard;
-use super::short::{Exchange, Short};
+use super::short::{Exchange, Short, differing};
 use crate::coll::Blocks;
 use crate::coll::algorithms::reduce_scatter::Division;
 use crate::coll::choose::TABLE;
-use crate::coll::execute::{Reduction, copy};
+use crate::coll::execute::{Reduction, copy, is_round_to_look};
 use crate::coll::operations::Operands;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::process::{Process, failure_error};
 use std::ops::Range;
 use verbena_channel::board::Board;
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 
 /// Looks at the board before the first round of progress, where every rank has a core: about half a microsecond.
@@ -35,10 +36,10 @@ fn board<'c>(process: &Process, comm: &'c Comm, bytes: usize) -> Result<Option<&
 
 /// Runs the exchange on the board that `$board` finds, or returns `None`.
 macro_rules! on_board {
-    ($process:expr, $comm:expr, $bytes:expr, $exchange:expr) => {
+    ($process:expr, $comm:expr, $call:expr, $bytes:expr, $exchange:expr) => {
         match board($process, $comm, $bytes) {
             Ok(None) => None,
-            Ok(Some(board)) => Some(run($process, $comm, board, $exchange)),
+            Ok(Some(board)) => Some(run($process, $comm, $call, board, $exchange)),
             Err(error) => Some(Err(error)),
         }
     };
@@ -86,10 +87,23 @@ impl Drive for LongBcast<'_> {
 }
 
 #[inline]
-fn run(process: &Process, comm: &Comm, board: &SharedBoard, exchange: impl Exchange) -> Result<()> {
+fn run(
+    process: &Process,
+    comm: &Comm,
+    call: Mark,
+    board: &SharedBoard,
+    exchange: impl Exchange,
+) -> Result<()> {
     let mut board = board.lock();
-    board.open(comm.collectives_begun());
+    open(&mut **board, comm, call);
     drive(process, comm, &mut **board, Short::new(exchange))
+}
+
+/// Opens the board for the collective that this member is in, and says what it calls.
+#[inline]
+fn open(board: &mut dyn Board, comm: &Comm, call: Mark) {
+    board.open(comm.collectives_begun());
+    board.tell_call(call);
 }
 
 /// Drives a collective to its end on a board that is open for it.
@@ -109,10 +123,15 @@ fn drive<D: Drive>(
             return Ok(outcome);
         }
     }
-    let mut slept = process.slept();
+    let (mut rounds, mut slept) = (0_u32, process.slept());
     process.wait(|_| match collective.drive(board) {
         Ok(None) => {
             collective.seek(board);
+            rounds = rounds.wrapping_add(1);
+            let clash = if is_round_to_look(rounds) { board.clash() } else { None };
+            if let Some(clash) = clash {
+                return Some(Err(differing(board, &clash)));
+            }
             let sleeps = process.slept();
             let has_slept = std::mem::replace(&mut slept, sleeps) != sleeps;
             if has_slept { lost_member(process, comm).map(Err) } else { None }
@@ -133,17 +152,22 @@ fn lost_member(process: &Process, comm: &Comm) -> Option<Error> {
 
 /// `MPI_Barrier`.
 #[inline]
-pub fn barrier(process: &Process, comm: &Comm) -> Done {
-    on_board!(process, comm, 0, Barrier)
+pub fn barrier(process: &Process, comm: &Comm, call: Mark) -> Done {
+    on_board!(process, comm, call, 0, Barrier)
+}
+
+/// A meeting of all members, if they have a board already.
+pub fn meet(process: &Process, comm: &Comm, call: Mark) -> Done {
+    if comm.seat().has_board() { barrier(process, comm, call) } else { None }
 }
 
 /// `MPI_Bcast`.
 #[inline]
-pub fn bcast(process: &Process, comm: &Comm, buffer: &Buffer, root: i32) -> Done {
+pub fn bcast(process: &Process, comm: &Comm, call: Mark, buffer: &Buffer, root: i32) -> Done {
     let exchange = Bcast { buffer, root: root as usize, me: comm.rank() as usize };
     match TABLE.bcast_over_slots(comm.size() as usize, buffer.len()) {
-        None => on_board!(process, comm, buffer.len(), exchange),
-        Some(piece) => long_bcast(process, comm, buffer, root, piece).transpose(),
+        None => on_board!(process, comm, call, buffer.len(), exchange),
+        Some(piece) => long_bcast(process, comm, call, buffer, root, piece).transpose(),
     }
 }
 
@@ -151,13 +175,16 @@ pub fn bcast(process: &Process, comm: &Comm, buffer: &Buffer, root: i32) -> Done
 fn long_bcast(
     process: &Process,
     comm: &Comm,
+    call: Mark,
     buffer: &Buffer,
     root: i32,
     piece: usize,
 ) -> Result<Option<()>> {
     let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
     let mut board = board.lock();
-    let collective = LongBcast::new(&**board, buffer, root as usize, piece);
+    open(&mut **board, comm, call);
+    let call = (comm.collectives_begun(), call);
+    let collective = LongBcast::new(&**board, call, buffer, root as usize, piece);
     drive(process, comm, &mut **board, collective).map(Some)
 }
 
@@ -172,6 +199,7 @@ fn is_plain(reduction: Reduction) -> bool {
 fn fold(
     process: &Process,
     comm: &Comm,
+    call: Mark,
     operands: Operands,
     reduction: Reduction,
     from: Range<usize>,
@@ -182,20 +210,31 @@ fn fold(
     }
     let (send, recv, count) = (operands.input(), operands.recv, operands.count);
     let exchange = Fold { send, recv, count, from, part, reduction, first: None };
-    on_board!(process, comm, operands.bytes(), exchange)
+    on_board!(process, comm, call, operands.bytes(), exchange)
 }
 
 /// `MPI_Allreduce`.
 #[inline]
-pub fn allreduce(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction) -> Done {
-    let done = fold(process, comm, operands, reduction, 0..comm.size() as usize, (0, operands.count));
-    if done.is_some() { done } else { allreduce_directly(process, comm, operands, reduction).transpose() }
+pub fn allreduce(
+    process: &Process,
+    comm: &Comm,
+    call: Mark,
+    operands: Operands,
+    reduction: Reduction,
+) -> Done {
+    let done = fold(process, comm, call, operands, reduction, 0..comm.size() as usize, (0, operands.count));
+    if done.is_some() {
+        done
+    } else {
+        allreduce_directly(process, comm, call, operands, reduction).transpose()
+    }
 }
 
 /// A long one, in each other's memory; `Ok(None)` if the call must go another way.
 fn allreduce_directly(
     process: &Process,
     comm: &Comm,
+    call: Mark,
     operands: Operands,
     reduction: Reduction,
 ) -> Result<Option<()>> {
@@ -208,7 +247,7 @@ fn allreduce_directly(
     let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
     let Some(reach) = comm.seat().reach(process, comm) else { return Ok(None) };
     let mut board = board.lock();
-    board.open(comm.collectives_begun());
+    open(&mut **board, comm, call);
     let collective = Allreduce::new(&mut **board, operands, reduction, reach, piece);
     match drive(process, comm, &mut **board, collective)? {
         Verdict::Done => Ok(Some(())),
@@ -220,36 +259,44 @@ fn allreduce_directly(
 }
 
 /// `MPI_Reduce`.
-pub fn reduce(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction, root: i32) -> Done {
+pub fn reduce(
+    process: &Process,
+    comm: &Comm,
+    call: Mark,
+    operands: Operands,
+    reduction: Reduction,
+    root: i32,
+) -> Done {
     if comm.is_inter() {
         return None;
     }
     let recv = operands.recv.filter(|_| comm.rank() == root);
     let operands = Operands { send: Some(operands.input()), recv, ..operands };
-    fold(process, comm, operands, reduction, 0..comm.size() as usize, (0, operands.count))
+    fold(process, comm, call, operands, reduction, 0..comm.size() as usize, (0, operands.count))
 }
 
 /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
 pub fn reduce_scatter(
     process: &Process,
     comm: &Comm,
+    call: Mark,
     operands: Operands,
     reduction: Reduction,
     division: Division,
 ) -> Done {
     let me = comm.rank() as usize;
     let part = (division.sum(0, me), division.count(me));
-    fold(process, comm, operands, reduction, 0..comm.size() as usize, part)
+    fold(process, comm, call, operands, reduction, 0..comm.size() as usize, part)
 }
 
 /// `MPI_Scan`.
-pub fn scan(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction) -> Done {
-    fold(process, comm, operands, reduction, 0..comm.rank() as usize + 1, (0, operands.count))
+pub fn scan(process: &Process, comm: &Comm, call: Mark, operands: Operands, reduction: Reduction) -> Done {
+    fold(process, comm, call, operands, reduction, 0..comm.rank() as usize + 1, (0, operands.count))
 }
 
 /// `MPI_Exscan`.
-pub fn exscan(process: &Process, comm: &Comm, operands: Operands, reduction: Reduction) -> Done {
-    fold(process, comm, operands, reduction, 0..comm.rank() as usize, (0, operands.count))
+pub fn exscan(process: &Process, comm: &Comm, call: Mark, operands: Operands, reduction: Reduction) -> Done {
+    fold(process, comm, call, operands, reduction, 0..comm.rank() as usize, (0, operands.count))
 }
 
 /// Does what a member does with its own block, once its part in the exchange is done.
@@ -258,14 +305,14 @@ fn own_block(done: Done, own: impl FnOnce() -> Result<()>) -> Done {
 }
 
 /// `MPI_Allgather` and `MPI_Allgatherv`.
-pub fn allgather(process: &Process, comm: &Comm, mine: Option<&Buffer>, recv: Blocks) -> Done {
+pub fn allgather(process: &Process, comm: &Comm, call: Mark, mine: Option<&Buffer>, recv: Blocks) -> Done {
     if comm.is_inter() {
         return None;
     }
     let (me, ranks) = (comm.rank() as usize, comm.size() as usize);
     let longest = (0..ranks).map(|rank| recv.bytes(rank)).max().unwrap_or(0);
     let exchange = Allgather { mine: mine.cloned().unwrap_or_else(|| recv.buffer(me)), recv, me };
-    let done = on_board!(process, comm, longest, exchange);
+    let done = on_board!(process, comm, call, longest, exchange);
     own_block(done, || mine.map_or(Ok(()), |mine| copy(mine, &recv.buffer(me))))
 }
 
@@ -273,6 +320,7 @@ pub fn allgather(process: &Process, comm: &Comm, mine: Option<&Buffer>, recv: Bl
 pub fn gather(
     process: &Process,
     comm: &Comm,
+    call: Mark,
     mine: Option<&Buffer>,
     recv: Option<Blocks>,
     root: i32,
@@ -283,7 +331,7 @@ pub fn gather(
     let root = root as usize;
     let block = recv.map_or_else(|| mine.map_or(0, Buffer::len), |recv| recv.bytes(root));
     let exchange = Gather { mine: mine.cloned().unwrap_or(Buffer::EMPTY), block, recv, root };
-    let done = on_board!(process, comm, block, exchange);
+    let done = on_board!(process, comm, call, block, exchange);
     own_block(done, || match (mine, recv) {
         (Some(mine), Some(recv)) => copy(mine, &recv.buffer(root)),
         _ => Ok(()),
@@ -294,6 +342,7 @@ pub fn gather(
 pub fn scatter(
     process: &Process,
     comm: &Comm,
+    call: Mark,
     send: Option<Blocks>,
     mine: Option<&Buffer>,
     root: i32,
@@ -305,7 +354,7 @@ pub fn scatter(
     let block = send.map_or_else(|| mine.map_or(0, Buffer::len), |send| send.bytes(root));
     let own = mine.cloned().unwrap_or(Buffer::EMPTY);
     let exchange = Scatter { send, block, mine: own, ranks, root, me };
-    let done = on_board!(process, comm, block.saturating_mul(ranks), exchange);
+    let done = on_board!(process, comm, call, block.saturating_mul(ranks), exchange);
     own_block(done, || match (send, mine) {
         (Some(send), Some(mine)) => copy(&send.buffer(root), mine),
         _ => Ok(()),
@@ -313,12 +362,12 @@ pub fn scatter(
 }
 
 /// `MPI_Alltoall`.
-pub fn alltoall(process: &Process, comm: &Comm, send: Option<Blocks>, recv: Blocks) -> Done {
+pub fn alltoall(process: &Process, comm: &Comm, call: Mark, send: Option<Blocks>, recv: Blocks) -> Done {
     if comm.is_inter() {
         return None;
     }
     let (me, ranks, block) = (comm.rank() as usize, comm.size() as usize, recv.bytes(0));
     let exchange = Alltoall { send: send.unwrap_or(recv), recv, block, ranks, me };
-    let done = on_board!(process, comm, block.saturating_mul(ranks - 1), exchange);
+    let done = on_board!(process, comm, call, block.saturating_mul(ranks - 1), exchange);
     own_block(done, || send.map_or(Ok(()), |send| copy(&send.buffer(me), &recv.buffer(me))))
 }

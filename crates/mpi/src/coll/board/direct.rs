@@ -16,7 +16,7 @@ use crate::coll::algorithms::part;
 use crate::coll::execute::Reduction;
 use crate::coll::operations::Operands;
 use crate::error::{Error, Result};
-use crate::generated::constants::{MPI_ERR_OTHER, MPI_ERR_TRUNCATE};
+use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_ERR_TRUNCATE};
 use std::ops::Range;
 use std::sync::Arc;
 use verbena_channel::board::Board;
@@ -250,7 +250,7 @@ impl<'a> Allreduce<'a> {
 #[cold]
 fn of_other_length(rank: usize, theirs: u64, own: u64) -> Error {
     Error::new(
-        MPI_ERR_TRUNCATE,
+        if theirs > own { MPI_ERR_TRUNCATE } else { MPI_ERR_COUNT },
         "the ranks of a communicator gave different lengths to a reduction",
         format!("{theirs} bytes at rank {rank} of the communicator, {own} here"),
         "counts or datatypes of the ranks do not match",

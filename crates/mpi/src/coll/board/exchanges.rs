@@ -64,10 +64,6 @@ impl Exchange for Bcast<'_> {
         rank != self.me
     }
     #[inline]
-    fn takes_any_length(&self) -> bool {
-        true
-    }
-    #[inline]
     fn read(&mut self, _: usize, record: Region) -> Result<()> {
         unpack(record, self.buffer)
     }

@@ -6,9 +6,11 @@
 //! up the message goes through a few slots that stay in the cache, and where some members have no core at the moment the root
 //! runs ahead of them as far as there are slots, through several messages.
 
+use super::short::differing;
 use crate::coll::execute::copy;
 use crate::error::{Error, Result};
-use verbena_channel::board::Board;
+use verbena_channel::board::{Board, Clash};
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 
 /// `MPI_Bcast` (MPI-5.0, 6.4) of a message whose length all members know.
@@ -17,6 +19,9 @@ pub struct LongBcast<'a> {
     root: usize,
     /// Bytes of a piece.
     piece: usize,
+    /// What this member calls, and the number of the collective.
+    call: Mark,
+    number: u64,
     /// Bytes that were copied.
     done: usize,
     failure: Option<Error>,
@@ -24,8 +29,15 @@ pub struct LongBcast<'a> {
 
 impl<'a> LongBcast<'a> {
     /// One that has not begun, in pieces of at most `piece` bytes.
-    pub fn new(board: &dyn Board, message: &'a Buffer, root: usize, piece: usize) -> LongBcast<'a> {
-        LongBcast { message, root, piece: piece.min(board.slot_bytes()), done: 0, failure: None }
+    pub fn new(
+        board: &dyn Board,
+        (number, call): (u32, Mark),
+        message: &'a Buffer,
+        root: usize,
+        piece: usize,
+    ) -> LongBcast<'a> {
+        let (piece, number) = (piece.min(board.slot_bytes()), u64::from(number));
+        LongBcast { message, root, piece, call, number, done: 0, failure: None }
     }
 
     /// Goes as far as it can without waiting; `Ok(true)` when done, and not to be called again then.
@@ -36,7 +48,10 @@ impl<'a> LongBcast<'a> {
         while self.done < self.message.len() {
             let bytes = self.piece.min(self.message.len() - self.done);
             let is_root = board.me() == self.root;
-            let slot = if is_root { board.free_slot() } else { board.announced(self.root) };
+            let slot = match is_root {
+                true => board.free_slot(),
+                false => self.announced(board)?,
+            };
             let Some(slot) = slot else { return Ok(false) };
             let piece = self.message.part(self.done, bytes);
             let room = Buffer::Contiguous(board.any_slot(slot).part(0, bytes));
@@ -50,5 +65,15 @@ impl<'a> LongBcast<'a> {
             self.done += bytes;
         }
         self.failure.take().map_or(Ok(true), Err)
+    }
+
+    /// The slot that the root announced next. An error if it called something else.
+    fn announced(&self, board: &dyn Board) -> Result<Option<usize>> {
+        let Some((slot, theirs)) = board.announced(self.root) else { return Ok(None) };
+        if self.call.is_unlike(theirs) {
+            let clash = Clash { number: self.number, rank: self.root, mine: self.call, theirs };
+            return Err(differing(board, &clash));
+        }
+        Ok(Some(slot))
     }
 }

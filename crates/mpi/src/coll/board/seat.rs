@@ -40,6 +40,11 @@ impl Seat {
         }
     }
 
+    /// Whether it has one already. All members get the same answer between the same collectives.
+    pub(crate) fn has_board(&self) -> bool {
+        self.board.get().is_some_and(Option::is_some)
+    }
+
     /// The other members' memory, as far as this member has access; `None` once it is known that not all have. All
     /// members get `None` from the same collective on.
     pub(crate) fn reach(&self, process: &Process, comm: &Comm) -> Option<&Reach> {

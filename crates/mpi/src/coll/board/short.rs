@@ -1,9 +1,10 @@
 //! Short collectives: each member that has something to say appends one record to its log, and those whom it concerns
 //! read it there. One cache line each way is enough for a few bytes, and whoever only writes does not wait.
 
+use crate::coll::call::{mismatch, numbered, out_of_step};
 use crate::error::{Error, Result};
-use crate::generated::constants::{MPI_ERR_OTHER, MPI_ERR_TRUNCATE};
-use verbena_channel::board::{Board, Look, Packing, Shape};
+use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_TRUNCATE};
+use verbena_channel::board::{Board, Clash, Look, Packing, Shape};
 use verbena_channel::memory::Region;
 
 /// What a collective does with the logs. What it says of all members must be the same on all of them.
@@ -19,11 +20,6 @@ pub trait Exchange {
 
     /// Whether this member reads the record of `rank`.
     fn reads(&self, rank: usize) -> bool;
-
-    /// Whether records of another length than [`Exchange::bytes`] says can be read.
-    fn takes_any_length(&self) -> bool {
-        false
-    }
 
     /// Uses the record of `rank`, which stays valid until the end. Called in rank order.
     fn read(&mut self, rank: usize, record: Region) -> Result<()>;
@@ -111,10 +107,11 @@ impl<E: Exchange> Short<E> {
         if self.exchange.reads(self.next) {
             match board.look(self.next, shape::<E>(bytes)) {
                 Look::Nothing => return Ok(false),
-                Look::Astray(number) => return Err(astray(self.next, number)),
+                Look::Astray(clash) => return Err(out_of_step(board.me(), board.number(), &clash)),
+                Look::Unlike(clash) => return Err(differing(board, &clash)),
                 Look::Record(record) => {
                     passed = record.len();
-                    let read = match passed == bytes || self.exchange.takes_any_length() {
+                    let read = match passed == bytes {
                         true => self.exchange.read(self.next, record),
                         false => Err(of_other_length(self.next, passed, bytes)),
                     };
@@ -134,26 +131,23 @@ impl<E: Exchange> Short<E> {
     }
 }
 
+/// Two members called what does not match.
+#[cold]
+pub(super) fn differing(board: &dyn Board, clash: &Clash) -> Error {
+    // Blocking collectives have the even tags.
+    let tag = (clash.number.wrapping_sub(1) as i32 & ((1 << 29) - 1)) * 2;
+    mismatch(board.me(), clash, &numbered(tag), board.ranks())
+}
+
 #[inline]
 fn shape<E: Exchange>(bytes: usize) -> Shape {
     Shape { bytes, packing: E::PACKING }
 }
 
 #[cold]
-fn astray(rank: usize, number: u32) -> Error {
-    Error::new(
-        MPI_ERR_OTHER,
-        "the ranks of a communicator are in different collectives",
-        format!("rank {rank} of the communicator, in its collective number {number} there"),
-        "the ranks do not call the same collectives in the same order, or with other counts or roots",
-        "make all ranks of the communicator call each collective, with arguments that match",
-    )
-}
-
-#[cold]
 fn of_other_length(rank: usize, sent: usize, expected: usize) -> Error {
     Error::new(
-        MPI_ERR_TRUNCATE,
+        if sent > expected { MPI_ERR_TRUNCATE } else { MPI_ERR_COUNT },
         "the ranks of a communicator gave different lengths to a collective",
         format!("{sent} bytes from rank {rank} of the communicator, {expected} here"),
         "counts or datatypes of the ranks do not match",

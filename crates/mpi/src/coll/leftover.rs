@@ -1,0 +1,32 @@
+//! Messages of collectives that nobody received: a sign that ranks called what does not match, where none of
+//! them had to wait for it.
+
+use super::call::numbered;
+use crate::comm::{Comm, Traffic};
+use crate::error::Error;
+use crate::generated::constants::MPI_ERR_OTHER;
+use crate::process::Process;
+use verbena_engine::{ANY_SOURCE, ANY_TAG};
+
+/// The error of such a message, if one is here. Only to be asked when no collective of the communicator is
+/// under way. A rank in which a call on the communicator failed may have left messages so, and gets none.
+pub fn leftover(process: &Process, comm: &Comm) -> Option<Error> {
+    if comm.has_failed() {
+        return None;
+    }
+    process.progress();
+    let context = comm.context(Traffic::Collective);
+    let left = process.look(|engine| engine.probe(context, ANY_SOURCE, ANY_TAG))?;
+    Some(Error::new(
+        MPI_ERR_OTHER,
+        "the ranks of a communicator called different collectives",
+        format!(
+            "rank {} sent {} bytes to this rank in {}, which this rank never received",
+            left.source,
+            left.bytes,
+            numbered(left.tag)
+        ),
+        "a rank called a collective that this one did not call, or with another root",
+        "make all ranks of the communicator call the same collectives in the same order, with the same roots",
+    ))
+}

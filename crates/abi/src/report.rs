@@ -157,6 +157,5 @@ pub fn unsupported(call: &str, owner: Owner) -> c_int {
     handle_error(&errhandler, handle, error.class, || {
         spokesman::wait_for_turn("unsupported");
         error.to_string()
-    });
-    error.class
+    })
 }

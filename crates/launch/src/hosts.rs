@@ -7,6 +7,10 @@ use verbena_fault::Fault;
 const SLOTS_MAX: u32 = 65_536;
 /// The most digits of a number in a bracket.
 const NUMBER_LENGTH_MAX: usize = 20;
+/// The longest name between brackets, in bytes: that of the domain name system.
+const NAME_LENGTH_MAX: usize = 255;
+/// The most brackets of a name.
+const BRACKETS_MAX: usize = 8;
 
 /// A host as it stands in a list. The same one may stand there again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +118,10 @@ fn node_names(list: &str) -> Option<Vec<String>> {
     let mut rest = list;
     while !rest.is_empty() {
         let end = top_level_comma(rest);
+        // Each is a step down the stack.
+        if rest[..end].matches('[').count() > BRACKETS_MAX {
+            return None;
+        }
         names.extend(expand(&rest[..end], SLOTS_MAX as usize - names.len())?);
         rest = rest.get(end + 1..).unwrap_or("");
     }
@@ -132,8 +140,12 @@ fn top_level_comma(list: &str) -> usize {
 /// Expands one entry, to no more than `most` names.
 fn expand(name: &str, most: usize) -> Option<Vec<String>> {
     let Some((head, rest)) = name.split_once('[') else {
-        return (most > 0).then(|| vec![name.to_owned()]);
+        return (most > 0 && name.len() <= NAME_LENGTH_MAX).then(|| vec![name.to_owned()]);
     };
+    // It stands in every name.
+    if head.len() > NAME_LENGTH_MAX {
+        return None;
+    }
     let (ranges, tail) = rest.split_once(']')?;
     let tails = expand(tail, most)?;
     let mut names = Vec::new();
@@ -219,6 +231,12 @@ mod tests {
             assert!(read_slurm(nodes, tasks).is_err(), "{nodes} {tasks}");
         }
         assert_eq!(read_slurm("n[0-65535]", "").unwrap().len(), 65_536);
+        // Names that would take the stack, or all memory.
+        let long = "0".repeat(70_000);
+        for nodes in [format!("n{}", "[1]".repeat(40_000)), format!("{long}[1-65536]"), format!("n[{long}1]")]
+        {
+            assert!(read_slurm(&nodes, "").is_err(), "{nodes:.20}");
+        }
         // Four thousand million names, of which not one is made.
         for nodes in ["n[0-65535][0-65535]", "n[0-65536]", "n[0-65535],m", "n[0-1][0-1][0-65535]"] {
             assert!(read_slurm(nodes, "").is_err(), "{nodes}");

@@ -3,7 +3,7 @@
 mod pair;
 
 use super::window::Window;
-use super::{Ack, Incoming, Link, NEVER, Rules, Turn};
+use super::{Ack, Incoming, Link, NEVER, Outgoing, Piece, Rules, SPAN, Turn};
 use pair::{FIRST_NS, LATENCY_NS, Pair, Wire};
 
 /// The rules of all tests.
@@ -39,6 +39,21 @@ fn an_acknowledgement_waits_for_something_to_ride_on() {
     pair.send(1, 1);
     pair.settle();
     assert_eq!(pair.acks, 1, "the answer carried the first, and only the answer's own went alone");
+}
+
+/// Found by the fuzz target `outgoing`: half the numbers behind, everything seemed to have arrived.
+#[test]
+fn an_acknowledgement_from_far_behind_acknowledges_nothing() {
+    let (mut outgoing, mut free) = (Outgoing::new(&RULES), Vec::new());
+    outgoing.push(Piece { buffer: 7, bytes: 9, index: 0, count: 1 });
+    outgoing.sent(&RULES, 0, 1000);
+    for next in [1 << 31, (1 << 31) + 1, SPAN.wrapping_neg(), SPAN.wrapping_mul(2).wrapping_neg()] {
+        let ack = Ack { next, bits: [u64::MAX; 4], delay_ns: 0 };
+        assert!(!outgoing.acknowledged(&RULES, &ack, 2000, &mut free), "{next:#x}");
+    }
+    assert!(free.is_empty() && !outgoing.is_idle());
+    assert!(outgoing.acknowledged(&RULES, &Ack { next: 1, ..Ack::default() }, 3000, &mut free));
+    assert!(free == [7] && outgoing.is_idle());
 }
 
 #[test]

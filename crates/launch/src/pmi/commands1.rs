@@ -53,7 +53,9 @@ impl Server {
 
     /// The greeting, in PMI-1 form for both versions. What follows is in the version agreed on.
     fn init(&mut self, rank: u32, message: &Message) {
-        let two = message.number("pmi_version") == Some(2);
+        // What a rank waits for comes in the dialect in which it asked.
+        let is_free = self.peers[rank as usize].waiting.is_none();
+        let two = message.number("pmi_version") == Some(2) && is_free;
         let version = if two { (2, 0) } else { (1, 1) };
         let answer = Message::new("response_to_init")
             .with("pmi_version", version.0)

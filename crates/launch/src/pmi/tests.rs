@@ -51,6 +51,17 @@ fn a_whole_pmi1_life() {
     assert_eq!(server.poll_event(), None);
 }
 
+/// Found by the fuzz target `pmi_server`: its cards came as a PMI-1 line after it had been told to speak PMI-2.
+#[test]
+fn a_rank_that_waits_keeps_its_dialect() {
+    let mut server = server(2);
+    assert_eq!(ask(&mut server, 0, "cmd=verbena_exchange card=A\n"), "");
+    assert!(ask(&mut server, 0, "cmd=init pmi_version=2\n").contains("pmi_version=1"));
+    server.handle_bytes(1, b"cmd=verbena_exchange card=B\n");
+    let all = outputs(&mut server);
+    assert!(all.iter().all(|(_, text)| text == "cmd=verbena_cards cards=A,B\n"), "{all:?}");
+}
+
 #[test]
 fn a_whole_pmi2_life() {
     let mut server = server(1);

@@ -73,7 +73,8 @@ impl Layout {
         let last = self.extent.checked_mul(isize::try_from(count - 1).ok()?)?;
         self.size().checked_mul(count).filter(|&bytes| bytes <= isize::MAX as usize)?;
         let low = self.tree.low.checked_add(last.min(0))?;
-        Some((low, self.tree.high.checked_add(last.max(0))?))
+        let high = self.tree.high.checked_add(last.max(0))?;
+        high.checked_sub(low).map(|_| (low, high))
     }
 
     /// The same bytes with another distance between elements (`MPI_Type_create_resized`).

@@ -110,6 +110,9 @@ impl Assembly {
 
     fn finish_with(self, layout: Layout) -> Option<Parts> {
         let align = self.align.max(1);
+        // Where the bytes lie must have a length too, whatever bounds the program sets.
+        let (low, high) = layout.bounds();
+        high.checked_sub(low)?;
         let extent = match self.markers {
             Some((lb, ub)) => ub.checked_sub(lb)?,
             None => natural_extent(&layout, self.ub, align)?,

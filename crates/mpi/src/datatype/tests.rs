@@ -380,6 +380,15 @@ fn wrong_arguments_give_the_standard_classes() {
         class(Datatype::vector(Form::Large, 3, 1, i64::MAX, Unit::Extent, &int())),
         mpi::MPI_ERR_COUNT
     );
+    // Found by the fuzz target `datatype`: set bounds hid that the bytes lie too far apart.
+    let set = Arc::new(Datatype::resized(Form::Int, 0, 4, &int()).unwrap());
+    let apart = [-(1 << 62) - 10, (1 << 62) + 10];
+    let far = Datatype::indexed(Form::Large, &[1, 1], &apart, Unit::Byte, &set);
+    assert_eq!(class(far), mpi::MPI_ERR_COUNT);
+    let wide = Datatype::resized(Form::Large, 0, isize::MAX as i64 - 8, &int()).unwrap();
+    assert!(wide.span(2).is_ok());
+    let back = Datatype::resized(Form::Large, 0, -(1 << 62), &int()).unwrap();
+    assert!(back.span(2).is_ok() && back.span(3).is_err());
     assert_eq!(class(Datatype::subarray(Form::Int, &[4], &[5], &[0], ORDER_C, &int())), mpi::MPI_ERR_ARG);
     assert_eq!(class(Datatype::subarray(Form::Int, &[4], &[2], &[3], ORDER_C, &int())), mpi::MPI_ERR_ARG);
     assert_eq!(class(Datatype::subarray(Form::Int, &[4], &[2], &[0], 99, &int())), mpi::MPI_ERR_ARG);

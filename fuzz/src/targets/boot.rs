@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use verbena_boot::card as cards;
 use verbena_boot::wire::{Dialect, Inbox, Message};
 use verbena_launch::pmi::{About, Server};
-use verbena_launch::wire::{
-    COMMAND_BYTES_MAX, Command, Frames, Key, Outbox, Report, find_answer, read_opening,
-};
+use verbena_launch::wire::{Command, Frames, Key, Outbox, Report, find_answer, read_opening};
 
 const DIALECTS: [Dialect; 2] = [Dialect::One, Dialect::Two];
 /// The longest message that is taken here, in bytes.
 const LIMIT: usize = 4096;
+/// The longest frame of an agent that is taken here, in bytes.
+const FRAME_BYTES_MAX: usize = 1 << 20;
 /// Ranks of the job.
 const RANKS: u32 = 3;
 
@@ -129,10 +129,10 @@ pub fn agent(data: &[u8]) {
 
 /// Every message that is read survives being sent.
 fn popped<T: serde::de::DeserializeOwned + serde::Serialize + PartialEq + Debug>(data: &[u8]) {
-    let mut frames = Frames::of_at_most(COMMAND_BYTES_MAX);
+    let mut frames = Frames::of_at_most(FRAME_BYTES_MAX);
     frames.push(data);
     while let Ok(Some(message)) = frames.pop::<T>() {
-        let (mut outbox, mut again) = (Outbox::default(), Frames::of_at_most(COMMAND_BYTES_MAX));
+        let (mut outbox, mut again) = (Outbox::default(), Frames::of_at_most(FRAME_BYTES_MAX));
         outbox.push(&message);
         again.push(outbox.pending());
         assert_eq!(again.pop::<T>(), Ok(Some(message)));

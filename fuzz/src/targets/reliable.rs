@@ -61,10 +61,10 @@ pub fn incoming(data: &[u8]) {
 }
 
 fn arrivals(input: &mut Unstructured<'_>) -> Result<()> {
-    let (mut incoming, mut there, mut now_ns) = (Incoming::default(), BTreeSet::<u32>::new(), 0);
+    let (mut incoming, mut there, mut now_ns, mut next) =
+        (Incoming::default(), BTreeSet::<u32>::new(), 0, 0u32);
     while !input.is_empty() {
         now_ns += 1;
-        let next = (0..).find(|number| !there.contains(number)).expect("a number that is not there");
         let number = match input.int_in_range(0..=9)? {
             0 => input.arbitrary()?,
             1 | 2 => next,
@@ -80,7 +80,9 @@ fn arrivals(input: &mut Unstructured<'_>) -> Result<()> {
             there.insert(number);
         }
         let ack = incoming.ack(now_ns);
-        let next = (0..).find(|number| !there.contains(number)).expect("a number that is not there");
+        while there.contains(&next) {
+            next += 1;
+        }
         assert_eq!(ack.next, next);
         assert!((0..SPAN + 64).all(|behind| ack.has(behind) == there.contains(&(next + behind))));
     }

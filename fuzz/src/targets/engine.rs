@@ -6,6 +6,7 @@
 use arbitrary::{Result, Unstructured};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, Channel, Cost, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
@@ -267,7 +268,7 @@ impl Run {
         let context = if is_message { CONTEXT } else { self.number(input)? };
         let (source, tag) = (*input.choose(&[peer as i32, 0, -1])?, *input.choose(&[1, 2, -7])?);
         let flags = if input.arbitrary()? { 0 } else { input.arbitrary()? };
-        let header = Header { kind, flags, credits: 0, sequence, context, source, tag, length };
+        let header = Header { kind, flags, mark: Mark::NONE, sequence, context, source, tag, length };
         self.world.with(|state| state.arriving.push_back((peer, header, payload)));
         Ok(())
     }

@@ -175,24 +175,24 @@ mod tests {
     //! object that one thread takes away while another reads it.
 
     use super::*;
-    use loom::cell::UnsafeCell as LoomCell;
+    use loom::cell::UnsafeCell as LoomUnsafeCell;
     use loom::sync::atomic::AtomicU64 as LoomWord;
 
     word!(LoomWord);
 
-    impl<T> Room<T> for LoomCell<Option<Arc<T>>> {
+    impl<T> Room<T> for LoomUnsafeCell<Option<Arc<T>>> {
         fn empty() -> Self {
-            LoomCell::new(None)
+            LoomUnsafeCell::new(None)
         }
         fn with<R>(&self, read: impl FnOnce(*const Option<Arc<T>>) -> R) -> R {
-            LoomCell::with(self, read)
+            LoomUnsafeCell::with(self, read)
         }
         fn with_mut<R>(&self, write: impl FnOnce(*mut Option<Arc<T>>) -> R) -> R {
-            LoomCell::with_mut(self, write)
+            LoomUnsafeCell::with_mut(self, write)
         }
     }
 
-    struct Model(Slot<u32, LoomWord, LoomCell<Option<Arc<u32>>>>);
+    struct Model(Slot<u32, LoomWord, LoomUnsafeCell<Option<Arc<u32>>>>);
 
     // SAFETY: the test is about just this: loom reports two threads that use the cell at the same time.
     unsafe impl Send for Model {}
@@ -200,7 +200,7 @@ mod tests {
     unsafe impl Sync for Model {}
 
     impl std::ops::Deref for Model {
-        type Target = Slot<u32, LoomWord, LoomCell<Option<Arc<u32>>>>;
+        type Target = Slot<u32, LoomWord, LoomUnsafeCell<Option<Arc<u32>>>>;
         fn deref(&self) -> &Self::Target {
             &self.0
         }

@@ -196,10 +196,7 @@ pub fn finish_into(
         && let Some(id) = engine_receive(*handle)
     {
         // The guard must be gone before anything else is asked of the engine.
-        let mut engine = process.engine_alone(alone);
-        let ended =
-            engine.as_mut().and_then(|engine| engine.end_at_once(id.index, |its| its == id.generation));
-        drop(engine);
+        let ended = process.engine_alone(alone).end_at_once(id.index, |its| its == id.generation);
         if let Some((source, tag, bytes)) = ended.or_else(|| process.finish_plain(alone, id)) {
             *handle = mpi::MPI_REQUEST_NULL;
             store(Some(Status::new(source, tag, bytes, false)));

@@ -276,7 +276,7 @@ pub unsafe extern "C" fn wait(request: *mut i32, status: *mut FaceStatus) -> c_i
         let waited_for = |form| {
             let (index, known) = FORMS.receive_in(form)?;
             let (process, alone) = process_alone()?;
-            let whole = process.engine_alone(alone)?.generation(index);
+            let whole = process.engine_alone(alone).generation(index);
             let generation = whole.filter(|whole| whole & FORMS.generations == known)?;
             process.finish_plain(alone, RequestId { index, generation })
         };
@@ -289,7 +289,7 @@ pub unsafe extern "C" fn wait(request: *mut i32, status: *mut FaceStatus) -> c_i
     let ended = |form| {
         let (index, known) = FORMS.receive_in(form)?;
         let (process, alone) = process_alone()?;
-        process.engine_alone(alone)?.end_at_once(index, |generation| generation & FORMS.generations == known)
+        process.engine_alone(alone).end_at_once(index, |generation| generation & FORMS.generations == known)
     };
     // SAFETY: the caller's promise.
     unsafe {
@@ -357,9 +357,8 @@ pub unsafe extern "C" fn end_recv(index: u32, generation: u32, comm: usize, stat
 
 /// The handle of the receive of the engine that is at this place, if the known bits of its generation are these; else 0.
 pub extern "C" fn receive(index: u32, known: u32) -> usize {
-    let engine = process_alone().and_then(|(process, alone)| process.engine_alone(alone));
-    let whole = match engine {
-        Some(engine) => engine.generation(index),
+    let whole = match process_alone() {
+        Some((process, alone)) => process.engine_alone(alone).generation(index),
         None => try_process().and_then(|process| process.look(|engine| engine.generation(index))),
     };
     whole

@@ -292,10 +292,9 @@ impl Process {
         })
     }
 
-    /// The engine, for a call that is alone in MPI: nobody sleeps who would have to be woken. `None` if threads have come to share
-    /// since it began.
+    /// The engine, for a call that is alone in MPI: nobody sleeps who would have to be woken.
     #[inline(always)]
-    pub fn engine_alone(&self, alone: Alone) -> Option<AloneGuard<'_, Engine>> {
+    pub fn engine_alone(&self, alone: Alone) -> AloneGuard<'_, Engine> {
         self.engine.lock_alone(alone)
     }
 
@@ -304,7 +303,7 @@ impl Process {
     #[inline(never)]
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
-        let found = self.engine_alone(alone)?.take_plain(request);
+        let found = self.engine_alone(alone).take_plain(request);
         match found {
             Plain::Ended { source, tag, bytes } => Some((source, tag, bytes)),
             Plain::Pending => self.wait_plain(alone, request),
@@ -314,7 +313,7 @@ impl Process {
 
     #[inline(never)]
     fn wait_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
-        let mut engine = self.engine_alone(alone)?;
+        let mut engine = self.engine_alone(alone);
         engine.progress_in_turn();
         let found = engine.take_plain(request);
         drop(engine);
@@ -341,7 +340,7 @@ impl Process {
         if self.shares_cores || !self.tasks.is_empty() {
             return None;
         }
-        let mut engine = self.engine_alone(alone)?;
+        let mut engine = self.engine_alone(alone);
         if !engine.has_unexpected() {
             engine.progress();
         }

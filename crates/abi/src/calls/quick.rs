@@ -66,7 +66,7 @@ unsafe fn leaves(
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone)?.send_region(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).send_region(peer, context, (source, tag), region).then_some(())
 }
 
 /// As [`leaves`], for elements of a predefined datatype that fit a line of shared memory.
@@ -90,7 +90,7 @@ unsafe fn leaves_in_line(
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone)?.send_line(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).send_line(peer, context, (source, tag), region).then_some(())
 }
 
 /// `MPI_Send` (MPI-5.0, 3.2.1).
@@ -197,7 +197,7 @@ unsafe fn receipt(
     // SAFETY: this thread is alone in MPI, and to receive runs no code of the program.
     let comm = unsafe { COMMS.peek(alone, comm)? };
     let peer = point::sender(comm, source)?;
-    Some((process.engine_alone(alone)?, peer, comm.context(Traffic::Point), region))
+    Some((process.engine_alone(alone), peer, comm.context(Traffic::Point), region))
 }
 
 /// Starts a receive.
@@ -220,7 +220,7 @@ unsafe fn start_receive(
         return None;
     }
     let receive = point::receipt(comm, Buffer::Contiguous(region), source, tag);
-    Some(process.engine_alone(alone)?.receive_from(peer, receive))
+    Some(process.engine_alone(alone).receive_from(peer, receive))
 }
 
 /// `MPI_Irecv` (MPI-5.0, 3.7.2).
@@ -468,7 +468,7 @@ pub unsafe fn wait_next(request: *mut MPI_Request, status: *mut Status) -> Optio
     // SAFETY: the caller's promise; the request is not null.
     unsafe {
         let RequestId { index, generation } = engine_receive(*request)?;
-        let mut engine = process.engine_alone(alone)?;
+        let mut engine = process.engine_alone(alone);
         let (source, tag, bytes) = engine.end_at_once(index, |its| its == generation)?;
         *request = mpi::MPI_REQUEST_NULL;
         Status::tell(status, source, tag, bytes);

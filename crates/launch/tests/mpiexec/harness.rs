@@ -53,6 +53,7 @@ pub struct Run {
 /// `mpiexec` with these arguments.
 pub fn mpiexec(arguments: &[&str]) -> Command {
     let mut command = Command::new(MPIEXEC);
+    command.env_remove("MPIEXEC_TIMEOUT");
     command.args(arguments).stdin(Stdio::null());
     command
 }
@@ -64,7 +65,7 @@ pub fn begin(command: &mut Command) -> Run {
     command.env("LAUNCH_TEST", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
     // What a surrounding job or a developer may have set must not change a test.
     let names = ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_JOB", "VERBENA_LAUNCHER", "VERBENA_PMI_SOCKET"];
-    for name in names.into_iter().chain(["MPIEXEC_TIMEOUT"]) {
+    for name in names {
         command.env_remove(name);
     }
     // Nor must signals that whoever started the tests ignores, as shells do for jobs in the background.

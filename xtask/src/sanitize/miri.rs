@@ -21,6 +21,7 @@ const PARTS: &[Part] = &[
         tests: &["memory::", "layout::", "scratch::", "packet::", "reliable::", "exposed::"],
         without: &[
             ("loom_", "loom"),
+            ("random_layouts_agree_with_the_reference", "more than ten minutes"),
             ("fragments_of_a_long_list", "a million steps, which are about time only"),
         ],
     },

@@ -59,9 +59,12 @@ pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     }
     let owner = own.unwrap_or(owner);
     let (errhandler, handle) = find(owner);
-    handle_error(&errhandler, handle, error.class, || {
-        format!("{call} failed: {}", on_comm(error.clone(), owner))
-    })
+    let message = || format!("{call} failed: {}", on_comm(error.clone(), owner));
+    // Hardly a program looks at this one's code, and the launcher knows only that it heard of no end.
+    if call == "MPI_Finalize" && !matches!(errhandler.action(), Action::AreFatal | Action::Abort) {
+        eprintln!("{}", fatal_text(&message()));
+    }
+    handle_error(&errhandler, handle, error.class, message)
 }
 
 /// The error, with the name of its communicator.

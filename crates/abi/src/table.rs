@@ -9,7 +9,9 @@
 mod slot;
 
 use slot::Slot;
+use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::lock::Alone;
@@ -44,7 +46,9 @@ struct Free {
 
 /// An object found by its handle, held for the length of a call: it may be freed meanwhile but lives as long as this.
 pub struct Ref<'a, T> {
-    object: &'a Arc<T>,
+    /// No reference: the drop of the last pin empties the slot while this value is still somebody's argument.
+    object: NonNull<Arc<T>>,
+    _object: PhantomData<&'a Arc<T>>,
     /// What holds an object in a table; one that lives anyway needs nothing.
     _pin: Option<Pin<'a, T>>,
 }
@@ -53,7 +57,7 @@ impl<'a, T> Ref<'a, T> {
     /// An object that is never freed.
     #[inline]
     pub fn fixed(object: &'a Arc<T>) -> Ref<'a, T> {
-        Ref { object, _pin: None }
+        Ref { object: object.into(), _object: PhantomData, _pin: None }
     }
 }
 
@@ -62,7 +66,8 @@ impl<T> Deref for Ref<'_, T> {
 
     #[inline]
     fn deref(&self) -> &Arc<T> {
-        self.object
+        // SAFETY: the object is pinned, or lives as long as `'a`.
+        unsafe { self.object.as_ref() }
     }
 }
 
@@ -103,7 +108,7 @@ impl<T> Table<T> {
         }
         // SAFETY: the slot was live when the pin was added; `Ref` lends the object no longer than it keeps the pin.
         let object = unsafe { slot.object() };
-        Some(Ref { object, _pin: Some(pin) })
+        Some(Ref { object: object.into(), _object: PhantomData, _pin: Some(pin) })
     }
 
     /// As [`Table::get`], without holding the object.

@@ -39,10 +39,11 @@ pub fn address(comm: &Comm, dest: i32) -> Option<(Peer, u64, i32)> {
 pub type Elements = (Buffer, Mark);
 
 /// What a message says of its elements, if messages are to say it (`VERBENA_CHECK_TYPES`): their sort and their size.
-/// Bytes, and elements of several types, go with everything.
+/// Bytes, elements of several types, and no elements go with everything.
 #[inline]
-pub fn mark(datatype: &Datatype) -> Mark {
-    if verbena_settings::CHECK_TYPES.get() { elements_mark(datatype) } else { Mark::NONE }
+pub fn mark(datatype: &Datatype, count: i64) -> Mark {
+    let is_told = verbena_settings::CHECK_TYPES.get() && count > 0;
+    if is_told { elements_mark(datatype) } else { Mark::NONE }
 }
 
 #[cold]

@@ -29,7 +29,7 @@ fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
 /// The elements of a message, and what it says of them.
 #[inline]
 pub(super) fn elements(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Elements> {
-    Ok((args::buffer(address, count, datatype)?, point::mark(datatype)))
+    Ok((args::buffer(address, count, datatype)?, point::mark(datatype, count)))
 }
 
 #[inline]
@@ -47,7 +47,7 @@ fn send_mode(
         return Ok(());
     }
     let process = process();
-    let completion = match process.start_send(point::message(comm, buffer, dest, tag, mode), point::mark(d)) {
+    let completion = match process.start_send(point::message(comm, buffer, dest, tag, mode), point::mark(d, count)) {
         Ok(None) => return Ok(()),
         Ok(Some(id)) => process.finish_request(id),
         Err(failed) => *failed,
@@ -193,7 +193,7 @@ pub fn recv(
     let peer = point::sender(comm, source);
     let has_gaps = buffer.region().is_none();
     let receive = point::receipt(comm, buffer, source, tag);
-    let mark = point::mark(datatype);
+    let mark = point::mark(datatype, count);
     let posted = process.command(|engine| engine.receive_marked(peer, receive, mark));
     let completion = process.finish(posted);
     status.set(Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled));
@@ -232,7 +232,7 @@ pub fn irecv(
         mpi::MPI_PROC_NULL => handle_of_receive(Some(comm), Active::Done(Outcome::NO_PROCESS)),
         _ => {
             let (sender, receive) = (point::sender(comm, source), point::receipt(comm, buffer, source, tag));
-            start_receive(process(), sender, receive, point::mark(datatype))
+            start_receive(process(), sender, receive, point::mark(datatype, count))
         }
     });
     Ok(())
@@ -275,7 +275,7 @@ pub fn sendrecv_replace(
     // The owner lives to the end of this call, and `exchange` returns when both operations have ended.
     let copy = Owned::zeroed(into.len());
     into.pack(0, copy.lend());
-    let mark = point::mark(datatype);
+    let mark = point::mark(datatype, count);
     let out = (Buffer::Contiguous(copy.lend()), mark);
     exchange(comm, (out, dest, sendtag), ((into, mark), source, recvtag), status)
 }
@@ -318,7 +318,7 @@ pub fn isendrecv_replace(
     let into = args::buffer(buf, count, datatype)?;
     let copy = Owned::zeroed(into.len());
     into.pack(0, copy.lend());
-    let mark = point::mark(datatype);
+    let mark = point::mark(datatype, count);
     let out = ((Buffer::Contiguous(copy.lend()), mark), dest, sendtag);
     let active = point::exchange(process(), comm, out, ((into, mark), source, recvtag), Some(copy));
     request.set(handle_of_object(Some(comm), active));

@@ -362,6 +362,7 @@ impl Point {
     /// The size for people: bytes, rings where the metric counts those, nothing where it has none.
     pub fn size_words(self) -> String {
         match self.metric {
+            Metric::PollingSet if self.bytes == 1 => "1 ring".into(),
             Metric::PollingSet => format!("{} rings", self.bytes),
             _ if self.metric.has_size() => format_size(self.bytes),
             _ => String::new(),

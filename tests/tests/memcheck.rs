@@ -9,7 +9,8 @@ fn memcheck_finds_the_programs_leaks_and_none_of_ours() {
     assert!(Command::new("valgrind").arg("--version").output().is_ok(), "valgrind is missing: `make deps`");
     let source = std::fs::read_to_string(top().join("examples/hello.c")).expect("the README's program");
     let leaky = source.replace("    MPI_Finalize();", "    lost = 0;\n    MPI_Finalize();");
-    let leaky = leaky.replace("    MPI_Init(", "    char *volatile lost = malloc(4711);\n    lost[0] = 1;\n    MPI_Init(");
+    let leaky = leaky
+        .replace("    MPI_Init(", "    char *volatile lost = malloc(4711);\n    lost[0] = 1;\n    MPI_Init(");
     for (name, text, code) in [("sound", &source, 0), ("leaky", &format!("#include <stdlib.h>\n{leaky}"), 9)]
     {
         let file = build_dir().join(format!("memcheck-{name}.c"));

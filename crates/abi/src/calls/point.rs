@@ -47,11 +47,12 @@ fn send_mode(
         return Ok(());
     }
     let process = process();
-    let completion = match process.start_send(point::message(comm, buffer, dest, tag, mode), point::mark(d, count)) {
-        Ok(None) => return Ok(()),
-        Ok(Some(id)) => process.finish_request(id),
-        Err(failed) => *failed,
-    };
+    let completion =
+        match process.start_send(point::message(comm, buffer, dest, tag, mode), point::mark(d, count)) {
+            Ok(None) => return Ok(()),
+            Ok(Some(id)) => process.finish_request(id),
+            Err(failed) => *failed,
+        };
     checked(completion).map(drop)
 }
 

@@ -22,6 +22,7 @@ const PARTS: &[Part] = &[
         without: &[
             ("loom_", "loom"),
             ("random_layouts_agree_with_the_reference", "more than ten minutes"),
+            ("memory_is_zero_though_it_was_used", "megabytes, byte by byte"),
             ("fragments_of_a_long_list", "a million steps, which are about time only"),
         ],
     },

@@ -82,8 +82,8 @@ pub fn running() -> Result<()> {
 /// The process, between initialisation and finalisation, if the calling thread is alone in MPI.
 #[inline(always)]
 pub fn process_alone() -> Option<(&'static Process, Alone)> {
-    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`); where they come
-    // to share during this call, locks notice.
+    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`). A quick
+    // way does not notice threads that come to share between this and its lock (`Lock::lock_alone`).
     unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, Alone::known())) }
 }
 

@@ -40,9 +40,9 @@ pub(super) fn enter_alone(turn: &impl Turn) -> bool {
     true
 }
 
-/// Raises the flag, which is down; false, and it is down again, if threads share. It calls nothing.
+/// Raises the flag, which is down; false, and it is down again, if threads share.
 #[inline(always)]
-pub(super) fn raise(turn: &impl Turn) -> bool {
+fn raise(turn: &impl Turn) -> bool {
     turn.hold_alone(true);
     turn.light_fence();
     if turn.is_shared() {

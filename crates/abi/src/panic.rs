@@ -12,8 +12,8 @@ use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verbena_channel::Fault;
 use verbena_channel::lock::{self, MISUSE};
+use verbena_fault::Fault;
 
 /// From now on a panic of the library is explained.
 pub fn explain() {

@@ -9,13 +9,14 @@ use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::wait::Waiter;
 use crate::{
-    Access, Channel, Choice, Connection, Direction, Division, End, Fault, Key, Payload, Peer, PollCost,
-    Reach, Registrations, SendError, Sink, Transfer,
+    Access, Channel, Choice, Connection, Direction, Division, End, Key, Payload, Peer, PollCost, Reach,
+    Registrations, SendError, Sink, Transfer,
 };
 use std::ops::DerefMut;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// What is done about the packets that pass.
 pub trait Tap: Send {

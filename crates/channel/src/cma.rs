@@ -16,11 +16,10 @@ mod tracer;
 use crate::memory::Region;
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
-use crate::random;
 use crate::shm::node;
 use crate::wait::Load;
 use crate::{
-    Access, Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
+    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire, random,
 };
 use card::Card;
 use copy::Verb;
@@ -28,6 +27,7 @@ use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tracer::ptrace_scope;
+use verbena_fault::Fault;
 
 pub use direct::own_memory;
 pub use tracer::allow_tracers;

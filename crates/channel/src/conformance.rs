@@ -7,8 +7,9 @@
 
 use crate::memory::{Owned, Region};
 use crate::packet::{Header, Kind};
-use crate::{Access, Channel, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use crate::{Access, Channel, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 use std::time::{Duration, Instant};
+use verbena_fault::Fault;
 
 /// The two ends of a channel, both in this process; or the only end of one that reaches itself.
 pub trait Ends {

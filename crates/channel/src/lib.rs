@@ -50,9 +50,7 @@ use packet::Header;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A failure of a channel, in the four parts that every message of Verbena has.
-pub use verbena_fault::Fault;
+use verbena_fault::Fault;
 
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;

@@ -7,10 +7,11 @@ use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::{Load, SLEEP_MAX};
 use crate::{
-    Access, Channel, Cost, Fault, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
+    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };
 use std::collections::VecDeque;
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// A copy within one process.
 const COST: Cost = Cost { start_ns: 20, byte_ps: 30 };

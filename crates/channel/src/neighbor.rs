@@ -4,9 +4,10 @@
 //! Unlike [`Channel::get`](crate::Channel::get) and [`Channel::put`](crate::Channel::put) this needs neither a key nor the
 //! engine, and a transfer is over when the call returns.
 
+use crate::Peer;
 use crate::memory::Region;
-use crate::{Fault, Peer};
 use std::sync::Arc;
+use verbena_fault::Fault;
 
 /// Another process, whose memory can be read and written.
 pub trait Neighbor: Send + Sync {

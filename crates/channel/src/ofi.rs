@@ -46,7 +46,7 @@ pub use settings::Settings;
 use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::{NAP, SLEEP_MAX};
-use crate::{Access, Channel, Fault, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
+use crate::{Access, Channel, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use card::Contact;
 use links::Links;
 use memory::Memory;
@@ -56,6 +56,7 @@ use sends::Sends;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 use verbena_fabric::Completion;
+use verbena_fault::Fault;
 
 /// Above those of `rc` and `ud`: this channel is for where nothing better reaches the peer.
 const LATENCY_NS: u32 = 20_000;

@@ -1,7 +1,7 @@
 //! Random bits from the kernel: for what nobody may guess. Secrets come from here and from nowhere else.
 
-use crate::Fault;
 use std::io::{Error, Result};
+use verbena_fault::Fault;
 
 /// A random word.
 ///

@@ -76,8 +76,8 @@ pub mod verbs;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::{
-    Access, Channel, Choice, Direction, Fault, Key, Payload, Peer, PollCost, Reach, Registrations, SendError,
-    Sink, Transfer,
+    Access, Channel, Choice, Direction, Key, Payload, Peer, PollCost, Reach, Registrations, SendError, Sink,
+    Transfer,
 };
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
@@ -91,6 +91,7 @@ pub use settings::Settings;
 use std::collections::BTreeSet;
 use std::os::fd::RawFd;
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// The channel over an adapter. Dropping the adapter must end its registrations and queue pairs.
 pub struct Rc<A: Adapter> {

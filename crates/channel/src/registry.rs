@@ -3,7 +3,8 @@
 //! A new wire is one module and one line in [`CHANNELS`].
 
 use crate::wait::{Load, mates};
-use crate::{Fault, Opening, Peer, Place, Wire, cma, loopback, ofi, rc, shm, ud};
+use crate::{Opening, Peer, Place, Wire, cma, loopback, ofi, rc, shm, ud};
+use verbena_fault::Fault;
 
 /// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;

@@ -31,7 +31,7 @@ use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::sleeper::Sleeper;
 use crate::wait::{Load, SLEEP_MAX, Waiter, bell};
-use crate::{Channel, Division, End, Fault, Payload, Peer, PollCost, Reach, SendError, Sink};
+use crate::{Channel, Division, End, Payload, Peer, PollCost, Reach, SendError, Sink};
 use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
@@ -40,6 +40,7 @@ pub(crate) use mapped::fetch_to_write;
 pub use outgoing::Lane;
 use std::sync::Arc;
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
 const PACKET_BYTES_MAX: usize = 16 << 10;

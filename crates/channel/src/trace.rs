@@ -22,12 +22,13 @@ mod traced;
 pub use records::{Log, Received, Sent, Way, read};
 pub use traced::Traced;
 
+use crate::Peer;
 use crate::packet::Header;
-use crate::{Fault, Peer};
 use records::Recorder;
 use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use verbena_fault::Fault;
 
 static ON: AtomicBool = AtomicBool::new(false);
 static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);

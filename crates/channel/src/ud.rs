@@ -52,7 +52,7 @@ use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::{Piece, Verdict};
 use crate::wait::{NAP, SLEEP_MAX};
-use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use crate::{Channel, Payload, Peer, Reach, SendError, Sink};
 use adapter::{Datagrams, Ended, Limits, Memory};
 use buffers::Buffers;
 use card::Card;
@@ -64,6 +64,7 @@ pub use settings::Settings;
 use std::os::fd::RawFd;
 use std::time::Duration;
 use timers::Timers;
+use verbena_fault::Fault;
 
 /// The channel over an adapter.
 pub struct Ud<A: Datagrams> {

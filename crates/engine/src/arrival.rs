@@ -12,7 +12,8 @@ use crate::wire::{Control, MEMORY, Memory, Reader, WRITE};
 use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Fault, Peer, Sink};
+use verbena_channel::{Peer, Sink};
+use verbena_fault::Fault;
 
 /// Most packets of one peer that are held because one before them is missing.
 const EARLY_MAX: usize = 4096;

@@ -20,7 +20,8 @@ use crate::wire::{Control, Memory};
 use crate::{Completion, Failure, Settings};
 use std::collections::VecDeque;
 use verbena_channel::mark::Mark;
-use verbena_channel::{Choice, Division, Fault, Key, Peer};
+use verbena_channel::{Choice, Division, Key, Peer};
+use verbena_fault::Fault;
 
 /// The state.
 pub(crate) struct Core {

@@ -2,7 +2,8 @@
 
 use crate::failover::Lost;
 use verbena_channel::packet::Header;
-use verbena_channel::{Fault, Peer, Wire};
+use verbena_channel::{Peer, Wire};
+use verbena_fault::Fault;
 
 /// No channel takes packets to `peer`. A channel that should be there and is not says why.
 pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {

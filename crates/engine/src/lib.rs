@@ -55,7 +55,8 @@ use slab::Id;
 use std::time::Duration;
 use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
-use verbena_channel::{Channel, Fault, Peer, Wire};
+use verbena_channel::{Channel, Peer, Wire};
+use verbena_fault::Fault;
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;

@@ -1,9 +1,10 @@
 //! What the engine takes and gives: messages, requests, completions, settings.
 
 use crate::{Large, Polling};
+use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_channel::memory::Buffer;
-use verbena_channel::{Fault, Peer};
+use verbena_fault::Fault;
 
 /// Matches any source rank (`MPI_ANY_SOURCE`).
 pub const ANY_SOURCE: i32 = -1;

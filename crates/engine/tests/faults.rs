@@ -4,9 +4,9 @@ mod pair;
 
 use pair::wire::{Abilities, Memory, Wire};
 use pair::*;
-use verbena_channel::Fault;
 use verbena_channel::packet::{Header, Kind};
 use verbena_engine::{ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, Posted, Receive, Send, Settings};
+use verbena_fault::Fault;
 
 fn unordered() -> Wire {
     let mut abilities = Abilities::default();

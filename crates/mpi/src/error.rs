@@ -2,7 +2,7 @@
 
 use crate::generated::constants as mpi;
 use verbena_boot::BootError;
-use verbena_channel::Fault;
+use verbena_fault::Fault;
 
 /// An error class or code (MPI-5.0, 9.4).
 pub type Class = i32;

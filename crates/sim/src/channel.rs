@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
 use verbena_channel::{
-    Access, Channel, Cost, Division, End, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
+    Access, Channel, Cost, Division, End, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
 };
+use verbena_fault::Fault;
 
 /// Events delivered per poll at most.
 const POLL_MAX: u64 = 16;

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex};
 use verbena_channel::mark::Mark;
 use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, Channel, Cost, Fault, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
+use verbena_channel::{Access, Channel, Cost, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 use verbena_engine::{
     ANY_SOURCE, ANY_TAG, Completion, Engine, Mode, Posted, Receive, RequestId, Send, Settings,
 };
+use verbena_fault::Fault;
 
 /// Processes; the engine is the first.
 const PROCESSES: u32 = 3;

@@ -1,7 +1,8 @@
 //! The channel where libfabric is not open: it reaches nobody, and says why.
 
 use crate::packet::Header;
-use crate::{Channel, Fault, Payload, Peer, Reach, SendError, Sink};
+use crate::{Channel, Payload, Peer, Reach, SendError, Sink};
+use verbena_fault::Fault;
 
 /// Nothing but the reason.
 #[derive(Debug)]

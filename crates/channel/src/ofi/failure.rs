@@ -1,9 +1,10 @@
 //! What the channel says when something is broken: both ends, with provider, interface and address.
 
 use super::Ofi;
-use crate::{Fault, Peer};
+use crate::Peer;
 use std::time::Duration;
 use verbena_fabric::explain;
+use verbena_fault::Fault;
 
 impl Ofi {
     /// Both ends of the way to a peer, in words.

@@ -2,10 +2,11 @@
 
 use super::card::Contact;
 use super::sends::Slot;
+use crate::Peer;
 use crate::packet::Header;
-use crate::{Fault, Peer};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
+use verbena_fault::Fault;
 
 /// Answers, a second or more apart, until packets that a peer lacks count as lost: it may take messages out of order.
 const LACKING_MAX: u32 = 5;

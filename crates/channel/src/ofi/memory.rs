@@ -9,10 +9,11 @@ use super::name::Name;
 use super::net;
 use crate::exposed::Exposed;
 use crate::memory::Region;
-use crate::{Access, Fault, Key, Peer, Transfer};
+use crate::{Access, Key, Peer, Transfer};
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_fabric::{MemoryRegion, Refused, raw};
+use verbena_fault::Fault;
 
 /// Pieces of one transfer under way.
 const PIECES_MAX: u32 = 4;

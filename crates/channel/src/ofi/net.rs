@@ -1,13 +1,14 @@
 //! The objects of libfabric that one end has, and how memory is registered with them.
 
 use crate::memory::Region;
-use crate::{Access, Fault, random};
+use crate::{Access, random};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use verbena_fabric::explain::fault;
 use verbena_fabric::raw;
 use verbena_fabric::{AddressVector, CompletionQueue, Contexts, Domain, Endpoint, MemoryRegion, Offer};
+use verbena_fault::Fault;
 
 /// Completions that the queue has room for: more than can be under way.
 const QUEUE_SIZE: usize = 4096;

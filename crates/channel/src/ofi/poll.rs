@@ -6,9 +6,10 @@ use super::name::Name;
 use super::sends::Slot;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
-use crate::{Fault, Peer, Sink};
+use crate::{Peer, Sink};
 use std::time::{Duration, Instant};
 use verbena_fabric::{Completion, Failure};
+use verbena_fault::Fault;
 
 /// Reads of the queue in one poll.
 const READS_MAX: usize = 4;

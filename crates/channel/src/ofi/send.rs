@@ -6,9 +6,10 @@ use super::links::Link;
 use super::name::Name;
 use super::sends::Slot;
 use crate::packet::Header;
-use crate::{Fault, Payload, Peer, SendError};
+use crate::{Payload, Peer, SendError};
 use std::time::Instant;
 use verbena_fabric::Refused;
+use verbena_fault::Fault;
 
 impl Ofi {
     /// Meets a peer, if it was not met yet.

@@ -2,10 +2,11 @@
 //! it: so what a lost peer may not have taken can be handed back, and a process that leaves knows that all has arrived.
 
 use super::net::{self, Net};
+use crate::Peer;
 use crate::memory::{Owned, Region};
-use crate::{Fault, Peer};
 use std::ffi::c_void;
 use verbena_fabric::{MemoryRegion, raw};
+use verbena_fault::Fault;
 
 /// Buffers that are made at a time.
 const SLAB_SLOTS: usize = 16;

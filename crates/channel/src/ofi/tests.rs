@@ -12,9 +12,10 @@ use super::settings::Settings;
 use crate::conformance::{self, Ends};
 use crate::memory::{Buffer, Owned};
 use crate::packet::{Header, Kind};
-use crate::{Access, Channel, Fault, Payload, Peer, Place, SendError, Sink, Transfer, random};
+use crate::{Access, Channel, Payload, Peer, Place, SendError, Sink, Transfer, random};
 use std::time::{Duration, Instant};
 use verbena_fabric::Library;
+use verbena_fault::Fault;
 use verbena_testing::{Lack, skip};
 
 /// What arrived at one end.

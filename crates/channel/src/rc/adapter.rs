@@ -8,9 +8,10 @@
 //! *completion* in the one completion queue of the adapter. Beside that the adapter has one queue pair for
 //! *datagrams*, through which strangers agree on a connection (`rc/connect.rs`).
 
+use crate::Access;
 use crate::memory::Region;
-use crate::{Access, Fault};
 use std::os::fd::RawFd;
+use verbena_fault::Fault;
 
 /// Where an adapter's datagrams go: LID, queue pair number, Q_Key and GID, encoded by the adapter; only
 /// adapters of the same sort read it. It travels in the process's card.

@@ -5,7 +5,8 @@ use super::adapter::{Adapter, Endpoint, Failed, QueuePair, Trouble};
 use super::failure::{self, Ends};
 use super::peers::{Connection, Stage};
 use crate::packet::Header;
-use crate::{Fault, Peer, Sink};
+use crate::{Peer, Sink};
+use verbena_fault::Fault;
 
 impl<A: Adapter> Rc<A> {
     /// Both ends of the connection with this peer, in words.

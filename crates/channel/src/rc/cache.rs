@@ -34,10 +34,11 @@ pub mod watch;
 
 use super::adapter::{Adapter, Registration};
 use crate::memory::Region;
-use crate::{Access, Fault, Registrations};
+use crate::{Access, Registrations};
 use index::Index;
 pub use span::Span;
 use std::collections::BTreeMap;
+use verbena_fault::Fault;
 use watch::Watch;
 
 /// Registers memory: an adapter.

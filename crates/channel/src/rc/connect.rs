@@ -12,7 +12,8 @@ use super::adapter::{Adapter, Address, Endpoint, Refused};
 use super::failure;
 use super::peers::{Connection, Stage};
 use super::{Credits, Rc};
-use crate::{Fault, Peer};
+use crate::Peer;
+use verbena_fault::Fault;
 
 /// Time until the first hello is resent, in nanoseconds.
 const RESEND_NS_MIN: u64 = 2_000_000;

@@ -1,7 +1,8 @@
 //! What the channel says when something is broken: both ends, with device, port and GID.
 
 use super::adapter::Failed;
-use crate::{Fault, Peer};
+use crate::Peer;
+use verbena_fault::Fault;
 
 /// Both ends of a connection in words.
 pub struct Ends {

@@ -17,9 +17,10 @@ use super::peers::Connection;
 use super::settings::Settings;
 use crate::exposed::Exposed;
 use crate::memory::Region;
-use crate::{Access, Fault, Key, Peer, Registrations, Sink, Transfer};
+use crate::{Access, Key, Peer, Registrations, Sink, Transfer};
 use slab::Slab;
 use std::collections::VecDeque;
+use verbena_fault::Fault;
 
 /// Pieces of writes under way to one peer; of reads, if the device takes as many.
 const PIECES_MAX: u32 = 4;

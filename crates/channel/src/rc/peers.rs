@@ -14,8 +14,9 @@ use super::queue::SendQueue;
 use super::ring::incoming::Incoming;
 use super::ring::outgoing::Outgoing;
 use super::settings::Settings;
+use crate::Peer;
 use crate::packet::Header;
-use crate::{Fault, Peer};
+use verbena_fault::Fault;
 
 /// How far a connection is.
 #[derive(Debug)]

@@ -4,10 +4,11 @@
 //! words that it may change are read as atomics.
 
 use super::adapter::{Adapter, Registration};
+use crate::Access;
 use crate::memory::Region;
-use crate::{Access, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::atomic::AtomicU64;
+use verbena_fault::Fault;
 
 /// Alignment of registered memory in bytes: a page.
 const ALIGNMENT: usize = 4096;

@@ -9,7 +9,8 @@ use super::order::Turn;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::trace::{self, Way};
-use crate::{Fault, Peer, Sink};
+use crate::{Peer, Sink};
+use verbena_fault::Fault;
 
 /// Completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;

@@ -34,7 +34,7 @@ use super::adapter::{
 };
 use crate::clock::Clock;
 use crate::memory::Region;
-use crate::{Access, Fault, random};
+use crate::{Access, random};
 use completions::Batch;
 use datagrams::Datagrams;
 use encoding::{Mailbox, Seat};
@@ -43,6 +43,7 @@ use pairs::{Pairs, Sizes};
 use port::OpenPort;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use verbena_fault::Fault;
 pub use verbena_verbs::GidEntry;
 use verbena_verbs::domain as verbs;
 use verbena_verbs::explain::fault;

@@ -6,14 +6,14 @@ use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{Shm, headroom, node};
-use crate::random;
 use crate::wait::Load;
-use crate::{Fault, Opening, Peer, Place, Wire};
+use crate::{Opening, Peer, Place, Wire, random};
 use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use verbena_fault::Fault;
 
 /// How long the ranks of a node wait for each other at connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);

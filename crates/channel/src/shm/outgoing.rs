@@ -6,14 +6,14 @@
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
-use crate::kept;
 use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
-use crate::{Fault, Payload, Peer};
+use crate::{Payload, Peer, kept};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
+use verbena_fault::Fault;
 
 /// The sending end of the ring towards a peer.
 #[derive(Debug)]

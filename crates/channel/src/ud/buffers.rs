@@ -6,7 +6,7 @@
 
 use super::adapter::{Datagrams, Memory};
 use super::frame::NOTE_BYTES_MAX;
-use crate::Fault;
+use verbena_fault::Fault;
 
 /// Bytes of a short buffer.
 pub const SHORT_BYTES: usize = 256;

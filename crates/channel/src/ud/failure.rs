@@ -7,7 +7,8 @@ use super::head::Head;
 use super::peers::Broken;
 use crate::packet::Header;
 use crate::reliable::Piece;
-use crate::{Fault, Peer, Sink};
+use crate::{Peer, Sink};
+use verbena_fault::Fault;
 
 impl<A: Datagrams> Ud<A> {
     /// Both ends in words.

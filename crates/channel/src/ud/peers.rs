@@ -4,9 +4,10 @@ use super::adapter::Aim;
 use super::card::Card;
 use super::farewell::Farewell;
 use super::frame::{Delay, Frame, PREFIX_BYTES};
+use crate::Peer;
 use crate::packet::Header;
 use crate::reliable::{Link, NEVER, Rules, distance};
-use crate::{Fault, Peer};
+use verbena_fault::Fault;
 
 /// A peer that spoke or was spoken to.
 #[derive(Debug)]

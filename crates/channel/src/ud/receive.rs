@@ -9,7 +9,8 @@ use crate::memory::LINE_BYTES;
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, SPAN, Turn};
-use crate::{Fault, Peer, Sink};
+use crate::{Peer, Sink};
+use verbena_fault::Fault;
 
 /// Bytes from one receive buffer to the next.
 #[inline]

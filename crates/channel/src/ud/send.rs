@@ -312,7 +312,7 @@ impl<A: Datagrams> Ud<A> {
 
     /// A queue pair is of no use any more; the others go on.
     #[cold]
-    pub(super) fn queue_failed(&mut self, queue: usize, fault: crate::Fault) {
+    pub(super) fn queue_failed(&mut self, queue: usize, fault: verbena_fault::Fault) {
         self.queues.dies(queue);
         if self.queues.all_fail() {
             self.break_all(fault);

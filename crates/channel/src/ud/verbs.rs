@@ -10,7 +10,6 @@ use super::Settings;
 use super::adapter::{
     Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX, Refused, Trouble,
 };
-use crate::Fault;
 use crate::clock::Clock;
 use crate::memory::Owned;
 use crate::rc::verbs::completions::Taken;
@@ -25,6 +24,7 @@ use handles::Handles;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use verbena_fault::Fault;
 use verbena_verbs::device::mtu_bytes;
 use verbena_verbs::domain::Access;
 use verbena_verbs::explain::fault;

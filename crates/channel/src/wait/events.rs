@@ -12,7 +12,6 @@
 //! sent by it, and replaced if it is not. The devices' descriptors are only waited for.
 
 use super::{NAP, bell::Bell};
-use crate::Fault;
 use crate::kept::Kept;
 use crate::random;
 use std::io::{Error, Result};
@@ -21,6 +20,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
+use verbena_fault::Fault;
 
 /// Rings that are forgotten at a time. Each rank of a node sends one for a sleep.
 const RINGS_MAX: usize = 64;

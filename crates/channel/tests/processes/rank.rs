@@ -7,8 +7,9 @@ use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::wait::{Load, Step, Waiter};
 use verbena_channel::{
-    Access, Fault, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm,
+    Access, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm,
 };
+use verbena_fault::Fault;
 
 /// A connected rank.
 struct Rank {

@@ -28,8 +28,9 @@ mod stripe;
 use crate::core::Core;
 use crate::slab::Id;
 use crate::wire::Reader;
+use verbena_channel::Peer;
 use verbena_channel::packet::Header;
-use verbena_channel::{Fault, Peer};
+use verbena_fault::Fault;
 
 pub(crate) use receiver::Incoming;
 pub(crate) use sender::Outgoing;

@@ -1,8 +1,8 @@
 //! Errors end a collective on the rank that sees them, and nothing hangs or writes where it must not.
 
 use crate::run;
-use verbena_channel::Fault;
 use verbena_channel::elements::Elements;
+use verbena_fault::Fault;
 use verbena_mpi::coll::{Blocks, Collective, operations};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Datatype, Error};

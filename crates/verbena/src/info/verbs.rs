@@ -1,9 +1,9 @@
 //! InfiniBand and RoCE: what the channel `rc` finds, by the very code that it opens a device with.
 
 use serde::Serialize;
-use verbena_channel::Fault;
 use verbena_channel::rc::verbs::options::Options;
 use verbena_channel::rc::verbs::survey::{Found, Survey, Verdict};
+use verbena_fault::Fault;
 
 /// What was found.
 #[derive(Debug, Serialize)]

@@ -9,8 +9,9 @@ use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
 use crate::rc::queue::SendQueue;
 use crate::rc::settings::Notify;
-use crate::{Access, Fault, Peer};
+use crate::{Access, Peer};
 use std::sync::atomic::{Ordering, fence};
+use verbena_fault::Fault;
 
 /// How far the agreement about the ring is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 //! overflows is lost with all that is in it. So it grows as queue pairs are opened.
 
 use super::options::Options;
-use crate::Fault;
 use crate::rc::adapter::QueuePair;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
+use verbena_fault::Fault;
 use verbena_verbs::pair::{Plan, Service};
 use verbena_verbs::{CompletionQueue, EventChannel, ProtectionDomain, SharedReceiveQueue};
 

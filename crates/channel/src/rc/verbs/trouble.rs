@@ -1,8 +1,8 @@
 //! Asynchronous events as the channel hears of them.
 
 use super::port::OpenPort;
-use crate::Fault;
 use crate::rc::adapter::{QueuePair, Trouble};
+use verbena_fault::Fault;
 use verbena_verbs::Event;
 use verbena_verbs::explain::fault;
 

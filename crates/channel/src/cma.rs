@@ -353,6 +353,4 @@ fn no_random(me: Peer, error: &Error) -> Fault {
 }
 
 #[cfg(test)]
-pub(crate) mod refusal;
-#[cfg(test)]
 mod tests;

@@ -70,15 +70,10 @@ pub(crate) fn is_lost(error: &Error) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use std::fs::File;
-
-    /// What a program does: puts a file of its own in the place of a number.
-    pub(crate) fn take_over(number: RawFd, file: &impl AsRawFd) {
-        // SAFETY: both are open; the test's library must notice.
-        assert!(unsafe { libc::dup2(file.as_raw_fd(), number) } >= 0);
-    }
+    use verbena_testing::files::take_over;
 
     #[test]
     fn a_file_in_the_same_place_is_another_one_and_is_not_closed() {

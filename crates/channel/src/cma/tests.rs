@@ -1,9 +1,9 @@
 //! Two channels in one process read and write each other's memory through the system calls all the same.
 
-use super::refusal::{Call, refuse};
 use super::*;
 use crate::conformance::{self, Ends};
 use std::sync::atomic::Ordering::*;
+use verbena_testing::refusal::{Call, refuse};
 
 const BOTH: [Call; 2] = [Call::any(libc::SYS_process_vm_readv), Call::any(libc::SYS_process_vm_writev)];
 

@@ -31,11 +31,11 @@ fn left(group: &Group) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wait::cgroup::tests::Mount;
+    use verbena_testing::files::Folder;
 
     #[test]
     fn a_groups_limit_less_its_use_is_left() {
-        let mount = Mount::new(
+        let mount = Folder::new(
             "memory",
             &[
                 ("a/memory.max", "1000\n"),
@@ -47,8 +47,9 @@ mod tests {
                 ("memory/memory.usage_in_bytes", "60\n"),
             ],
         );
-        let lefts =
-            |line: &str| -> Vec<u64> { mount.groups(line, "memory").iter().filter_map(left).collect() };
+        let lefts = |line: &str| -> Vec<u64> {
+            cgroup::groups_of_line(&mount.0, line, "memory").iter().filter_map(left).collect()
+        };
         assert_eq!(lefts("0::/a"), [400]);
         assert_eq!(lefts("7:memory:/"), [0]);
     }

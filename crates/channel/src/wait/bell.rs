@@ -144,7 +144,7 @@ fn membarrier(command: libc::c_int) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cma::refusal::{Call, refuse};
+    use verbena_testing::refusal::{Call, refuse};
 
     /// One side of a rally: a counter, who sleeps for it, and how many rings its writer has finished.
     #[derive(Default)]

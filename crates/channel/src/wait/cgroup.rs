@@ -34,9 +34,10 @@ pub(crate) fn groups(controller: &str) -> Vec<Group> {
     lines.lines().flat_map(|line| groups_of_line(Path::new("/sys/fs/cgroup"), line, controller)).collect()
 }
 
-/// A line of `/proc/self/cgroup`: number, controllers, path; version 2 has no controllers. In a container the path
-/// may be the host's, of which only the top is visible here: so go upwards, and take what is there.
-fn groups_of_line(mount: &Path, line: &str, controller: &str) -> Vec<Group> {
+/// The groups of a line of `/proc/self/cgroup` under a mount of them: number, controllers, path;
+/// version 2 has no controllers. In a container the path may be the host's, of which only the top is
+/// visible here: so go upwards, and take what is there.
+pub(crate) fn groups_of_line(mount: &Path, line: &str, controller: &str) -> Vec<Group> {
     let mut fields = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { return Vec::new() };
     let (version, roots) = if controllers.is_empty() {
@@ -54,40 +55,16 @@ fn groups_of_line(mount: &Path, line: &str, controller: &str) -> Vec<Group> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-
-    /// A made-up `/sys/fs/cgroup`, gone with the value.
-    pub(crate) struct Mount(pub(crate) PathBuf);
-
-    impl Mount {
-        pub(crate) fn new(name: &str, files: &[(&str, &str)]) -> Mount {
-            let at = std::env::temp_dir().join(format!("verbena-{name}-{}", std::process::id()));
-            for (file, text) in files {
-                let file = at.join(file);
-                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-                std::fs::write(file, text).unwrap();
-            }
-            Mount(at)
-        }
-
-        pub(crate) fn groups(&self, line: &str, controller: &str) -> Vec<Group> {
-            groups_of_line(&self.0, line, controller)
-        }
-    }
-
-    impl Drop for Mount {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use verbena_testing::files::Folder;
 
     #[test]
     fn both_versions_are_found_upwards() {
-        let mount = Mount::new("groups", &[("a/b/x", ""), ("cpu,cpuacct/c/x", "")]);
+        let mount = Folder::new("groups", &[("a/b/x", ""), ("cpu,cpuacct/c/x", "")]);
         let found = |line: &str| -> Vec<(Version, String)> {
             let path = |g: &Group| g.at.strip_prefix(&mount.0).unwrap().display().to_string();
-            mount.groups(line, "cpu").iter().map(|g| (g.version, path(g))).collect()
+            groups_of_line(&mount.0, line, "cpu").iter().map(|g| (g.version, path(g))).collect()
         };
         let v2 = ["a/b", "a", ""].map(|p| (Version::V2, p.to_owned()));
         assert_eq!(found("0::/a/b"), v2);

@@ -135,7 +135,7 @@ pub(super) fn here() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wait::cgroup::tests::Mount;
+    use verbena_testing::files::Folder;
 
     #[test]
     fn quotas_are_read_in_both_forms() {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn each_group_upwards_may_have_a_quota() {
-        let mount = Mount::new(
+        let mount = Folder::new(
             "cpu",
             &[
                 ("a/b/cpu.max", "max 100000\n"),
@@ -163,8 +163,9 @@ mod tests {
                 ("cpu/cpu.cfs_period_us", "100000\n"),
             ],
         );
-        let quotas =
-            |line: &str| -> Vec<f64> { mount.groups(line, "cpu").iter().filter_map(quota_of).collect() };
+        let quotas = |line: &str| -> Vec<f64> {
+            cgroup::groups_of_line(&mount.0, line, "cpu").iter().filter_map(quota_of).collect()
+        };
         assert_eq!(quotas("0::/a/b"), [2.0]);
         assert_eq!(quotas("1:cpu:/"), [0.5]);
     }

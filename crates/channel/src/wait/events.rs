@@ -174,9 +174,9 @@ pub(crate) fn ring(name: u64, secret: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kept::tests::take_over;
     use std::io::Write;
     use std::time::Instant;
+    use verbena_testing::files::take_over;
 
     const LONG: Duration = Duration::from_secs(60);
     const SHORT: Duration = Duration::from_millis(5);

@@ -1,11 +1,11 @@
 //! What happens when memory is short, or when a process does not do its part at connect.
 
 use super::*;
-use crate::cma::refusal::{Call, refuse};
-use crate::kept::tests::take_over;
 use crate::shm::connect::{default_ring_log2, log2_of};
 use crate::shm::handover::{self, Gift};
 use std::time::Instant;
+use verbena_testing::files::take_over;
+use verbena_testing::refusal::{Call, refuse};
 
 /// Runs in a thread of its own, since a seccomp filter stays.
 fn apart(work: impl FnOnce() + Send + 'static) {

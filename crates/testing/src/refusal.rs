@@ -2,7 +2,7 @@
 
 /// A call to refuse, whatever its arguments are or if they are like this.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
+pub struct Call {
     number: i64,
     conditions: &'static [Condition],
 }
@@ -18,19 +18,19 @@ const POPULATES: Condition = Condition::Is(2, libc::MADV_POPULATE_WRITE as u32);
 
 impl Call {
     /// Whatever its arguments are.
-    pub(crate) const fn any(number: i64) -> Call {
+    pub const fn any(number: i64) -> Call {
         Call { number, conditions: &[] }
     }
 
     /// The advice to populate, as a kernel that does not know it.
-    pub(crate) const POPULATE: Call = Call { number: libc::SYS_madvise, conditions: &[POPULATES] };
+    pub const POPULATE: Call = Call { number: libc::SYS_madvise, conditions: &[POPULATES] };
 
     /// To populate any memory at all, as a kernel that has none left.
-    pub(crate) const POPULATE_MEMORY: Call =
+    pub const POPULATE_MEMORY: Call =
         Call { number: libc::SYS_madvise, conditions: &[POPULATES, Condition::IsAbove(1, 0)] };
 
     /// To populate more than 140,000 bytes at once.
-    pub(crate) const POPULATE_MUCH: Call =
+    pub const POPULATE_MUCH: Call =
         Call { number: libc::SYS_madvise, conditions: &[POPULATES, Condition::IsAbove(1, 140_000)] };
 
     /// Its part of the filter: answers if all is as it says, else falls through behind its end.
@@ -59,7 +59,10 @@ fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
 }
 
 /// From now on these calls give `errno` in this thread and those that it starts.
-pub(crate) fn refuse(calls: &[Call], errno: i32) {
+///
+/// # Panics
+/// If the kernel takes no filter.
+pub fn refuse(calls: &[Call], errno: i32) {
     let mut filter: Vec<_> = calls.iter().flat_map(|call| call.filter(errno)).collect();
     filter.push(op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW));
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };

@@ -30,7 +30,7 @@ pub use text::*;
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Datatype, Error, Result};
 

@@ -4,7 +4,6 @@
 //! and takes no packet past its poll, so that all packets pass the [`Tap`].
 
 use crate::board::Boards;
-use crate::memory::Region;
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::wait::Waiter;
@@ -17,6 +16,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// What is done about the packets that pass.
 pub trait Tap: Send {

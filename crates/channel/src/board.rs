@@ -22,7 +22,7 @@ pub(crate) mod slate;
 
 use crate::Peer;
 use crate::mark::Mark;
-use crate::memory::Region;
+use verbena_memory::Region;
 
 /// What a reader found at its place in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,6 @@ mod copy;
 mod direct;
 mod tracer;
 
-use crate::memory::Region;
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
 use crate::shm::node;
@@ -28,6 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tracer::ptrace_scope;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 pub use direct::own_memory;
 pub use tracer::allow_tracers;

@@ -5,11 +5,11 @@
 //! with what was broken. The real channels call them in their own tests, `rc` and `ud` over
 //! simulated devices.
 
-use crate::memory::{Owned, Region};
 use crate::packet::{Header, Kind};
 use crate::{Access, Channel, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
+use verbena_memory::{Owned, Region};
 
 /// The two ends of a channel, both in this process; or the only end of one that reaches itself.
 pub trait Ends {

@@ -5,8 +5,8 @@
 //! holds. To add a wire, write a module with a type that implements [`Opening`] and [`Channel`] and
 //! name it in [`registry`].
 //!
-//! This crate is one of the two edges where `unsafe` lives (the other is `abi`): raw memory of the
-//! program is wrapped in [`memory::Region`] there and handled safely from then on.
+//! This crate is one of the edges where `unsafe` lives: what it does with the program's memory goes
+//! by [`verbena_memory::Region`].
 
 mod access;
 pub mod around;
@@ -15,16 +15,12 @@ mod clock;
 pub mod cma;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
-pub mod copy;
-pub mod elements;
 mod exposed;
 pub mod hardware;
 mod kept;
-pub mod layout;
 pub mod lock;
 pub mod loopback;
 pub mod mark;
-pub mod memory;
 pub mod neighbor;
 pub mod ofi;
 mod opening;
@@ -33,7 +29,6 @@ mod random;
 pub mod rc;
 pub mod registry;
 pub mod reliable;
-pub mod scratch;
 pub mod shm;
 pub mod trace;
 pub mod ud;
@@ -45,12 +40,12 @@ pub use opening::{Opening, Place};
 pub use shm::Lane;
 pub use wire::Wire;
 
-use memory::{Buffer, Region};
 use packet::Header;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_memory::{Buffer, Region};
 
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;

@@ -3,7 +3,6 @@
 //! A short message is copied into the queue, so that a blocking send to oneself returns; a long one is read
 //! from the sender's buffer when its receive is there.
 
-use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::{Load, SLEEP_MAX};
 use crate::{
@@ -12,6 +11,7 @@ use crate::{
 use std::collections::VecDeque;
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// A copy within one process.
 const COST: Cost = Cost { start_ns: 20, byte_ps: 30 };

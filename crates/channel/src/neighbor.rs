@@ -5,9 +5,9 @@
 //! engine, and a transfer is over when the call returns.
 
 use crate::Peer;
-use crate::memory::Region;
 use std::sync::Arc;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Another process, whose memory can be read and written.
 pub trait Neighbor: Send + Sync {

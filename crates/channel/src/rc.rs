@@ -73,7 +73,6 @@ mod send;
 pub mod settings;
 pub mod verbs;
 
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::{
     Access, Channel, Choice, Direction, Key, Payload, Peer, PollCost, Reach, Registrations, SendError, Sink,
@@ -92,6 +91,7 @@ use std::collections::BTreeSet;
 use std::os::fd::RawFd;
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// The channel over an adapter. Dropping the adapter must end its registrations and queue pairs.
 pub struct Rc<A: Adapter> {

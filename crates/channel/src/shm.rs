@@ -27,7 +27,6 @@ mod segment;
 pub use connect::open;
 
 use crate::board::Boards;
-use crate::memory::Region;
 use crate::packet::Header;
 use crate::wait::sleeper::Sleeper;
 use crate::wait::{Load, SLEEP_MAX, Waiter, bell};
@@ -41,6 +40,7 @@ pub use outgoing::Lane;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
 const PACKET_BYTES_MAX: usize = 16 << 10;

@@ -48,7 +48,6 @@ mod single;
 mod timers;
 pub mod verbs;
 
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::{Piece, Verdict};
 use crate::wait::{NAP, SLEEP_MAX};
@@ -65,6 +64,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 use timers::Timers;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// The channel over an adapter.
 pub struct Ud<A: Datagrams> {
@@ -163,7 +163,7 @@ impl<A: Datagrams> Ud<A> {
                 settings.local_ns_max,
             ),
             receives: settings.receives(limits.datagram_bytes_max, limits.receives_max),
-            pool: Memory { region: crate::memory::Region::EMPTY, key: 0 },
+            pool: Memory { region: verbena_memory::Region::EMPTY, key: 0 },
             adapter,
             me,
             settings,

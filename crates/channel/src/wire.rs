@@ -6,13 +6,13 @@
 //! own code. (Through shared memory sending goes by the end that the channel lends: [`Channel::lend`].)
 
 use crate::loopback::Loopback;
-use crate::memory::Region;
 use crate::packet::Header;
 use crate::rc::Rc;
 use crate::rc::verbs::Verbs;
 use crate::shm::Shm;
 use crate::{Channel, Payload, Peer, SendError, Sink};
 use std::ops::{Deref, DerefMut};
+use verbena_memory::Region;
 
 /// An open channel.
 pub enum Wire {

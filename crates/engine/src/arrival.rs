@@ -10,10 +10,10 @@ use crate::slab::Id;
 use crate::unexpected::{Arrived, Body, Offer};
 use crate::wire::{Control, MEMORY, Memory, Reader, WRITE};
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Buffer;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;
+use verbena_memory::Buffer;
 
 /// Most packets of one peer that are held because one before them is missing.
 const EARLY_MAX: usize = 4096;

@@ -54,9 +54,9 @@ pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 use slab::Id;
 use std::time::Duration;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Buffer;
 use verbena_channel::{Channel, Peer, Wire};
 use verbena_fault::Fault;
+use verbena_memory::Buffer;
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;

@@ -6,8 +6,8 @@ use crate::slab::Id;
 use crate::{Completion, Engine, Envelope, MessageId, Posted, Receive, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Buffer;
 use verbena_channel::trace;
+use verbena_memory::Buffer;
 
 /// What [`Engine::take_known`] found.
 #[derive(Debug)]

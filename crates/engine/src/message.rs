@@ -3,8 +3,8 @@
 use crate::{Large, Polling};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Buffer;
 use verbena_fault::Fault;
+use verbena_memory::Buffer;
 
 /// Matches any source rank (`MPI_ANY_SOURCE`).
 pub const ANY_SOURCE: i32 = -1;

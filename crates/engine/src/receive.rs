@@ -8,8 +8,8 @@ use crate::wire::Control;
 use crate::{ANY_SOURCE, Engine, Envelope, MessageId, Posted, Receive};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Buffer;
 use verbena_channel::packet::Kind;
+use verbena_memory::Buffer;
 
 impl Engine {
     /// Takes the message that is there, or waits for it in the posted queue.

@@ -5,7 +5,7 @@ use crate::slab::Id;
 use crate::{Completion, Failure, MessageId, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 impl From<RequestId> for Id {
     fn from(id: RequestId) -> Id {

@@ -9,7 +9,7 @@ use crate::request::{Request, State};
 use crate::slab::Id;
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 /// The links of a pattern.
 const LINKS: usize = 2;

@@ -10,9 +10,9 @@ use crate::slab::Id;
 use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, Key, Payload, Peer};
+use verbena_memory::{Buffer, Region};
 
 impl Engine {
     /// The hot path: a short message that the channel takes needs no request.

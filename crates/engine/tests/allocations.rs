@@ -3,8 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use verbena_channel::loopback::Loopback;
-use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{ANY_SOURCE, ANY_TAG, Engine, Mode, Posted, Receive, RequestId, Send, Settings};
+use verbena_memory::{Buffer, Region};
 
 struct Counting;
 

@@ -294,7 +294,7 @@ fn scattered_on_either_side() {
         let sent = pick(&data, send_strided);
         let len = if send_strided || receive_strided { 30_000 } else { 50_000 };
         let sent = match sent.region() {
-            Some(region) => verbena_channel::memory::Buffer::Contiguous(region.part(0, len)),
+            Some(region) => verbena_memory::Buffer::Contiguous(region.part(0, len)),
             None => sent,
         };
         let receive = pair.receive_any(1, pick(&room, receive_strided));

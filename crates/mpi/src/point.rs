@@ -11,8 +11,8 @@ use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
+use verbena_memory::{Buffer, Owned};
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
 #[inline]

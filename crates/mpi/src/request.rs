@@ -13,8 +13,8 @@ use crate::task::Running;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::Owned;
 use verbena_engine::{Completion, Posted, RequestId};
+use verbena_memory::Owned;
 
 /// How an operation ended, as a status tells it.
 #[derive(Clone, Debug, PartialEq)]

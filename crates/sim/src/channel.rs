@@ -4,12 +4,12 @@ use crate::Rank;
 use crate::cluster::Nodes;
 use crate::world::{Event, Moving, Refusal, World, fault, number};
 use std::sync::{Arc, Mutex, MutexGuard};
-use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
 use verbena_channel::{
     Access, Channel, Cost, Division, End, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
 };
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Events delivered per poll at most.
 const POLL_MAX: u64 = 16;

@@ -1,8 +1,8 @@
 //! Memory of the simulated programs, with buffers over it.
 
 use std::sync::Arc;
-use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Owned};
+use verbena_memory::layout::Layout;
+use verbena_memory::{Buffer, Owned};
 
 /// How the bytes of a message lie in its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use crate::faults::{Canary, Faults};
 use crate::random::{Random, mix};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use verbena_channel::memory::Region;
 use verbena_channel::packet::Header;
 use verbena_channel::{Access, Division, End, Key};
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Percentage of packets that could go straight to a receive and do not.
 const LEFT_PERCENT: u32 = 20;

@@ -4,10 +4,10 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use verbena_channel::memory::{Buffer, Owned};
 use verbena_channel::rc::Settings;
 use verbena_channel::{Channel, rc::Rc};
 use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
+use verbena_memory::{Buffer, Owned};
 use verbena_sim::Rank;
 use verbena_sim::over_rc::channels;
 use verbena_sim::over_ud;

@@ -3,7 +3,7 @@
 use arbitrary::{Result, Unstructured};
 use std::collections::HashSet;
 use std::sync::Arc;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 use verbena_mpi::Datatype;
 use verbena_mpi::datatype::Form;
 use verbena_mpi::datatype::array::{ORDER_C, ORDER_FORTRAN};

@@ -7,13 +7,13 @@ use arbitrary::{Result, Unstructured};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::{Buffer, Region};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, Channel, Cost, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 use verbena_engine::{
     ANY_SOURCE, ANY_TAG, Completion, Engine, Mode, Posted, Receive, RequestId, Send, Settings,
 };
 use verbena_fault::Fault;
+use verbena_memory::{Buffer, Region};
 
 /// Processes; the engine is the first.
 const PROCESSES: u32 = 3;

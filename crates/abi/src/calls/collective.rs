@@ -8,7 +8,7 @@ use crate::collectives::{
     Run, Type, even, first_byte, in_place, layouts, over_board, significant, try_board, typed, varied,
 };
 use std::sync::Arc;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 use verbena_mpi::coll::{Call, Kind, operations};
 use verbena_mpi::{Comm, Datatype, Result};
 

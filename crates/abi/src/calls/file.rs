@@ -10,7 +10,7 @@ use std::ffi::{CStr, OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 use verbena_mpi::file::View;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Datatype, File, Info, Result, file};

@@ -5,7 +5,7 @@ use crate::args::{self, Address, Out};
 use crate::generated::types::{MPI_Offset, MPI_Request};
 use crate::requests::handle_of_object;
 use std::sync::Arc;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 use verbena_mpi::request::{Active, Outcome};
 use verbena_mpi::{Datatype, File, Result};
 

@@ -6,7 +6,7 @@
 use crate::args::{self, Address, Counts};
 use crate::collectives::{Run, even, in_place, layouts, typed, varied};
 use std::sync::Arc;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 use verbena_mpi::coll::{Blocks, Call, Kind, operations};
 use verbena_mpi::{Comm, Datatype, Result};
 

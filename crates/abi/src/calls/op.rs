@@ -7,8 +7,8 @@ use crate::generated::types::{MPI_Count, MPI_Op, MPI_User_function, MPI_User_fun
 use crate::handles::{DATATYPES, OPS};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use verbena_channel::elements::Elements;
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
+use verbena_memory::elements::Elements;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::op::Function;
 use verbena_mpi::{Datatype, Error, Op, Result};

@@ -4,7 +4,7 @@ use crate::args::{self, Address, InOut, Out, OutCount};
 use crate::generated::types::{MPI_Aint, MPI_Count};
 use std::ffi::CStr;
 use std::sync::Arc;
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
 use verbena_mpi::datatype::{external, pack as packing};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Datatype, Error, Result};

@@ -9,8 +9,8 @@ use crate::requests::{handle_of_object, handle_of_receive, sent, start_receive, 
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
-use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Completion, Envelope, MessageId, Mode};
+use verbena_memory::{Buffer, Owned};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::point::Elements;
 use verbena_mpi::process::checked;

@@ -2,8 +2,8 @@
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, failed, post, silent};
 use verbena_channel::Access;
-use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Refused, Remote, Trouble};
+use verbena_memory::Region;
 
 fn write_to(memory: &Memory) -> Operation {
     Operation::Write(Remote { address: memory.region.address(), key: memory.registration.remote_key })

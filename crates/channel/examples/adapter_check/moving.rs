@@ -3,9 +3,9 @@
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, pattern, post, silent, until};
 use std::time::{Duration, Instant};
 use verbena_channel::Access;
-use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Adapter, Operation, Post, Remote};
 use verbena_channel::rc::verbs::Verbs;
+use verbena_memory::Region;
 
 const UNSIGNALLED: Post = Post { signalled: false, inline: false };
 

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 use verbena_channel::Access;
-use verbena_channel::memory::{Owned, Region};
 use verbena_channel::rc::adapter::{
     Adapter, Completion, Failed, Operation, Post, QueuePair, Registration, Work,
 };
 use verbena_channel::rc::verbs::Verbs;
 use verbena_channel::rc::verbs::options::{Named, Options};
+use verbena_memory::{Owned, Region};
 
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(20);

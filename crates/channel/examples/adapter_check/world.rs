@@ -5,10 +5,10 @@ use crate::pairing::{Both, Memory, post, until};
 use std::fs::read_to_string;
 use std::process::Command;
 use verbena_channel::Access;
-use verbena_channel::memory::Owned;
 use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Remote, Trouble};
 use verbena_channel::rc::verbs::Verbs;
 use verbena_channel::rc::verbs::options::{Named, Options};
+use verbena_memory::Owned;
 use verbena_testing::{Lack, skip};
 
 /// The argument that makes this program do [`limited`].

@@ -23,7 +23,7 @@
 
 use super::{Clash, Look, Packing, Shape};
 use crate::mark::Mark;
-use crate::memory::{LINE_BYTES, Region};
+use verbena_memory::{LINE_BYTES, Region};
 
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 8;

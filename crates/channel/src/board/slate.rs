@@ -11,10 +11,10 @@ use super::log::{HEAD_BYTES, Logs, Words};
 use super::parts::{PartWords, Parts};
 use super::{Board, Clash, Look, Shape};
 use crate::mark::Mark;
-use crate::memory::Region;
 use crate::shm::fetch_to_write;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
+use verbena_memory::Region;
 
 /// The measures of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The two system calls, repeated until all bytes are moved.
 
-use crate::memory::Region;
 use std::io::{Error, ErrorKind, Result};
+use verbena_memory::Region;
 
 /// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

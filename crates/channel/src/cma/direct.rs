@@ -3,10 +3,10 @@
 use super::copy::{self, Verb};
 use super::{Way, failed, probe};
 use crate::Peer;
-use crate::memory::Region;
 use crate::neighbor::{Neighbor, Neighbors};
 use std::sync::Arc;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// The processes of the job, as far as it was known at connect whether they can be reached.
 pub(super) struct Reachable {

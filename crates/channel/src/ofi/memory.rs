@@ -8,12 +8,12 @@ use super::Ofi;
 use super::name::Name;
 use super::net;
 use crate::exposed::Exposed;
-use crate::memory::Region;
 use crate::{Access, Key, Peer, Transfer};
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_fabric::{MemoryRegion, Refused, raw};
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Pieces of one transfer under way.
 const PIECES_MAX: u32 = 4;

@@ -4,12 +4,12 @@ use super::Ofi;
 use super::frame::{self, Frame, Kind};
 use super::name::Name;
 use super::sends::Slot;
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::{Peer, Sink};
 use std::time::{Duration, Instant};
 use verbena_fabric::{Completion, Failure};
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Reads of the queue in one poll.
 const READS_MAX: usize = 4;

@@ -4,11 +4,11 @@
 use super::name::Name;
 use super::net::{self, Net};
 use super::settings::Settings;
-use crate::memory::{Owned, Region};
 use std::ffi::c_void;
 use verbena_fabric::explain::fault;
 use verbena_fabric::{Completion, MemoryRegion, Refused, raw};
 use verbena_fault::Fault;
+use verbena_memory::{Owned, Region};
 
 /// Large buffers.
 const LARGE: usize = 3;

@@ -3,10 +3,10 @@
 
 use super::net::{self, Net};
 use crate::Peer;
-use crate::memory::{Owned, Region};
 use std::ffi::c_void;
 use verbena_fabric::{MemoryRegion, raw};
 use verbena_fault::Fault;
+use verbena_memory::{Owned, Region};
 
 /// Buffers that are made at a time.
 const SLAB_SLOTS: usize = 16;

@@ -10,12 +10,12 @@ use super::net::Net;
 use super::open::offers;
 use super::settings::Settings;
 use crate::conformance::{self, Ends};
-use crate::memory::{Buffer, Owned};
 use crate::packet::{Header, Kind};
 use crate::{Access, Channel, Payload, Peer, Place, SendError, Sink, Transfer, random};
 use std::time::{Duration, Instant};
 use verbena_fabric::Library;
 use verbena_fault::Fault;
+use verbena_memory::{Buffer, Owned};
 use verbena_testing::{Lack, skip};
 
 /// What arrived at one end.

@@ -9,9 +9,9 @@
 //! *datagrams*, through which strangers agree on a connection (`rc/connect.rs`).
 
 use crate::Access;
-use crate::memory::Region;
 use std::os::fd::RawFd;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Where an adapter's datagrams go: LID, queue pair number, Q_Key and GID, encoded by the adapter; only
 /// adapters of the same sort read it. It travels in the process's card.

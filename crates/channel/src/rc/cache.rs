@@ -33,12 +33,12 @@ mod uffd;
 pub mod watch;
 
 use super::adapter::{Adapter, Registration};
-use crate::memory::Region;
 use crate::{Access, Registrations};
 use index::Index;
 pub use span::Span;
 use std::collections::BTreeMap;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 use watch::Watch;
 
 /// Registers memory: an adapter.

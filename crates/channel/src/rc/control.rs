@@ -23,8 +23,8 @@ use super::ring::Geometry;
 use super::ring::incoming::{Incoming, Stage as InStage};
 use super::ring::outgoing::{Outgoing, Stage as OutStage};
 use super::settings::Notify;
-use crate::memory::Region;
 use crate::{Payload, Peer};
+use verbena_memory::Region;
 
 /// Bytes of an offer: address, key, slots, bytes of a slot, longest span, sort of notice.
 const OFFER_BYTES: usize = 28;

@@ -14,9 +14,9 @@
 //! engine ([`Kind::Data`]) goes on with its header ([`crate::packet`]) and payload, or only with the latter if the header
 //! follows from the one before ([`Kind::Brief`]). Integers are little-endian.
 
-use crate::memory::Region;
 use crate::packet::HEADER_BYTES;
 use std::ops::RangeInclusive;
+use verbena_memory::Region;
 
 /// Bytes of the prefix.
 pub const PREFIX_BYTES: usize = 16;

@@ -8,8 +8,8 @@ use super::order::Turn;
 use super::resting::Rest;
 use super::ring::incoming::Found;
 use crate::Peer;
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
+use verbena_memory::Region;
 
 /// Looks for the packet in a row, each of one load: a round of progress takes as long as hundreds of these, and what comes during it
 /// is found late and goes the longer way.

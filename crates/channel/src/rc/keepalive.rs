@@ -16,7 +16,7 @@ use super::failure;
 use super::id::Id;
 use super::peers::Connection;
 use crate::Peer;
-use crate::memory::Region;
+use verbena_memory::Region;
 
 /// The longest wanted time between two readings of the clock, in nanoseconds.
 const LOOK_NS: u64 = 20_000_000;

@@ -16,11 +16,11 @@ use super::id::Id;
 use super::peers::Connection;
 use super::settings::Settings;
 use crate::exposed::Exposed;
-use crate::memory::Region;
 use crate::{Access, Key, Peer, Registrations, Sink, Transfer};
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Pieces of writes under way to one peer; of reads, if the device takes as many.
 const PIECES_MAX: u32 = 4;

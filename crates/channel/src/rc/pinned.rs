@@ -5,10 +5,10 @@
 
 use super::adapter::{Adapter, Registration};
 use crate::Access;
-use crate::memory::Region;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::atomic::AtomicU64;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Alignment of registered memory in bytes: a page.
 const ALIGNMENT: usize = 4096;

@@ -6,9 +6,9 @@
 use super::adapter::{Adapter, Operation, Work};
 use super::id::Id;
 use super::pinned::Pinned;
-use crate::memory::Region;
 use crate::{Access, Peer};
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Memory registered at a time, in bytes, at least one buffer.
 const PIECE_BYTES: usize = 64 << 10;

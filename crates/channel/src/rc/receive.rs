@@ -6,11 +6,11 @@ use super::failure;
 use super::frame::{Frame, Kind, read_words};
 use super::id::Id;
 use super::order::Turn;
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::trace::{self, Way};
 use crate::{Peer, Sink};
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;

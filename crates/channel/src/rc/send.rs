@@ -8,10 +8,10 @@ use super::paths::Path;
 use super::peers::Connection;
 use super::ring::POINTER_BYTES;
 use super::ring::outgoing::{Manner, Placed};
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::trace::{self, Way};
 use crate::{Payload, Peer, SendError};
+use verbena_memory::Region;
 
 /// Bytes of a packet of the engine behind the prefix.
 #[inline]

@@ -33,7 +33,6 @@ use super::adapter::{
     Adapter, Address, Completion, Endpoint, Limits, Post, QueuePair, Refused, Registration, Trouble, Work,
 };
 use crate::clock::Clock;
-use crate::memory::Region;
 use crate::{Access, random};
 use completions::Batch;
 use datagrams::Datagrams;
@@ -44,6 +43,7 @@ use port::OpenPort;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 pub use verbena_verbs::GidEntry;
 use verbena_verbs::domain as verbs;
 use verbena_verbs::explain::fault;

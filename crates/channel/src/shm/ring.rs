@@ -15,7 +15,7 @@
 //! The words themselves are behind [`Lines`]: mapped memory in the channel, loom's atomics in the
 //! model check (`cargo test -p verbena-channel --lib ring`).
 
-use crate::memory::LINE_BYTES;
+use verbena_memory::LINE_BYTES;
 
 /// Bytes of a record before its payload: flag word and packet header.
 pub(crate) const RECORD_HEAD_BYTES: usize = 8 + crate::packet::HEADER_BYTES;

@@ -3,10 +3,10 @@
 //! The real one is over libibverbs (`ud/verbs.rs`); the simulator has another (`verbena-sim`). One queue pair receives, several
 //! send (paper 4, section 4); whatever ends is told by one completion queue.
 
-use crate::memory::Region;
 pub use crate::rc::adapter::{Address, Failed, Post, Refused, Trouble};
 use std::os::fd::RawFd;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// Bytes before each datagram received: room for a global header, used or not (InfiniBand specification, 11.4.1.2).
 pub const GLOBAL_BYTES: usize = 40;

@@ -189,7 +189,7 @@ impl Buffers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Region;
+    use verbena_memory::Region;
 
     /// So many short buffers, of which the reserve is left out.
     fn short(count: usize) -> Buffers {

@@ -6,9 +6,9 @@ use super::frame::{Frame, Kind, PREFIX_BYTES};
 use super::head::Head;
 use super::{TENDED_EVERY, Ud};
 use crate::Peer;
-use crate::memory::Region;
 use crate::packet::Header;
 use crate::reliable::Turn;
+use verbena_memory::Region;
 
 /// Looks at the completion queue in a row: a round of progress takes as long as several, and what comes during it is found late.
 const LOOKS: u32 = 32;

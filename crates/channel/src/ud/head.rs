@@ -15,8 +15,8 @@
 //! needs nothing that went before, which may be lost.
 
 use crate::mark::Mark;
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header, Kind};
+use verbena_memory::Region;
 
 /// Bytes of a compact header.
 const COMPACT_BYTES: usize = 16;

@@ -5,12 +5,12 @@ use super::adapter::{Datagrams, Ended, Failed, GLOBAL_BYTES, Memory, Refused};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
 use super::head::Head;
-use crate::memory::LINE_BYTES;
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, SPAN, Turn};
 use crate::{Peer, Sink};
 use verbena_fault::Fault;
+use verbena_memory::LINE_BYTES;
 
 /// Bytes from one receive buffer to the next.
 #[inline]

@@ -7,10 +7,10 @@ use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
 use super::head::Head;
 use super::queues::Queues;
-use crate::memory::Region;
 use crate::packet::Header;
 use crate::reliable::{Ack, Piece, Shot};
 use crate::{Payload, Peer, SendError};
+use verbena_memory::Region;
 
 /// Time until an acknowledgement that found no room is tried again, in nanoseconds.
 const AGAIN_NS: u64 = 50_000;

@@ -11,7 +11,6 @@ use super::adapter::{
     Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX, Refused, Trouble,
 };
 use crate::clock::Clock;
-use crate::memory::Owned;
 use crate::rc::verbs::completions::Taken;
 use crate::rc::verbs::completions::failed;
 use crate::rc::verbs::encoding::Mailbox;
@@ -25,6 +24,7 @@ use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_fault::Fault;
+use verbena_memory::Owned;
 use verbena_verbs::device::mtu_bytes;
 use verbena_verbs::domain::Access;
 use verbena_verbs::explain::fault;

@@ -11,8 +11,8 @@ use crate::core::Core;
 use crate::peer::Route;
 use crate::slab::Id;
 use crate::wire::{MEMORY_BYTES, Memory, name_hash};
-use verbena_channel::memory::Region;
 use verbena_channel::{Access, Key, Peer};
+use verbena_memory::Region;
 
 /// Own memory on a rail, and the other side's.
 pub(crate) struct Joined {

@@ -13,9 +13,9 @@ use crate::request::{State, received};
 use crate::slab::Id;
 use crate::unexpected::Offer;
 use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
-use verbena_channel::memory::Region;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, Choice, End, Key, Peer, Transfer};
+use verbena_memory::Region;
 
 /// A long message on its way here.
 #[derive(Debug)]

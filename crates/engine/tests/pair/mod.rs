@@ -4,11 +4,11 @@
 pub mod wire;
 
 use std::sync::Arc;
-use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{
     ANY_SOURCE, ANY_TAG, Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send, Settings,
 };
+use verbena_memory::layout::Layout;
+use verbena_memory::{Buffer, Region};
 use wire::{Wire, WireEnd};
 
 /// Matching context of all tests here.

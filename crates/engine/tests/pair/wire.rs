@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use verbena_channel::memory::Region;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_channel::{
     Access, Channel, Cost, Division, End, Key, Payload, Peer, Reach, SendError, Sink, Transfer,
 };
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// How reads or writes of memory go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

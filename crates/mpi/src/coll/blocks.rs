@@ -1,9 +1,9 @@
 //! The blocks of a vector collective: one for each rank, in the three ways in which MPI describes them.
 
 use std::sync::Arc;
-use verbena_channel::elements::Elements;
-use verbena_channel::layout::Layout;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
+use verbena_memory::elements::Elements;
+use verbena_memory::layout::Layout;
 
 /// An array of counts or displacements, as `int` or as `MPI_Count`.
 #[derive(Clone, Copy, Debug)]

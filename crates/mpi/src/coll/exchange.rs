@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::group::Group;
 use crate::process::Process;
 use std::sync::Arc;
-use verbena_channel::elements::Elements;
-use verbena_channel::layout::Layout;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::{Buffer, Owned};
+use verbena_memory::elements::Elements;
+use verbena_memory::layout::Layout;
+use verbena_memory::{Buffer, Owned};
 
 /// Messages that belong together: a context and a tag.
 #[derive(Clone, Copy)]

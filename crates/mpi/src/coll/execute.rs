@@ -20,10 +20,10 @@ use crate::process::{Access, Process, failure_error};
 use std::cell::RefCell;
 use std::sync::Arc;
 use verbena_channel::board::Clash;
-use verbena_channel::elements::Elements;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::{Buffer, Region};
 use verbena_engine::{Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send};
+use verbena_memory::elements::Elements;
+use verbena_memory::{Buffer, Region};
 
 /// Finished collectives that a thread keeps for reuse.
 const KEPT_MAX: usize = 8;

@@ -20,8 +20,8 @@ use super::schedule::Schedule;
 use crate::comm::Comm;
 use crate::generated::constants::{MPI_PROC_NULL, MPI_ROOT};
 use crate::topology::Neighbors;
-use verbena_channel::elements::Elements;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
+use verbena_memory::elements::Elements;
 
 /// A reduction's operands and result.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@ use super::schedule::{Schedule, StepId};
 use crate::comm::Comm;
 use crate::group::Group;
 use std::sync::Arc;
-use verbena_channel::elements::Elements;
-use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::elements::Elements;
+use verbena_memory::layout::Layout;
+use verbena_memory::{Buffer, Region};
 
 /// Added to the source of messages within the local group of an intercommunicator, so that they never
 /// match messages between the groups, which use the same context and tag.

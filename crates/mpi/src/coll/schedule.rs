@@ -5,10 +5,10 @@
 use super::board::SharedBoard;
 use std::sync::Arc;
 use verbena_channel::Peer;
-use verbena_channel::elements::Elements;
-use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Region};
-use verbena_channel::scratch::Scratch;
+use verbena_memory::elements::Elements;
+use verbena_memory::layout::Layout;
+use verbena_memory::scratch::Scratch;
+use verbena_memory::{Buffer, Region};
 
 /// A step. Steps are begun in order; sends and receives go on while later steps are begun, until a step
 /// that waits for them.

@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::request::{Active, Outcome};
 use crate::task::Task;
 use std::sync::Arc;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 /// Bytes of one side's offer.
 const OFFER_BYTES: usize = 16;

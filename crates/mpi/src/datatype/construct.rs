@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::generated::constants as mpi;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use verbena_channel::layout::Layout;
+use verbena_memory::layout::Layout;
 
 /// What displacements are measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

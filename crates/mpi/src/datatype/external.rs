@@ -8,7 +8,7 @@ use super::{Datatype, pack};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::op::soft;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 /// Native bytes converted at a time.
 const PIECE_BYTES: usize = 16 << 10;

@@ -3,8 +3,8 @@
 use super::external::{check_name, pack_external, size, unpack_external};
 use super::predefined::BASICS;
 use super::*;
-use verbena_channel::elements::Elements;
-use verbena_channel::scratch::Scratch;
+use verbena_memory::elements::Elements;
+use verbena_memory::scratch::Scratch;
 
 fn of(handle: usize) -> Arc<Datatype> {
     Datatype::predefined(handle).unwrap().clone()

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use verbena_channel::layout::Layout;
+use verbena_memory::layout::Layout;
 
 /// A datatype. Shared by `Arc`; only its [`Identity`] ever changes.
 pub struct Datatype {

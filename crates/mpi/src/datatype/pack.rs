@@ -3,7 +3,7 @@
 use super::Datatype;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 /// Packs `input` into `out` from `position` on and returns the position after it.
 pub fn pack(input: &Buffer, out: Region, position: usize) -> Result<usize> {

@@ -6,7 +6,7 @@ use super::{Datatype, Identity, Kind};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::Arc;
-use verbena_channel::layout::{Builder, Layout};
+use verbena_memory::layout::{Builder, Layout};
 
 /// Layout (with its extent), signature and bounds. Cheap to clone.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use crate::generated::constants as mpi;
 use std::io;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use verbena_channel::memory::{Buffer, Owned, Region};
+use verbena_memory::{Buffer, Owned, Region};
 
 /// Bytes of scattered memory that are packed at a time.
 const PIECE: usize = 1 << 20;

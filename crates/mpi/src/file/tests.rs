@@ -7,9 +7,9 @@ use crate::datatype::{Datatype, Form};
 use crate::errhandler::{Action, predefined};
 use mpi::*;
 use std::path::Path;
-use verbena_channel::elements::Elements;
-use verbena_channel::layout::Layout;
-use verbena_channel::memory::{Buffer, Owned, Region};
+use verbena_memory::elements::Elements;
+use verbena_memory::layout::Layout;
+use verbena_memory::{Buffer, Owned, Region};
 
 /// A folder of a test's own, deleted with it.
 struct Folder(PathBuf);

@@ -1,12 +1,12 @@
 //! The loops of predefined operations on contiguous elements, one pair for each operation and machine type.
 //!
 //! Elements need not be aligned; the compiler turns the loops on native numbers into vector code. Regions may be the
-//! same or overlap, as [`verbena_channel::memory::fold`] says.
+//! same or overlap, as [`verbena_memory::fold`] says.
 
 use super::Builtin;
 use super::number::{Arithmetic, Bits, Complex, Extended, Half, Number, Ordered, Quad};
 use crate::datatype::{Basic, Family, Float, Int, Representation};
-use verbena_channel::memory::{self, Region};
+use verbena_memory::Region;
 
 /// The loops of one operation on one machine type.
 #[derive(Clone, Copy)]
@@ -47,11 +47,11 @@ operators! {
 }
 
 fn two<T: Number, O: Operator<T>>(input: Region, inout: Region) {
-    memory::fold(input, inout, |a, b| O::combine(T::of(a), T::of(b)).bytes());
+    verbena_memory::fold(input, inout, |a, b| O::combine(T::of(a), T::of(b)).bytes());
 }
 
 fn three<T: Number, O: Operator<T>>(a: Region, b: Region, out: Region) {
-    memory::combine(a, b, out, |a, b| O::combine(T::of(a), T::of(b)).bytes());
+    verbena_memory::combine(a, b, out, |a, b| O::combine(T::of(a), T::of(b)).bytes());
 }
 
 fn kernel<T: Number, O: Operator<T>>() -> Kernel {

@@ -2,7 +2,7 @@
 
 use super::number::{Extended, Ordered, Quad};
 use crate::datatype::{Float, Int, Pair, Representation};
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
 
 /// Which value wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,10 +13,9 @@ use crate::generated::constants as mpi;
 use kernel::Kernel;
 use locate::{Extreme, Pairs};
 use std::sync::{Arc, OnceLock};
-use verbena_channel::elements::Elements;
-use verbena_channel::layout;
-use verbena_channel::memory::Region;
-use verbena_channel::scratch::Scratch;
+use verbena_memory::elements::Elements;
+use verbena_memory::scratch::Scratch;
+use verbena_memory::{Region, layout};
 
 /// The predefined operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

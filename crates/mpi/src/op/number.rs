@@ -2,7 +2,7 @@
 
 use super::soft::{self, Format};
 use std::cmp::Ordering;
-use verbena_channel::memory::Plain;
+use verbena_memory::Plain;
 
 /// A value of fixed size in possibly unaligned memory.
 pub(super) trait Number: Copy {

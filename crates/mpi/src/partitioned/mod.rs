@@ -29,7 +29,7 @@ use crate::process::{Access, Process};
 use crate::request::Outcome;
 use std::ops::Range;
 use std::sync::Arc;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 
 /// One side's buffer, cut into equally long partitions.
 #[derive(Clone, Debug)]
@@ -166,7 +166,7 @@ impl Partitioned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use verbena_channel::memory::Owned;
+    use verbena_memory::Owned;
 
     fn partitions(count: usize, each: usize) -> Partitions {
         let memory = Owned::zeroed(count * each);

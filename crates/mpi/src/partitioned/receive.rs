@@ -12,8 +12,8 @@ use crate::task::Task;
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Completion, Engine, Posted, Receive, RequestId};
+use verbena_memory::{Buffer, Owned};
 
 /// Bytes of an announcement: context, number of partitions, number of bytes.
 const ANNOUNCEMENT_BYTES: usize = 24;

@@ -11,8 +11,8 @@ use crate::task::Task;
 use std::collections::VecDeque;
 use verbena_channel::Peer;
 use verbena_channel::lock::Lock;
-use verbena_channel::memory::{Buffer, Owned};
 use verbena_engine::{Completion, Mode, Posted, RequestId, Send};
+use verbena_memory::{Buffer, Owned};
 
 /// A partitioned send.
 pub struct Sending {

@@ -6,8 +6,8 @@
 use super::pair::Pair;
 use super::subnet::{Inner, Posted};
 use verbena_channel::Access;
-use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{Operation, Remote};
+use verbena_memory::Region;
 
 /// A defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

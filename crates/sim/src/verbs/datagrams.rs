@@ -8,11 +8,11 @@ use super::subnet::{Event, Inner, Subnet};
 use crate::Rank;
 use crate::world::fault;
 use std::collections::VecDeque;
-use verbena_channel::memory::Owned;
 use verbena_channel::ud::adapter::{
     Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, RUN_MAX, Refused, Trouble,
 };
 use verbena_fault::Fault;
+use verbena_memory::Owned;
 
 /// A datagram on a sending queue pair.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use crate::Rank;
 use std::collections::VecDeque;
-use verbena_channel::memory::Region;
 use verbena_channel::rc::adapter::{self as rc, Failed, Operation};
+use verbena_memory::Region;
 
 /// A receive buffer.
 #[derive(Clone, Copy, Debug)]

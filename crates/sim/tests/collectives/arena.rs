@@ -1,8 +1,8 @@
 //! The memory of one argument.
 
 use std::sync::Arc;
-use verbena_channel::elements::Elements;
-use verbena_channel::layout::Layout;
+use verbena_memory::elements::Elements;
+use verbena_memory::layout::Layout;
 
 /// Memory of one argument: elements of a layout, with guard bytes around, and what it should hold in the end.
 pub struct Arena {

@@ -1,8 +1,8 @@
 //! The kinds of elements that the tests send, in several layouts, and the operations on them.
 
 use std::sync::{Arc, OnceLock};
-use verbena_channel::elements::Elements;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::elements::Elements;
+use verbena_memory::{Buffer, Region};
 use verbena_mpi::datatype::{Datatype, Form};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::op::Op;

@@ -1,8 +1,8 @@
 //! Errors end a collective on the rank that sees them, and nothing hangs or writes where it must not.
 
 use crate::run;
-use verbena_channel::elements::Elements;
 use verbena_fault::Fault;
+use verbena_memory::elements::Elements;
 use verbena_mpi::coll::{Blocks, Collective, operations};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Datatype, Error};
@@ -49,7 +49,7 @@ pub fn outcomes(
     outcomes.into_iter().map(|outcome| outcome.expect("all have ended")).collect()
 }
 
-fn byte() -> &'static std::sync::Arc<verbena_channel::layout::Layout> {
+fn byte() -> &'static std::sync::Arc<verbena_memory::layout::Layout> {
     Datatype::predefined(mpi::MPI_BYTE).expect("a predefined datatype").layout()
 }
 

@@ -3,7 +3,7 @@
 use crate::arena::Arena;
 use crate::job::{Family, Job, Maker};
 use crate::reducing::Vectors;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 use verbena_mpi::coll::algorithms::reduce_scatter::Division;
 use verbena_mpi::coll::operations::{self, Operands};
 use verbena_mpi::coll::{Blocks, Counts};

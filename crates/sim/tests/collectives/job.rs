@@ -3,7 +3,7 @@
 use crate::arena::Arena;
 use crate::element::{Reducing, nothing, pairs, word};
 use std::sync::Arc;
-use verbena_channel::layout::Layout;
+use verbena_memory::layout::Layout;
 use verbena_mpi::Comm;
 use verbena_mpi::coll::plan::{Plan, Team};
 use verbena_mpi::coll::schedule::Schedule;

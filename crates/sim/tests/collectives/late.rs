@@ -2,7 +2,7 @@
 
 use verbena_channel::board::{Board, Clash, Look, Shape};
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
 use verbena_sim::Random;
 
 /// What a board does wrong, to see that it is noticed.

@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 use crate::job::{Job, Maker, plan};
-use verbena_channel::elements::Elements;
+use verbena_memory::elements::Elements;
 use verbena_mpi::coll::algorithms::{allgather, alltoall, bcast, gather, scatter};
 use verbena_mpi::coll::{Blocks, Counts, operations};
 

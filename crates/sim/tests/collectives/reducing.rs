@@ -3,7 +3,7 @@
 use crate::arena::Arena;
 use crate::element::Reducing;
 use crate::job::{Family, Job, Maker, plan};
-use verbena_channel::elements::Elements;
+use verbena_memory::elements::Elements;
 use verbena_mpi::coll::Counts;
 use verbena_mpi::coll::algorithms::reduce_scatter::{self, Division};
 use verbena_mpi::coll::algorithms::{allreduce, reduce};

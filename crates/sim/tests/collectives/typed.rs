@@ -4,8 +4,8 @@ use crate::arena::Arena;
 use crate::job::{Family, Job, Maker};
 use crate::moving::mirrored;
 use std::sync::{Arc, OnceLock};
-use verbena_channel::elements::Elements;
-use verbena_channel::layout::Layout;
+use verbena_memory::elements::Elements;
+use verbena_memory::layout::Layout;
 use verbena_mpi::coll::{Blocks, Counts, operations};
 
 /// One side's blocks: elements of different layouts, placed by bytes.

@@ -3,8 +3,8 @@
 use crate::errors::outcomes;
 use crate::run;
 use verbena_channel::board::{Board, heap};
-use verbena_channel::elements::Elements;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::elements::Elements;
+use verbena_memory::{Buffer, Region};
 use verbena_mpi::coll::board::exchanges::{Barrier, Bcast};
 use verbena_mpi::coll::board::long_bcast::LongBcast;
 use verbena_mpi::coll::board::short::Short;

@@ -1,8 +1,8 @@
 //! What a peer may do with memory that it was shown, though it has a connection and knows the key.
 
 use super::rig::{Rig, settings};
-use verbena_channel::memory::Owned;
 use verbena_channel::{Access, Channel, Key, Transfer};
+use verbena_memory::Owned;
 use verbena_sim::over_rc::keep_registrations;
 use verbena_sim::verbs::DeviceFaults;
 

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 use verbena_channel::Access;
-use verbena_channel::memory::{Owned, Region};
 use verbena_channel::rc::adapter::{
     Adapter, Failed, Operation, Post, QueuePair, Refused, Registration, Remote, Work,
 };
+use verbena_memory::{Owned, Region};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 
 /// Bytes of each region.

@@ -145,6 +145,6 @@ mod tests {
 
     fn span_of(address: u64, len: usize) -> Span {
         // SAFETY: only its address is looked at.
-        Span::of(unsafe { crate::memory::Region::new(address as *mut u8, len) })
+        Span::of(unsafe { verbena_memory::Region::new(address as *mut u8, len) })
     }
 }

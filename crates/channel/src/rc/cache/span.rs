@@ -1,7 +1,7 @@
 //! Whole pages of this process's memory.
 
-use crate::memory::Region;
 use std::sync::LazyLock;
+use verbena_memory::Region;
 
 /// Bytes of a page.
 pub static PAGE_BYTES: LazyLock<u64> = LazyLock::new(|| {

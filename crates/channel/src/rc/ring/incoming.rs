@@ -2,7 +2,6 @@
 
 use super::freed::Freed;
 use super::{Geometry, POINTER_BYTES, WORD_BYTES, flags};
-use crate::memory::Region;
 use crate::rc::adapter::{Adapter, Operation, Remote, Work};
 use crate::rc::frame::{PREFIX_BYTES, packet_bytes};
 use crate::rc::id::Id;
@@ -12,6 +11,7 @@ use crate::rc::settings::Notify;
 use crate::{Access, Peer};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// How far the agreement about the ring is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

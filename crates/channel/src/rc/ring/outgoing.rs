@@ -1,7 +1,6 @@
 //! The sender's end of a ring.
 
 use super::{Geometry, POINTER_BYTES, flags};
-use crate::memory::Region;
 use crate::packet::{HEADER_BYTES, Header};
 use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
 use crate::rc::frame::{Frame, Kind, PREFIX_BYTES, packet_bytes, read_words};
@@ -12,6 +11,7 @@ use crate::rc::settings::Notify;
 use crate::{Access, Peer};
 use std::sync::atomic::{Ordering, fence};
 use verbena_fault::Fault;
+use verbena_memory::Region;
 
 /// How far the agreement about the ring is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

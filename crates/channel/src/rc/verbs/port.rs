@@ -3,11 +3,11 @@
 use super::encoding::Site;
 use super::options::Options;
 use super::trouble;
-use crate::memory::Region;
 use crate::rc::adapter::Trouble;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_fault::Fault;
+use verbena_memory::Region;
 use verbena_verbs::device::mtu_bytes;
 use verbena_verbs::domain::{Access, Path};
 use verbena_verbs::explain::fault;

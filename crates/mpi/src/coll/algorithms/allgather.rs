@@ -2,7 +2,7 @@
 
 use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 
 /// Around a ring, block by block. `mine` is `None` if the own block is in place.
 pub fn ring(plan: &mut Plan, mine: Option<Buffer>, recv: Blocks) {

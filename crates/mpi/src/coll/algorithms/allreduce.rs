@@ -3,7 +3,7 @@
 use super::fold::Fold;
 use super::part;
 use crate::coll::plan::Plan;
-use verbena_channel::elements::Elements;
+use verbena_memory::elements::Elements;
 
 /// Recursive doubling: in each round the whole vector goes to and comes from a partner. Keeps rank order.
 pub fn recursive_doubling(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {

@@ -2,7 +2,7 @@
 
 use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 /// Every pair exchanges its blocks directly; at most `window` pairs at once.
 pub fn direct(plan: &mut Plan, send: Option<Blocks>, recv: Blocks, window: usize) {

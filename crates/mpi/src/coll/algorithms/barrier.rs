@@ -1,7 +1,7 @@
 //! `MPI_Barrier` (MPI-5.0, 6.3).
 
 use crate::coll::plan::Plan;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 
 /// Dissemination (D. Hensgen, R. Finkel, U. Manber: Two algorithms for barrier synchronization, 1988):
 /// in round k, a message to the rank 2^k further on.

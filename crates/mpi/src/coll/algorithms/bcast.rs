@@ -3,7 +3,7 @@
 use super::part;
 use super::tree::Tree;
 use crate::coll::plan::Plan;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 /// Largest number of pieces of a pipelined broadcast.
 const PIECES_MAX: usize = 64;

@@ -1,7 +1,7 @@
 //! Folding any number of ranks into a power of two: of the first ranks, each odd one speaks for two.
 
 use crate::coll::plan::Plan;
-use verbena_channel::elements::Elements;
+use verbena_memory::elements::Elements;
 
 /// The power of two of ranks that an algorithm runs on, in rank order.
 #[derive(Clone, Copy)]

@@ -10,8 +10,8 @@ use crate::coll::blocks::Blocks;
 use crate::coll::plan::{Plan, Team};
 use crate::coll::schedule::Schedule;
 use crate::comm::Comm;
-use verbena_channel::elements::Elements;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
+use verbena_memory::elements::Elements;
 
 /// What the root argument says on an intercommunicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

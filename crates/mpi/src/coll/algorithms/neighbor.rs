@@ -7,7 +7,7 @@ use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
 use crate::generated::constants::MPI_PROC_NULL;
 use crate::topology::Neighbors;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 
 /// Sends `outgoing(i)` to the `i`-th destination, and receives block `i` from the `i`-th source. Blocks of
 /// neighbours that are `MPI_PROC_NULL` are left alone.

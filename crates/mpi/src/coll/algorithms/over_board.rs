@@ -7,8 +7,8 @@
 use super::part;
 use crate::coll::operations::Operands;
 use crate::coll::plan::Plan;
-use verbena_channel::elements::Elements;
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
+use verbena_memory::elements::Elements;
 
 /// The longest element in bytes: several fit a slot.
 const ELEMENT_BYTES_MAX: usize = 1024;

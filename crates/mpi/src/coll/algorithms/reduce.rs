@@ -4,7 +4,7 @@ use super::allreduce::{Halving, halvings, reduce_by_halving};
 use super::fold::Fold;
 use super::tree::Tree;
 use crate::coll::plan::Plan;
-use verbena_channel::elements::Elements;
+use verbena_memory::elements::Elements;
 
 /// Up a binomial tree. Keeps rank order if `in_order`, by reducing at rank 0 and passing the result on.
 /// `recv` is the result's place at the root, `None` elsewhere.
@@ -93,6 +93,6 @@ fn gather_halves(plan: &mut Plan, fold: Fold, number: usize, top: usize, out: El
     }
 }
 
-fn gathered(out: Elements, (first, count): (usize, usize)) -> verbena_channel::memory::Buffer {
+fn gathered(out: Elements, (first, count): (usize, usize)) -> verbena_memory::Buffer {
     out.buffer(first as isize, count)
 }

@@ -4,7 +4,7 @@ use super::fold::Fold;
 use super::{reduce, scatter};
 use crate::coll::blocks::{Blocks, Counts};
 use crate::coll::plan::Plan;
-use verbena_channel::elements::Elements;
+use verbena_memory::elements::Elements;
 
 /// Which elements of the operand go to which rank.
 #[derive(Clone, Copy)]

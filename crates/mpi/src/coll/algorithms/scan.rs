@@ -1,7 +1,7 @@
 //! `MPI_Scan` and `MPI_Exscan` (MPI-5.0, 6.11).
 
 use crate::coll::plan::Plan;
-use verbena_channel::elements::Elements;
+use verbena_memory::elements::Elements;
 
 /// Inclusive scan by distance doubling (W. D. Hillis, G. L. Steele: Data parallel algorithms, 1986): in
 /// round k, what is reduced so far goes 2^k ranks up. Keeps rank order.

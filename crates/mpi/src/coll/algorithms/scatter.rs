@@ -3,7 +3,7 @@
 use super::tree::Tree;
 use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::{Buffer, Region};
 
 /// The root sends to everyone. `mine` is `None` at a root whose own block stays in place; `send` is `Some`
 /// at the root only.

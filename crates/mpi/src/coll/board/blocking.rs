@@ -17,7 +17,7 @@ use crate::process::{Process, failure_error};
 use std::ops::Range;
 use verbena_channel::board::Board;
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 
 /// Looks at the board before the first round of progress, where every rank has a core: about half a microsecond.
 const LOOKS: u32 = 100;

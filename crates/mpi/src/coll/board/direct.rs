@@ -20,8 +20,8 @@ use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_OTHER, MPI_ERR_TRUNCATE
 use std::ops::Range;
 use std::sync::Arc;
 use verbena_channel::board::Board;
-use verbena_channel::memory::Region;
 use verbena_channel::neighbor::Neighbor;
+use verbena_memory::Region;
 
 /// The other members' memory by their ranks; `None` for this member itself, and where there is no access.
 pub type Reach = Vec<Option<Arc<dyn Neighbor>>>;

@@ -6,8 +6,8 @@ use crate::coll::execute::{Reduction, copy};
 use crate::error::Result;
 use std::ops::Range;
 use verbena_channel::board::Packing;
-use verbena_channel::elements::Elements;
-use verbena_channel::memory::{Buffer, Region};
+use verbena_memory::elements::Elements;
+use verbena_memory::{Buffer, Region};
 
 /// Copies a packed record to where it belongs; what does not fit is an error.
 #[inline]

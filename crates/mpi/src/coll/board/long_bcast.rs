@@ -11,7 +11,7 @@ use crate::coll::execute::copy;
 use crate::error::{Error, Result};
 use verbena_channel::board::{Board, Clash};
 use verbena_channel::mark::Mark;
-use verbena_channel::memory::Buffer;
+use verbena_memory::Buffer;
 
 /// `MPI_Bcast` (MPI-5.0, 6.4) of a message whose length all members know.
 pub struct LongBcast<'a> {

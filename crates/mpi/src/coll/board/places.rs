@@ -2,7 +2,7 @@
 
 use super::short::Exchange;
 use crate::error::Result;
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
 
 /// What a member shows.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,7 @@
 
 use crate::coll::algorithms::part;
 use verbena_channel::board::Board;
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
 
 /// Which way a reduction takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::coll::call::{mismatch, numbered, out_of_step};
 use crate::error::{Error, Result};
 use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_TRUNCATE};
 use verbena_channel::board::{Board, Clash, Look, Packing, Shape};
-use verbena_channel::memory::Region;
+use verbena_memory::Region;
 
 /// What a collective does with the logs. What it says of all members must be the same on all of them.
 pub trait Exchange {

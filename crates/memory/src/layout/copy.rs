@@ -2,7 +2,7 @@
 //! in which a block is one or two machine moves.
 
 use super::walk::Visitor;
-use crate::memory::Region;
+use crate::Region;
 
 /// Copies whole blocks with the loop for their length.
 macro_rules! by_length {

@@ -10,11 +10,19 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`layout`] | where the bytes of a datatype's elements lie |
+//! | [`elements`] | elements of a datatype in memory, by number |
+//! | [`copy`] | a contiguous copy, with the stores that suit its size |
+//! | [`scratch`] | temporary memory of one operation |
 //! | `owned` | memory of the library's own, which lends regions |
 //! | `values` | plain values in regions, and loops over them |
 //! | `transfer` | regions read from files and written to them |
 
+pub mod copy;
+pub mod elements;
+pub mod layout;
 mod owned;
+pub mod scratch;
 mod transfer;
 mod values;
 
@@ -24,7 +32,7 @@ use std::sync::Arc;
 pub use values::{Plain, combine, fold};
 
 /// Bytes of a line of the processors' caches, which copies, rings and receive buffers are laid out by.
-pub(crate) const LINE_BYTES: usize = 64;
+pub const LINE_BYTES: usize = 64;
 
 /// A contiguous span of the program's memory.
 ///
@@ -124,7 +132,7 @@ impl Region {
     /// # Safety
     /// `out` leads to that many writable bytes.
     #[inline(always)]
-    pub(crate) unsafe fn read_short(&self, out: *mut u8) {
+    pub unsafe fn read_short(&self, out: *mut u8) {
         // SAFETY: this region is valid by its creator's promise, `out` by the caller's.
         unsafe { copy_short(self.address, out, self.len) }
     }
@@ -160,7 +168,7 @@ impl Region {
     /// # Panics
     /// If they are more, or do not fit.
     #[inline(always)]
-    pub(crate) fn write_short(&self, data: &[u8]) {
+    pub fn write_short(&self, data: &[u8]) {
         assert!(data.len() <= SHORT_BYTES_MAX && data.len() <= self.len);
         // SAFETY: as in `read`, and by the check.
         unsafe { copy_short(data.as_ptr(), self.address, data.len()) }

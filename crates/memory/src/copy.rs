@@ -19,7 +19,7 @@
 //! What is counted is the *whole* operation (a message, a collective's vector), of which one copy may move a small
 //! piece: many small copies sweep the caches as one large copy does.
 
-use crate::memory::Region;
+use crate::Region;
 
 /// From this many bytes of a whole operation on, [`Stores::by_size`] passes the caches by.
 pub const NONTEMPORAL_BYTES_MIN: usize = 32 << 20;
@@ -60,7 +60,7 @@ fn apart(from: Region, to: Region) -> bool {
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod nontemporal {
-    use crate::memory::{LINE_BYTES, Region};
+    use crate::{LINE_BYTES, Region};
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
 
     const VECTOR_BYTES: usize = 16;
@@ -109,7 +109,7 @@ mod nontemporal {
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 mod nontemporal {
-    use crate::memory::Region;
+    use crate::Region;
 
     /// Elsewhere the processor's own choice has to do.
     pub(super) fn copy(from: Region, to: Region) {

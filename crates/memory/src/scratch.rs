@@ -1,7 +1,7 @@
 //! Temporary memory of one operation: handed out piece by piece, taken back all at once, and kept for the
 //! next operation, so that the steady state allocates nothing.
 
-use crate::memory::{LINE_BYTES, Owned, Region};
+use crate::{LINE_BYTES, Owned, Region};
 
 /// Alignment of every piece: that of the widest predefined datatype, and of a cache line.
 const ALIGN: usize = LINE_BYTES;

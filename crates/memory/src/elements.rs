@@ -1,8 +1,8 @@
 //! Elements of a datatype in memory, addressed by number: the form in which collectives name their blocks.
 
 use crate::layout::Layout;
-use crate::memory::{Buffer, Region};
 use crate::scratch::Scratch;
+use crate::{Buffer, Region};
 use std::sync::Arc;
 
 /// Memory seen as a sequence of elements; element `k` has its origin `k` extents behind the first one's.

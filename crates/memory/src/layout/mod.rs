@@ -13,7 +13,7 @@ mod tests;
 mod tree;
 mod walk;
 
-use crate::memory::{Buffer, Region};
+use crate::{Buffer, Region};
 use std::sync::Arc;
 use tree::{List, Tree};
 

@@ -74,7 +74,7 @@ pub fn combine<P: Plain>(a: Region, b: Region, out: Region, combine: impl Fn(P, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Owned;
+    use crate::Owned;
 
     fn numbers(owned: &Owned) -> Vec<u32> {
         (0..owned.len() / 4).map(|i| owned.lend().load(4 * i)).collect()

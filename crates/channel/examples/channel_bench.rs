@@ -10,9 +10,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::wait::{Load, Step, Waiter};
+use verbena_channel::wait::{Step, Waiter};
 use verbena_channel::{Access, Key, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
 use verbena_memory::{Buffer, Region};
 
 const SIZES: [usize; 12] = [0, 8, 24, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1 << 20, 4 << 20];

@@ -15,10 +15,8 @@ mod tracer;
 
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
-use crate::shm::node;
-use crate::wait::Load;
 use crate::{
-    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire, random,
+    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };
 use card::Card;
 use copy::Verb;
@@ -27,6 +25,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tracer::ptrace_scope;
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
+use verbena_machine::{node, random};
 use verbena_memory::Region;
 
 pub use direct::own_memory;

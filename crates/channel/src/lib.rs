@@ -16,8 +16,6 @@ pub mod cma;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod exposed;
-pub mod hardware;
-mod kept;
 pub mod lock;
 pub mod loopback;
 pub mod mark;
@@ -25,7 +23,6 @@ pub mod neighbor;
 pub mod ofi;
 mod opening;
 pub mod packet;
-mod random;
 pub mod rc;
 pub mod registry;
 pub mod reliable;

@@ -4,13 +4,14 @@
 //! from the sender's buffer when its receive is there.
 
 use crate::packet::Header;
-use crate::wait::{Load, SLEEP_MAX};
+use crate::wait::SLEEP_MAX;
 use crate::{
     Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };
 use std::collections::VecDeque;
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
 use verbena_memory::Region;
 
 /// A copy within one process.

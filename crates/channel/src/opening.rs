@@ -1,8 +1,8 @@
 //! How a process opens a channel and meets the others.
 
-use crate::wait::Load;
 use crate::{Peer, Wire};
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
 
 /// What a process knows of itself and its job when channels are opened.
 #[derive(Clone, Debug)]

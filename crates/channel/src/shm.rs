@@ -19,7 +19,6 @@ mod handover;
 pub mod headroom;
 mod incoming;
 mod mapped;
-pub(crate) mod node;
 mod outgoing;
 mod ring;
 mod segment;
@@ -29,7 +28,7 @@ pub use connect::open;
 use crate::board::Boards;
 use crate::packet::Header;
 use crate::wait::sleeper::Sleeper;
-use crate::wait::{Load, SLEEP_MAX, Waiter, bell};
+use crate::wait::{SLEEP_MAX, Waiter, bell};
 use crate::{Channel, Division, End, Payload, Peer, PollCost, Reach, SendError, Sink};
 use boards::NodeBoards;
 use control::{Control, DeskOf};
@@ -40,6 +39,7 @@ pub use outgoing::Lane;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
 use verbena_memory::Region;
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.

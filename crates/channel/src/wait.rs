@@ -10,8 +10,6 @@ mod alone;
 mod apart;
 mod balance;
 pub(crate) mod bell;
-pub(crate) mod cgroup;
-pub(crate) mod cores;
 mod eventful;
 pub(crate) mod events;
 pub(crate) mod mates;
@@ -20,7 +18,6 @@ pub(crate) mod sleeper;
 mod strangers;
 
 pub use apart::Apart;
-pub use cores::Load;
 pub use eventful::Eventful;
 pub use plain::Plain;
 

@@ -4,7 +4,7 @@ use crate::args::Out;
 use crate::calls::environment::host_name;
 use crate::calls::info::publish;
 use crate::generated::types::MPI_Info;
-use verbena_channel::hardware::{Resource, resources};
+use verbena_machine::hardware::{Resource, resources};
 use verbena_mpi::comm::{HARDWARE, Places};
 use verbena_mpi::{Info, Result};
 

@@ -3,7 +3,7 @@
 //! | bytes | field |
 //! | --- | --- |
 //! | 1 | version |
-//! | 8 | node, see [`node`](crate::shm::node) |
+//! | 8 | node, see [`node`](verbena_machine::node) |
 //! | 8 | inode of the pid namespace |
 //! | 4 | process id |
 //! | 8 | address of the known word |

@@ -1,6 +1,6 @@
 //! The objects of libfabric that one end has, and how memory is registered with them.
 
-use crate::{Access, random};
+use crate::Access;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use verbena_fabric::explain::fault;
 use verbena_fabric::raw;
 use verbena_fabric::{AddressVector, CompletionQueue, Contexts, Domain, Endpoint, MemoryRegion, Offer};
 use verbena_fault::Fault;
+use verbena_machine::random;
 use verbena_memory::Region;
 
 /// Completions that the queue has room for: more than can be under way.

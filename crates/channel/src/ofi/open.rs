@@ -8,11 +8,11 @@ use super::choose::{Candidate, Wish};
 use super::interfaces::{self, Interface};
 use super::net::Net;
 use super::settings::{Settings, names};
-use crate::shm::node;
-use crate::wait::Load;
-use crate::{Opening, Place, Wire, random};
+use crate::{Opening, Place, Wire};
 use verbena_fabric::{Library, Offer, Wanted, raw};
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
+use verbena_machine::{node, random};
 use verbena_settings as table;
 
 /// Opens the channel on this side; not for a job of one, and not if the user leaves it out. libfabric is not touched yet.

@@ -11,10 +11,11 @@ use super::open::offers;
 use super::settings::Settings;
 use crate::conformance::{self, Ends};
 use crate::packet::{Header, Kind};
-use crate::{Access, Channel, Payload, Peer, Place, SendError, Sink, Transfer, random};
+use crate::{Access, Channel, Payload, Peer, Place, SendError, Sink, Transfer};
 use std::time::{Duration, Instant};
 use verbena_fabric::Library;
 use verbena_fault::Fault;
+use verbena_machine::random;
 use verbena_memory::{Buffer, Owned};
 use verbena_testing::{Lack, skip};
 

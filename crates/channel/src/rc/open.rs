@@ -6,9 +6,9 @@ use super::verbs::Verbs;
 use super::verbs::options::{Options, RAILS_MAX};
 use super::verbs::survey::Survey;
 use super::{Rc, Settings};
-use crate::wait::Load;
 use crate::{Opening, Peer, Place, Wire};
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
 
 /// Opens the channel on this side; not for a job of one, nor where there is no device that works. If the user names
 /// the channel or a device, there must be one.

@@ -32,8 +32,8 @@ mod work;
 use super::adapter::{
     Adapter, Address, Completion, Endpoint, Limits, Post, QueuePair, Refused, Registration, Trouble, Work,
 };
+use crate::Access;
 use crate::clock::Clock;
-use crate::{Access, random};
 use completions::Batch;
 use datagrams::Datagrams;
 use encoding::{Mailbox, Seat};
@@ -43,6 +43,7 @@ use port::OpenPort;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_fault::Fault;
+use verbena_machine::random;
 use verbena_memory::Region;
 pub use verbena_verbs::GidEntry;
 use verbena_verbs::domain as verbs;

@@ -5,15 +5,16 @@ use super::control::{BOARDS_MAX, Control, Measures};
 use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
-use super::{Shm, headroom, node};
-use crate::wait::Load;
-use crate::{Opening, Peer, Place, Wire, random};
+use super::{Shm, headroom};
+use crate::{Opening, Peer, Place, Wire};
 use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
+use verbena_machine::{node, random};
 
 /// How long the ranks of a node wait for each other at connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 //! Reserving pages fails in good order where the machine has none left, but at a control group's limit the kernel
 //! ends a process instead. So the limits are read before the size of the rings is chosen.
 
-use crate::wait::cgroup::{self, Group, Version};
+use verbena_machine::cgroup::{self, Group, Version};
 
 /// Bytes that are free for this process, by the machine and by its control groups.
 pub fn bytes() -> u64 {

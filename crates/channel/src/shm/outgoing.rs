@@ -8,11 +8,12 @@ use super::mapped::{MappedRing, RING_LOG2_MIN};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
 use crate::packet::{HEADER_BYTES, Header};
 use crate::wait::bell::Bell;
-use crate::{Payload, Peer, kept};
+use crate::{Payload, Peer};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
 use verbena_fault::Fault;
+use verbena_machine::kept;
 use verbena_memory::Region;
 
 /// The sending end of the ring towards a peer.

@@ -8,10 +8,10 @@
 //! number. Pages are reserved and given back by `madvise` on the mapping. Only kernels that cannot do that (before Linux 5.14)
 //! need the descriptor, which is then compared before each use ([`Kept`]).
 
-use crate::kept::{self, Kept};
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
+use verbena_machine::kept::{self, Kept};
 
 /// Bytes of a page, the granule of reservation.
 pub(crate) const PAGE_BYTES: usize = 4096;

@@ -4,9 +4,9 @@ use super::card::Card;
 use super::verbs::Device;
 use super::{Settings, Ud};
 use crate::rc::verbs::options::Options;
-use crate::wait::Load;
 use crate::{Opening, Peer, Place, Wire};
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
 
 /// Opens the channel on this side where it is named, and in large jobs by itself; not where there is no device that works. If
 /// the user names the channel, there must be one.

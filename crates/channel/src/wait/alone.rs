@@ -1,8 +1,8 @@
 //! How a process passes its idle rounds that shares its cores with no other rank: it looks again at once, spins, and yields.
 
 use super::Step;
-use super::cores::Load;
 use super::sleeper::Patience;
+use verbena_machine::cores::Load;
 
 /// Idle rounds in which the process only looks again. A round of progress over a device takes some hundred instructions, so it
 /// is itself the pause that the instruction of that name makes between looks. And that instruction costs 0.4 to 1 us

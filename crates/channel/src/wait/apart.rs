@@ -4,8 +4,8 @@
 //! waiting ranks yield while a computation does not. So the thread looks now and then where the program's first thread is, and
 //! may run on all cores but that one.
 
-use super::cores;
 use std::time::{Duration, Instant};
+use verbena_machine::cores;
 
 /// A look costs some microseconds, opening the file included (a number that is kept might come to mean the program's file); the scheduler moves a computation less often than this.
 const LOOK_EVERY: Duration = Duration::from_millis(2);

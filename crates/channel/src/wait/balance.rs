@@ -5,9 +5,9 @@
 //! last rank of a crowded core moves. Nobody is bound: the scheduler may move it again, and does so if another program works on that core. Each
 //! move therefore doubles the time to this rank's next one.
 
-use super::cores::{self, Load};
 use super::sleeper::{Told, Whereabouts};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use verbena_machine::cores::{self, Load};
 
 /// Idle rounds from one look to the next, before the first move.
 const LOOK_EVERY: u32 = 64;

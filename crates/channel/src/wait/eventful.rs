@@ -3,12 +3,12 @@
 
 use super::alone::Alone;
 use super::bell::Bell;
-use super::cores::Load;
 use super::events::Events;
 use super::{SLEEP_MAX, Step, Waiter};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
+use verbena_machine::cores::Load;
 
 /// As [`Plain`](super::Plain), but asleep on descriptors.
 #[derive(Debug)]

@@ -12,8 +12,6 @@
 //! sent by it, and replaced if it is not. The devices' descriptors are only waited for.
 
 use super::{NAP, bell::Bell};
-use crate::kept::Kept;
-use crate::random;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::linux::net::SocketAddrExt;
@@ -21,6 +19,8 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 use verbena_fault::Fault;
+use verbena_machine::kept::Kept;
+use verbena_machine::random;
 
 /// Rings that are forgotten at a time. Each rank of a node sends one for a sleep.
 const RINGS_MAX: usize = 64;

@@ -8,8 +8,8 @@
 //! | 8 | the machine: a number that is equal exactly on processes of one boot of one kernel, little-endian |
 //! | rest | cores that the process may run on, one bit each, lowest first |
 
-use super::cores::{self, Load};
-use crate::shm::node;
+use verbena_machine::cores::Load;
+use verbena_machine::{cores, node};
 
 /// What the others must know of this process.
 pub(crate) fn card() -> Vec<u8> {

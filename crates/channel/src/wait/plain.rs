@@ -2,9 +2,9 @@
 
 use super::alone::Alone;
 use super::bell::Bell;
-use super::cores::Load;
 use super::{NAP, Step, Waiter};
 use std::time::Duration;
+use verbena_machine::cores::Load;
 
 /// Looks again at once, spins, yields, then takes short naps, since what it waits for (another thread, a device) may ring
 /// no bell.

@@ -2,7 +2,6 @@
 
 use super::balance::Balance;
 use super::bell::Bell;
-use super::cores::{self, Load};
 use super::events::Events;
 use super::strangers::Strangers;
 use super::{SLEEP_MAX, Step, Waiter};
@@ -10,6 +9,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
+use verbena_machine::cores::{self, Load};
 
 /// Yields of all ranks that share a core, before they sleep.
 const YIELDS_SHARED: f64 = 200.0;

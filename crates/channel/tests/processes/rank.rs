@@ -4,11 +4,12 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::wait::{Load, Step, Waiter};
+use verbena_channel::wait::{Step, Waiter};
 use verbena_channel::{
     Access, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm,
 };
 use verbena_fault::Fault;
+use verbena_machine::cores::Load;
 use verbena_memory::Region;
 
 /// A connected rank.

@@ -2,11 +2,11 @@
 
 use super::changes::Changes;
 use super::uffd::{Message, Uffd};
-use crate::kept::Kept;
 use std::io::Result;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use verbena_machine::kept::Kept;
 
 /// Messages read at a time.
 const BATCH: usize = 16;

@@ -5,10 +5,10 @@
 //! `vm.unprivileged_userfaultfd` says, unless a seccomp filter forbids the system call.
 
 use super::span::{PAGE_BYTES, Span};
-use crate::kept::{self, Kept};
 use std::fs::File;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use verbena_machine::kept::{self, Kept};
 
 const UFFD_API: u64 = 0xaa;
 const UFFD_USER_MODE_ONLY: libc::c_int = 1;

@@ -59,7 +59,7 @@ fn an_old_kernel_needs_the_descriptor_and_meets_no_other_file() {
         let file = data_file(1 << 16);
         take_over(segment.kept_descriptor().expect("it is kept"), &file);
         for outcome in [segment.reserve(8192, 8192), segment.release(0, 1 << 16)] {
-            assert!(crate::kept::is_lost(&outcome.unwrap_err()));
+            assert!(verbena_machine::kept::is_lost(&outcome.unwrap_err()));
         }
         assert_eq!(whole(&file), vec![7; 1 << 16]);
     });
@@ -131,7 +131,7 @@ fn a_server_that_does_not_answer_is_named() {
 
 #[test]
 fn a_stranger_without_the_secret_gets_nothing() {
-    let name = crate::random::word().unwrap();
+    let name = verbena_machine::random::word().unwrap();
     let listener = handover::listen(name).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     let (_segment, memory) = segment::Segment::create(4096).unwrap();
@@ -164,7 +164,7 @@ fn silent_connections_hold_up_nobody() {
 /// A server that accepts nobody, and whose queue is full.
 #[test]
 fn a_connection_is_not_waited_for_longer_than_the_limit() {
-    let name = crate::random::word().unwrap();
+    let name = verbena_machine::random::word().unwrap();
     let listener = handover::listen(name).unwrap();
     // SAFETY: a call on our own socket.
     assert_eq!(unsafe { libc::listen(std::os::fd::AsRawFd::as_raw_fd(&listener), 0) }, 0);

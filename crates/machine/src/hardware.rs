@@ -4,7 +4,7 @@
 //! Names are those of hwloc, the common ground of all who speak of such things: `Package`, `NUMANode`,
 //! `L3Cache` and so on down to `PU`, the hardware thread.
 
-use crate::wait::cores::affinity;
+use crate::cores::affinity;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 

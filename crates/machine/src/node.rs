@@ -5,12 +5,12 @@ use std::os::unix::fs::MetadataExt;
 /// The node of this process, as a number that is equal exactly on processes that may share memory: same boot
 /// of the same kernel, same host name (so that a node may be simulated by a namespace of its own), same network
 /// namespace (the descriptor travels over an abstract socket, and those belong to it).
-pub(crate) fn identity() -> u64 {
+pub fn identity() -> u64 {
     hash(format!("{}\n{}\n{}", boot_id(), host_name(), namespace("net")).as_bytes())
 }
 
 /// The machine of this process, as a number that is equal exactly on processes of one boot of one kernel.
-pub(crate) fn machine() -> u64 {
+pub fn machine() -> u64 {
     hash(boot_id().as_bytes())
 }
 
@@ -19,17 +19,17 @@ fn boot_id() -> String {
 }
 
 /// The network of this process, as a number that is equal exactly on processes that see the same interfaces.
-pub(crate) fn network_identity() -> u64 {
+pub fn network_identity() -> u64 {
     hash(format!("{}\n{}", boot_id(), namespace("net")).as_bytes())
 }
 
 /// The inode of one of this process's namespaces; 0 if `/proc` does not say.
-pub(crate) fn namespace(kind: &str) -> u64 {
+pub fn namespace(kind: &str) -> u64 {
     std::fs::metadata(format!("/proc/self/ns/{kind}")).map_or(0, |m| m.ino())
 }
 
 /// The host's name as the kernel has it.
-pub(crate) fn host_name() -> String {
+pub fn host_name() -> String {
     let mut name = [0u8; 256];
     // SAFETY: the call writes at most 255 bytes to our array, which stays terminated.
     let known = unsafe { libc::gethostname(name.as_mut_ptr().cast(), 255) } == 0;

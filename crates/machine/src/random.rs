@@ -7,7 +7,7 @@ use verbena_fault::Fault;
 ///
 /// # Errors
 /// A seccomp filter refuses `getrandom`.
-pub(crate) fn word() -> Result<u64> {
+pub fn word() -> Result<u64> {
     let mut word = [0u8; 8];
     // SAFETY: the call writes at most 8 bytes to our array.
     let got = unsafe { libc::getrandom(word.as_mut_ptr().cast(), 8, 0) };
@@ -18,7 +18,7 @@ pub(crate) fn word() -> Result<u64> {
 ///
 /// # Errors
 /// As of [`word`].
-pub(crate) fn secret() -> std::result::Result<u64, Fault> {
+pub fn secret() -> std::result::Result<u64, Fault> {
     word().map_err(|error| {
         Fault::new(
             "the kernel gives no random bits, so nothing can be kept secret from strangers",

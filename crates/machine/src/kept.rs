@@ -17,25 +17,28 @@ struct Identity {
 
 /// An open file, as long as its number means that file.
 #[derive(Debug)]
-pub(crate) struct Kept<T: AsFd> {
+pub struct Kept<T: AsFd> {
     file: ManuallyDrop<T>,
     identity: Identity,
 }
 
 impl<T: AsFd> Kept<T> {
     /// Keeps a file that was opened just now.
-    pub(crate) fn new(file: T) -> Result<Kept<T>> {
+    ///
+    /// # Errors
+    /// The system cannot tell the file's inode.
+    pub fn new(file: T) -> Result<Kept<T>> {
         let identity = identity(file.as_fd())?;
         Ok(Kept { file: ManuallyDrop::new(file), identity })
     }
 
     /// The file; `None` if the program has closed it, whatever its number means now.
-    pub(crate) fn get(&self) -> Option<&T> {
+    pub fn get(&self) -> Option<&T> {
         identity(self.file.as_fd()).is_ok_and(|now| now == self.identity).then_some(&*self.file)
     }
 
     /// Its number, whatever that means now: only for calls that do no harm to another file.
-    pub(crate) fn number(&self) -> RawFd {
+    pub fn number(&self) -> RawFd {
         self.file.as_fd().as_raw_fd()
     }
 }
@@ -60,12 +63,12 @@ fn identity(file: BorrowedFd<'_>) -> Result<Identity> {
 }
 
 /// The error of a use for which a descriptor of the library is gone.
-pub(crate) fn lost() -> Error {
+pub fn lost() -> Error {
     Error::from_raw_os_error(libc::EBADF)
 }
 
 /// Whether an error is [`lost`].
-pub(crate) fn is_lost(error: &Error) -> bool {
+pub fn is_lost(error: &Error) -> bool {
     error.raw_os_error() == Some(libc::EBADF)
 }
 

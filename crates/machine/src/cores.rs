@@ -41,7 +41,7 @@ impl std::fmt::Display for Load {
 }
 
 /// The cores that this process may run on, one bit each, lowest first, without trailing zeros.
-pub(crate) fn affinity() -> Vec<u8> {
+pub fn affinity() -> Vec<u8> {
     let mut mask = vec![0u8; 8192 / 8];
     // SAFETY: the kernel writes at most as many bytes as the vector has.
     let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len(), mask.as_mut_ptr()) };
@@ -56,7 +56,7 @@ pub(crate) fn affinity() -> Vec<u8> {
 }
 
 /// The number of cores in the union of masks.
-pub(crate) fn count_union<'a>(masks: impl Iterator<Item = &'a [u8]>) -> u32 {
+pub fn count_union<'a>(masks: impl Iterator<Item = &'a [u8]>) -> u32 {
     let mut union = Vec::new();
     for mask in masks {
         union.resize(mask.len().max(union.len()), 0u8);
@@ -66,7 +66,7 @@ pub(crate) fn count_union<'a>(masks: impl Iterator<Item = &'a [u8]>) -> u32 {
 }
 
 /// The smallest quota of this process's control groups, in cores.
-pub(crate) fn quota() -> Option<f64> {
+pub fn quota() -> Option<f64> {
     cgroup::groups("cpu").iter().filter_map(quota_of).reduce(f64::min)
 }
 
@@ -91,14 +91,14 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
 /// Moves this thread to another core that it may use, and leaves it free to go where it may as before. Nothing happens
 /// if there is no other core, or if the system refuses.
 #[cold]
-pub(crate) fn leave_core() {
+pub fn leave_core() {
     let here = here();
     visit(|core| core != here);
 }
 
 /// Moves this thread to this core, as [`leave_core`].
 #[cold]
-pub(super) fn move_to(core: u32) {
+pub fn move_to(core: u32) {
     visit(|other| other == core);
 }
 
@@ -111,7 +111,7 @@ fn visit(meant: impl Fn(u32) -> bool) {
 }
 
 /// The cores of a mask that are `meant`, as a mask.
-pub(super) fn only(mask: &[u8], meant: impl Fn(u32) -> bool) -> Vec<u8> {
+pub fn only(mask: &[u8], meant: impl Fn(u32) -> bool) -> Vec<u8> {
     let of_byte = |(at, bits): (usize, &u8)| {
         let kept = (0..8).filter(|bit| meant(8 * at as u32 + bit));
         kept.fold(0, |kept, bit| kept | bits & 1 << bit)
@@ -121,13 +121,13 @@ pub(super) fn only(mask: &[u8], meant: impl Fn(u32) -> bool) -> Vec<u8> {
 
 /// Lets this thread run on the cores of this mask only, one bit each, lowest first. `false`, and nothing happens, if the system refuses, as it does if
 /// there is none.
-pub(super) fn confine(mask: &[u8]) -> bool {
+pub fn confine(mask: &[u8]) -> bool {
     // SAFETY: the call reads as many bytes as the slice has.
     unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) == 0 }
 }
 
 /// The core on which this thread is, as far as the system says; else the largest number.
-pub(super) fn here() -> u32 {
+pub fn here() -> u32 {
     // SAFETY: the call takes nothing and touches no memory of ours.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)
 }

@@ -4,32 +4,36 @@ use std::path::{Path, PathBuf};
 
 /// The two interfaces of control groups, which name their files differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub enum Version {
+    /// One hierarchy of groups for each controller.
     V1,
+    /// One hierarchy for all.
     V2,
 }
 
 /// A group's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
-    pub(crate) version: Version,
-    pub(crate) at: PathBuf,
+pub struct Group {
+    /// The interface that its files belong to.
+    pub version: Version,
+    /// Its directory.
+    pub at: PathBuf,
 }
 
 impl Group {
     /// The text of one of the group's files.
-    pub(crate) fn read(&self, file: &str) -> Option<String> {
+    pub fn read(&self, file: &str) -> Option<String> {
         std::fs::read_to_string(self.at.join(file)).ok()
     }
 
     /// A file that holds one number; `None` also for `max`.
-    pub(crate) fn number(&self, file: &str) -> Option<u64> {
+    pub fn number(&self, file: &str) -> Option<u64> {
         self.read(file)?.trim().parse().ok()
     }
 }
 
 /// This process's groups under `controller` (`cpu`, `memory`) and all above them: each one's limit holds.
-pub(crate) fn groups(controller: &str) -> Vec<Group> {
+pub fn groups(controller: &str) -> Vec<Group> {
     let lines = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     lines.lines().flat_map(|line| groups_of_line(Path::new("/sys/fs/cgroup"), line, controller)).collect()
 }
@@ -37,7 +41,7 @@ pub(crate) fn groups(controller: &str) -> Vec<Group> {
 /// The groups of a line of `/proc/self/cgroup` under a mount of them: number, controllers, path;
 /// version 2 has no controllers. In a container the path may be the host's, of which only the top is
 /// visible here: so go upwards, and take what is there.
-pub(crate) fn groups_of_line(mount: &Path, line: &str, controller: &str) -> Vec<Group> {
+pub fn groups_of_line(mount: &Path, line: &str, controller: &str) -> Vec<Group> {
     let mut fields = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { return Vec::new() };
     let (version, roots) = if controllers.is_empty() {

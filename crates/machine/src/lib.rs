@@ -1,0 +1,17 @@
+//! What the operating system tells a process of the machine that it runs on.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`node`] | numbers that tell nodes, machines and networks apart |
+//! | [`cores`] | the cores that the process may use, and how many ranks share them |
+//! | [`cgroup`] | the limits of its control groups |
+//! | [`hardware`] | the hardware that it is restricted to, for MPI's queries |
+//! | [`kept`] | descriptors that stay open as long as the process |
+//! | [`random`] | random bits from the kernel |
+
+pub mod cgroup;
+pub mod cores;
+pub mod hardware;
+pub mod kept;
+pub mod node;
+pub mod random;

@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use verbena_channel::lock::Alone;
 use verbena_engine::RequestId;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
+use verbena_waiting::lock::Alone;
 
 /// Where the kind lies in a handle.
 pub const KIND_SHIFT: u32 = 27;

@@ -12,8 +12,8 @@ use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verbena_channel::lock::{self, MISUSE};
 use verbena_fault::Fault;
+use verbena_waiting::lock::{self, MISUSE};
 
 /// From now on a panic of the library is explained.
 pub fn explain() {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn misuse_is_called_that() {
-        let text = scene(true).fault(MISUSE, "crates/channel/src/lock.rs:1:2").to_string();
+        let text = scene(true).fault(MISUSE, "crates/waiting/src/lock.rs:1:2").to_string();
         assert!(!text.contains("defect") && !text.contains("report"), "{text}");
         assert!(text.contains("MPI_THREAD_FUNNELED") && text.contains("two threads"), "{text}");
         assert!(text.contains("callback") && text.contains("MPI_THREAD_MULTIPLE"), "{text}");
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_programs_own_panics_are_not_ours() {
-        for file in ["crates/channel/src/lock.rs", "/rustc/abc/library/core/src/option.rs"] {
+        for file in ["crates/waiting/src/lock.rs", "/rustc/abc/library/core/src/option.rs"] {
             assert!(is_our_file(file), "{file}");
         }
         for file in ["src/main.rs", "crates/abi/tests/abuse.rs", "tests/src/lib.rs"] {

@@ -11,13 +11,13 @@ use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
 use verbena_channel::Peer;
-use verbena_channel::lock::Alone;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Completion, Engine, Receive, RequestId, Send};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::completion_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
 use verbena_mpi::{Comm, Error, Process, Result};
+use verbena_waiting::lock::Alone;
 
 /// Stands for every send that was complete at once: it has nothing to remember.
 const SENT: RequestId = RequestId { index: (1 << 27) - 1, generation: 0 };

@@ -10,10 +10,11 @@ use crate::report::{Owner, on_comm};
 use crate::tool::clock_ns;
 use crate::{helper, panic, state};
 use std::sync::{Arc, Mutex, OnceLock};
-use verbena_channel::{Peer, lock, trace};
+use verbena_channel::{Peer, trace};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
 use verbena_mpi::{Comm, Error, Process, Result, coll, tool};
+use verbena_waiting::lock;
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
 /// How many hold the library open: the world model and each session.

@@ -7,10 +7,10 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::thread::ThreadId;
-use verbena_channel::lock::{Alone, is_shared};
 use verbena_channel::trace;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Process, Result};
+use verbena_waiting::lock::{Alone, is_shared};
 
 /// Where the world model stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

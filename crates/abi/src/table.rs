@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use verbena_channel::lock::Alone;
+use verbena_waiting::lock::Alone;
 
 /// Slots of the first chunk; each further chunk doubles the table.
 const CHUNK_SLOTS_MIN: usize = 64;

@@ -10,11 +10,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::wait::{Step, Waiter};
 use verbena_channel::{Access, Key, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::{Buffer, Region};
+use verbena_waiting::{Step, Waiter};
 
 const SIZES: [usize; 12] = [0, 8, 24, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1 << 20, 4 << 20];
 const SINGLE_COPY_FROM: usize = 4096;
@@ -67,7 +67,7 @@ impl End {
         } else if self.shm.poll(&mut self.sink) > 0 {
             self.waiter.disarm();
         } else {
-            self.waiter.sleep(verbena_channel::wait::SLEEP_MAX);
+            self.waiter.sleep(verbena_waiting::SLEEP_MAX);
         }
     }
 

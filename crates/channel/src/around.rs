@@ -6,7 +6,6 @@
 use crate::board::Boards;
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
-use crate::wait::Waiter;
 use crate::{
     Access, Channel, Choice, Connection, Direction, Division, End, Key, Payload, Peer, PollCost, Reach,
     Registrations, SendError, Sink, Transfer,
@@ -17,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_memory::Region;
+use verbena_waiting::Waiter;
 
 /// What is done about the packets that pass.
 pub trait Tap: Send {

@@ -16,7 +16,6 @@ pub mod cma;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod exposed;
-pub mod lock;
 pub mod loopback;
 pub mod mark;
 pub mod neighbor;
@@ -29,7 +28,6 @@ pub mod reliable;
 pub mod shm;
 pub mod trace;
 pub mod ud;
-pub mod wait;
 mod wire;
 
 pub use access::Access;
@@ -43,6 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_memory::{Buffer, Region};
+use verbena_waiting::{NAP, Waiter};
 
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;
@@ -426,7 +425,7 @@ pub trait Channel: Send {
     /// caller polls once more afterwards, for what came before. Returns for how long it may sleep: a channel that wakes nobody
     /// allows a nap, one that must do something by itself at some time no longer than until then.
     fn arm(&mut self) -> Duration {
-        wait::NAP
+        NAP
     }
 
     /// It is awake again.
@@ -439,7 +438,7 @@ pub trait Channel: Send {
     }
 
     /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
-    fn waiter(&self) -> Option<Arc<dyn wait::Waiter>> {
+    fn waiter(&self) -> Option<Arc<dyn Waiter>> {
         None
     }
 

@@ -4,7 +4,6 @@
 //! from the sender's buffer when its receive is there.
 
 use crate::packet::Header;
-use crate::wait::SLEEP_MAX;
 use crate::{
     Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
 };
@@ -13,6 +12,7 @@ use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
+use verbena_waiting::SLEEP_MAX;
 
 /// A copy within one process.
 const COST: Cost = Cost { start_ns: 20, byte_ps: 30 };

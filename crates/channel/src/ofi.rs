@@ -44,7 +44,6 @@ pub use open::{meets_again, open};
 pub use settings::Settings;
 
 use crate::packet::Header;
-use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Access, Channel, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use card::Contact;
 use links::Links;
@@ -57,6 +56,7 @@ use std::time::{Duration, Instant};
 use verbena_fabric::Completion;
 use verbena_fault::Fault;
 use verbena_memory::Region;
+use verbena_waiting::{NAP, SLEEP_MAX};
 
 /// Above those of `rc` and `ud`: this channel is for where nothing better reaches the peer.
 const LATENCY_NS: u32 = 20_000;

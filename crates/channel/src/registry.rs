@@ -2,10 +2,10 @@
 //!
 //! A new wire is one module and one line in [`CHANNELS`].
 
-use crate::wait::mates;
 use crate::{Opening, Peer, Place, Wire, cma, loopback, ofi, rc, shm, ud};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
+use verbena_waiting::mates;
 
 /// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
 pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;

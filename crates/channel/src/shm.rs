@@ -6,7 +6,7 @@
 //! its first packet, without help from the receiver ([`outgoing`], [`incoming`]); [`ring`] is the protocol. Beside
 //! each ring stand words by which both ends divide the copying of long messages ([`division`]).
 //!
-//! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`crate::wait`]).
+//! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`verbena_waiting`]).
 
 mod boards;
 mod card;
@@ -27,8 +27,6 @@ pub use connect::open;
 
 use crate::board::Boards;
 use crate::packet::Header;
-use crate::wait::sleeper::Sleeper;
-use crate::wait::{SLEEP_MAX, Waiter, bell};
 use crate::{Channel, Division, End, Payload, Peer, PollCost, Reach, SendError, Sink};
 use boards::NodeBoards;
 use control::{Control, DeskOf};
@@ -41,6 +39,8 @@ use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
+use verbena_waiting::sleeper::Sleeper;
+use verbena_waiting::{SLEEP_MAX, Waiter, bell};
 
 /// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
 const PACKET_BYTES_MAX: usize = 16 << 10;

@@ -50,7 +50,6 @@ pub mod verbs;
 
 use crate::packet::{HEADER_BYTES, Header};
 use crate::reliable::{Piece, Verdict};
-use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Channel, Payload, Peer, Reach, SendError, Sink};
 use adapter::{Datagrams, Ended, Limits, Memory};
 use buffers::Buffers;
@@ -65,6 +64,7 @@ use std::time::Duration;
 use timers::Timers;
 use verbena_fault::Fault;
 use verbena_memory::Region;
+use verbena_waiting::{NAP, SLEEP_MAX};
 
 /// The channel over an adapter.
 pub struct Ud<A: Datagrams> {

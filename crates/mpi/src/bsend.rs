@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::generated::constants::MPI_ERR_BUFFER;
 use crate::process::Process;
 use crate::request::Active;
-use verbena_channel::lock::Lock;
 use verbena_memory::{Buffer, Owned, Region};
+use verbena_waiting::lock::Lock;
 
 /// What a message in the buffer needs beside its bytes, in bytes (`MPI_BSEND_OVERHEAD` is larger).
 const PIECE_ALIGN: usize = 64;

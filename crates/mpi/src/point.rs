@@ -9,10 +9,10 @@ use crate::process::{Process, failure_error};
 use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::Peer;
-use verbena_channel::lock::Lock;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
 use verbena_memory::{Buffer, Owned};
+use verbena_waiting::lock::Lock;
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
 #[inline]

@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::{Duration, Instant};
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
-use verbena_channel::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbors;
-use verbena_channel::wait::{Apart, SLEEP_MAX, Step, Waiter};
 use verbena_engine::{Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, Send, Taken};
+use verbena_waiting::lock::{Alone, AloneGuard, Lock, is_shared};
+use verbena_waiting::{Apart, SLEEP_MAX, Step, Waiter};
 
 /// The state of this process.
 pub struct Process {

@@ -12,9 +12,9 @@ use crate::process::{Process, completion_error, failure_error};
 use crate::task::Running;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use verbena_channel::lock::Lock;
 use verbena_engine::{Completion, Posted, RequestId};
 use verbena_memory::Owned;
+use verbena_waiting::lock::Lock;
 
 /// How an operation ended, as a status tells it.
 #[derive(Clone, Debug, PartialEq)]

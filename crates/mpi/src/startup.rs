@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use verbena_boot::Boot;
 use verbena_channel::trace::{self, Traced};
-use verbena_channel::wait::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
 use verbena_channel::{Place, Wire, registry};
 use verbena_engine::{Engine, Polling, Settings};
 use verbena_machine::cores::Load;
+use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
 
 /// A started process and its line to the launcher.
 pub struct Started {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::process::Process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use verbena_channel::lock::Lock;
+use verbena_waiting::lock::Lock;
 
 /// A state machine that makes a bounded step each time it is asked.
 pub trait Task: Send {

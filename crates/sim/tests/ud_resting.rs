@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::ud::Settings;
-use verbena_channel::wait::{NAP, SLEEP_MAX};
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
 use verbena_fault::Fault;
 use verbena_sim::over_ud::{LIMITS, channels};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimDatagrams, Subnet};
 use verbena_sim::{Random, Rank};
+use verbena_waiting::{NAP, SLEEP_MAX};
 
 type Ud = verbena_channel::ud::Ud<SimDatagrams>;
 

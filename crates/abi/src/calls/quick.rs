@@ -17,7 +17,6 @@ use crate::requests::SENT_HANDLE;
 use crate::state::{process, process_alone};
 use crate::status::Status;
 use std::ffi::{c_int, c_void};
-use verbena_channel::lock::{Alone, AloneGuard};
 use verbena_channel::{Lane, Peer};
 use verbena_engine::{Engine, Envelope, RequestId};
 use verbena_memory::{Buffer, Region};
@@ -25,6 +24,7 @@ use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::checked;
 use verbena_mpi::{Comm, Process, point};
+use verbena_waiting::lock::{Alone, AloneGuard};
 
 /// The communicator and the buffer of a message, if they are plain.
 ///

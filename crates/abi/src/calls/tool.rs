@@ -4,10 +4,10 @@ use crate::args::{Out, TextOut};
 use crate::generated::types::MPI_T_enum;
 use crate::{state, tool as objects};
 use std::ffi::{CStr, c_int};
-use verbena_channel::lock;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::tool::category::{self, Category};
 use verbena_mpi::{Result, tool};
+use verbena_waiting::lock;
 
 /// Whether the interface is initialised: asked before every call but `MPI_T_init_thread` and `MPI_T_finalize`.
 pub fn running() -> Result<()> {

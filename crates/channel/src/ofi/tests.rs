@@ -250,7 +250,7 @@ fn a_sleeper_is_woken_by_the_descriptor() {
         send(&mut ends, 0, number, b"next");
         let begin = Instant::now();
         while ends[1].arrived.packets.len() == number {
-            if ends[1].channel.arm() == crate::wait::SLEEP_MAX {
+            if ends[1].channel.arm() == verbena_waiting::SLEEP_MAX {
                 // SAFETY: one structure of ours.
                 let woken = unsafe { libc::poll(&mut poll, 1, 5000) };
                 assert_eq!(woken, 1, "message {number} wakes nobody");

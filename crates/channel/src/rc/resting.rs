@@ -18,7 +18,7 @@
 //!
 //! A packet that its sender posted before the word was there has no bell. It is at most a flight behind the word: for
 //! [`GRACE_NS`] after raising it the receiver only naps. A packet that the wire lost and that is sent again still later is found when the
-//! sleep ends by itself ([`crate::wait::SLEEP_MAX`]), so nothing ever waits for longer. The word stays up while a peer says
+//! sleep ends by itself ([`verbena_waiting::SLEEP_MAX`]), so nothing ever waits for longer. The word stays up while a peer says
 //! little, and costs it a bell for each packet; who says more than [`HEARD_MAX`] packets has it taken down.
 //!
 //! With [`Notify::Pointer`] the tail pointer comes by RDMA write too, and no word tells who waits for it: such a process naps.
@@ -29,9 +29,9 @@ use super::frame::Kind;
 use super::ring::WORD_BYTES;
 use super::ring::incoming::Stage;
 use super::settings::Notify;
-use crate::wait::{NAP, SLEEP_MAX};
 use crate::{Payload, Peer};
 use std::time::Duration;
+use verbena_waiting::{NAP, SLEEP_MAX};
 
 /// After the word was raised packets may come without a bell for so long, in nanoseconds: a flight and what delays the sender's
 /// processor between its post and its look.

@@ -8,10 +8,10 @@ use super::control::Control;
 use crate::Peer;
 use crate::board::slate::{Keeper, Measures, Slate};
 use crate::board::{Board, Boards};
-use crate::wait::bell::Bell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
+use verbena_waiting::bell::Bell;
 
 /// The boards of a node as one process sees them.
 #[derive(Debug)]

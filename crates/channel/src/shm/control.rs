@@ -13,10 +13,10 @@
 
 use super::boards;
 use super::segment::{PAGE_BYTES, Segment};
-use crate::wait::bell::Bell;
-use crate::wait::sleeper::{Told, Whereabouts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use verbena_waiting::bell::Bell;
+use verbena_waiting::sleeper::{Told, Whereabouts};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 

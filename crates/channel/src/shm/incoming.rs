@@ -5,12 +5,12 @@ use super::division::{self, Desk};
 use super::mapped::{MappedRing, line_at};
 use super::ring::{Consumer, Found, Lines, payload_of_line};
 use crate::packet::{HEADER_BYTES, Header};
-use crate::wait::bell::Bell;
 use crate::{Division, End, Peer, Sink};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use verbena_fault::Fault;
 use verbena_memory::Region;
+use verbena_waiting::bell::Bell;
 
 /// Packets taken from one ring per poll, so that a busy peer does not keep others waiting.
 const PACKETS_PER_POLL_MAX: usize = 16;

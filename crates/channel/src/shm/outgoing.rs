@@ -7,7 +7,6 @@ use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
 use crate::packet::{HEADER_BYTES, Header};
-use crate::wait::bell::Bell;
 use crate::{Payload, Peer};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use std::sync::atomic::Ordering::*;
 use verbena_fault::Fault;
 use verbena_machine::kept;
 use verbena_memory::Region;
+use verbena_waiting::bell::Bell;
 
 /// The sending end of the ring towards a peer.
 #[derive(Debug)]

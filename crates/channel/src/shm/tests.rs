@@ -186,16 +186,16 @@ fn a_sender_asleep_on_a_full_ring_is_woken() {
         });
         for sequence in 0..PACKETS {
             while !send(&mut a, 1, sequence, 4000) {
-                assert_eq!(waiter.idle(u32::MAX), crate::wait::Step::Armed);
+                assert_eq!(waiter.idle(u32::MAX), verbena_waiting::Step::Armed);
                 if send(&mut a, 1, sequence, 4000) {
                     waiter.disarm();
                     break;
                 }
                 let start = std::time::Instant::now();
                 asleep.store(true, Release);
-                waiter.sleep(crate::wait::SLEEP_MAX);
+                waiter.sleep(verbena_waiting::SLEEP_MAX);
                 sleeps += 1;
-                overslept += u32::from(start.elapsed() >= crate::wait::SLEEP_MAX);
+                overslept += u32::from(start.elapsed() >= verbena_waiting::SLEEP_MAX);
             }
         }
     });

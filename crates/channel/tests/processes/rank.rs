@@ -4,13 +4,13 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::wait::{Step, Waiter};
 use verbena_channel::{
     Access, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm,
 };
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
+use verbena_waiting::{Step, Waiter};
 
 /// A connected rank.
 struct Rank {
@@ -119,7 +119,7 @@ impl Rank {
         } else if self.shm.poll(&mut self.inbox) > 0 {
             self.waiter.disarm();
         } else {
-            self.waiter.sleep(verbena_channel::wait::SLEEP_MAX);
+            self.waiter.sleep(verbena_waiting::SLEEP_MAX);
         }
     }
 
@@ -242,7 +242,7 @@ impl Rank {
         while self.shm.send(1, &header, Payload::Region(region.part(0, 1000))).is_ok() {}
         say("full");
         self.waiter.idle(u32::MAX);
-        self.waiter.sleep(verbena_channel::wait::SLEEP_MAX);
+        self.waiter.sleep(verbena_waiting::SLEEP_MAX);
         say(&self.cma.get(1, &key, 0, region, 0).unwrap_err().to_string().replace('\n', ";"));
     }
 }

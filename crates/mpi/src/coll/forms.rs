@@ -13,8 +13,8 @@ use crate::process::Process;
 use crate::request::{Active, Outcome, Starter};
 use crate::task::Task;
 use std::sync::Arc;
-use verbena_channel::lock::Lock;
 use verbena_channel::mark::Mark;
+use verbena_waiting::lock::Lock;
 
 /// Runs the schedule that `fill` writes, to its end.
 #[inline]

@@ -11,9 +11,9 @@ use crate::request::Outcome;
 use crate::task::Task;
 use std::sync::Arc;
 use verbena_channel::Peer;
-use verbena_channel::lock::Lock;
 use verbena_engine::{Completion, Engine, Posted, Receive, RequestId};
 use verbena_memory::{Buffer, Owned};
+use verbena_waiting::lock::Lock;
 
 /// Bytes of an announcement: context, number of partitions, number of bytes.
 const ANNOUNCEMENT_BYTES: usize = 24;

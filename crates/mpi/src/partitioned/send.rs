@@ -10,9 +10,9 @@ use crate::request::Outcome;
 use crate::task::Task;
 use std::collections::VecDeque;
 use verbena_channel::Peer;
-use verbena_channel::lock::Lock;
 use verbena_engine::{Completion, Mode, Posted, RequestId, Send};
 use verbena_memory::{Buffer, Owned};
+use verbena_waiting::lock::Lock;
 
 /// A partitioned send.
 pub struct Sending {

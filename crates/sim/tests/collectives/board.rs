@@ -9,7 +9,6 @@ use std::cell::Cell;
 use std::sync::Arc;
 use verbena_channel::board::{Board, heap};
 use verbena_channel::cma;
-use verbena_channel::lock::Lock;
 use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbor;
 use verbena_fault::Fault;
@@ -26,6 +25,7 @@ use verbena_mpi::coll::{Blocks, Collective, Reduction};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Op, Result};
 use verbena_sim::{Cluster, Faults, Random};
+use verbena_waiting::lock::Lock;
 
 /// Seeds that a test run tries.
 const SEEDS: u64 = 400;

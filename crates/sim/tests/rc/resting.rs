@@ -3,10 +3,10 @@
 use crate::rig::{Rig, settings};
 use verbena_channel::rc::Settings;
 use verbena_channel::rc::settings::Policy;
-use verbena_channel::wait::{NAP, SLEEP_MAX};
 use verbena_channel::{Channel, Peer};
 use verbena_sim::Random;
 use verbena_sim::verbs::DeviceFaults;
+use verbena_waiting::{NAP, SLEEP_MAX};
 
 /// The longest that a packet may wait: a nap, and what the wire and the other's look take.
 const WAIT_NS_MAX: u64 = 4 * NAP.as_nanos() as u64;

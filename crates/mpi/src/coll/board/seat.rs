@@ -8,7 +8,7 @@ use crate::process::Process;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use verbena_channel::board::Board;
-use verbena_channel::lock::Lock;
+use verbena_waiting::lock::Lock;
 
 /// Blocking collectives of a communicator before it gets a board, so that one that is made for a few calls costs no
 /// shared memory.

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The words of a doorbell, in shared memory. All zero is a process that is awake.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
+pub struct Bell {
     /// Not 0 if the process sleeps or is about to: [`ON_WORD`] or [`ON_SOCKET`].
     sleeping: AtomicU32,
     /// 1 if its senders must fence, since it cannot do it for them.
@@ -34,7 +34,7 @@ impl Bell {
     /// For a sender, after it has published something: wakes the owner if it sleeps. `fence_always` if
     /// this process is not registered for the sleepers' barrier.
     #[inline]
-    pub(crate) fn notify(&self, fence_always: bool) {
+    pub fn notify(&self, fence_always: bool) {
         compiler_fence(SeqCst);
         if fence_always || self.fence.load(Relaxed) | self.sleeping.load(Relaxed) != 0 {
             self.notify_with_care(fence_always);
@@ -54,7 +54,7 @@ impl Bell {
 
     /// Wakes all who sleep here. Taking the word down first makes the next sender silent.
     #[cold]
-    pub(crate) fn ring(&self) {
+    pub fn ring(&self) {
         match self.sleeping.swap(0, AcqRel) {
             0 => {}
             ON_SOCKET => events::ring(self.socket.load(Acquire), self.secret.load(Relaxed)),
@@ -64,7 +64,7 @@ impl Bell {
 
     /// The owner sleeps on the socket of this name from now on, and waits on the word no more; 0 takes that back. Only
     /// while the word is down.
-    pub(crate) fn sleep_on(&self, socket: u64, secret: u64) {
+    pub fn sleep_on(&self, socket: u64, secret: u64) {
         self.secret.store(secret, Relaxed);
         self.socket.store(socket, Release);
     }
@@ -75,17 +75,17 @@ impl Bell {
     }
 
     /// Says that senders must fence.
-    pub(crate) fn ask_for_fences(&self) {
+    pub fn ask_for_fences(&self) {
         self.fence.store(1, SeqCst);
     }
 
     /// Whether senders must fence.
-    pub(crate) fn wants_fences(&self) -> bool {
+    pub fn wants_fences(&self) -> bool {
         self.fence.load(Relaxed) != 0
     }
 
     /// Raises the word, visible to every sender before the caller looks at its rings again.
-    pub(crate) fn raise(&self) {
+    pub fn raise(&self) {
         self.sleeping.store(self.place(), SeqCst);
         if !self.wants_fences() && membarrier(GLOBAL_EXPEDITED).is_err() {
             self.ask_for_fences();
@@ -94,24 +94,24 @@ impl Bell {
     }
 
     /// As `raise`, where only threads of this process ring, which do fence.
-    pub(crate) fn raise_locally(&self) {
+    pub fn raise_locally(&self) {
         self.sleeping.store(self.place(), SeqCst);
         fence(SeqCst);
     }
 
     /// Takes the word down.
-    pub(crate) fn lower(&self) {
+    pub fn lower(&self) {
         self.sleeping.store(0, Relaxed);
     }
 
     /// Whether the owner sleeps, or is about to.
-    pub(crate) fn is_raised(&self) -> bool {
+    pub fn is_raised(&self) -> bool {
         self.sleeping.load(Relaxed) != 0
     }
 
     /// Sleeps until rung, or `limit` is over, or a signal arrives. Returns at once if rung since `raise`.
     /// False if the limit came first.
-    pub(crate) fn wait(&self, limit: Duration) -> bool {
+    pub fn wait(&self, limit: Duration) -> bool {
         let limit =
             libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
         // SAFETY: the word lives for the whole call; the kernel only compares it.
@@ -130,7 +130,7 @@ const GLOBAL_EXPEDITED: libc::c_int = 1 << 1;
 const REGISTER_GLOBAL_EXPEDITED: libc::c_int = 1 << 2;
 
 /// Registers this process for the sleepers' barrier; an error if kernel or sandbox refuse.
-pub(crate) fn register() -> Result<()> {
+pub fn register() -> Result<()> {
     membarrier(REGISTER_GLOBAL_EXPEDITED)?;
     membarrier(GLOBAL_EXPEDITED)
 }

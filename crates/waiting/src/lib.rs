@@ -4,17 +4,30 @@
 //! decides by what it knows (cores against local ranks, rounds so far) and says so in a [`Step`].
 //!
 //! A process with peers on its node gets its waiter from the shared-memory channel
-//! ([`Channel::waiter`](crate::Channel::waiter)); any other uses [`Plain`].
+//! (`Channel::waiter`); any other uses [`Plain`].
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `plain` | a process that nothing wakes: it naps |
+//! | `eventful` | a process that sleeps on descriptors of devices |
+//! | [`sleeper`] | a process that its peers on the node wake |
+//! | `apart` | the thread that makes progress beside the program |
+//! | [`bell`] | the doorbell that a process sleeps at |
+//! | `events` | sleeping on descriptors and the bell at once |
+//! | [`mates`] | which processes of the job share cores |
+//! | `balance`, `strangers`, `alone` | what a process does before it sleeps |
+//! | [`lock`] | the engine's lock, cheap for a process with one thread |
 
 mod alone;
 mod apart;
 mod balance;
-pub(crate) mod bell;
+pub mod bell;
 mod eventful;
-pub(crate) mod events;
-pub(crate) mod mates;
+mod events;
+pub mod lock;
+pub mod mates;
 mod plain;
-pub(crate) mod sleeper;
+pub mod sleeper;
 mod strangers;
 
 pub use apart::Apart;

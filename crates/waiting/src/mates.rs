@@ -12,7 +12,7 @@ use verbena_machine::cores::Load;
 use verbena_machine::{cores, node};
 
 /// What the others must know of this process.
-pub(crate) fn card() -> Vec<u8> {
+pub fn card() -> Vec<u8> {
     [&node::machine().to_le_bytes()[..], &cores::affinity()].concat()
 }
 
@@ -23,7 +23,7 @@ fn parse(card: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// How many ranks share the cores of process `me` or some of them, and how many cores those may use, by the cards of all.
-pub(crate) fn load(me: usize, cards: &[Option<Vec<u8>>]) -> Load {
+pub fn load(me: usize, cards: &[Option<Vec<u8>>]) -> Load {
     let all: Vec<_> = cards.iter().map(|card| parse(card.as_deref()?)).collect();
     let Some(&Some((machine, mask))) = all.get(me) else { return Load::measure(1) };
     let meets = |other: &[u8]| mask.iter().zip(other).any(|(own, other)| own & other != 0);

@@ -92,11 +92,11 @@ impl Learnt {
 
 /// Where a rank said that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub struct Told {
     /// The core.
-    pub(crate) core: u32,
+    pub core: u32,
     /// Only its progress thread is there: the program computes elsewhere.
-    pub(crate) helper: bool,
+    pub helper: bool,
 }
 
 /// What of other ranks is on a core.
@@ -110,7 +110,7 @@ enum Others {
 }
 
 /// The cores on which the ranks of a node run, as far as they told: when they last waited for long, or their progress thread last woke.
-pub(crate) trait Whereabouts {
+pub trait Whereabouts {
     /// The number of this rank on the node.
     fn me(&self) -> u32;
     /// Tells where this rank is.
@@ -139,7 +139,7 @@ const YIELD_TO_STRANGERS_EVERY: u32 = 4096;
 
 /// Waits at the doorbell `B`.
 #[derive(Debug)]
-pub(crate) struct Sleeper<B> {
+pub struct Sleeper<B> {
     bell: B,
     patience: Patience,
     yields: Learnt,
@@ -194,7 +194,7 @@ impl Company {
 
 impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
     /// The waiter of the process that owns `bell`.
-    pub(crate) fn new(bell: B, load: &Load) -> Sleeper<B> {
+    pub fn new(bell: B, load: &Load) -> Sleeper<B> {
         Sleeper::patient(bell, Patience::for_load(load), load)
     }
 

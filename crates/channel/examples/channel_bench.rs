@@ -9,8 +9,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use verbena_channel::cma::{self, Cma};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, Key, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm};
+use verbena_channel::shm::{self, Shm};
+use verbena_channel::{Access, Channel, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::{Buffer, Region};
@@ -49,8 +51,8 @@ impl Sink for Counter {
 }
 
 struct End {
-    shm: Wire,
-    cma: Option<Wire>,
+    shm: Shm,
+    cma: Option<Cma>,
     waiter: Arc<dyn Waiter>,
     peer: Peer,
     packet_bytes_max: usize,
@@ -197,24 +199,28 @@ fn rounds_are_enough(rounds: usize, start: Instant, limit: Duration) -> bool {
 /// Trades cards over this process's and its partner's pipes, and connects.
 fn connect(me: Peer, mut output: impl Write, input: impl BufRead) -> End {
     let place = Place { me, size: 2, job: "bench".into() };
-    let openings =
-        [shm::open(&place), cma::open(&place)].map(|o| o.unwrap_or_else(|fault| panic!("{fault}")));
-    for opening in &openings {
-        let card = opening.as_ref().map(|o| o.card()).unwrap_or_default();
+    let shm = shm::open(&place).unwrap_or_else(|fault| panic!("{fault}"));
+    let cma = cma::open(&place).unwrap_or_else(|fault| panic!("{fault}"));
+    let own = [shm.as_ref().map(Opening::card), cma.as_ref().map(Opening::card)];
+    for card in own.iter().map(|card| card.as_deref().unwrap_or_default()) {
         writeln!(output, "{}", card.iter().map(|b| format!("{b:02x}")).collect::<String>()).unwrap();
     }
     output.flush().unwrap();
     let mut theirs = input.lines().map(|line| unhex(&line.unwrap()));
-    let mut channels = openings.into_iter().map(|opening| {
-        let (own, other) = (opening.as_ref().map(|o| o.card()), theirs.next().expect("the partner's card"));
-        let cards = if me == 0 { [own, Some(other)] } else { [Some(other), own] };
-        opening.map(|o| o.connect(&cards, &Load::measure(2)).unwrap_or_else(|fault| panic!("{fault}")))
+    let [of_shm, of_cma] = own.map(|own| {
+        let other = Some(theirs.next().expect("the partner's card"));
+        if me == 0 { [own, other] } else { [other, own] }
     });
-    let (mut shm, cma) = (channels.next().flatten().expect("shm"), channels.next().flatten());
+    let mut shm = connected(shm, &of_shm).expect("shm");
+    let cma = connected(cma, &of_cma);
     let buffer = vec![0; SIZES[SIZES.len() - 1]];
     let sink = Counter { buffer, at: 0, packets: 0, stopped: false, key: None };
     let packet_bytes_max = shm.reach(1 - me).expect("the partner is on this node").packet_bytes_max;
     End { waiter: shm.waiter().expect("shm wakes"), shm, cma, peer: 1 - me, packet_bytes_max, sink, round: 0 }
+}
+
+fn connected<O: Opening>(opening: Option<O>, cards: &[Option<Vec<u8>>]) -> Option<O::Channel> {
+    opening.map(|o| o.connect(cards, &Load::measure(2)).unwrap_or_else(|fault| panic!("{fault}")))
 }
 
 fn unhex(text: &str) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! A channel around another: it sees each packet that goes through, and hands everything else on.
 //!
-//! Tracing and the simulator's costs are such channels. Only this file must know every method of [`Channel`]. It lends no lane
-//! and takes no packet past its poll, so that all packets pass the [`Tap`].
+//! Tracing and the simulator's costs are such channels. Only this file must know every method of [`Channel`]. It takes no
+//! packet past its poll, so that all packets pass the [`Tap`].
 
 use crate::board::Boards;
 use crate::neighbor::Neighbors;
@@ -38,7 +38,7 @@ pub trait Tap: Send {
     fn packet(&mut self, sink: &mut dyn Sink, peer: Peer, header: &Header, payload: &[u8]);
 }
 
-/// A channel (or what leads to one: a box, a [`Wire`](crate::Wire)) with a [`Tap`] around it.
+/// A channel (or what leads to one, as a box does) with a [`Tap`] around it.
 pub struct Around<I, T> {
     /// The channel.
     pub inner: I,

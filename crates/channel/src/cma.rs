@@ -15,9 +15,7 @@ mod tracer;
 
 use crate::neighbor::Neighbors;
 use crate::packet::Header;
-use crate::{
-    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer, Wire,
-};
+use crate::{Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use card::Card;
 use copy::Verb;
 use std::io::Error;
@@ -39,12 +37,12 @@ const COST: Cost = Cost { start_ns: 500, byte_ps: 36 };
 const SETTING: &str = "VERBENA_CMA";
 
 /// Opens the channel on this side; not for a job of one, and not if `VERBENA_CMA=0`.
-pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+pub fn open(place: &Place) -> Result<Option<CmaOpening>, Fault> {
     if place.size < 2 || !verbena_settings::CMA.get() {
         return Ok(None);
     }
     let opening = CmaOpening::new(place.me).map_err(|e| no_random(place.me, &e))?;
-    Ok(Some(Box::new(opening)))
+    Ok(Some(opening))
 }
 
 /// Words that the others read and write to see whether they can.
@@ -56,7 +54,7 @@ struct Probes {
 
 /// The channel on this side.
 #[derive(Debug)]
-struct CmaOpening {
+pub struct CmaOpening {
     me: Peer,
     card: Card,
     probes: Box<Probes>,
@@ -97,12 +95,14 @@ impl CmaOpening {
 }
 
 impl Opening for CmaOpening {
+    type Channel = Cma;
+
     fn card(&self) -> Vec<u8> {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
-        Ok(Wire::Memory(Box::new(self.connect_cma(cards))))
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Cma, Fault> {
+        Ok(self.connect_cma(cards))
     }
 }
 

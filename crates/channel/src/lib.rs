@@ -32,7 +32,6 @@ mod wire;
 
 pub use access::Access;
 pub use opening::{Opening, Place};
-pub use shm::Lane;
 pub use wire::Wire;
 
 use packet::Header;
@@ -256,12 +255,6 @@ pub trait Channel: Send {
 
     /// Sends one packet. On `Full` nothing happened.
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
-
-    /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
-    /// then go through it and no longer through [`Channel::send`].
-    fn lend(&mut self, _peer: Peer) -> Option<Lane> {
-        None
-    }
 
     /// From now on packets to `peer` are kept until they are known to be taken, so that
     /// [`undelivered`](Channel::undelivered) can hand them back. `false` if this channel cannot do that.

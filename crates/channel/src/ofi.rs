@@ -40,7 +40,7 @@ mod send;
 mod sends;
 mod settings;
 
-pub use open::{meets_again, open};
+pub use open::{Connected, OfiOpening, meets_again, open};
 pub use settings::Settings;
 
 use crate::packet::Header;

@@ -1,6 +1,6 @@
 //! How a process opens a channel and meets the others.
 
-use crate::{Peer, Wire};
+use crate::Peer;
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 
@@ -16,11 +16,14 @@ pub struct Place {
 }
 
 /// A channel that is open on this side but has not seen the others yet.
-pub trait Opening {
+pub trait Opening: Sized {
+    /// The channel that it becomes.
+    type Channel;
+
     /// What the others need to know to reach this process: it travels to all of them.
     fn card(&self) -> Vec<u8>;
-    /// What they need to know besides, once the cards of all processes are there: only for channels that ask for a second
-    /// round ([`registry`]), which [`Opening::connect`] gets the cards of.
+    /// What they need to know besides, once the cards of all processes are there: only for a channel
+    /// that asks for a second round, whose cards [`Opening::connect`] then gets.
     ///
     /// # Errors
     /// What the user asked for by name cannot be.
@@ -29,11 +32,14 @@ pub trait Opening {
     }
     /// The same channel over other ports, each under a name of its own: they are opened, carried and connected like any other
     /// channel. Asked once.
-    fn rails(&mut self) -> Vec<(&'static str, Box<dyn Opening>)> {
+    fn rails(&mut self) -> Vec<(&'static str, Self)> {
         Vec::new()
     }
     /// All cards in rank order (`None` where that process did not open this channel). Every process of
     /// the job is inside this call at about the same time, so a bounded handshake is allowed. The load is that of the cores that this
     /// process may use.
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Wire, Fault>;
+    ///
+    /// # Errors
+    /// The other processes cannot be met.
+    fn connect(self, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Self::Channel, Fault>;
 }

@@ -81,7 +81,7 @@ use crate::{
 use adapter::{Adapter, Address, Limits};
 use credit::Credits;
 use keepalive::Pace;
-pub use open::open;
+pub use open::{RcOpening, open};
 use peers::{Peers, Stage};
 use polling::PollingSet;
 use pool::{Pool, SendPool};

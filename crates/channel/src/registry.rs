@@ -1,24 +1,64 @@
 //! The list of channels, and how a process opens them and meets the others.
 //!
-//! A new wire is one module and one line in [`CHANNELS`].
+//! A new channel is one module that opens it, one line in [`CHANNELS`], and how it becomes a [`Wire`].
 
 use crate::{Opening, Peer, Place, Wire, cma, loopback, ofi, rc, shm, ud};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_waiting::mates;
 
-/// Opens a channel on this side; `Ok(None)` if it has no use on this machine.
-pub type Open = fn(&Place) -> Result<Option<Box<dyn Opening>>, Fault>;
+/// A channel that is open on this side, as [`Opening`] says, and becomes a [`Wire`].
+trait Pending {
+    fn card(&self) -> Vec<u8>;
+    fn second_card(&mut self, cards: &[Option<Vec<u8>>]) -> Result<Vec<u8>, Fault>;
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Wire, Fault>;
+}
+
+impl<O: Opening<Channel: Into<Wire>>> Pending for O {
+    fn card(&self) -> Vec<u8> {
+        Opening::card(self)
+    }
+
+    fn second_card(&mut self, cards: &[Option<Vec<u8>>]) -> Result<Vec<u8>, Fault> {
+        Opening::second_card(self, cards)
+    }
+
+    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Wire, Fault> {
+        Opening::connect(*self, cards, load).map(Into::into)
+    }
+}
+
+/// Channels that are open on this side, by their names.
+type Openings = Vec<(&'static str, Box<dyn Pending>)>;
+
+/// Opens the channel of this name on this side; nothing if it has no use on this machine.
+type Open = fn(&'static str, &Place) -> Result<Openings, Fault>;
 
 /// Every channel by its name, in order of preference.
-pub const CHANNELS: &[(&str, Open)] = &[
-    ("loopback", loopback::open),
-    ("shm", shm::open),
-    ("cma", cma::open),
-    ("rc", rc::open),
-    ("ud", ud::open),
-    ("ofi", ofi::open),
+const CHANNELS: &[(&str, Open)] = &[
+    ("loopback", |name, place| loopback::open(place).map(|opening| with_rails(name, opening))),
+    ("shm", |name, place| shm::open(place).map(|opening| with_rails(name, opening))),
+    ("cma", |name, place| cma::open(place).map(|opening| with_rails(name, opening))),
+    ("rc", |name, place| rc::open(place).map(|opening| with_rails(name, opening))),
+    ("ud", |name, place| ud::open(place).map(|opening| with_rails(name, opening))),
+    ("ofi", |name, place| ofi::open(place).map(|opening| with_rails(name, opening))),
 ];
+
+/// The channel, if there is one, and the same over other ports.
+fn with_rails<O>(name: &'static str, opening: Option<O>) -> Openings
+where
+    O: Opening<Channel: Into<Wire>> + 'static,
+{
+    let Some(mut opening) = opening else { return Openings::new() };
+    let rails = opening.rails();
+    let all = std::iter::once((name, opening)).chain(rails);
+    all.map(|(name, opening)| (name, Box::new(opening) as Box<dyn Pending>)).collect()
+}
+
+/// The names of all channels, in order of preference.
+pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
+    CHANNELS.iter().map(|(name, _)| *name)
+}
 
 /// Channels that reach other nodes by hardware of their own.
 const NETWORKS: [&str; 2] = ["rc", "ud"];
@@ -28,7 +68,7 @@ const CORES: &str = "cores";
 
 /// The channels that are open on this side, before the others are known.
 pub struct Opened {
-    openings: Vec<(&'static str, Box<dyn Opening>)>,
+    openings: Openings,
 }
 
 /// Opens the channels that `wanted` names (all, if it is `None`). A channel that has no use here, such as `shm`
@@ -44,21 +84,19 @@ pub fn open(place: &Place, wanted: Option<&str>) -> Result<Opened, Fault> {
             return Err(unknown(name));
         }
     }
-    let mut openings = Vec::new();
+    let mut openings = Openings::new();
     for &(name, open) in CHANNELS {
         // Messages of a process to itself must always find a way.
         let asked = names.as_ref().is_none_or(|list| list.contains(&name)) || name == "loopback";
-        if let Some(mut opening) = if asked { open(place)? } else { None } {
-            let rails = opening.rails();
-            openings.push((name, opening));
-            openings.extend(rails);
+        if asked {
+            openings.extend(open(name, place)?);
         }
     }
     Ok(Opened { openings })
 }
 
 fn unknown(name: &str) -> Fault {
-    let known: Vec<&str> = CHANNELS.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = names().collect();
     Fault {
         what: format!("there is no channel named \"{name}\""),
         on: "the setting VERBENA_CHANNELS".into(),
@@ -161,7 +199,7 @@ mod tests {
     #[test]
     fn the_setting_knows_every_channel() {
         let verbena_settings::Kind::Names(known, _) = verbena_settings::CHANNELS.kind else { panic!() };
-        assert_eq!(CHANNELS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), known);
+        assert_eq!(names().collect::<Vec<_>>(), known);
     }
 
     #[test]

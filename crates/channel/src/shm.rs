@@ -23,7 +23,7 @@ mod outgoing;
 mod ring;
 mod segment;
 
-pub use connect::open;
+pub use connect::{ShmOpening, open};
 
 use crate::board::Boards;
 use crate::packet::Header;
@@ -107,6 +107,21 @@ impl Shm {
         Shm { control, me, peers, links, inbox, packet_bytes_max, fence_always, load, waiter, faults, arms }
     }
 
+    /// Hands out the sending end towards `peer`, if there can be one: packets to that peer then go through it and no
+    /// longer through [`Channel::send`].
+    pub fn lend(&mut self, peer: Peer) -> Option<Lane> {
+        if let Some(&Link::Idle(to)) = self.links.get(peer as usize) {
+            self.open(peer, to);
+        }
+        let link = self.links.get_mut(peer as usize).filter(|link| matches!(link, Link::Open(_)))?;
+        let Link::Open(lane) = link else { return None };
+        let ring = lane.ring();
+        match std::mem::replace(link, Link::Lent(ring)) {
+            Link::Open(lane) => Some(lane),
+            _ => None,
+        }
+    }
+
     /// The first packet to a peer, or one that cannot be sent.
     #[cold]
     fn send_first(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
@@ -140,13 +155,13 @@ impl Shm {
 
     /// Whether no ring has anything.
     #[inline(always)]
-    pub(crate) fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         self.inbox.is_silent() && self.faults.is_empty()
     }
 
     /// As [`Channel::poll`], for a sink whose type is known.
     #[inline]
-    pub(crate) fn poll_into<S: Sink + ?Sized>(&mut self, sink: &mut S) -> usize {
+    pub fn poll_into<S: Sink + ?Sized>(&mut self, sink: &mut S) -> usize {
         if self.inbox.is_behind() {
             self.inbox.adopt(&self.control, self.me, &self.peers, self.fence_always, &mut self.faults);
         }
@@ -159,7 +174,7 @@ impl Shm {
 
     /// As [`Channel::take_front`], for a packet of one line.
     #[inline(always)]
-    pub(crate) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+    pub fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.inbox.take_line(peer, header, into)
     }
 
@@ -224,19 +239,6 @@ impl Channel for Shm {
 
     fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.inbox.take_front(peer, header, into)
-    }
-
-    fn lend(&mut self, peer: Peer) -> Option<Lane> {
-        if let Some(&Link::Idle(to)) = self.links.get(peer as usize) {
-            self.open(peer, to);
-        }
-        let link = self.links.get_mut(peer as usize).filter(|link| matches!(link, Link::Open(_)))?;
-        let Link::Open(lane) = link else { return None };
-        let ring = lane.ring();
-        match std::mem::replace(link, Link::Lent(ring)) {
-            Link::Open(lane) => Some(lane),
-            _ => None,
-        }
     }
 
     /// With fewer cores than ranks, the sender's core has other work than to help.

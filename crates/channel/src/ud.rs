@@ -54,7 +54,7 @@ use crate::{Channel, Payload, Peer, Reach, SendError, Sink};
 use adapter::{Datagrams, Ended, Limits, Memory};
 use buffers::Buffers;
 use card::Card;
-pub use open::open;
+pub use open::{UdOpening, open};
 use peers::Peers;
 use queues::Queues;
 use run::Run;

@@ -3,13 +3,19 @@
 //! Everything that a channel can do goes through the trait [`Channel`], and nobody above asks which one it is. But a
 //! small message takes little more time than calls through a table of functions do, so polling, taking what is next and
 //! sending, which are on its way, are called directly where the channel is known here, and the compiler can join them with the engine's
-//! own code. (Through shared memory sending goes by the end that the channel lends: [`Channel::lend`].)
+//! own code. (Through shared memory sending goes by the end that the channel lends: [`Wire::lend`].)
 
+use crate::around::Around;
+use crate::cma::Cma;
 use crate::loopback::Loopback;
+use crate::ofi::Connected;
 use crate::packet::Header;
 use crate::rc::Rc;
 use crate::rc::verbs::Verbs;
-use crate::shm::Shm;
+use crate::shm::{Lane, Shm};
+use crate::trace::Traced;
+use crate::ud::Ud;
+use crate::ud::verbs::Device;
 use crate::{Channel, Payload, Peer, SendError, Sink};
 use std::ops::{Deref, DerefMut};
 use verbena_memory::Region;
@@ -29,6 +35,24 @@ pub enum Wire {
 }
 
 impl Wire {
+    /// This channel with its messages traced, if it moves packets.
+    pub fn traced(self) -> Wire {
+        if matches!(self, Wire::Memory(_)) {
+            return self;
+        }
+        let tap = Traced::new(self.name());
+        Wire::Other(Box::new(Around { inner: self, tap }))
+    }
+
+    /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
+    /// then go through it and no longer through [`Channel::send`].
+    pub fn lend(&mut self, peer: Peer) -> Option<Lane> {
+        match self {
+            Wire::Shm(shm) => shm.lend(peer),
+            _ => None,
+        }
+    }
+
     /// Whether there is nothing to poll, as far as a glance tells.
     #[inline(always)]
     pub fn is_silent(&self) -> bool {
@@ -88,6 +112,46 @@ impl Wire {
             Wire::Rc(rc) => rc.poll(sink),
             Wire::Other(channel) => channel.poll(sink),
             Wire::Memory(_) => 0,
+        }
+    }
+}
+
+impl From<Shm> for Wire {
+    fn from(shm: Shm) -> Wire {
+        Wire::Shm(Box::new(shm))
+    }
+}
+
+impl From<Loopback> for Wire {
+    fn from(loopback: Loopback) -> Wire {
+        Wire::Loopback(Box::new(loopback))
+    }
+}
+
+impl From<Rc<Verbs>> for Wire {
+    fn from(rc: Rc<Verbs>) -> Wire {
+        Wire::Rc(Box::new(rc))
+    }
+}
+
+impl From<Ud<Device>> for Wire {
+    fn from(ud: Ud<Device>) -> Wire {
+        Wire::Other(Box::new(ud))
+    }
+}
+
+impl From<Cma> for Wire {
+    fn from(cma: Cma) -> Wire {
+        Wire::Memory(Box::new(cma))
+    }
+}
+
+impl From<Connected> for Wire {
+    fn from(ofi: Connected) -> Wire {
+        match ofi {
+            Connected::Open(ofi) => Wire::Other(ofi),
+            // There is nothing to poll.
+            Connected::Absent(absent) => Wire::Memory(Box::new(absent)),
         }
     }
 }

@@ -51,6 +51,7 @@ use peer::PeerState;
 pub use rendezvous::choice::Large;
 use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};
+pub use send::LINE_BYTES_MAX;
 use slab::Id;
 use std::time::Duration;
 use verbena_channel::mark::Mark;

@@ -8,7 +8,8 @@ use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Cost, Lane, Peer, Reach, Wire};
+use verbena_channel::shm::Lane;
+use verbena_channel::{Cost, Peer, Reach, Wire};
 use verbena_fault::Fault;
 
 /// The ways to a peer.

@@ -8,7 +8,7 @@ use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use verbena_boot::Boot;
-use verbena_channel::trace::{self, Traced};
+use verbena_channel::trace;
 use verbena_channel::{Place, Wire, registry};
 use verbena_engine::{Engine, Polling, Settings};
 use verbena_machine::cores::Load;
@@ -56,7 +56,7 @@ pub fn start() -> Result<Started, Error> {
     let mut channels = opened.connect(&cards, second.as_deref(), &load).map_err(Error::channel)?;
     trace::start();
     if trace::is_on() {
-        channels = channels.into_iter().map(Traced::wrap).collect();
+        channels = channels.into_iter().map(Wire::traced).collect();
     }
     let (waiter, sleep_max) = waiter(&channels, &load);
     let boards = channels.iter().find_map(|channel| channel.boards());

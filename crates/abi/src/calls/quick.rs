@@ -17,8 +17,8 @@ use crate::requests::SENT_HANDLE;
 use crate::state::{process, process_alone};
 use crate::status::Status;
 use std::ffi::{c_int, c_void};
-use verbena_channel::{Lane, Peer};
-use verbena_engine::{Engine, Envelope, RequestId};
+use verbena_channel::Peer;
+use verbena_engine::{Engine, Envelope, LINE_BYTES_MAX, RequestId};
 use verbena_memory::{Buffer, Region};
 use verbena_mpi::comm::Traffic;
 use verbena_mpi::generated::constants as mpi;
@@ -82,7 +82,7 @@ unsafe fn leaves_in_line(
     tag: c_int,
     comm: MPI_Comm,
 ) -> Option<()> {
-    let region = args::solid_of(Address::new(buf), count, element_bytes(datatype), Lane::LINE_BYTES_MAX)?;
+    let region = args::solid_of(Address::new(buf), count, element_bytes(datatype), LINE_BYTES_MAX)?;
     let (process, alone) = process_alone()?;
     // SAFETY: this thread is alone in MPI, and to send runs no code of the program.
     let comm = unsafe { COMMS.peek(alone, comm)? };

@@ -8,7 +8,7 @@ use super::choose::{Candidate, Wish};
 use super::interfaces::{self, Interface};
 use super::net::Net;
 use super::settings::{Settings, names};
-use crate::{Opening, Place, Wire};
+use crate::{Opening, Place};
 use verbena_fabric::{Library, Offer, Wanted, raw};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
@@ -19,7 +19,7 @@ use verbena_settings as table;
 ///
 /// # Errors
 /// None now; what the user names is tried in the second round.
-pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+pub fn open(place: &Place) -> Result<Option<OfiOpening>, Fault> {
     let when = When::current();
     if place.size < 2 || when == When::Never {
         return Ok(None);
@@ -32,7 +32,7 @@ pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
         network: node::network_identity(),
         interfaces: own,
     };
-    Ok(Some(Box::new(Ready { place: place.clone(), notice, end: None })))
+    Ok(Some(OfiOpening { place: place.clone(), notice, end: None }))
 }
 
 /// When the user wants libfabric to be opened.
@@ -72,10 +72,18 @@ pub fn meets_again(cards: &[Option<Vec<u8>>], others: bool) -> bool {
 }
 
 /// Open on this side: where it is, and from the second round on its end, or why there is none.
-struct Ready {
+pub struct OfiOpening {
     place: Place,
     notice: Notice,
     end: Option<Result<End, Fault>>,
+}
+
+/// The channel, connected.
+pub enum Connected {
+    /// To other processes.
+    Open(Box<Ofi>),
+    /// To nobody: it was not opened.
+    Absent(Absent),
 }
 
 /// What was opened.
@@ -86,7 +94,9 @@ struct End {
     settings: Settings,
 }
 
-impl Opening for Ready {
+impl Opening for OfiOpening {
+    type Channel = Connected;
+
     fn card(&self) -> Vec<u8> {
         self.notice.emit()
     }
@@ -102,18 +112,16 @@ impl Opening for Ready {
         Ok(card)
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
-        let absent = match self.end {
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Connected, Fault> {
+        Ok(match self.end {
             Some(Ok(End { net, contact, findings, settings })) => {
                 let all = cards.iter().map(|card| Contact::parse(card.as_deref()?)).collect();
                 let ofi = Ofi::new(&self.place, net, &contact, all, settings, findings)?;
-                return Ok(Wire::Other(Box::new(ofi)));
+                Connected::Open(Box::new(ofi))
             }
-            Some(Err(fault)) => Absent::because(&fault),
-            None => Absent::unneeded(),
-        };
-        // Nothing to poll.
-        Ok(Wire::Memory(Box::new(absent)))
+            Some(Err(fault)) => Connected::Absent(Absent::because(&fault)),
+            None => Connected::Absent(Absent::unneeded()),
+        })
     }
 }
 

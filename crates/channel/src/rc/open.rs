@@ -6,7 +6,7 @@ use super::verbs::Verbs;
 use super::verbs::options::{Options, RAILS_MAX};
 use super::verbs::survey::Survey;
 use super::{Rc, Settings};
-use crate::{Opening, Peer, Place, Wire};
+use crate::{Opening, Peer, Place};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 
@@ -15,16 +15,20 @@ use verbena_machine::cores::Load;
 ///
 /// # Errors
 /// What was named does not work, with the reason.
-pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+pub fn open(place: &Place) -> Result<Option<RcOpening>, Fault> {
     if place.size < 2 {
         return Ok(None);
     }
     let options = Options::current();
     let (survey, rails) = Survey::take_all(&options);
-    let mut ready =
-        NAMES.iter().zip(rails).map(|(name, verbs)| Ready { me: place.me, name, verbs, others: Vec::new() });
+    let mut ready = NAMES.iter().zip(rails).map(|(name, verbs)| RcOpening {
+        me: place.me,
+        name,
+        verbs,
+        others: Vec::new(),
+    });
     match ready.next() {
-        Some(first) => Ok(Some(Box::new(Ready { others: ready.collect(), ..first }))),
+        Some(first) => Ok(Some(RcOpening { others: ready.collect(), ..first })),
         None if !options.devices.is_empty() || is_named() => Err(survey.refusal(&options)),
         None => Ok(None),
     }
@@ -39,25 +43,27 @@ fn is_named() -> bool {
     named.is_some_and(|names| names.split(',').any(|name| name.trim() == "rc"))
 }
 
-struct Ready {
+/// The channel on this side: an open port.
+pub struct RcOpening {
     me: Peer,
     name: &'static str,
     verbs: Verbs,
     /// Those over other ports.
-    others: Vec<Ready>,
+    others: Vec<RcOpening>,
 }
 
-impl Opening for Ready {
+impl Opening for RcOpening {
+    type Channel = Rc<Verbs>;
+
     fn card(&self) -> Vec<u8> {
         self.verbs.address().0.to_vec()
     }
 
-    fn rails(&mut self) -> Vec<(&'static str, Box<dyn Opening>)> {
-        let others = std::mem::take(&mut self.others).into_iter();
-        others.map(|ready| (ready.name, Box::new(ready) as Box<dyn Opening>)).collect()
+    fn rails(&mut self) -> Vec<(&'static str, RcOpening)> {
+        std::mem::take(&mut self.others).into_iter().map(|ready| (ready.name, ready)).collect()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Rc<Verbs>, Fault> {
         let address = |card: &Option<Vec<u8>>| Some(Address(card.as_deref()?.try_into().ok()?));
         let size = cards.len() as u32;
         let cards = cards.iter().map(address).collect();
@@ -68,6 +74,6 @@ impl Opening for Ready {
                 Err(reason) => rc.keep_no_registrations(reason),
             }
         }
-        Ok(Wire::Rc(Box::new(rc)))
+        Ok(rc)
     }
 }

@@ -6,7 +6,7 @@ use super::handover::{self, Gift, Offer};
 use super::mapped::RING_LOG2_MIN;
 use super::segment::{self, Segment};
 use super::{Shm, headroom};
-use crate::{Opening, Peer, Place, Wire};
+use crate::{Opening, Peer, Place};
 use std::io::{Error, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
@@ -21,7 +21,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The channel on this side: a listening socket and a card.
 #[derive(Debug)]
-pub(super) struct ShmOpening {
+pub struct ShmOpening {
     me: Peer,
     card: Card,
     listener: UnixListener,
@@ -29,12 +29,12 @@ pub(super) struct ShmOpening {
 }
 
 /// Opens the channel; nothing to do for a job of one.
-pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+pub fn open(place: &Place) -> Result<Option<ShmOpening>, Fault> {
     if place.size < 2 {
         return Ok(None);
     }
     let opening = ShmOpening::new(place.me, CONNECT_LIMIT).map_err(|e| no_socket(place.me, &e))?;
-    Ok(Some(Box::new(opening)))
+    Ok(Some(opening))
 }
 
 impl ShmOpening {
@@ -98,12 +98,14 @@ impl ShmOpening {
 }
 
 impl Opening for ShmOpening {
+    type Channel = Shm;
+
     fn card(&self) -> Vec<u8> {
         self.card.emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Wire, Fault> {
-        Ok(Wire::Shm(Box::new(self.connect_shm(cards, load)?)))
+    fn connect(self, cards: &[Option<Vec<u8>>], load: &Load) -> Result<Shm, Fault> {
+        self.connect_shm(cards, load)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sending end towards one peer: its ring, made at the first packet.
 //!
-//! The channel lends it to the engine ([`crate::Channel::lend`]), which keeps it with all else that it knows of the
+//! The channel lends it to the engine ([`Shm::lend`](super::Shm::lend)), which keeps it with all else that it knows of the
 //! peer: a small message then asks no table and calls nothing.
 
 use super::control::{Control, RING_EXTRA_BYTES};

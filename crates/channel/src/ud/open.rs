@@ -4,7 +4,7 @@ use super::card::Card;
 use super::verbs::Device;
 use super::{Settings, Ud};
 use crate::rc::verbs::options::Options;
-use crate::{Opening, Peer, Place, Wire};
+use crate::{Opening, Peer, Place};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 
@@ -13,7 +13,7 @@ use verbena_machine::cores::Load;
 ///
 /// # Errors
 /// What was named does not work, with the reason.
-pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
+pub fn open(place: &Place) -> Result<Option<UdOpening>, Fault> {
     let large = place.size as usize > verbena_settings::UD_RANKS_MIN.get();
     if place.size < 2 || !(is_named() || large) {
         return Ok(None);
@@ -22,7 +22,7 @@ pub fn open(place: &Place) -> Result<Option<Box<dyn Opening>>, Fault> {
     let options = Options::current();
     let (survey, device) = Device::survey(&options, &settings);
     match device {
-        Some(device) => Ok(Some(Box::new(Ready { me: place.me, device, settings }))),
+        Some(device) => Ok(Some(UdOpening { me: place.me, device, settings })),
         None if is_named() => Err(survey.refusal(&options)),
         None => Ok(None),
     }
@@ -34,20 +34,22 @@ fn is_named() -> bool {
     named.is_some_and(|names| names.split(',').any(|name| name.trim() == "ud"))
 }
 
-struct Ready {
+/// The channel on this side: an open device.
+pub struct UdOpening {
     me: Peer,
     device: Device,
     settings: Settings,
 }
 
-impl Opening for Ready {
+impl Opening for UdOpening {
+    type Channel = Ud<Device>;
+
     fn card(&self) -> Vec<u8> {
         Ud::card(&self.device, &self.settings).emit()
     }
 
-    fn connect(self: Box<Self>, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Wire, Fault> {
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Ud<Device>, Fault> {
         let cards = cards.iter().map(|card| Card::parse(card.as_deref()?)).collect();
-        let ud = Ud::new(self.me, self.device, cards, self.settings)?;
-        Ok(Wire::Other(Box::new(ud)))
+        Ud::new(self.me, self.device, cards, self.settings)
     }
 }

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use verbena_channel::cma::{self, Cma};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{
-    Access, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer, Wire, cma, shm,
-};
+use verbena_channel::shm::{self, Shm};
+use verbena_channel::{Access, Channel, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
@@ -16,8 +16,8 @@ use verbena_waiting::{Step, Waiter};
 struct Rank {
     me: Peer,
     size: u32,
-    shm: Wire,
-    cma: Wire,
+    shm: Shm,
+    cma: Cma,
     waiter: Arc<dyn Waiter>,
     inbox: Inbox,
     round: u32,
@@ -81,15 +81,15 @@ fn say(line: &str) {
 
 fn connect(me: Peer, size: u32) -> Result<Rank, Fault> {
     let place = Place { me, size, job: "test".into() };
-    let openings = [shm::open(&place)?.expect("of use"), cma::open(&place)?.expect("of use")];
-    let hex = |o: &dyn Opening| o.card().iter().map(|b| format!("{b:02x}")).collect::<String>();
-    say(&format!("{}:{}", hex(&*openings[0]), hex(&*openings[1])));
+    let (shm, cma) = (shm::open(&place)?.expect("of use"), cma::open(&place)?.expect("of use"));
+    let hex = |card: Vec<u8>| card.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    say(&format!("{}:{}", hex(shm.card()), hex(cma.card())));
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
     let cards = |which: usize| -> Vec<Option<Vec<u8>>> {
         line.split_whitespace().map(|pair| pair.split(':').nth(which).map(unhex)).collect()
     };
-    let ([shm, cma], load) = (openings, Load::measure(size));
+    let load = Load::measure(size);
     let (shm, cma) = (shm.connect(&cards(0), &load)?, cma.connect(&cards(1), &load)?);
     let inbox = Inbox { next: vec![0; size as usize], keys: vec![None; size as usize] };
     Ok(Rank { me, size, waiter: shm.waiter().expect("shm wakes"), shm, cma, inbox, round: 0 })

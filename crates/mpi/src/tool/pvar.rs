@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::process::Process;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
-use verbena_channel::registry::CHANNELS;
+use verbena_channel::registry;
 use verbena_engine::{ChannelCounters, Counters};
 
 /// A performance variable. Its value is one `MPI_UNSIGNED_LONG_LONG`, bound to no object.
@@ -43,7 +43,7 @@ enum Class {
 #[derive(Clone, Copy, Debug)]
 enum Read {
     Engine(fn(&Counters) -> u64),
-    Channel(usize, fn(&ChannelCounters) -> u64),
+    Channel(&'static str, fn(&ChannelCounters) -> u64),
     Slept,
 }
 
@@ -74,8 +74,7 @@ impl Variable {
         let counters = || process.look(|engine| engine.counters());
         match self.read {
             Read::Engine(of) => of(&counters()),
-            Read::Channel(channel, of) => {
-                let name = CHANNELS[channel].0;
+            Read::Channel(name, of) => {
                 counters().channels.iter().find(|counters| counters.name == name).map_or(0, of)
             }
             Read::Slept => process.slept(),
@@ -99,21 +98,21 @@ pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
         class: Class::Counter,
         read: Read::Slept,
     };
-    let of_channel = |channel: usize| {
-        let own = match CHANNELS[channel].0 {
+    let of_channel = |channel: &'static str| {
+        let own = match channel {
             "rc" => REGISTERING,
             "ofi" => GUARDED,
             _ => &[],
         };
         CHANNEL.iter().chain(own).map(move |&(name, class, help, read)| Variable {
-            name: format!("{}_{name}", CHANNELS[channel].0),
-            help: format!("channel {}: {help}", CHANNELS[channel].0),
+            name: format!("{channel}_{name}"),
+            help: format!("channel {channel}: {help}"),
             subject: Subject::Channel,
             class,
             read: Read::Channel(channel, read),
         })
     };
-    of_engine.chain([slept]).chain((0..CHANNELS.len()).flat_map(of_channel)).collect()
+    of_engine.chain([slept]).chain(registry::names().flat_map(of_channel)).collect()
 });
 
 type OfEngine = (&'static str, Class, Subject, &'static str, fn(&Counters) -> u64);

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use verbena_channel::registry::CHANNELS;
+use verbena_channel::registry;
 
 /// What is known of one channel.
 #[derive(Debug, Serialize)]
@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Tries every channel of this build.
 pub fn describe() -> Vec<Finding> {
     let outcome = probe();
-    let one = |&(name, _): &(&str, _)| match &outcome {
+    let one = |name: &str| match &outcome {
         Ok(found) => {
             let found = found.iter().find(|found| found.channel == name).cloned();
             let failure =
@@ -40,7 +40,7 @@ pub fn describe() -> Vec<Finding> {
         }
         Err(error) => Finding { channel: name.into(), found: None, failure: Some(format!("{error:#}")) },
     };
-    CHANNELS.iter().map(one).collect()
+    registry::names().map(one).collect()
 }
 
 /// One process of the probe.

@@ -2,8 +2,8 @@
 //!
 //! Each wire is one module behind the [`Channel`] trait. A channel says what it can do for a peer
 //! ([`Reach`]) and the engine chooses by that alone: no code above the trait asks which channel it
-//! holds. To add a wire, write a module with a type that implements [`Opening`] and [`Channel`] and
-//! name it in [`registry`].
+//! holds. To add a channel, write types that implement [`Opening`] and [`Channel`], and name them in
+//! `verbena_wires::registry`.
 //!
 //! This crate is one of the edges where `unsafe` lives: what it does with the program's memory goes
 //! by [`verbena_memory::Region`].
@@ -23,16 +23,13 @@ pub mod ofi;
 mod opening;
 pub mod packet;
 pub mod rc;
-pub mod registry;
 pub mod reliable;
 pub mod shm;
 pub mod trace;
 pub mod ud;
-mod wire;
 
 pub use access::Access;
 pub use opening::{Opening, Place};
-pub use wire::Wire;
 
 use packet::Header;
 use std::os::fd::RawFd;

@@ -29,8 +29,9 @@ use crate::fault;
 use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
 use crate::wire::name_hash;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
-use verbena_channel::{CONTROL_BYTES_MAX, Peer, Wire};
+use verbena_channel::{CONTROL_BYTES_MAX, Peer};
 use verbena_fault::Fault;
+use verbena_wires::Wire;
 
 /// A channel that has lost a peer, and why.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! The engine's own failures, in four parts.
 
 use crate::failover::Lost;
+use verbena_channel::Peer;
 use verbena_channel::packet::Header;
-use verbena_channel::{Peer, Wire};
 use verbena_fault::Fault;
+use verbena_wires::Wire;
 
 /// No channel takes packets to `peer`. A channel that should be there and is not says why.
 pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {

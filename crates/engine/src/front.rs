@@ -11,9 +11,10 @@ use crate::peer::{PeerState, Peers};
 use crate::requests::{Near, Requests};
 use crate::scheduler::Scheduler;
 use crate::{Engine, RequestId};
+use verbena_channel::Peer;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Peer, Wire};
 use verbena_memory::Region;
+use verbena_wires::Wire;
 
 /// One in so many packets of a process (a power of two) goes the general way, so that progress is made for the sake of all else.
 const TURNS: u32 = 128;

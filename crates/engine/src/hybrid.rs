@@ -28,7 +28,8 @@ use crate::peer::{PeerState, Route, choose_route};
 use crate::request::State;
 use crate::wire::{Control, name_hash};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Connection, Peer, Reach, Wire};
+use verbena_channel::{Connection, Peer, Reach};
+use verbena_wires::Wire;
 
 /// A peer must have exchanged so many packets to get a connection.
 const BUSY_MIN: u64 = 4;

@@ -55,9 +55,10 @@ pub use send::LINE_BYTES_MAX;
 use slab::Id;
 use std::time::Duration;
 use verbena_channel::mark::Mark;
-use verbena_channel::{Channel, Peer, Wire};
+use verbena_channel::{Channel, Peer};
 use verbena_fault::Fault;
 use verbena_memory::Buffer;
+use verbena_wires::Wire;
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
@@ -77,7 +78,7 @@ impl Engine {
         Engine::over(me, size, channels.into_iter().map(Wire::Other).collect(), settings)
     }
 
-    /// As [`Engine::new`], over channels as [`verbena_channel::registry`] opens them.
+    /// As [`Engine::new`], over channels as [`verbena_wires::registry`] opens them.
     pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
         let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         let schedule = Scheduler::new(channels.iter().map(|c| (c.poll_cost(), c.shows())), settings.polling);

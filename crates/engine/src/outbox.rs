@@ -6,9 +6,9 @@ use crate::fault;
 use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
 use crate::wire::fitting_bytes;
 use verbena_channel::packet::Header;
-use verbena_channel::shm::Lane;
-use verbena_channel::{Payload, Peer, SendError, Wire};
+use verbena_channel::{Payload, Peer, SendError};
 use verbena_fault::Fault;
+use verbena_wires::{Lane, Wire};
 
 /// Waiting packets of one peer that are sent per call of progress.
 const FLUSH_MAX: usize = 64;

@@ -8,9 +8,9 @@ use crate::wire::Control;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::shm::Lane;
-use verbena_channel::{Cost, Peer, Reach, Wire};
+use verbena_channel::{Cost, Peer, Reach};
 use verbena_fault::Fault;
+use verbena_wires::{Lane, Wire};
 
 /// The ways to a peer.
 #[derive(Clone, Copy, Debug)]

@@ -11,9 +11,9 @@ use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
 use crate::{Engine, Failure, Mode, Posted, Send};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::shm::Lane;
 use verbena_channel::{Access, Key, Payload, Peer};
 use verbena_memory::{Buffer, Region};
+use verbena_wires::Lane;
 
 /// The longest message in bytes that [`Engine::send_line`] takes.
 pub const LINE_BYTES_MAX: usize = Lane::LINE_BYTES_MAX;

@@ -8,11 +8,11 @@ use crate::process::Process;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use verbena_boot::Boot;
-use verbena_channel::trace;
-use verbena_channel::{Place, Wire, registry};
+use verbena_channel::{Place, trace};
 use verbena_engine::{Engine, Polling, Settings};
 use verbena_machine::cores::Load;
 use verbena_waiting::{Eventful, NAP, Plain, SLEEP_MAX, Waiter};
+use verbena_wires::{Wire, registry};
 
 /// A started process and its line to the launcher.
 pub struct Started {

@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use crate::process::Process;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
-use verbena_channel::registry;
 use verbena_engine::{ChannelCounters, Counters};
+use verbena_wires::registry;
 
 /// A performance variable. Its value is one `MPI_UNSIGNED_LONG_LONG`, bound to no object.
 #[derive(Debug)]

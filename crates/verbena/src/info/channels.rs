@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use verbena_channel::registry;
+use verbena_wires::registry;
 
 /// What is known of one channel.
 #[derive(Debug, Serialize)]

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Read, Write};
-use verbena_channel::{Channel, Place, registry};
+use verbena_channel::{Channel, Place};
+use verbena_wires::registry;
 
 /// The probe's command line, written by [`super::channels`].
 #[derive(Args, Debug)]

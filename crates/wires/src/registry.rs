@@ -2,7 +2,8 @@
 //!
 //! A new channel is one module that opens it, one line in [`CHANNELS`], and how it becomes a [`Wire`].
 
-use crate::{Opening, Peer, Place, Wire, cma, loopback, ofi, rc, shm, ud};
+use crate::Wire;
+use verbena_channel::{Opening, Peer, Place, cma, loopback, ofi, rc, shm, ud};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_waiting::mates;

@@ -5,19 +5,19 @@
 //! sending, which are on its way, are called directly where the channel is known here, and the compiler can join them with the engine's
 //! own code. (Through shared memory sending goes by the end that the channel lends: [`Wire::lend`].)
 
-use crate::around::Around;
-use crate::cma::Cma;
-use crate::loopback::Loopback;
-use crate::ofi::Connected;
-use crate::packet::Header;
-use crate::rc::Rc;
-use crate::rc::verbs::Verbs;
-use crate::shm::{Lane, Shm};
-use crate::trace::Traced;
-use crate::ud::Ud;
-use crate::ud::verbs::Device;
-use crate::{Channel, Payload, Peer, SendError, Sink};
 use std::ops::{Deref, DerefMut};
+use verbena_channel::around::Around;
+use verbena_channel::cma::Cma;
+use verbena_channel::loopback::Loopback;
+use verbena_channel::ofi::Connected;
+use verbena_channel::packet::Header;
+use verbena_channel::rc::Rc;
+use verbena_channel::rc::verbs::Verbs;
+use verbena_channel::shm::{Lane, Shm};
+use verbena_channel::trace::Traced;
+use verbena_channel::ud::Ud;
+use verbena_channel::ud::verbs::Device;
+use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
 use verbena_memory::Region;
 
 /// An open channel.

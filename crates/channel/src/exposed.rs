@@ -4,7 +4,7 @@ use crate::Key;
 
 /// Exposed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Exposed {
+pub struct Exposed {
     /// Where offsets count from, as the device takes it: an address, or 0.
     pub base: u64,
     /// Its length.

@@ -15,11 +15,10 @@ mod clock;
 pub mod cma;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
-mod exposed;
+pub mod exposed;
 pub mod loopback;
 pub mod mark;
 pub mod neighbor;
-pub mod ofi;
 mod opening;
 pub mod packet;
 pub mod rc;

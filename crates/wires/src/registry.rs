@@ -3,7 +3,7 @@
 //! A new channel is one module that opens it, one line in [`CHANNELS`], and how it becomes a [`Wire`].
 
 use crate::Wire;
-use verbena_channel::{Opening, Peer, Place, cma, loopback, ofi, rc, shm, ud};
+use verbena_channel::{Opening, Peer, Place, cma, loopback, rc, shm, ud};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_waiting::mates;
@@ -42,7 +42,7 @@ const CHANNELS: &[(&str, Open)] = &[
     ("cma", |name, place| cma::open(place).map(|opening| with_rails(name, opening))),
     ("rc", |name, place| rc::open(place).map(|opening| with_rails(name, opening))),
     ("ud", |name, place| ud::open(place).map(|opening| with_rails(name, opening))),
-    ("ofi", |name, place| ofi::open(place).map(|opening| with_rails(name, opening))),
+    ("ofi", |name, place| verbena_ofi::open(place).map(|opening| with_rails(name, opening))),
 ];
 
 /// The channel, if there is one, and the same over other ports.
@@ -129,7 +129,7 @@ impl Opened {
     pub fn second_card(&mut self, cards: &[Vec<u8>]) -> Result<Option<Vec<u8>>, Fault> {
         let has_network = |card: &Vec<u8>| parse_card(card).iter().any(|(name, _)| NETWORKS.contains(name));
         let notices = of_channel("ofi", cards);
-        if !ofi::meets_again(&notices, cards.iter().all(has_network)) {
+        if !verbena_ofi::meets_again(&notices, cards.iter().all(has_network)) {
             return Ok(None);
         }
         let opening = self.openings.iter_mut().find(|(name, _)| *name == "ofi");

@@ -9,7 +9,6 @@ use std::ops::{Deref, DerefMut};
 use verbena_channel::around::Around;
 use verbena_channel::cma::Cma;
 use verbena_channel::loopback::Loopback;
-use verbena_channel::ofi::Connected;
 use verbena_channel::packet::Header;
 use verbena_channel::rc::Rc;
 use verbena_channel::rc::verbs::Verbs;
@@ -19,6 +18,7 @@ use verbena_channel::ud::Ud;
 use verbena_channel::ud::verbs::Device;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
 use verbena_memory::Region;
+use verbena_ofi::Connected;
 
 /// An open channel.
 pub enum Wire {

@@ -1,9 +1,9 @@
 //! Packets, frames and cards of the channels. Those of `rc`, `ud` and `shm` that nobody else may see have their
 //! targets beside the code (`crates/channel/src/*/fuzzing.rs`).
 
-use verbena_channel::ofi::card::{Contact, Notice};
-use verbena_channel::ofi::frame::Frame;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
+use verbena_ofi::card::{Contact, Notice};
+use verbena_ofi::frame::Frame;
 
 /// The header of a packet: what is read says itself the same way again, byte by byte.
 pub fn packet(data: &[u8]) {

@@ -1,8 +1,8 @@
 //! The settings of one end of the channel.
 
 use super::frame::PACKET_FRAME_BYTES;
-use crate::{CONTROL_BYTES_MAX, Cost};
 use std::time::Duration;
+use verbena_channel::{CONTROL_BYTES_MAX, Cost};
 use verbena_fabric::Offer;
 use verbena_settings as table;
 

@@ -2,8 +2,8 @@
 //! it: so what a lost peer may not have taken can be handed back, and a process that leaves knows that all has arrived.
 
 use super::net::{self, Net};
-use crate::Peer;
 use std::ffi::c_void;
+use verbena_channel::Peer;
 use verbena_fabric::{MemoryRegion, raw};
 use verbena_fault::Fault;
 use verbena_memory::{Owned, Region};

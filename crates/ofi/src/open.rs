@@ -8,7 +8,7 @@ use super::choose::{Candidate, Wish};
 use super::interfaces::{self, Interface};
 use super::net::Net;
 use super::settings::{Settings, names};
-use crate::{Opening, Place};
+use verbena_channel::{Opening, Place};
 use verbena_fabric::{Library, Offer, Wanted, raw};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;

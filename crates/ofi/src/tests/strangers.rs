@@ -1,9 +1,9 @@
 //! Strangers that reach the port of an end over TCP: what they send moves a counter, and guessed keys open nothing.
 
 use super::*;
-use crate::exposed::Exposed;
-use crate::ofi::frame::{Frame, Kind as FrameKind};
+use crate::frame::{Frame, Kind as FrameKind};
 use std::ptr::null_mut;
+use verbena_channel::exposed::Exposed;
 use verbena_fabric::{Offer, raw};
 
 /// Keys that a stranger guesses: those that counting from 1 would give.

@@ -2,10 +2,10 @@
 
 use super::card::Contact;
 use super::sends::Slot;
-use crate::Peer;
-use crate::packet::Header;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
+use verbena_channel::Peer;
+use verbena_channel::packet::Header;
 use verbena_fault::Fault;
 
 /// Answers, a second or more apart, until packets that a peer lacks count as lost: it may take messages out of order.

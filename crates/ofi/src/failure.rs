@@ -1,8 +1,8 @@
 //! What the channel says when something is broken: both ends, with provider, interface and address.
 
 use super::Ofi;
-use crate::Peer;
 use std::time::Duration;
+use verbena_channel::Peer;
 use verbena_fabric::explain;
 use verbena_fault::Fault;
 

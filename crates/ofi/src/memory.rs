@@ -7,10 +7,10 @@
 use super::Ofi;
 use super::name::Name;
 use super::net;
-use crate::exposed::Exposed;
-use crate::{Access, Key, Peer, Transfer};
 use slab::Slab;
 use std::collections::VecDeque;
+use verbena_channel::exposed::Exposed;
+use verbena_channel::{Access, Key, Peer, Transfer};
 use verbena_fabric::{MemoryRegion, Refused, raw};
 use verbena_fault::Fault;
 use verbena_memory::Region;

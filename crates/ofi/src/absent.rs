@@ -1,7 +1,7 @@
 //! The channel where libfabric is not open: it reaches nobody, and says why.
 
-use crate::packet::Header;
-use crate::{Channel, Payload, Peer, Reach, SendError, Sink};
+use verbena_channel::packet::Header;
+use verbena_channel::{Channel, Payload, Peer, Reach, SendError, Sink};
 use verbena_fault::Fault;
 
 /// Nothing but the reason.

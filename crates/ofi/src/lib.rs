@@ -43,8 +43,6 @@ mod settings;
 pub use open::{Connected, OfiOpening, meets_again, open};
 pub use settings::Settings;
 
-use crate::packet::Header;
-use crate::{Access, Channel, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use card::Contact;
 use links::Links;
 use memory::Memory;
@@ -53,6 +51,8 @@ use receives::Receives;
 use sends::Sends;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
+use verbena_channel::packet::Header;
+use verbena_channel::{Access, Channel, Key, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use verbena_fabric::Completion;
 use verbena_fault::Fault;
 use verbena_memory::Region;

@@ -11,8 +11,8 @@
 //!
 //! Integers are little-endian. Behind a [`Kind::Packet`] come the packet's header and its payload.
 
-use crate::Peer;
-use crate::packet::HEADER_BYTES;
+use verbena_channel::Peer;
+use verbena_channel::packet::HEADER_BYTES;
 
 /// Bytes of an encoded frame.
 pub const FRAME_BYTES: usize = 24;

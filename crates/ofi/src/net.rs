@@ -1,9 +1,9 @@
 //! The objects of libfabric that one end has, and how memory is registered with them.
 
-use crate::Access;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
+use verbena_channel::Access;
 use verbena_fabric::explain::fault;
 use verbena_fabric::raw;
 use verbena_fabric::{AddressVector, CompletionQueue, Contexts, Domain, Endpoint, MemoryRegion, Offer};

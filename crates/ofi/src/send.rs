@@ -5,9 +5,9 @@ use super::frame::{FRAME_BYTES, Frame, Kind, PACKET_FRAME_BYTES};
 use super::links::Link;
 use super::name::Name;
 use super::sends::Slot;
-use crate::packet::Header;
-use crate::{Payload, Peer, SendError};
 use std::time::Instant;
+use verbena_channel::packet::Header;
+use verbena_channel::{Payload, Peer, SendError};
 use verbena_fabric::Refused;
 use verbena_fault::Fault;
 

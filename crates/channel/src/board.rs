@@ -1,12 +1,5 @@
 //! Boards: memory that the members of a communicator share, for collectives without messages.
 //!
-//! | file | what it does |
-//! | --- | --- |
-//! | `log` | the protocol of the logs: what is where, who may write when |
-//! | `parts` | parts of a collective that any member may do |
-//! | `slate` | a board in mapped memory |
-//! | `heap` | the members of a board within one process, for the simulator and for tests |
-//!
 //! A board has three sorts of words. Each member has a *log* to which it alone appends records and which all the others read;
 //! short collectives are made of that. And each member has a few *slots*, large pieces of memory that all may read, with
 //! a counter of its *posts*, by which it tells that something in a slot is ready; long collectives go through them piece
@@ -14,11 +7,6 @@
 //!
 //! What a collective appends, posts and reads follows from its arguments, which all members know alike. So every member
 //! counts along where each log stands, and nobody needs to be told.
-
-pub mod heap;
-pub(crate) mod log;
-pub(crate) mod parts;
-pub(crate) mod slate;
 
 use crate::Peer;
 use crate::mark::Mark;

@@ -30,6 +30,16 @@ pub trait Ends {
     }
 }
 
+/// The two ends of one channel in one process.
+impl<C: Channel> Ends for (C, C) {
+    fn channel(&mut self, end: usize) -> (&mut dyn Channel, Peer) {
+        match end {
+            0 => (&mut self.0, 1),
+            _ => (&mut self.1, 0),
+        }
+    }
+}
+
 /// This many packets go each way.
 const PACKETS: u32 = 500;
 

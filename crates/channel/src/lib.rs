@@ -12,7 +12,6 @@ mod access;
 pub mod around;
 pub mod board;
 mod clock;
-pub mod cma;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod exposed;
@@ -23,7 +22,6 @@ mod opening;
 pub mod packet;
 pub mod rc;
 pub mod reliable;
-pub mod shm;
 pub mod trace;
 pub mod ud;
 

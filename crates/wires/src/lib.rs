@@ -10,5 +10,5 @@
 pub mod registry;
 mod wire;
 
-pub use verbena_channel::shm::Lane;
+pub use verbena_node::shm::Lane;
 pub use wire::Wire;

@@ -3,9 +3,10 @@
 //! A new channel is one module that opens it, one line in [`CHANNELS`], and how it becomes a [`Wire`].
 
 use crate::Wire;
-use verbena_channel::{Opening, Peer, Place, cma, loopback, rc, shm, ud};
+use verbena_channel::{Opening, Peer, Place, loopback, rc, ud};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
+use verbena_node::{cma, shm};
 use verbena_waiting::mates;
 
 /// A channel that is open on this side, as [`Opening`] says, and becomes a [`Wire`].

@@ -7,17 +7,17 @@
 
 use std::ops::{Deref, DerefMut};
 use verbena_channel::around::Around;
-use verbena_channel::cma::Cma;
 use verbena_channel::loopback::Loopback;
 use verbena_channel::packet::Header;
 use verbena_channel::rc::Rc;
 use verbena_channel::rc::verbs::Verbs;
-use verbena_channel::shm::{Lane, Shm};
 use verbena_channel::trace::Traced;
 use verbena_channel::ud::Ud;
 use verbena_channel::ud::verbs::Device;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
 use verbena_memory::Region;
+use verbena_node::cma::Cma;
+use verbena_node::shm::{Lane, Shm};
 use verbena_ofi::Connected;
 
 /// An open channel.

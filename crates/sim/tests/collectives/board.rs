@@ -7,8 +7,7 @@ use crate::late::{Late, Wrong};
 use crate::seeds;
 use std::cell::Cell;
 use std::sync::Arc;
-use verbena_channel::board::{Board, heap};
-use verbena_channel::cma;
+use verbena_channel::board::Board;
 use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbor;
 use verbena_fault::Fault;
@@ -24,6 +23,8 @@ use verbena_mpi::coll::operations::Operands;
 use verbena_mpi::coll::{Blocks, Collective, Reduction};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Error, Group, Op, Result};
+use verbena_node::board::heap;
+use verbena_node::cma;
 use verbena_sim::{Cluster, Faults, Random};
 use verbena_waiting::lock::Lock;
 

@@ -2,7 +2,7 @@
 
 use crate::errors::outcomes;
 use crate::run;
-use verbena_channel::board::{Board, heap};
+use verbena_channel::board::Board;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 use verbena_mpi::coll::board::exchanges::{Barrier, Bcast};
@@ -11,6 +11,7 @@ use verbena_mpi::coll::board::short::Short;
 use verbena_mpi::coll::{Call, Collective, Kind, operations};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Datatype, Op};
+use verbena_node::board::heap;
 use verbena_sim::Random;
 
 /// What a rank calls, and what another one does instead; and the class of the error.

@@ -5,8 +5,8 @@ use super::floor;
 use super::metric::{Family, Metric, Point};
 use nix::sys::resource::{Resource, getrlimit};
 use nix::unistd::{SysconfVar, sysconf};
-use verbena_channel::shm::headroom;
 use verbena_fault::Fault;
+use verbena_node::shm::headroom;
 
 /// A point may need this part of the available memory at most: one in so many bytes.
 const PART: u64 = 4;

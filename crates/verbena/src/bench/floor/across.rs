@@ -14,7 +14,7 @@ const BATCH: u64 = 4;
 /// other's memory while that one writes the second half into this one's; neither waits for the other, so the sum of
 /// their speeds is what two sides that never have to agree would reach.
 pub(super) fn read(bytes: usize, both: bool, share: Duration, repetitions: usize) -> Result<(Vec<f64>, u64)> {
-    verbena_channel::cma::allow_tracers();
+    verbena_node::cma::allow_tracers();
     // A thread of its own, so that only it is pinned.
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| pinned(bytes, both, share, repetitions));

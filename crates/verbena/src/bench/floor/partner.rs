@@ -122,7 +122,7 @@ fn echo() -> Result<()> {
 }
 
 fn copier(bytes: usize, share: Duration) -> Result<()> {
-    verbena_channel::cma::allow_tracers();
+    verbena_node::cma::allow_tracers();
     let memory = vec![1u8; bytes];
     output::line(&(memory.as_ptr() as usize).to_string())?;
     let mut input = std::io::stdin().lock();

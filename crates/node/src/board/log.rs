@@ -19,10 +19,10 @@
 //! stands where a payload might be taken for it: a record that does not fit into the rest of a cache line begins a new one.
 //!
 //! The words are behind [`Words`]: mapped memory in `slate`, loom's atomics in the model check
-//! (`cargo test -p verbena-channel --lib board`).
+//! (`cargo test -p verbena-node --lib board`).
 
-use super::{Clash, Look, Packing, Shape};
-use crate::mark::Mark;
+use verbena_channel::board::{Clash, Look, Packing, Shape};
+use verbena_channel::mark::Mark;
 use verbena_memory::{LINE_BYTES, Region};
 
 /// Bytes of a head.

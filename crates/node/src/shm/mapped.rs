@@ -3,8 +3,8 @@
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
 use super::segment::PAGE_BYTES;
-use crate::packet::HEADER_BYTES;
 use std::sync::atomic::{AtomicU64, Ordering::*};
+use verbena_channel::packet::HEADER_BYTES;
 use verbena_memory::{LINE_BYTES, Region};
 
 /// Words for divisions in a ring's first page, one on each line behind the consumer's position.

@@ -13,15 +13,17 @@ mod copy;
 mod direct;
 mod tracer;
 
-use crate::neighbor::Neighbors;
-use crate::packet::Header;
-use crate::{Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
 use card::Card;
 use copy::Verb;
 use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tracer::ptrace_scope;
+use verbena_channel::neighbor::Neighbors;
+use verbena_channel::packet::Header;
+use verbena_channel::{
+    Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer,
+};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_machine::{node, random};

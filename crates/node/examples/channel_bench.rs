@@ -1,7 +1,7 @@
 //! Measures the bare channels between two processes: half a round trip and bandwidth by size through shared memory,
 //! and bandwidth by single copy (cma) for large sizes.
 //!
-//! `cargo run --release -p verbena-channel --example channel_bench [milliseconds for each line]`
+//! `cargo run --release -p verbena-node --example channel_bench [milliseconds for each line]`
 //!
 //! The engine adds its own cost on top; this is the floor that it stands on.
 
@@ -9,13 +9,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use verbena_channel::cma::{self, Cma};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::shm::{self, Shm};
 use verbena_channel::{Access, Channel, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::{Buffer, Region};
+use verbena_node::cma::{self, Cma};
+use verbena_node::shm::{self, Shm};
 use verbena_waiting::{Step, Waiter};
 
 const SIZES: [usize; 12] = [0, 8, 24, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1 << 20, 4 << 20];

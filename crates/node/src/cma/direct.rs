@@ -2,9 +2,9 @@
 
 use super::copy::{self, Verb};
 use super::{Way, failed, probe};
-use crate::Peer;
-use crate::neighbor::{Neighbor, Neighbors};
 use std::sync::Arc;
+use verbena_channel::Peer;
+use verbena_channel::neighbor::{Neighbor, Neighbors};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 

@@ -25,9 +25,6 @@ mod segment;
 
 pub use connect::{ShmOpening, open};
 
-use crate::board::Boards;
-use crate::packet::Header;
-use crate::{Channel, Division, End, Payload, Peer, PollCost, Reach, SendError, Sink};
 use boards::NodeBoards;
 use control::{Control, DeskOf};
 use incoming::Inbox;
@@ -36,6 +33,9 @@ pub(crate) use mapped::fetch_to_write;
 pub use outgoing::Lane;
 use std::sync::Arc;
 use std::time::Duration;
+use verbena_channel::board::Boards;
+use verbena_channel::packet::Header;
+use verbena_channel::{Channel, Division, End, Payload, Peer, PollCost, Reach, SendError, Sink};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;

@@ -6,11 +6,11 @@
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::mapped::{MappedRing, RING_LOG2_MIN};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Producer, lines_for, payload_bytes_max};
-use crate::packet::{HEADER_BYTES, Header};
-use crate::{Payload, Peer};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::*;
+use verbena_channel::packet::{HEADER_BYTES, Header};
+use verbena_channel::{Payload, Peer};
 use verbena_fault::Fault;
 use verbena_machine::kept;
 use verbena_memory::Region;
@@ -38,7 +38,7 @@ impl Lane {
     /// The longest payload of a packet of one line.
     pub const LINE_BYTES_MAX: usize = LINE_PAYLOAD_BYTES_MAX;
 
-    /// Sends one packet, which must be no longer than the channel said ([`crate::Reach`]); false if the ring is full.
+    /// Sends one packet, which must be no longer than the channel said ([`verbena_channel::Reach`]); false if the ring is full.
     pub fn send(&mut self, header: &Header, payload: Payload<'_>) -> bool {
         let payload_bytes = payload.len();
         let Some(claim) = self.producer.claim(&self.ring, lines_for(payload_bytes)) else { return false };

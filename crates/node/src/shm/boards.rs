@@ -5,12 +5,12 @@
 //! them zero for the next board there. If a process is killed the job ends, and the segment with it.
 
 use super::control::Control;
-use crate::Peer;
 use crate::board::slate::{Keeper, Measures, Slate};
-use crate::board::{Board, Boards};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
+use verbena_channel::Peer;
+use verbena_channel::board::{Board, Boards};
 use verbena_waiting::bell::Bell;
 
 /// The boards of a node as one process sees them.

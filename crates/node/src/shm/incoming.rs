@@ -4,10 +4,10 @@ use super::control::Control;
 use super::division::{self, Desk};
 use super::mapped::{MappedRing, line_at};
 use super::ring::{Consumer, Found, Lines, payload_of_line};
-use crate::packet::{HEADER_BYTES, Header};
-use crate::{Division, End, Peer, Sink};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use verbena_channel::packet::{HEADER_BYTES, Header};
+use verbena_channel::{Division, End, Peer, Sink};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_waiting::bell::Bell;
@@ -92,7 +92,7 @@ impl Inbox {
         self.rings.iter().all(Incoming::is_silent) && !self.is_behind()
     }
 
-    /// As [`crate::Channel::take_front`], for a packet of one line: nothing is called, so nothing need be saved. What
+    /// As [`verbena_channel::Channel::take_front`], for a packet of one line: nothing is called, so nothing need be saved. What
     /// is rare is left to the general way.
     #[inline(always)]
     pub(super) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
@@ -109,7 +109,7 @@ impl Inbox {
         Some(bytes)
     }
 
-    /// As [`crate::Channel::take_front`].
+    /// As [`verbena_channel::Channel::take_front`].
     pub(super) fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         let ring = self.of(peer)?;
         let bytes = ring.take_front(header, into)?;

@@ -13,12 +13,12 @@
 //!    that finds no room has always some unread record ahead, or a position about to be told: no stall.
 //!
 //! The words themselves are behind [`Lines`]: mapped memory in the channel, loom's atomics in the
-//! model check (`cargo test -p verbena-channel --lib ring`).
+//! model check (`cargo test -p verbena-node --lib ring`).
 
 use verbena_memory::LINE_BYTES;
 
 /// Bytes of a record before its payload: flag word and packet header.
-pub(crate) const RECORD_HEAD_BYTES: usize = 8 + crate::packet::HEADER_BYTES;
+pub(crate) const RECORD_HEAD_BYTES: usize = 8 + verbena_channel::packet::HEADER_BYTES;
 
 /// The longest payload of a record of one line.
 pub(crate) const LINE_PAYLOAD_BYTES_MAX: usize = LINE_BYTES - RECORD_HEAD_BYTES;

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
-use verbena_channel::cma::{self, Cma};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::shm::{self, Shm};
 use verbena_channel::{Access, Channel, Key, Opening, Payload, Peer, Place, SendError, Sink, Transfer};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_memory::Region;
+use verbena_node::cma::{self, Cma};
+use verbena_node::shm::{self, Shm};
 use verbena_waiting::{Step, Waiter};
 
 /// A connected rank.

@@ -2,16 +2,17 @@
 
 use super::connect::ShmOpening;
 use super::*;
-use crate::conformance::{self, Ends};
-use crate::packet::Kind;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
+use verbena_channel::conformance;
+use verbena_channel::packet::Kind;
 
 /// Opens and connects `ranks` ranks, each in a thread of its own as `connect` waits for the others.
 fn node(ranks: u32) -> Vec<Shm> {
     let openings: Vec<ShmOpening> =
         (0..ranks).map(|me| ShmOpening::new(me, Duration::from_secs(20)).unwrap()).collect();
-    let cards: Vec<Option<Vec<u8>>> = openings.iter().map(|o| Some(crate::Opening::card(o))).collect();
+    let cards: Vec<Option<Vec<u8>>> =
+        openings.iter().map(|o| Some(verbena_channel::Opening::card(o))).collect();
     let load = Load::measure(ranks);
     let connect = |o: ShmOpening| o.connect_shm(&cards, &load).unwrap();
     std::thread::scope(|s| {
@@ -317,16 +318,7 @@ fn the_next_packet_can_be_taken_by_its_header() {
     assert!(drain(&mut b).packets.is_empty());
 }
 
-impl Ends for (Shm, Shm) {
-    fn channel(&mut self, end: usize) -> (&mut dyn Channel, Peer) {
-        match end {
-            0 => (&mut self.0, 1),
-            _ => (&mut self.1, 0),
-        }
-    }
-}
-
-/// What becomes of a peer that dies is tried with real processes (`channel/tests/processes.rs`).
+/// What becomes of a peer that dies is tried with real processes (`tests/processes.rs`).
 #[test]
 fn it_keeps_the_promises_of_a_channel() {
     conformance::every_packet_arrives_once(&mut pair());

@@ -17,14 +17,14 @@
 //! look at a word that the other side wrote costs the way of a cache line. The tag keeps a sender that has not heard of the end yet out of the next division.
 
 use super::mapped::{DIVISIONS, MappedRing};
-use crate::{Division, End};
 use std::sync::atomic::{AtomicU64, Ordering::*};
+use verbena_channel::{Division, End};
 
 const COUNT_BITS: u32 = 10;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 const TAG_BITS: u32 = 34;
 const SLOT_BITS: u32 = 6;
-const _: () = assert!(crate::PARTS_MAX as u64 <= COUNT_MASK && DIVISIONS <= 1 << SLOT_BITS);
+const _: () = assert!(verbena_channel::PARTS_MAX as u64 <= COUNT_MASK && DIVISIONS <= 1 << SLOT_BITS);
 
 /// The word; loom has another one.
 pub(super) trait Word {
@@ -186,10 +186,10 @@ mod tests {
     #[test]
     fn the_largest_counts_fit() {
         let (word, tag) = (AtomicU64::new(0), (1 << TAG_BITS) - 1);
-        open(&word, tag, crate::PARTS_MAX);
-        let all = (1..crate::PARTS_MAX).map(|_| take(&word, tag, End::Back));
-        assert!(all.eq((1..crate::PARTS_MAX).rev().map(Some)));
-        assert_eq!((take(&word, tag, End::Back), end(&word)), (None, crate::PARTS_MAX - 1));
+        open(&word, tag, verbena_channel::PARTS_MAX);
+        let all = (1..verbena_channel::PARTS_MAX).map(|_| take(&word, tag, End::Back));
+        assert!(all.eq((1..verbena_channel::PARTS_MAX).rev().map(Some)));
+        assert_eq!((take(&word, tag, End::Back), end(&word)), (None, verbena_channel::PARTS_MAX - 1));
     }
 
     #[test]

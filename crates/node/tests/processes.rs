@@ -1,6 +1,6 @@
 //! The channels between real processes: this program starts itself as the ranks of a node.
 //!
-//! `cargo test -p verbena-channel --test processes [part of a name]`
+//! `cargo test -p verbena-node --test processes [part of a name]`
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};

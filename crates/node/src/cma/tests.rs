@@ -1,8 +1,8 @@
 //! Two channels in one process read and write each other's memory through the system calls all the same.
 
 use super::*;
-use crate::conformance::{self, Ends};
 use std::sync::atomic::Ordering::*;
+use verbena_channel::conformance;
 use verbena_testing::refusal::{Call, refuse};
 
 const BOTH: [Call; 2] = [Call::any(libc::SYS_process_vm_readv), Call::any(libc::SYS_process_vm_writev)];
@@ -104,15 +104,6 @@ fn a_refusal_later_on_is_survived() {
         assert!(a.findings()[0].contains("refused later"), "{:?}", a.findings());
     };
     std::thread::spawn(work).join().unwrap();
-}
-
-impl Ends for (Cma, Cma) {
-    fn channel(&mut self, end: usize) -> (&mut dyn Channel, Peer) {
-        match end {
-            0 => (&mut self.0, 1),
-            _ => (&mut self.1, 0),
-        }
-    }
 }
 
 #[test]

@@ -9,11 +9,11 @@
 
 use super::log::{HEAD_BYTES, Logs, Words};
 use super::parts::{PartWords, Parts};
-use super::{Board, Clash, Look, Shape};
-use crate::mark::Mark;
 use crate::shm::fetch_to_write;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, fence};
+use verbena_channel::board::{Board, Clash, Look, Shape};
+use verbena_channel::mark::Mark;
 use verbena_memory::Region;
 
 /// The measures of a board.

@@ -1,10 +1,10 @@
 //! The members of a board within one process: for the simulator, and for tests of what is made of boards.
 
-use super::Board;
 use super::slate::{Keeper, Measures, Slate};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use verbena_channel::board::Board;
 
 /// Zeroed memory that its members hold together.
 #[derive(Debug)]

@@ -1,0 +1,11 @@
+//! The channels between processes of one node, and what they share beside packets.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`shm`] | packets through rings in shared memory |
+//! | [`cma`] | memory of other processes, read and written by system calls |
+//! | [`board`] | boards in mapped memory, for collectives without messages |
+
+pub mod board;
+pub mod cma;
+pub mod shm;

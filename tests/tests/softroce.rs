@@ -192,10 +192,10 @@ fn count_of(said: &str, name: &str) -> u64 {
     count.unwrap_or_else(|| panic!("no {name} in {said}"))
 }
 
-/// The program that tries the real device, `crates/channel/examples/adapter_check`.
+/// The program that tries the real device, `crates/infiniband/examples/adapter_check`.
 fn adapter_check() -> String {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    command.args(["build", "--quiet", "--package", "verbena-channel", "--example", "adapter_check"]);
+    command.args(["build", "--quiet", "--package", "verbena-infiniband", "--example", "adapter_check"]);
     assert!(command.current_dir(top()).status().expect("cargo starts").success());
     // A guest has all that the program may lack elsewhere.
     format!("VERBENA_NO_SKIP=1 {}", top().join("target/debug/examples/adapter_check").display())

@@ -11,7 +11,6 @@
 mod access;
 pub mod around;
 pub mod board;
-mod clock;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod exposed;
@@ -20,10 +19,7 @@ pub mod mark;
 pub mod neighbor;
 mod opening;
 pub mod packet;
-pub mod rc;
-pub mod reliable;
 pub mod trace;
-pub mod ud;
 
 pub use access::Access;
 pub use opening::{Opening, Place};

@@ -5,9 +5,9 @@ use crate::over_rc::{RcFaults, keep_registrations, open};
 use crate::verbs::{Cut, SimAdapter, Subnet};
 use crate::{Cluster, Nodes, Random, Rank};
 use verbena_channel::Channel;
-use verbena_channel::rc::adapter::{Adapter, Address};
-use verbena_channel::rc::settings::Notify;
-use verbena_channel::rc::{Rc, Settings};
+use verbena_infiniband::rc::adapter::{Adapter, Address};
+use verbena_infiniband::rc::settings::Notify;
+use verbena_infiniband::rc::{Rc, Settings};
 
 /// The names of the channels.
 pub(crate) const NAMES: [&str; 3] = ["rc", "rc.1", "rc.2"];

@@ -2,12 +2,12 @@
 
 use crate::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
-use verbena_channel::rc::adapter::{Adapter, Address};
-use verbena_channel::rc::cache::Span;
-use verbena_channel::rc::cache::watch::{Missed, Watch};
-use verbena_channel::rc::settings::{Notify, Order, Policy};
-use verbena_channel::rc::{Rc, Settings};
 use verbena_channel::{Channel, Cost};
+use verbena_infiniband::rc::adapter::{Adapter, Address};
+use verbena_infiniband::rc::cache::Span;
+use verbena_infiniband::rc::cache::watch::{Missed, Watch};
+use verbena_infiniband::rc::settings::{Notify, Order, Policy};
+use verbena_infiniband::rc::{Rc, Settings};
 
 /// Tells of memory that is never given back, as a cluster's is not.
 struct Steady;

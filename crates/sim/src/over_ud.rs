@@ -3,10 +3,10 @@
 use crate::verbs::{Costs, DeviceFaults, SimDatagrams, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
 use verbena_channel::Channel;
-use verbena_channel::reliable::Rules;
-use verbena_channel::ud::adapter::Limits;
-use verbena_channel::ud::card::Card;
-use verbena_channel::ud::{Settings, Ud};
+use verbena_infiniband::reliable::Rules;
+use verbena_infiniband::ud::adapter::Limits;
+use verbena_infiniband::ud::card::Card;
+use verbena_infiniband::ud::{Settings, Ud};
 
 /// The properties and misdeeds of such a cluster, and its settings.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 //! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_rc replay -- --nocapture`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use verbena_channel::rc::Settings;
-use verbena_channel::rc::settings::Notify;
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::Notify;
 use verbena_sim::Faults;
 use verbena_sim::over_rc::RcFaults;
 use verbena_sim::seeds::Trial;

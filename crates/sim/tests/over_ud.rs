@@ -4,9 +4,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::ud::Settings;
 use verbena_channel::{Channel, Payload, Peer, Sink};
 use verbena_fault::Fault;
+use verbena_infiniband::ud::Settings;
 use verbena_sim::Faults;
 use verbena_sim::over_ud::{self, UdFaults};
 use verbena_sim::seeds::Trial;

@@ -2,8 +2,8 @@
 //! nobody, and every receive that names a lost rank, or might be from it, must end all the same, and no other. For many seeds
 //! (`VERBENA_SIM_SEEDS`); `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test silence replay -- --nocapture` replays one.
 
-use verbena_channel::rc::Settings;
 use verbena_engine::{ANY_SOURCE, Failure, Mode, Posted, Receive, RequestId, Send};
+use verbena_infiniband::rc::Settings;
 use verbena_sim::over_rc::{self, RcFaults};
 use verbena_sim::seeds::seeds_beside_kept;
 use verbena_sim::verbs::{DeviceFaults, Subnet};

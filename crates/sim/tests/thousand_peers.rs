@@ -4,9 +4,9 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use verbena_channel::rc::Settings;
-use verbena_channel::{Channel, rc::Rc};
+use verbena_channel::Channel;
 use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
+use verbena_infiniband::rc::{Rc, Settings};
 use verbena_memory::{Buffer, Owned};
 use verbena_sim::Rank;
 use verbena_sim::over_rc::channels;
@@ -164,7 +164,7 @@ fn a_peer_that_never_spoke_costs_at_most_64_bytes() {
         HELD.set(0);
         let subnet = Subnet::new(1, size, Costs::PLAIN, DeviceFaults::NONE);
         let engine = counted(|| {
-            let card = verbena_channel::rc::adapter::Adapter::address(&subnet.adapter(0));
+            let card = verbena_infiniband::rc::adapter::Adapter::address(&subnet.adapter(0));
             let cards = vec![Some(card); size as usize];
             let channel = Rc::new(0, size, subnet.adapter(0), cards, Settings::current(size));
             Engine::new(0, size, vec![Box::new(channel)], verbena_engine::Settings::default())
@@ -198,8 +198,8 @@ fn all_speaking_over_ud_takes_at_most_2_mib() {
         [(1024, 900, 2 << 20), (4096, BYTES, 2 << 20), (1024, BYTES, (2 << 20) + pieces)]
     {
         let subnet = Subnet::new(1, PROCESSES, Costs::PLAIN, DeviceFaults::NONE);
-        let limits = verbena_channel::ud::adapter::Limits { datagram_bytes_max, ..over_ud::LIMITS };
-        let settings = verbena_channel::ud::Settings::current();
+        let limits = verbena_infiniband::ud::adapter::Limits { datagram_bytes_max, ..over_ud::LIMITS };
+        let settings = verbena_infiniband::ud::Settings::current();
         let uds = over_ud::channels(&subnet, limits, |_| settings.clone(), PROCESSES);
         let (high, _) = all_speak(&subnet, alone(uds), bytes);
         assert!(high <= most, "{high} bytes for messages of {bytes} in datagrams of {datagram_bytes_max}");

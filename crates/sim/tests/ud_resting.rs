@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::ud::Settings;
 use verbena_channel::{Channel, Payload, Peer, SendError, Sink};
 use verbena_fault::Fault;
+use verbena_infiniband::ud::Settings;
 use verbena_sim::over_ud::{LIMITS, channels};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimDatagrams, Subnet};
 use verbena_sim::{Random, Rank};
 use verbena_waiting::{NAP, SLEEP_MAX};
 
-type Ud = verbena_channel::ud::Ud<SimDatagrams>;
+type Ud = verbena_infiniband::ud::Ud<SimDatagrams>;
 
 /// The rank that sends and, as a program that computes, looks only now and then; and the one that sleeps.
 const SENDER: Rank = 0;

@@ -3,8 +3,9 @@
 //! A new channel is one module that opens it, one line in [`CHANNELS`], and how it becomes a [`Wire`].
 
 use crate::Wire;
-use verbena_channel::{Opening, Peer, Place, loopback, rc, ud};
+use verbena_channel::{Opening, Peer, Place, loopback};
 use verbena_fault::Fault;
+use verbena_infiniband::{rc, ud};
 use verbena_machine::cores::Load;
 use verbena_node::{cma, shm};
 use verbena_waiting::mates;

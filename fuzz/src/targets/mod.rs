@@ -18,7 +18,7 @@ pub mod user;
 pub mod view;
 pub mod wire;
 
-use verbena_channel::{rc, ud};
+use verbena_infiniband::{rc, ud};
 use verbena_node::shm;
 
 /// Something that must hold of any input.

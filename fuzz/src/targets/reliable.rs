@@ -2,8 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 use std::collections::{BTreeSet, HashSet};
-use verbena_channel::reliable::assembly::{FRAGMENTS_MAX, Spot};
-use verbena_channel::reliable::{Ack, Assembly, Incoming, Outgoing, Piece, Rules, SPAN, Turn, Verdict};
+use verbena_infiniband::reliable::assembly::{FRAGMENTS_MAX, Spot};
+use verbena_infiniband::reliable::{Ack, Assembly, Incoming, Outgoing, Piece, Rules, SPAN, Turn, Verdict};
 
 /// The shortest fragments are short here, so that groups of many are tried quickly.
 const FRAGMENT_BYTES: usize = 24;

@@ -25,13 +25,11 @@ const PARTS: &[Part] = &[
             ("memory_is_zero_though_it_was_used", "megabytes, byte by byte"),
         ],
     },
+    Part { package: "verbena-channel", tests: &["packet::", "exposed::"], without: &[] },
     Part {
-        package: "verbena-channel",
-        tests: &["packet::", "reliable::", "exposed::"],
-        without: &[
-            ("loom_", "loom"),
-            ("fragments_of_a_long_list", "a million steps, which are about time only"),
-        ],
+        package: "verbena-infiniband",
+        tests: &["reliable::"],
+        without: &[("fragments_of_a_long_list", "a million steps, which are about time only")],
     },
     Part {
         package: "verbena-abi",

@@ -5,10 +5,10 @@ use super::costed::Costed;
 use crate::over_rc::{channels, keep_registrations, paper_settings};
 use crate::verbs::{Costs, Counts, DeviceFaults, Stage, Subnet};
 use verbena_channel::around::Around;
-use verbena_channel::rc::Settings;
-use verbena_channel::rc::settings::{Notify, Policy};
 use verbena_channel::{Channel, Cost};
 use verbena_engine::Large;
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::{Notify, Policy};
 
 /// Rounds before the clock starts: connections are made, rings offered, memory registered.
 const WARM_ROUNDS: usize = 60;

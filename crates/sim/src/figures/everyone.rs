@@ -15,9 +15,9 @@ use crate::{Memory, Rank, Shape};
 use std::collections::BTreeSet;
 use verbena_channel::Channel;
 use verbena_channel::around::Around;
-use verbena_channel::rc::Settings;
-use verbena_channel::rc::settings::Policy;
 use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::Policy;
 
 /// Numbers of processes.
 pub const RANKS: [Rank; 7] = [2, 16, 64, 256, 1024, 2048, 4096];
@@ -51,7 +51,7 @@ impl By {
     /// The channels of all processes, with the settings that users have; the paper's connections have no rings (5.2.1).
     fn channels(self, subnet: &Subnet, ranks: Rank) -> Vec<Box<dyn Channel>> {
         if self == By::Datagrams {
-            let settings = verbena_channel::ud::Settings::current();
+            let settings = verbena_infiniband::ud::Settings::current();
             let uds = over_ud::channels(subnet, over_ud::LIMITS, |_| settings.clone(), ranks);
             return uds.into_iter().map(|ud| Box::new(ud) as Box<dyn Channel>).collect();
         }

@@ -11,9 +11,9 @@ use crate::over_rails::NAMES;
 use crate::over_rc::{keep_registrations, open, paper_settings};
 use crate::verbs::{Costs, DeviceFaults, Subnet};
 use verbena_channel::around::Around;
-use verbena_channel::rc::adapter::{Adapter, Address};
 use verbena_channel::{Channel, Cost};
 use verbena_engine::{Large, Settings};
+use verbena_infiniband::rc::adapter::{Adapter, Address};
 
 const LENGTHS: [usize; 6] = [128 << 10, 150 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20];
 /// Messages in a row.
@@ -67,7 +67,7 @@ pub fn bandwidth_mb_s(bytes: usize, slower: &[u64], large: Large) -> Result<f64,
 /// The channels of both ranks on a rail.
 fn channels_on(rail: Rank, subnet: &Subnet) -> [Box<dyn Channel>; 2] {
     let cost = Cost { start_ns: 10_000, byte_ps: Costs::PAPER_1.byte_ps as u32 };
-    let settings = verbena_channel::rc::Settings { read: cost, write: cost, ..paper_settings() };
+    let settings = verbena_infiniband::rc::Settings { read: cost, write: cost, ..paper_settings() };
     let adapters = [0, 1].map(|rank| (rank, subnet.rail(rank, rail)));
     let cards: Vec<Option<Address>> = adapters.iter().map(|(_, adapter)| Some(adapter.address())).collect();
     adapters.map(|(rank, adapter)| {

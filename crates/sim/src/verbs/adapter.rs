@@ -5,11 +5,12 @@ use super::subnet::{Event, Inner, Subnet};
 use crate::Rank;
 use crate::world::fault;
 use verbena_channel::Access;
-use verbena_channel::rc::adapter::{
-    self as rc, Adapter, Address, Completion, Endpoint, Limits, Operation, Post, QueuePair, Refused,
-    Registration, Trouble,
-};
 use verbena_fault::Fault;
+use verbena_infiniband::rc::adapter as rc;
+use verbena_infiniband::rc::adapter::{
+    Adapter, Address, Completion, Endpoint, Limits, Operation, Post, QueuePair, Refused, Registration,
+    Trouble,
+};
 use verbena_memory::Region;
 
 /// Where a packet of `rc` says what it is.

@@ -6,7 +6,7 @@
 use super::pair::Pair;
 use super::subnet::{Inner, Posted};
 use verbena_channel::Access;
-use verbena_channel::rc::adapter::{Operation, Remote};
+use verbena_infiniband::rc::adapter::{Operation, Remote};
 use verbena_memory::Region;
 
 /// A defect.

@@ -8,10 +8,10 @@ use super::subnet::{Event, Inner, Subnet};
 use crate::Rank;
 use crate::world::fault;
 use std::collections::VecDeque;
-use verbena_channel::ud::adapter::{
+use verbena_fault::Fault;
+use verbena_infiniband::ud::adapter::{
     Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, RUN_MAX, Refused, Trouble,
 };
-use verbena_fault::Fault;
 use verbena_memory::Owned;
 
 /// A datagram on a sending queue pair.

@@ -2,7 +2,7 @@
 
 use super::canary::Canary;
 use crate::random::Random;
-use verbena_channel::rc::adapter::Limits;
+use verbena_infiniband::rc::adapter::Limits;
 
 /// What the devices may do to their users. Percentages are of single events.
 #[derive(Clone, Copy, Debug, PartialEq)]

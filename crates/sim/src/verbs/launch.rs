@@ -4,7 +4,7 @@ use super::costs::Stage;
 use super::pair::{State, Work};
 use super::subnet::{Event, Inner, Posted};
 use crate::Rank;
-use verbena_channel::rc::adapter::{Operation, Remote};
+use verbena_infiniband::rc::adapter::{Operation, Remote};
 
 /// Pieces of a write that do not come in order begin at multiples of so many bytes in the peer's memory. In order they begin anywhere: a
 /// kernel that copies byte by byte, as Soft-RoCE's does under an emulator, tears words.

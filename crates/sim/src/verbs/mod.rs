@@ -1,4 +1,4 @@
-//! A simulated verbs device: the [`Adapter`](verbena_channel::rc::adapter::Adapter) of many ranks in one process, with
+//! A simulated verbs device: the [`Adapter`](verbena_infiniband::rc::adapter::Adapter) of many ranks in one process, with
 //! virtual time, a model of costs, and faults by seed.
 //!
 //! | module | what it holds |

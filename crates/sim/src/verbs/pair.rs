@@ -2,7 +2,8 @@
 
 use crate::Rank;
 use std::collections::VecDeque;
-use verbena_channel::rc::adapter::{self as rc, Failed, Operation};
+use verbena_infiniband::rc::adapter as rc;
+use verbena_infiniband::rc::adapter::{Failed, Operation};
 use verbena_memory::Region;
 
 /// A receive buffer.

@@ -13,8 +13,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
-use verbena_channel::rc::adapter::{Failed, Trouble};
-use verbena_channel::ud::adapter::Limits;
+use verbena_infiniband::rc::adapter::{Failed, Trouble};
+use verbena_infiniband::ud::adapter::Limits;
 
 /// Names posted work: whose it is, on which queue pair, and its number there.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Connections on demand, the send/receive path, credits.
 
 use crate::rig::{Rig, settings};
-use verbena_channel::rc::Settings;
-use verbena_channel::rc::settings::Policy;
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::Policy;
 use verbena_sim::verbs::DeviceFaults;
 
 /// Without rings.

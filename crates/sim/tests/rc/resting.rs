@@ -1,9 +1,9 @@
 //! Ranks that sleep and are woken by nothing but events: no packet waits for longer than a nap, though rings make no completions.
 
 use crate::rig::{Rig, settings};
-use verbena_channel::rc::Settings;
-use verbena_channel::rc::settings::Policy;
 use verbena_channel::{Channel, Peer};
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::Policy;
 use verbena_sim::Random;
 use verbena_sim::verbs::DeviceFaults;
 use verbena_waiting::{NAP, SLEEP_MAX};

@@ -1,11 +1,11 @@
 //! Several channels over one subnet, and what each of them receives.
 
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::rc::adapter::Adapter;
-use verbena_channel::rc::settings::{Notify, Order, Policy};
-use verbena_channel::rc::{PRIMARY, Rc, SECONDARY, Settings};
 use verbena_channel::{Channel, Cost, Payload, Peer, SendError, Sink};
 use verbena_fault::Fault;
+use verbena_infiniband::rc::adapter::Adapter;
+use verbena_infiniband::rc::settings::{Notify, Order, Policy};
+use verbena_infiniband::rc::{PRIMARY, Rc, SECONDARY, Settings};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 
 /// Longest virtual time of a test in nanoseconds, unless a packet is awaited in vain.

@@ -2,8 +2,8 @@
 
 use crate::rig::{Rig, settings};
 use verbena_channel::Channel;
-use verbena_channel::rc::Settings;
-use verbena_channel::rc::settings::{Notify, Policy};
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::{Notify, Policy};
 use verbena_sim::verbs::DeviceFaults;
 
 /// Two ranks with a ring each way.

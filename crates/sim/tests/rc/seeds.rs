@@ -1,9 +1,9 @@
 //! Random traffic between several ranks, with random settings and devices: everything arrives, in order, once.
 
 use crate::rig::{Rig, settings};
-use verbena_channel::rc::Settings;
-use verbena_channel::rc::settings::{Notify, Order, Policy};
 use verbena_channel::{Channel, SendError};
+use verbena_infiniband::rc::Settings;
+use verbena_infiniband::rc::settings::{Notify, Order, Policy};
 use verbena_sim::Random;
 use verbena_sim::verbs::DeviceFaults;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use verbena_channel::Access;
-use verbena_channel::rc::adapter::{
+use verbena_infiniband::rc::adapter::{
     Adapter, Failed, Operation, Post, QueuePair, Refused, Registration, Remote, Work,
 };
 use verbena_memory::{Owned, Region};

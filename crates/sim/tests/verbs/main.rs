@@ -4,7 +4,7 @@ mod fabric;
 
 use fabric::{Two, bytes_of};
 use verbena_channel::Access;
-use verbena_channel::rc::adapter::{Adapter, Failed, Operation, Post, Refused, Remote, Trouble};
+use verbena_infiniband::rc::adapter::{Adapter, Failed, Operation, Post, Refused, Remote, Trouble};
 use verbena_sim::verbs::{Costs, DeviceFaults, Stage};
 
 const SIGNALLED: Post = Post { signalled: true, inline: false };

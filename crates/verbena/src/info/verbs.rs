@@ -1,9 +1,9 @@
 //! InfiniBand and RoCE: what the channel `rc` finds, by the very code that it opens a device with.
 
 use serde::Serialize;
-use verbena_channel::rc::verbs::options::Options;
-use verbena_channel::rc::verbs::survey::{Found, Survey, Verdict};
 use verbena_fault::Fault;
+use verbena_infiniband::rc::verbs::options::Options;
+use verbena_infiniband::rc::verbs::survey::{Found, Survey, Verdict};
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -61,7 +61,7 @@ pub fn describe() -> Verbs {
 fn port(found: &Found) -> Port {
     let (candidate, device) = (&found.candidate, &found.device);
     let port = &candidate.port;
-    let gid = |entry: &verbena_channel::rc::verbs::GidEntry| {
+    let gid = |entry: &verbena_infiniband::rc::verbs::GidEntry| {
         let interface = entry.interface.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
         format!("{}: {} ({}){interface}", entry.index, entry.gid, entry.kind)
     };

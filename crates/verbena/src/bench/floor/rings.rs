@@ -3,8 +3,8 @@
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use verbena_channel::rc::polling::PollingSet;
-use verbena_channel::rc::settings::Order;
+use verbena_infiniband::rc::polling::PollingSet;
+use verbena_infiniband::rc::settings::Order;
 
 /// Bytes of a ring: 32 slots of 2 KiB, and room behind them for the longest packet.
 pub const RING_BYTES: usize = (32 + 8) * 2048;

@@ -1,0 +1,437 @@
+//! The channel `rc`: InfiniBand's Reliable Connection service (papers 1 and 2).
+//!
+//! Two processes that speak are joined by a queue pair, made at their first message. Packets go by send and
+//! receive, through buffers posted in advance, which works for any number of peers; or, quicker, by RDMA write into a ring
+//! that the receiver polls, for the peers that the receiver has in its polling set.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`adapter`] | what is asked of a verbs device |
+//! | [`verbs`] | the real device, over libibverbs |
+//! | [`open`](mod@open) | opening it on a real device |
+//! | [`settings`] | the settings of one end |
+//! | [`frame`] | what stands before every packet on the wire |
+//! | [`peers`] | what is known of each peer |
+//! | [`connect`] | connections on demand, by datagrams |
+//! | [`send`] | sending, and which way a packet goes |
+//! | [`receive`] | receive buffers and completions |
+//! | [`control`] | packets between the channels themselves, and explicit credits |
+//! | [`credit`] | credits for receive buffers |
+//! | [`ring`] | one-way rings that the sender writes into |
+//! | [`polling`] | the receiver's polling set, and taking packets from rings |
+//! | [`front`] | the packet that a receive waits for, taken without polling |
+//! | [`resting`] | sleeping on completion events, though packets in rings make none |
+//! | [`policy`] | who is in the polling set |
+//! | [`order`] | packet sequence numbers over both paths |
+//! | [`brief`] | headers that are not sent, since they follow from the one before |
+//! | [`queue`] | the account of a send queue: unsignalled work |
+//! | [`pool`], [`pinned`] | registered memory and its buffers |
+//! | [`id`] | what completions are told apart by |
+//! | [`kept`] | what is handed back when a connection breaks |
+//! | [`leave`] | giving connections back, and declining some |
+//! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
+//! | [`keepalive`] | whether silent peers are still there |
+//! | [`memory`] | long messages, moved by RDMA |
+//! | [`cache`] | registrations of the program's memory |
+//! | [`learn`] | read or write, learnt |
+//! | [`paths`] | rings or send and receive, learnt |
+//!
+//! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this
+//! very code.
+
+pub mod adapter;
+mod breaking;
+mod brief;
+pub mod cache;
+mod connect;
+mod control;
+mod credit;
+mod failure;
+mod frame;
+mod front;
+#[doc(hidden)]
+pub mod fuzzing;
+mod id;
+mod keepalive;
+mod kept;
+mod learn;
+mod leave;
+mod memory;
+mod open;
+mod order;
+mod paths;
+mod peers;
+mod pinned;
+mod policy;
+pub mod polling;
+mod pool;
+pub(crate) mod queue;
+mod receive;
+mod resting;
+mod ring;
+mod send;
+pub mod settings;
+pub mod verbs;
+
+use adapter::{Adapter, Address, Limits};
+use credit::Credits;
+use keepalive::Pace;
+pub use open::{RcOpening, open};
+use peers::{Peers, Stage};
+use polling::PollingSet;
+use pool::{Pool, SendPool};
+pub use ring::flags::{PRIMARY, SECONDARY};
+pub use settings::Settings;
+use std::collections::BTreeSet;
+use std::os::fd::RawFd;
+use std::time::Duration;
+use verbena_channel::packet::{HEADER_BYTES, Header};
+use verbena_channel::{
+    Access, Channel, Choice, Direction, Key, Payload, Peer, PollCost, Reach, Registrations, SendError, Sink,
+    Transfer,
+};
+use verbena_fault::Fault;
+use verbena_memory::Region;
+
+/// The channel over an adapter. Dropping the adapter must end its registrations and queue pairs.
+pub struct Rc<A: Adapter> {
+    // First, so that it is dropped before the memory that it may write to.
+    adapter: A,
+    name: &'static str,
+    me: Peer,
+    settings: Settings,
+    limits: Limits,
+    peers: Peers<A::Descriptor>,
+    receives: Pool,
+    sends: SendPool<A::Descriptor>,
+    set: PollingSet,
+    /// The packet that was taken last, if its slots are not free yet.
+    taken: Option<front::Taken>,
+    memory: memory::Memory,
+    /// What reading and writing took, if that is to decide.
+    learner: Option<Box<learn::Learner>>,
+    /// What packets took on either path, if that is to decide.
+    paths: Option<Box<paths::Paths>>,
+    /// Rings of ours that a peer has or is offered, and rings of peers that we have.
+    rings_in: usize,
+    rings_out: usize,
+    /// Peers that the program hinted at, in order.
+    hinted: Vec<Peer>,
+    /// Why a ring could not be made, the first time.
+    no_ring: Option<Fault>,
+    /// Packets received since the last review of the polling set.
+    heard: u32,
+    /// Peers that have not answered yet.
+    asking: Vec<Peer>,
+    /// Peers for which there is something to send of the channel's own.
+    duties: Vec<Peer>,
+    /// Peers that broke, to be reported.
+    broken: Vec<(Peer, Fault)>,
+    /// Peers whose packets are kept, since another channel could take this one's place.
+    wanted_back: BTreeSet<Peer>,
+    /// How many connections there may be, and what is left of those that were given back.
+    past: leave::Past,
+    /// What was last heard of the port.
+    port_trouble: Option<Fault>,
+    /// What is due by time, and when to look.
+    pace: Pace,
+    /// Polls, to do now and then what need not be done each time.
+    rounds: u32,
+    /// All work is signalled, since the process is about to leave and must know what has arrived.
+    leaving: bool,
+}
+
+/// Estimated one-way time of a packet in nanoseconds, for the choice among channels.
+const LATENCY_NS: u32 = 2000;
+/// Every how many polls the completion queue is looked at, while packets come by rings; else each time.
+const COMPLETIONS_EVERY: u32 = 4;
+/// Estimated time of a poll that finds nothing, for the polling scheduler: the rings and the completion queue (paper 3, 3.1.1).
+const EMPTY_NS: u32 = 300;
+/// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited for.
+const DATAGRAMS_EVERY: u32 = 16;
+
+impl<A: Adapter> Rc<A> {
+    /// The channel of process `me` of `size` over this adapter. `cards` holds each process's address, `None` where it
+    /// has no device.
+    pub fn new(me: Peer, size: u32, adapter: A, cards: Vec<Option<Address>>, settings: Settings) -> Rc<A> {
+        assert_eq!(cards.len(), size as usize, "a card for each process");
+        let limits = adapter.limits();
+        let mut settings = settings.sound();
+        settings.cache_bytes_max = settings.cache_bytes_max.min(limits.register_bytes_max / 2);
+        settings.shared_receives &= limits.shared_receives;
+        settings.inline_bytes_max = settings.inline_bytes_max.min(limits.inline_bytes_max);
+        Rc {
+            receives: Pool::new(settings.buffer_bytes),
+            sends: SendPool::new(settings.buffer_bytes, settings.send_buffers_max),
+            adapter,
+            name: "rc",
+            me,
+            limits,
+            peers: Peers::new(cards),
+            set: PollingSet::new(settings.order),
+            taken: None,
+            memory: memory::Memory::new(&settings),
+            learner: (settings.learn && limits.mixes).then(|| Box::new(learn::Learner::new())),
+            paths: (settings.path_series > 0).then(|| Box::new(paths::Paths::new(settings.path_series))),
+            rings_in: 0,
+            rings_out: 0,
+            hinted: Vec::new(),
+            no_ring: None,
+            heard: 0,
+            asking: Vec::new(),
+            duties: Vec::new(),
+            broken: Vec::new(),
+            wanted_back: BTreeSet::new(),
+            past: leave::Past::new(),
+            port_trouble: None,
+            pace: Pace::new(),
+            rounds: 0,
+            leaving: false,
+            settings,
+        }
+    }
+
+    /// The same channel under another name, where there are several.
+    pub fn named(self, name: &'static str) -> Rc<A> {
+        Rc { name, ..self }
+    }
+
+    /// Bytes of state for a peer that never spoke.
+    pub const fn silent_peer_bytes() -> usize {
+        Peers::<A::Descriptor>::silent_bytes()
+    }
+
+    /// Bytes of registered memory and of state for the peers, all in all.
+    pub fn bytes_held(&self) -> usize {
+        self.receives.bytes() + self.sends.bytes() + self.peers.bytes()
+    }
+
+    /// Looks everywhere: rings first, since that costs least.
+    #[inline]
+    fn poll_all(&mut self, sink: &mut dyn Sink) -> usize {
+        self.rounds = self.rounds.wrapping_add(1);
+        self.pass_taken();
+        let mut events = 0;
+        if !self.peers.all_silent() {
+            events = self.poll_rings(sink);
+            // What came is answered before the queue is looked at, which costs as much as taking a packet.
+            if events == 0 || self.rounds.is_multiple_of(COMPLETIONS_EVERY) {
+                events += self.poll_completions(sink);
+            }
+        }
+        let busy = events > 0 || !self.rounds.is_multiple_of(DATAGRAMS_EVERY);
+        let nothing = self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty();
+        if busy && nothing && self.heard < self.settings.review_every {
+            return events;
+        }
+        events + self.poll_rarely(sink, !busy)
+    }
+
+    /// What is not to be done each time.
+    #[inline(never)]
+    fn poll_rarely(&mut self, sink: &mut dyn Sink, idle: bool) -> usize {
+        let mut events = 0;
+        if idle || !self.asking.is_empty() {
+            events += self.tend_connections();
+        }
+        if idle {
+            self.memory.cache.tidy(&mut self.adapter);
+        }
+        if idle && self.pace.is_due() {
+            self.look_at_clock();
+        }
+        if self.heard >= self.settings.review_every {
+            self.review();
+        }
+        if !self.duties.is_empty() {
+            self.do_duties();
+        }
+        if !self.broken.is_empty() {
+            events += self.report_broken(sink);
+        }
+        events
+    }
+}
+
+impl<A: Adapter> Channel for Rc<A> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn reach(&mut self, peer: Peer) -> Option<Reach> {
+        self.peers.address(peer).filter(|_| peer != self.me)?;
+        let packet_bytes_max = self.settings.packet_bytes_max();
+        Some(Reach {
+            packet_bytes_max,
+            eager_bytes_max: self.settings.eager_bytes_max.min(packet_bytes_max),
+            ordered: true,
+            get: Some(self.settings.read),
+            put: Some(self.settings.write),
+            in_background: true,
+            memory_bytes_min: self.settings.memory_bytes_min,
+            latency_ns: LATENCY_NS,
+        })
+    }
+
+    #[inline(always)]
+    fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
+        match self.peers.get(peer).map(|connection| &connection.stage) {
+            Some(Stage::Up) => self.send_data(peer, header, payload),
+            Some(Stage::Asking(_)) => Err(SendError::Full),
+            Some(Stage::Broken(fault)) => Err(SendError::Broken(Fault::clone(fault))),
+            None => self.first_packet(peer),
+        }
+    }
+
+    fn poll(&mut self, sink: &mut dyn Sink) -> usize {
+        self.poll_all(sink)
+    }
+
+    #[inline(always)]
+    fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
+        self.take_next(peer, header, into)
+    }
+
+    fn poll_cost(&self) -> Option<PollCost> {
+        Some(PollCost { latency_ns: LATENCY_NS, empty_ns: EMPTY_NS })
+    }
+
+    fn arm(&mut self) -> Duration {
+        self.pass_taken();
+        self.rest()
+    }
+
+    fn disarm(&mut self) {
+        self.look_everywhere();
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        self.adapter.descriptors()
+    }
+
+    fn findings(&self) -> Vec<String> {
+        let name = self.name;
+        let device = format!("{name}: {}", self.adapter.place());
+        let no_ring =
+            self.no_ring.as_ref().map(|f| format!("{name}: some peer has no ring: {}: {}", f.what, f.cause));
+        [device].into_iter().chain(no_ring).chain([self.memory_findings()]).collect()
+    }
+
+    fn expose(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
+        self.expose_memory(peer, region, access)
+    }
+
+    fn conceal(&mut self, _peer: Peer, key: &Key) {
+        self.conceal_memory(key);
+    }
+
+    fn get(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        into: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, true, key, offset, into, token)
+    }
+
+    fn put(
+        &mut self,
+        peer: Peer,
+        key: &Key,
+        offset: u64,
+        from: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        self.move_memory(peer, false, key, offset, from, token)
+    }
+
+    fn choose_direction(&mut self, bytes: u64, estimate: Direction) -> Option<Choice> {
+        if !self.limits.mixes {
+            return Some(Choice { direction: Direction::Read, class: 0 });
+        }
+        let now_ns = self.adapter.now_ns();
+        self.learner.as_mut().map(|learner| learner.choose(bytes, estimate, now_ns))
+    }
+
+    fn choice_ended(&mut self, choice: Choice) {
+        let now_ns = self.adapter.now_ns();
+        if let Some(learner) = &mut self.learner {
+            learner.end(choice, now_ns);
+        }
+    }
+
+    fn registrations(&self) -> Option<Registrations> {
+        Some(self.memory.cache.counts())
+    }
+
+    fn stream_bytes_max(&mut self, peer: Peer) -> Option<usize> {
+        let ring = self.peers.get(peer)?.ring_out.as_ref()?;
+        Some(ring.body_bytes_max().min(self.settings.chunk_bytes + HEADER_BYTES) - HEADER_BYTES)
+    }
+
+    fn keep_sent(&mut self, peer: Peer) -> bool {
+        self.keep_packets(peer);
+        true
+    }
+
+    fn undelivered(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
+        self.hand_back(peer)
+    }
+
+    fn abandon(&mut self, peer: Peer, fault: &Fault) {
+        self.break_connection(peer, fault.clone());
+    }
+
+    fn meet(&mut self, peer: Peer) {
+        self.begin_beside(peer);
+    }
+
+    fn connection(&self, peer: Peer) -> verbena_channel::Connection {
+        use verbena_channel::Connection;
+        match self.peers.look(peer).map(|connection| &connection.stage) {
+            Some(Stage::Up) => Connection::Up,
+            Some(Stage::Asking(_)) => Connection::Making,
+            Some(Stage::Broken(_)) | None => Connection::None,
+        }
+    }
+
+    fn connections(&self) -> usize {
+        self.peers.connected()
+    }
+
+    fn limit_connections(&mut self, most: usize) {
+        self.past.most = most;
+    }
+
+    fn leave(&mut self, peer: Peer) {
+        self.give_back_connection(peer);
+    }
+
+    fn rail_of(&self) -> Option<&'static str> {
+        Some("rc")
+    }
+
+    fn hold(&mut self, peer: Peer) {
+        if let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_out.as_mut()) {
+            ring.held = true;
+        }
+    }
+
+    fn release(&mut self, peer: Peer) {
+        if let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_out.as_mut()) {
+            ring.held = false;
+            // What finds no room now is posted by later polls, and a break is reported by the next.
+            let _ = self.post_ring(peer);
+        }
+    }
+
+    fn hint(&mut self, peers: &[Peer]) {
+        self.take_hint(peers);
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        self.all_arrived()
+    }
+}

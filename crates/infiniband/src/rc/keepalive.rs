@@ -1,0 +1,233 @@
+//! Peers that are silent while this process waits: are they still there?
+//!
+//! A process with nothing under way hears nothing from its device, whatever becomes of the other side. So while it
+//! waits inside MPI, a connected peer of which nothing was heard for an interval gets an RDMA write of no bytes,
+//! signalled. The peer's device answers it without its process (InfiniBand specification, 9.4.3; C9-88: no key is
+//! checked where there are no bytes), so a process that computes for long is not taken for a dead one. If
+//! nobody answers, the device's retries end in a failed completion, which breaks the connection and names the peer; a
+//! device that ends nothing any more is given up after a limit of its own.
+//!
+//! Nothing here is done while packets come: only polls that find nothing count, and the clock is read at every
+//! so many of them, fewer if they are far apart.
+
+use super::Rc;
+use super::adapter::{Adapter, Operation, Post, Refused, Remote, Work};
+use super::failure;
+use super::id::Id;
+use super::peers::Connection;
+use verbena_channel::Peer;
+use verbena_memory::Region;
+
+/// The longest wanted time between two readings of the clock, in nanoseconds.
+const LOOK_NS: u64 = 20_000_000;
+/// Most looks between two readings. A process that spins may begin to sleep between polls at any time, and must
+/// then not take long to learn it.
+const LOOKS_MAX: u32 = 16;
+/// Time between two questions about the device's trouble: each is a system call.
+const TROUBLE_NS: u64 = 200_000_000;
+/// Tours of the peers in an interval.
+const TOURS: u64 = 4;
+
+/// When to look at the clock, and what is due then.
+#[derive(Debug)]
+pub struct Pace {
+    /// Looks left until the clock is read, and how many there are between two readings.
+    left: u32,
+    looks: u32,
+    read_ns: u64,
+    trouble_ns: u64,
+    tour_ns: u64,
+}
+
+impl Pace {
+    /// At the start, when nothing is known of how often polls come.
+    pub fn new() -> Pace {
+        Pace { left: 1, looks: 1, read_ns: 0, trouble_ns: 0, tour_ns: 0 }
+    }
+
+    /// A look, as there is at every so many idle polls; whether the clock is to be read now.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// The clock was read: learns how many looks go by in the wanted time, since they may be microseconds apart (a process
+    /// that spins) or much longer (one that sleeps).
+    fn read(&mut self, now_ns: u64) {
+        let passed_ns = now_ns.saturating_sub(self.read_ns);
+        self.looks = match passed_ns {
+            ..LOOK_NS => (self.looks * 2).min(LOOKS_MAX),
+            _ => (u64::from(self.looks) * LOOK_NS / passed_ns).max(1) as u32,
+        };
+        (self.left, self.read_ns) = (self.looks, now_ns);
+    }
+}
+
+/// The last signs of life of a connected peer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pulse {
+    /// Packets taken, and work known to be done, when it was looked at last.
+    packets: u32,
+    done: u32,
+    /// When one of them had changed.
+    since_ns: u64,
+    /// A question of ours is under way.
+    asked: bool,
+}
+
+/// What is to be done about a peer.
+#[derive(Debug, PartialEq, Eq)]
+enum Care {
+    /// Nothing.
+    Rest,
+    /// It is to be asked.
+    Ask,
+    /// It is given up: not even the device has said anything for so long, in nanoseconds.
+    GiveUp(u64),
+}
+
+impl Pulse {
+    /// Looks at the counts of packets and of work done.
+    fn look(&mut self, (packets, done): (u32, u32), now_ns: u64, interval_ns: u64, limit_ns: u64) -> Care {
+        if (packets, done) != (self.packets, self.done) || self.since_ns == 0 {
+            *self = Pulse { packets, done, since_ns: now_ns.max(1), asked: false };
+            return Care::Rest;
+        }
+        let silent_ns = now_ns.saturating_sub(self.since_ns);
+        match self.asked {
+            false if silent_ns >= interval_ns => Care::Ask,
+            true if silent_ns >= interval_ns.saturating_add(limit_ns) => Care::GiveUp(silent_ns),
+            _ => Care::Rest,
+        }
+    }
+}
+
+impl<A: Adapter> Rc<A> {
+    /// An idle poll has come whose turn it is to read the clock: what is due by time.
+    #[cold]
+    pub(super) fn look_at_clock(&mut self) {
+        let now_ns = self.adapter.now_ns();
+        self.pace.read(now_ns);
+        if now_ns >= self.pace.trouble_ns {
+            self.pace.trouble_ns = now_ns + TROUBLE_NS;
+            self.look_for_trouble();
+        }
+        let interval_ns = self.settings.keepalive_ns;
+        if interval_ns > 0 && now_ns >= self.pace.tour_ns {
+            self.pace.tour_ns = now_ns + interval_ns / TOURS;
+            self.tour(now_ns);
+        }
+    }
+
+    /// Looks after every connected peer.
+    fn tour(&mut self, now_ns: u64) {
+        let (interval_ns, limit_ns) = (self.settings.keepalive_ns, self.silence_ns_max());
+        let mut cares: Vec<(Peer, Care)> = Vec::new();
+        self.peers.for_each_up(|peer, connection| {
+            let care = connection.pulse.look(connection.signs(), now_ns, interval_ns, limit_ns);
+            if care != Care::Rest {
+                cares.push((peer, care));
+            }
+        });
+        for (peer, care) in cares {
+            match care {
+                Care::GiveUp(silent_ns) => {
+                    let fault = failure::silent(&self.ends(peer), silent_ns, self.port_trouble.as_ref());
+                    self.break_connection(peer, fault);
+                }
+                _ => self.ask_for_life(peer),
+            }
+        }
+    }
+
+    /// How long a question may stay unanswered. Where peers may lack receive buffers (`RC_RECEIVER_RETRIES`), work waits for
+    /// their processes and not only for their devices, so that only the device can tell.
+    fn silence_ns_max(&self) -> u64 {
+        let speakers = if self.settings.shared_receives { self.peers.len() as u64 } else { 1 };
+        match u64::from(self.settings.credits) * speakers > u64::from(self.limits.receives_max) {
+            true => u64::MAX,
+            false => self.settings.keepalive_ns_max,
+        }
+    }
+
+    /// Writes no bytes to the peer. What finds no room is tried at the next tour; what fills the queue asks as well.
+    pub(super) fn ask_for_life(&mut self, peer: Peer) {
+        let Some(connection) = self.peers.get(peer) else { return };
+        let Some(pair) = connection.pair.filter(|_| connection.queue.has_room(1)) else { return };
+        let operation = Operation::Write(Remote { address: 0, key: 0 });
+        let work = Work { id: Id::Ring(peer).word(), operation, local: Region::EMPTY, local_key: 0 };
+        let mut descriptor = self.adapter.describe(&work);
+        match self.adapter.post(pair, &mut descriptor, 0, Post { signalled: true, inline: false }) {
+            Ok(()) => {
+                connection.queue.posted(true);
+                connection.pulse.asked = true;
+            }
+            Err(Refused::Full) => {}
+            Err(Refused::Broken(fault)) => {
+                let fault = failure::refused(&self.ends(peer), fault);
+                self.break_connection(peer, fault);
+            }
+        }
+    }
+}
+
+impl<D> Connection<D> {
+    /// What changes when the peer, or its device, says anything.
+    fn signs(&self) -> (u32, u32) {
+        (self.sequence.expected, self.queue.done())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL_NS: u64 = 1000;
+    const LIMIT_NS: u64 = 5000;
+
+    fn look(pulse: &mut Pulse, signs: (u32, u32), now_ns: u64) -> Care {
+        pulse.look(signs, now_ns, INTERVAL_NS, LIMIT_NS)
+    }
+
+    #[test]
+    fn only_silence_is_asked_about_and_only_long_silence_given_up() {
+        let mut pulse = Pulse::default();
+        for (signs, now_ns) in [((0, 0), 10), ((1, 0), 2000), ((1, 3), 2900), ((1, 3), 3899)] {
+            assert_eq!(look(&mut pulse, signs, now_ns), Care::Rest, "{now_ns}");
+        }
+        assert_eq!(look(&mut pulse, (1, 3), 3900), Care::Ask);
+        pulse.asked = true;
+        assert_eq!(look(&mut pulse, (1, 3), 8899), Care::Rest);
+        assert_eq!(look(&mut pulse, (1, 3), 8900), Care::GiveUp(6000));
+        // The answer came: all over again.
+        assert_eq!(look(&mut pulse, (1, 4), 8901), Care::Rest);
+        assert_eq!(look(&mut pulse, (1, 4), 9901), Care::Ask);
+    }
+
+    /// Readings of the clock in the last of four seconds, with looks so far apart, after a time with many.
+    fn readings(look_ns: u64) -> usize {
+        let mut pace = Pace::new();
+        for _ in 0..1000 {
+            if pace.is_due() {
+                pace.read(0);
+            }
+        }
+        let mut count = 0;
+        for now_ns in (0..4_000_000_000_u64).step_by(look_ns as usize) {
+            if pace.is_due() {
+                pace.read(now_ns);
+                count += usize::from(now_ns >= 3_000_000_000);
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn the_clock_is_read_seldom_by_who_spins_and_always_by_who_sleeps() {
+        for (look_ns, least, most) in [(1000, 60_000, 65_000), (3_000_000, 25, 110), (100_000_000, 9, 11)] {
+            let count = readings(look_ns);
+            assert!((least..=most).contains(&count), "{count} with {look_ns} ns between looks");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What was sent and may not have been taken: handed back when a connection breaks, so that it can go another way.
+//!
+//! An acknowledgement by the peer's device says only that it has the bytes; whether the peer's process ever looks at them is
+//! another matter once the connection is broken. Its credits tell what it has taken. Packets in a ring stay in their slots until
+//! their credits come, so nothing need be done for them. A buffer of the send/receive path serves others as soon as the device has
+//! read it, so these packets are copied here, if somebody wants them back: if another channel could take this one's place.
+
+use super::peers::{Connection, Stage};
+use std::collections::VecDeque;
+use verbena_channel::Payload;
+use verbena_channel::packet::Header;
+
+/// The packets of the send/receive path for which credits are still out, or as many of them as were sent since they are kept.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// Oldest first; `None` for packets between the channels themselves.
+    packets: VecDeque<Option<(Header, Vec<u8>)>>,
+    /// Memory for the next ones.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Kept {
+    /// Keeps a packet that was sent just now. For so many, it among them, credits are out.
+    pub fn keep(&mut self, header: Option<&Header>, payload: &Payload<'_>, uncredited: usize) {
+        let spare = &mut self.spare;
+        let copy = |header: &Header| {
+            let mut bytes = spare.pop().unwrap_or_default();
+            bytes.resize(payload.len(), 0);
+            payload.copy_to(&mut bytes);
+            (*header, bytes)
+        };
+        self.packets.push_back(header.map(copy));
+        self.trim(uncredited);
+    }
+
+    /// Forgets those whose credits have come.
+    fn trim(&mut self, uncredited: usize) {
+        while self.packets.len() > uncredited {
+            self.spare.extend(self.packets.pop_front().flatten().map(|(_, bytes)| bytes));
+        }
+    }
+
+    /// Hands back all for which credits are out.
+    fn take(&mut self, uncredited: usize) -> impl Iterator<Item = (Header, Vec<u8>)> {
+        self.trim(uncredited);
+        std::mem::take(&mut self.packets).into_iter().flatten()
+    }
+}
+
+impl<D> Connection<D> {
+    /// Notes what a broken connection has to hand back, before its memory goes. Once: what was noted is asked for once.
+    pub fn note_undelivered(&mut self) {
+        if !matches!(self.stage, Stage::Broken(_)) || std::mem::replace(&mut self.noted, true) {
+            return;
+        }
+        let Some(kept) = &mut self.kept else { return };
+        self.undelivered.extend(kept.take(self.receives.out().into()));
+        self.undelivered.extend(self.ring_out.iter_mut().flat_map(|ring| ring.uncredited()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use verbena_channel::packet::Kind;
+
+    #[test]
+    fn what_has_no_credit_yet_is_handed_back() {
+        let mut kept = Kept::default();
+        for sequence in 0..10u8 {
+            let header = Header { sequence: sequence.into(), ..Header::new(Kind::Eager) };
+            // Every third packet is the channel's own.
+            let header = (sequence % 3 != 0).then_some(&header);
+            kept.keep(header, &Payload::Bytes(&[sequence; 5]), 4);
+        }
+        let back: Vec<_> = kept.take(4).map(|(header, bytes)| (header.sequence, bytes)).collect();
+        assert_eq!(back, [(7, vec![7; 5]), (8, vec![8; 5])]);
+        assert_eq!(kept.take(4).count(), 0);
+    }
+}

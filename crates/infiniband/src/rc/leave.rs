@@ -1,0 +1,86 @@
+//! Connections that are given back, and such as are not made, since there are enough (a process has other ways to its peers then).
+//!
+//! Both ends give a connection back when each has taken all that the other sent over it; the engines see to that. What a connection
+//! had, the next one gets: its receive buffers, and the places in the shared receive queue.
+//!
+//! A hello may come late, when its connection is given back. It is told by the end that it names, the last one of each peer being
+//! remembered. A hello that is declined is answered by one that names the declined end; from then on that end is of the past too, so that
+//! nobody accepts a later copy of what was declined.
+
+use super::Rc;
+use super::adapter::{Adapter, Endpoint};
+use super::peers::Stage;
+use std::collections::BTreeMap;
+use verbena_channel::Peer;
+
+/// What is known of connections that are no more, or never were.
+#[derive(Debug)]
+pub struct Past {
+    /// Connections that there may be.
+    pub most: usize,
+    /// The last end of each peer that is of no use any more.
+    ends: BTreeMap<Peer, Endpoint>,
+    /// Buffers in the shared receive queue that were posted for connections that are no more.
+    pub posted: u16,
+}
+
+impl Past {
+    /// Nothing was given back, and there may be any number.
+    pub fn new() -> Past {
+        Past { most: usize::MAX, ends: BTreeMap::new(), posted: 0 }
+    }
+
+    /// Whether the end is of the past.
+    pub fn has(&self, peer: Peer, end: &Endpoint) -> bool {
+        self.ends.get(&peer) == Some(end)
+    }
+
+    /// From now on it is.
+    pub fn add(&mut self, peer: Peer, end: Endpoint) {
+        self.ends.insert(peer, end);
+    }
+}
+
+impl<A: Adapter> Rc<A> {
+    /// Whether a peer that asks for a connection can have none.
+    pub(super) fn is_full(&self) -> bool {
+        self.past.most < self.peers.len() && self.peers.connected() >= self.past.most
+    }
+
+    /// Gives the connection back, whatever has become of it.
+    #[cold]
+    pub(super) fn give_back_connection(&mut self, peer: Peer) {
+        let Some(connection) = self.peers.get(peer) else { return };
+        let (pair, theirs, posted) = (connection.pair.take(), connection.theirs, connection.posted);
+        if let Some(pair) = pair {
+            self.adapter.close_pair(pair);
+        }
+        self.sends.give_back_all_of(peer);
+        self.let_go(peer);
+        self.peers.remove(peer);
+        match self.settings.shared_receives {
+            true => self.past.posted = self.past.posted.saturating_add(posted),
+            false => self.receives.give_back_all_of(peer),
+        }
+        if let Some(theirs) = theirs {
+            self.past.add(peer, theirs);
+        }
+        self.asking.retain(|asked| *asked != peer);
+        self.duties.retain(|listed| *listed != peer);
+        self.broken.retain(|(broken, _)| *broken != peer);
+        self.wanted_back.remove(&peer);
+    }
+
+    /// The peer has declined the connection that this end of ours was for.
+    #[cold]
+    pub(super) fn connection_declined(&mut self, peer: Peer, end: &Endpoint) {
+        let asked = self.peers.look(peer).is_some_and(|connection| {
+            matches!(connection.stage, Stage::Asking(_))
+                && connection.theirs.is_none()
+                && connection.mine == *end
+        });
+        if asked {
+            self.give_back_connection(peer);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Long messages, moved by RDMA without a copy (paper 1, 3.3; paper 2, 5 and 6).
+//!
+//! A transfer is one message, or what is left of one. It is posted in pieces, a few under way at a time: so packets for the
+//! same peer, which share its queue pair, get their turn, and the device's limits on reads hold. Every piece is
+//! signalled, since each makes room for the next.
+//!
+//! When a connection breaks, its queue pair is closed before anything else: from then on the device touches no memory for it, and its
+//! transfers end with the reason.
+
+use super::Rc;
+use super::adapter::{Adapter, Completion, Operation, Post, Refused, Remote, Work};
+use super::cache::watch::Watch;
+use super::cache::{Bounds, Cache, Lease, Purpose};
+use super::failure;
+use super::id::Id;
+use super::peers::Connection;
+use super::settings::Settings;
+use slab::Slab;
+use std::collections::VecDeque;
+use verbena_channel::exposed::Exposed;
+use verbena_channel::{Access, Key, Peer, Registrations, Sink, Transfer};
+use verbena_fault::Fault;
+use verbena_memory::Region;
+
+/// Pieces of writes under way to one peer; of reads, if the device takes as many.
+const PIECES_MAX: u32 = 4;
+/// Places of the send queue that are left to packets.
+const PLACES_LEFT: u32 = 4;
+
+/// The transfers and exposures of all peers.
+pub struct Memory {
+    /// Registrations of the program's memory.
+    pub cache: Cache,
+    /// Why registrations are not kept, if they should be.
+    unkept: Option<String>,
+    moves: Slab<Move>,
+    exposed: Slab<Lease>,
+}
+
+/// A transfer under way.
+#[derive(Debug)]
+struct Move {
+    token: u64,
+    peer: Peer,
+    is_read: bool,
+    local: Region,
+    remote: Remote,
+    lease: Lease,
+    /// Bytes posted.
+    posted: usize,
+    /// Pieces under way.
+    under_way: u32,
+}
+
+/// What one peer has under way.
+#[derive(Debug, Default)]
+pub struct Moves {
+    /// Transfers with pieces to post, oldest first.
+    waiting: VecDeque<u32>,
+    reads: u32,
+    writes: u32,
+}
+
+impl Memory {
+    /// None, with registrations for each operation alone.
+    pub fn new(settings: &Settings) -> Memory {
+        let bounds = Bounds { bytes_max: settings.cache_bytes_max, entries_max: settings.cache_entries_max };
+        Memory { cache: Cache::new(bounds, None), unkept: None, moves: Slab::new(), exposed: Slab::new() }
+    }
+}
+
+impl<A: Adapter> Rc<A> {
+    /// Registers memory with which the peer may do so much from now on; `None` if it is not connected, or the memory cannot
+    /// be registered (which is counted).
+    pub(super) fn expose_memory(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
+        self.peers.look(peer).filter(|connection| connection.is_up())?;
+        let memory = &mut self.memory;
+        let lease = memory.cache.lease(&mut self.adapter, region, Purpose::Shown(access)).ok()?;
+        let (key, base) = (u64::from(lease.remote_key), region.address());
+        let number = memory.exposed.insert(lease) as u32;
+        Some(Exposed { base, bytes: region.len() as u64, key, number }.emit())
+    }
+
+    pub(super) fn conceal_memory(&mut self, key: &Key) {
+        let number = Exposed::of(key).number;
+        if let Some(lease) = self.memory.exposed.try_remove(number as usize) {
+            self.memory.cache.end(&mut self.adapter, lease);
+        }
+    }
+
+    /// Begins a transfer between `local` and the memory that `key` exposes.
+    ///
+    /// # Errors
+    /// The peer is not connected, the place does not lie within, or the own memory cannot be registered.
+    pub(super) fn move_memory(
+        &mut self,
+        peer: Peer,
+        is_read: bool,
+        key: &Key,
+        offset: u64,
+        local: Region,
+        token: u64,
+    ) -> Result<Transfer, Fault> {
+        let exposed = Exposed::of(key);
+        let address = exposed.part(offset, local.len()).ok_or_else(|| out_of_range(peer))?;
+        let remote = Remote { address, key: exposed.key as u32 };
+        if self.peers.look(peer).is_none_or(|connection| !connection.is_up()) {
+            return Err(not_connected(peer));
+        }
+        if local.is_empty() {
+            return Ok(Transfer::Done);
+        }
+        let memory = &mut self.memory;
+        let purpose = Purpose::Work(if is_read { Access::WRITE } else { Access::READ });
+        let lease = memory.cache.lease(&mut self.adapter, local, purpose)?;
+        let begun = Move { token, peer, is_read, local, remote, lease, posted: 0, under_way: 0 };
+        let number = memory.moves.insert(begun) as u32;
+        self.peers.get(peer).expect("connected").moves.waiting.push_back(number);
+        self.post_moves(peer);
+        Ok(Transfer::Pending)
+    }
+
+    /// Posts pieces of the peer's transfers while there is room. What finds none is tried again at the next completion of a
+    /// piece, or as a duty if none is under way.
+    fn post_moves(&mut self, peer: Peer) {
+        loop {
+            match self.post_piece(peer) {
+                Ok(true) => {}
+                Ok(false) | Err(Refused::Full) => break,
+                Err(Refused::Broken(fault)) => {
+                    let fault = failure::refused(&self.ends(peer), fault);
+                    return self.break_connection(peer, fault);
+                }
+            }
+        }
+        if self.peers.get(peer).is_some_and(|connection| connection.moves.is_stuck()) {
+            self.enlist(peer);
+        }
+    }
+
+    /// Tries again where no completion will; `None` if that is still so.
+    pub(super) fn post_stuck_moves(&mut self, peer: Peer) -> Option<()> {
+        if self.peers.get(peer)?.moves.is_stuck() {
+            self.post_moves(peer);
+        }
+        (!self.peers.get(peer)?.moves.is_stuck()).then_some(())
+    }
+
+    /// Posts one piece; `false` if there is none or no room.
+    fn post_piece(&mut self, peer: Peer) -> Result<bool, Refused> {
+        let Some(connection) = self.peers.get(peer) else { return Ok(false) };
+        let (Some(pair), Some(number)) = (connection.pair, connection.moves.waiting.front().copied()) else {
+            return Ok(false);
+        };
+        let moving = &mut self.memory.moves[number as usize];
+        if !connection.has_room_for(moving.is_read, self.limits.reads_max) {
+            return Ok(false);
+        }
+        let work = moving.next_piece(peer, number, self.settings.piece_bytes);
+        let bytes = work.local.len();
+        let mut descriptor = self.adapter.describe(&work);
+        self.adapter.post(pair, &mut descriptor, bytes, Post { signalled: true, inline: false })?;
+        moving.posted += bytes;
+        moving.under_way += 1;
+        if moving.posted == moving.local.len() {
+            connection.moves.waiting.pop_front();
+        }
+        match moving.is_read {
+            true => connection.moves.reads += 1,
+            false => {
+                connection.moves.writes += 1;
+                connection.queue.posted(true);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A piece has ended.
+    pub(super) fn memory_done(
+        &mut self,
+        peer: Peer,
+        number: u32,
+        completion: &Completion,
+        sink: &mut dyn Sink,
+    ) {
+        let Some(connection) = self.peers.get(peer) else { return };
+        if connection.pair != Some(completion.pair) {
+            return; // broken meanwhile
+        }
+        let Some(moving) = self.memory.moves.get_mut(number as usize) else { return };
+        moving.under_way -= 1;
+        let has_ended = moving.under_way == 0 && moving.posted == moving.local.len();
+        match moving.is_read {
+            true => connection.moves.reads -= 1,
+            false => connection.moves.writes -= 1,
+        }
+        match completion.outcome {
+            Err(failed) => return self.work_failed(peer, failed),
+            Ok(_) if moving.is_read => {}
+            Ok(_) => self.done(peer, completion),
+        }
+        if has_ended {
+            self.end_move(number, Ok(()), sink);
+        }
+        self.post_moves(peer);
+    }
+
+    fn end_move(&mut self, number: u32, outcome: Result<(), Fault>, sink: &mut dyn Sink) {
+        let Some(moving) = self.memory.moves.try_remove(number as usize) else { return };
+        self.memory.cache.end(&mut self.adapter, moving.lease);
+        sink.transferred(moving.token, outcome);
+    }
+
+    /// The peer's queue pair is closed: all its transfers have failed.
+    #[cold]
+    pub(super) fn fail_moves(&mut self, peer: Peer, fault: &Fault, sink: &mut dyn Sink) {
+        if let Some(connection) = self.peers.get(peer) {
+            connection.moves = Moves::default();
+        }
+        let of_peer = self.memory.moves.iter().filter(|(_, moving)| moving.peer == peer);
+        let all: Vec<u32> = of_peer.map(|(at, _)| at as u32).collect();
+        all.into_iter().for_each(|number| self.end_move(number, Err(fault.clone()), sink));
+    }
+
+    /// Keeps registrations of the program's memory beyond their operation, as long as the watch has nothing to tell of
+    /// it. Before the first message.
+    pub fn keep_registrations(&mut self, watch: Box<dyn Watch>) {
+        self.memory.cache = Cache::new(self.memory.cache.bounds(), Some(watch));
+    }
+
+    /// Registers the program's memory for each operation, for this reason.
+    pub fn keep_no_registrations(&mut self, reason: String) {
+        self.memory.unkept = Some(reason);
+    }
+
+    /// What a user wants to know of registrations.
+    pub(super) fn memory_findings(&self) -> String {
+        let Registrations { hits, misses, entries, bytes, evicted, invalidated, refused } =
+            self.memory.cache.counts();
+        let kept = match &self.memory.unkept {
+            _ if self.memory.cache.keeps() => "kept until memory is given back".into(),
+            Some(reason) => format!("made for each operation ({reason})"),
+            None => "made for each operation".into(),
+        };
+        format!(
+            "{}: registrations are {kept}: {entries} of {bytes} bytes, {hits} hits, {misses} misses, \
+             {evicted} evicted, {invalidated} invalidated, {refused} refused",
+            self.name
+        )
+    }
+}
+
+impl Move {
+    fn next_piece(&self, peer: Peer, number: u32, piece_bytes: usize) -> Work {
+        let bytes = piece_bytes.min(self.local.len() - self.posted);
+        let remote = Remote { address: self.remote.address + self.posted as u64, ..self.remote };
+        Work {
+            id: Id::Memory(peer, number).word(),
+            operation: if self.is_read { Operation::Read(remote) } else { Operation::Write(remote) },
+            local: self.local.part(self.posted, bytes),
+            local_key: self.lease.local_key,
+        }
+    }
+}
+
+impl Moves {
+    /// Whether something waits to be posted and no completion will see to it.
+    pub fn is_stuck(&self) -> bool {
+        !self.waiting.is_empty() && self.reads + self.writes == 0
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.reads + self.writes == 0
+    }
+}
+
+impl<D> Connection<D> {
+    /// Reads have places of their own on the device; writes share the send queue with packets, and leave some to them.
+    fn has_room_for(&self, is_read: bool, reads_max: u32) -> bool {
+        match is_read {
+            true => self.moves.reads < reads_max.clamp(1, PIECES_MAX),
+            false if self.moves.writes == 0 => self.queue.has_room(1),
+            false => self.moves.writes < PIECES_MAX && self.queue.has_room(1 + PLACES_LEFT),
+        }
+    }
+}
+
+fn out_of_range(peer: Peer) -> Fault {
+    Fault::new(
+        "a transfer does not lie within the exposed memory",
+        format!("process {peer}"),
+        "the key was damaged on its way, or the protocol asked for too much: a defect of Verbena",
+        "please report it; VERBENA_LARGE=pipeline avoids it meanwhile",
+    )
+}
+
+fn not_connected(peer: Peer) -> Fault {
+    Fault::new(
+        "there is no connection to move memory over",
+        format!("process {peer}"),
+        "packets to that process go over another channel, and none went over this one yet",
+        "nothing: the message is copied instead",
+    )
+}

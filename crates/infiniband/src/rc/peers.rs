@@ -1,0 +1,275 @@
+//! What is known of each peer: a pointer and its card for those that never spoke, the rest for the others.
+
+use super::adapter::{Address, Endpoint, Limits, QueuePair};
+use super::brief::Last;
+use super::connect::Asking;
+use super::credit::Credits;
+use super::frame::Frame;
+use super::keepalive::Pulse;
+use super::kept::Kept;
+use super::memory::Moves;
+use super::order::Sequence;
+use super::pinned::Pinned;
+use super::queue::SendQueue;
+use super::ring::incoming::Incoming;
+use super::ring::outgoing::Outgoing;
+use super::settings::Settings;
+use verbena_channel::Peer;
+use verbena_channel::packet::Header;
+use verbena_fault::Fault;
+
+/// How far a connection is.
+#[derive(Debug)]
+pub enum Stage {
+    /// The other side has not said yet that it is ready.
+    Asking(Asking),
+    /// Both sides are ready.
+    Up,
+    /// It broke, or was never made.
+    Broken(Box<Fault>),
+}
+
+/// A connection, or one to be.
+#[derive(Debug)]
+pub struct Connection<D> {
+    /// The queue pair on this side; none any more once it is broken.
+    pub pair: Option<QueuePair>,
+    /// How far it is.
+    pub stage: Stage,
+    /// Our end, as the peer needs it.
+    pub mine: Endpoint,
+    /// The peer's end, once it is known.
+    pub theirs: Option<Endpoint>,
+    /// The queue pair's send queue.
+    pub queue: SendQueue,
+    /// The order of packets.
+    pub sequence: Sequence,
+    /// The last headers sent and received.
+    pub last_out: Last,
+    pub last_in: Last,
+    /// Credits of the send/receive path.
+    pub receives: Credits,
+    /// Receive buffers posted for the peer.
+    pub posted: u16,
+    /// The ring that this process writes into.
+    pub ring_out: Option<Box<Outgoing<D>>>,
+    /// The ring that the peer writes into.
+    pub ring_in: Option<Box<Incoming<D>>>,
+    /// Memory of rings that are used no more, until all work before the mark is done.
+    pub retired: Vec<(u32, Pinned)>,
+    /// Long messages, moved by RDMA.
+    pub moves: Moves,
+    /// Packets from the peer since the last review of the polling set.
+    pub heard: u32,
+    /// The peer does not want a ring of ours, or there is no memory for one.
+    pub ringless: bool,
+    /// Its last signs of life.
+    pub pulse: Pulse,
+    /// What is to be said to the peer.
+    pub news: News,
+    /// Whether the peer stands in the list of those with something to do.
+    pub listed: bool,
+    /// Packets of the send/receive path that the peer may not have taken, if somebody wants them back.
+    pub kept: Option<Box<Kept>>,
+    /// What is to be handed back, once the connection is broken, and whether that was noted.
+    pub undelivered: Vec<(Header, Vec<u8>)>,
+    pub noted: bool,
+    /// Whether the peer was told the last credits, since this process is about to leave.
+    pub bidden: bool,
+}
+
+/// What is to be said to a peer about rings, each at most once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// Its offer is declined.
+    pub decline: bool,
+    /// Its ring, which it has drained, is ours no longer to write to.
+    pub closed: bool,
+    /// Something of what the stages of the rings say.
+    pub rings: bool,
+    /// It rests, and there is a packet in its ring.
+    pub bell: bool,
+}
+
+impl<D> Connection<D> {
+    /// A connection with this queue pair and end of ours, before the first packet.
+    pub fn new(
+        pair: Option<QueuePair>,
+        mine: Endpoint,
+        stage: Stage,
+        posted: u16,
+        limits: &Limits,
+        settings: &Settings,
+    ) -> Connection<D> {
+        Connection {
+            pair,
+            stage,
+            mine,
+            theirs: None,
+            queue: SendQueue::new(limits.work_max, settings.signal_every),
+            sequence: Sequence::new(),
+            last_out: Last::default(),
+            last_in: Last::default(),
+            receives: Credits::default(),
+            posted,
+            ring_out: None,
+            ring_in: None,
+            retired: Vec::new(),
+            moves: Moves::default(),
+            heard: 0,
+            ringless: false,
+            pulse: Pulse::default(),
+            news: News::default(),
+            listed: false,
+            kept: None,
+            undelivered: Vec::new(),
+            noted: false,
+            bidden: false,
+        }
+    }
+
+    /// The packet whose turn it was is taken, with the credits that it carries. `false` if these are more than were taken from this
+    /// process: then slots or buffers that are in use would be filled again, so the packet is not to be believed.
+    #[inline]
+    #[must_use]
+    pub fn hear(&mut self, frame: &Frame) -> bool {
+        if frame.ring_credits > 0
+            && let Some(ring) = &mut self.ring_out
+            && !ring.credit(frame.ring_credits)
+        {
+            return false;
+        }
+        if !self.receives.earn(frame.receive_credits) {
+            return false;
+        }
+        self.sequence.expected = self.sequence.expected.wrapping_add(1);
+        self.heard = self.heard.wrapping_add(1);
+        true
+    }
+
+    /// Bytes of its state and its rings.
+    fn bytes(&self) -> usize {
+        let rings = self.ring_out.as_ref().map_or(0, |ring| ring.bytes())
+            + self.ring_in.as_ref().map_or(0, |ring| ring.bytes());
+        let retired: usize = self.retired.iter().map(|(_, memory)| memory.region().len()).sum();
+        size_of::<Connection<D>>() + rings + retired
+    }
+
+    /// Whether everything that was sent over it has arrived.
+    pub fn is_quiet(&self) -> bool {
+        self.queue.is_idle()
+            && self.moves.is_idle()
+            && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
+    }
+
+    /// Whether the peer must be told of the last credits, before this process leaves: else it would look for another way to hand
+    /// over what was taken long ago.
+    pub fn must_bid_farewell(&self) -> bool {
+        let owed = self.receives.owed > 0 || self.ring_in.as_ref().is_some_and(|ring| ring.owed > 0);
+        self.kept.is_some() && !self.bidden && owed
+    }
+
+    /// Whether packets can be sent.
+    #[inline]
+    pub fn is_up(&self) -> bool {
+        matches!(self.stage, Stage::Up)
+    }
+}
+
+/// All peers.
+pub struct Peers<D> {
+    cards: Vec<Option<Address>>,
+    connections: Vec<Option<Box<Connection<D>>>>,
+    /// Nobody has spoken.
+    all_silent: bool,
+}
+
+impl<D> Peers<D> {
+    /// The peers with these cards, none of which has spoken.
+    pub fn new(cards: Vec<Option<Address>>) -> Peers<D> {
+        let connections = std::iter::repeat_with(|| None).take(cards.len()).collect();
+        Peers { cards, connections, all_silent: true }
+    }
+
+    /// Bytes of state for a peer that never spoke.
+    pub const fn silent_bytes() -> usize {
+        size_of::<Option<Address>>() + size_of::<Option<Box<Connection<D>>>>()
+    }
+
+    /// Whether nobody has spoken.
+    #[inline]
+    pub fn all_silent(&self) -> bool {
+        self.all_silent
+    }
+
+    /// Bytes of state for all peers.
+    pub fn bytes(&self) -> usize {
+        self.cards.len() * Peers::<D>::silent_bytes()
+            + self.iter().map(|(_, connection)| connection.bytes()).sum::<usize>()
+    }
+
+    /// Where the peer's datagrams go; `None` if it has no device, or the job no such process.
+    pub fn address(&self, peer: Peer) -> Option<&Address> {
+        self.cards.get(peer as usize)?.as_ref()
+    }
+
+    /// The connection with the peer, if there is one or is to be one.
+    #[inline]
+    pub fn get(&mut self, peer: Peer) -> Option<&mut Connection<D>> {
+        self.connections.get_mut(peer as usize)?.as_deref_mut()
+    }
+
+    /// As [`Peers::get`], to look only.
+    pub fn look(&self, peer: Peer) -> Option<&Connection<D>> {
+        self.connections.get(peer as usize)?.as_deref()
+    }
+
+    /// Notes a connection to be.
+    pub fn add(&mut self, peer: Peer, connection: Connection<D>) {
+        self.all_silent = false;
+        self.connections[peer as usize] = Some(Box::new(connection));
+    }
+
+    /// Forgets the connection, and hands it out.
+    pub fn remove(&mut self, peer: Peer) -> Option<Box<Connection<D>>> {
+        self.connections.get_mut(peer as usize)?.take()
+    }
+
+    /// Connections that are not broken.
+    pub fn connected(&self) -> usize {
+        self.iter().filter(|(_, connection)| !matches!(connection.stage, Stage::Broken(_))).count()
+    }
+
+    /// Does this to every connection.
+    pub fn for_each(&mut self, mut f: impl FnMut(&mut Connection<D>)) {
+        self.connections.iter_mut().flatten().for_each(|connection| f(connection));
+    }
+
+    /// Processes of the job.
+    pub fn len(&self) -> usize {
+        self.cards.len()
+    }
+
+    /// Does this to every connection over which packets can be sent.
+    pub fn for_each_up(&mut self, mut f: impl FnMut(Peer, &mut Connection<D>)) {
+        let all = (0..).zip(&mut self.connections);
+        let up = all.filter_map(|(peer, connection)| Some((peer, connection.as_deref_mut()?)));
+        up.filter(|(_, connection)| connection.is_up()).for_each(|(peer, connection)| f(peer, connection));
+    }
+
+    /// All with whom there is a connection, or is to be one, or was one.
+    pub fn iter(&self) -> impl Iterator<Item = (Peer, &Connection<D>)> {
+        (0..).zip(&self.connections).filter_map(|(peer, connection)| Some((peer, connection.as_deref()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limit, below which the engine's own pointer for the peer must stay too.
+    #[test]
+    fn a_silent_peer_costs_little() {
+        assert!(Peers::<u8>::silent_bytes() + size_of::<Option<Box<u8>>>() <= 64);
+    }
+}

@@ -1,0 +1,225 @@
+//! The send/receive path, receiving: buffers posted in advance, and completions.
+
+use super::Rc;
+use super::adapter::{Adapter, Completion, Failed, QueuePair, Refused};
+use super::failure;
+use super::frame::{Frame, Kind, read_words};
+use super::id::Id;
+use super::order::Turn;
+use verbena_channel::packet::{HEADER_BYTES, Header};
+use verbena_channel::trace::{self, Way};
+use verbena_channel::{Peer, Sink};
+use verbena_fault::Fault;
+use verbena_memory::Region;
+
+/// Completions handled per poll.
+const COMPLETIONS_MAX: usize = 64;
+
+impl<A: Adapter> Rc<A> {
+    /// Posts the receive buffers of a new connection; returns how many. Those of a shared queue serve all, so there
+    /// the queue just grows. If the device takes no more, the connection has the credits all the same: then
+    /// the device itself holds a sender back (it retries when the receiver is not ready).
+    ///
+    /// # Errors
+    /// If memory cannot be registered, or the device is broken.
+    pub(super) fn post_receives(&mut self, pair: QueuePair, peer: Peer) -> Result<u16, Fault> {
+        let credits = u32::from(self.settings.credits).min(self.limits.receives_max) as u16;
+        let shared = self.settings.shared_receives;
+        // Those of connections that were given back are still there.
+        let there = if shared { self.past.posted.min(credits) } else { 0 };
+        self.past.posted -= there;
+        for _ in there..credits {
+            let buffer = self.receives.take_or_grow(&mut self.adapter)?;
+            if !shared {
+                self.receives.get_mut(buffer).peer = peer;
+            }
+            match self.post_receive(pair, buffer) {
+                Ok(()) => {}
+                Err(Refused::Full) => {
+                    self.receives.give_back(buffer);
+                    break;
+                }
+                Err(Refused::Broken(fault)) => return Err(fault),
+            }
+        }
+        Ok(credits)
+    }
+
+    fn post_receive(&mut self, pair: QueuePair, buffer: u32) -> Result<(), Refused> {
+        let place = self.receives.get(buffer);
+        let queue = (!self.settings.shared_receives).then_some(pair);
+        self.adapter.post_receive(queue, Id::Receive(buffer).word(), place.region, place.local_key)
+    }
+
+    /// Takes completions from the queue: packets that arrived, and work that was done or failed.
+    pub(super) fn poll_completions(&mut self, sink: &mut dyn Sink) -> usize {
+        for handled in 0..COMPLETIONS_MAX {
+            trace::looking(Way::SendReceive);
+            let Some(completion) = self.adapter.poll() else { return handled };
+            trace::seen(Way::SendReceive);
+            match Id::of_word(completion.id) {
+                Some(Id::Receive(buffer)) => self.received(buffer, &completion, sink),
+                Some(Id::Send(buffer)) => self.sent(buffer, &completion),
+                Some(Id::Ring(peer)) => self.done(peer, &completion),
+                Some(Id::Memory(peer, number)) => self.memory_done(peer, number, &completion, sink),
+                None => debug_assert!(false, "a completion of work that was never posted"),
+            }
+        }
+        COMPLETIONS_MAX
+    }
+
+    /// A signalled piece of work of this peer is done, or any has failed.
+    pub(super) fn done(&mut self, peer: Peer, completion: &Completion) {
+        let Some(connection) = self.peers.get(peer) else { return };
+        if connection.pair != Some(completion.pair) {
+            return; // broken meanwhile
+        }
+        match completion.outcome {
+            Ok(_) => connection.queue.completed(),
+            Err(failed) => self.work_failed(peer, failed),
+        }
+    }
+
+    fn sent(&mut self, buffer: u32, completion: &Completion) {
+        if let Err(failed) = completion.outcome {
+            // The buffer may be anyone's again, if the work was unsignalled.
+            return self.pair_failed(completion.pair, failed);
+        }
+        let Some(peer) = self.sends.holder(buffer) else { return };
+        if self.peers.look(peer).is_some_and(|connection| connection.pair == Some(completion.pair)) {
+            self.sends.give_back(buffer);
+            self.done(peer, completion);
+        }
+    }
+
+    #[cold]
+    fn pair_failed(&mut self, pair: QueuePair, failed: Failed) {
+        if let Some(peer) = self.owner_of(pair) {
+            self.work_failed(peer, failed);
+        }
+    }
+
+    /// Something came into a receive buffer.
+    fn received(&mut self, buffer: u32, completion: &Completion, sink: &mut dyn Sink) {
+        let bytes = match completion.outcome {
+            Ok(bytes) => bytes as usize,
+            Err(failed) => {
+                self.receives.give_back(buffer);
+                self.past.posted = self.past.posted.saturating_sub(1);
+                return self.pair_failed(completion.pair, failed);
+            }
+        };
+        match self.frame_of(buffer, bytes, completion.pair) {
+            Some((peer, frame)) => self.arrived(peer, frame.psn, buffer, sink),
+            None => {
+                self.repost(completion.pair, buffer);
+                // Else it is what a peer sent before it was given up.
+                if let Some(peer) = self.owner_of(completion.pair) {
+                    self.nonsense(peer, "torn, or sent in another's name");
+                }
+            }
+        }
+    }
+
+    /// The sender and prefix of what lies in a receive buffer, if they make sense.
+    fn frame_of(&self, buffer: u32, bytes: usize, pair: QueuePair) -> Option<(Peer, Frame)> {
+        let region = self.receives.get(buffer).region;
+        let frame = Frame::of_words(read_words(region), 0)?;
+        let known = self.peers.look(frame.first)?.pair == Some(pair);
+        (known && bytes == frame.bytes() && frame.kind != Kind::Short).then_some((frame.first, frame))
+    }
+
+    /// A packet is in a receive buffer: its turn has come, or it waits there while the peer's ring is polled.
+    fn arrived(&mut self, peer: Peer, psn: u32, buffer: u32, sink: &mut dyn Sink) {
+        self.is_ready(peer);
+        let connection = self.peers.get(peer).expect("a known sender");
+        match connection.sequence.turn(psn) {
+            Turn::Now => self.deliver_buffer(peer, buffer, sink),
+            Turn::Early => connection.sequence.keep(buffer, &mut self.receives),
+            Turn::Late => self.nonsense(peer, "its number was there before"),
+        }
+        if self.peers.look(peer).is_some_and(|connection| connection.sequence.has_waiting()) {
+            self.catch_up(peer, sink);
+        }
+    }
+
+    /// Delivers the packets that wait in receive buffers and whose turn has come.
+    pub(super) fn catch_up(&mut self, peer: Peer, sink: &mut dyn Sink) {
+        loop {
+            let Some(connection) = self.peers.get(peer) else { return };
+            let Some(buffer) = connection.sequence.waiting() else { return };
+            let words = read_words(self.receives.get(buffer).region);
+            let psn = Frame::of_words(words, 0).expect("looked at before").psn;
+            if connection.sequence.turn(psn) != Turn::Now {
+                return;
+            }
+            connection.sequence.release(&self.receives);
+            self.deliver_buffer(peer, buffer, sink);
+        }
+    }
+
+    /// Delivers the packet in a receive buffer, and posts the buffer anew.
+    fn deliver_buffer(&mut self, peer: Peer, buffer: u32, sink: &mut dyn Sink) {
+        let region = self.receives.get(buffer).region;
+        let Some(frame) = Frame::of_words(read_words(region), 0) else {
+            return self.nonsense(peer, "unknown kind");
+        };
+        self.deliver(peer, &frame, region, sink);
+        let Some(connection) = self.peers.get(peer) else { return };
+        let Some(pair) = connection.pair else { return self.receives.give_back(buffer) };
+        if !connection.receives.owe() {
+            self.repost(pair, buffer);
+            return self.nonsense(peer, "it had no credit for it");
+        }
+        let (worth, ringless) = (connection.receives.is_worth_telling(), connection.ring_in.is_none());
+        if worth {
+            self.enlist(peer);
+        }
+        if ringless {
+            self.consider(peer);
+        }
+        self.repost(pair, buffer);
+    }
+
+    fn repost(&mut self, pair: QueuePair, buffer: u32) {
+        // A place has just become free, so only a broken queue refuses; that is heard of by itself.
+        if self.post_receive(pair, buffer).is_err() {
+            self.receives.give_back(buffer);
+        }
+    }
+
+    /// Takes the packet whose turn it is out of the memory where it lies.
+    #[inline]
+    pub(super) fn deliver(&mut self, peer: Peer, frame: &Frame, packet: Region, sink: &mut dyn Sink) {
+        let Some(connection) = self.peers.get(peer) else { return };
+        if !connection.hear(frame) {
+            return self.nonsense(peer, "it carries more credits than were taken");
+        }
+        self.heard += 1;
+        let body = packet.part(frame.prefix_bytes(), frame.body_bytes as usize);
+        // SAFETY: the packet is whole, and the peer writes there again only when it was freed.
+        let bytes = unsafe { body.bytes() };
+        let found = match frame.kind {
+            Kind::Brief | Kind::Short => connection.last_in.next(bytes.len()).map(|header| (header, bytes)),
+            Kind::Data => whole(bytes).inspect(|(header, _)| connection.last_in.set(header.words())),
+            kind => return self.control(peer, kind, body),
+        };
+        match found {
+            Some((header, payload)) => sink.packet(peer, &header, payload),
+            None => self.nonsense(peer, "a torn header"),
+        }
+    }
+
+    #[cold]
+    pub(super) fn nonsense(&mut self, peer: Peer, what: &str) {
+        let fault = failure::nonsense(&self.ends(peer), what);
+        self.break_connection(peer, fault);
+    }
+}
+
+/// A packet of the engine: header and payload.
+#[inline]
+fn whole(body: &[u8]) -> Option<(Header, &[u8])> {
+    let (header, payload) = body.split_first_chunk::<HEADER_BYTES>()?;
+    Some((Header::parse(header)?, payload))
+}

@@ -1,0 +1,89 @@
+//! Leaving. The last acknowledgement may be lost, and whoever it was for would ask for it for ever. So a process that leaves says
+//! so to each that it spoke with, until that answers or some tries are over; who is told lets go of all that was meant for
+//! it, since nobody hears it any more.
+//!
+//! The word lies in the other's receive buffers even while that computes, so it is lost only if all tries are.
+
+use super::Ud;
+use super::adapter::Datagrams;
+use super::frame::Kind;
+use crate::reliable::NEVER;
+use verbena_channel::Peer;
+
+/// Tries before a process leaves without an answer.
+const TRIES_MAX: u32 = 12;
+/// The shortest and the longest time between two, in nanoseconds.
+const WAIT_NS: (u64, u64) = (1_000_000, 10_000_000);
+
+/// How far it is with one peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// Nobody leaves.
+    No,
+    /// This process leaves: so many tries were made, and the next is due then.
+    Saying(u32, u64),
+    /// It was answered, or need not be said any more.
+    Said,
+    /// The peer has left.
+    Gone,
+}
+
+impl Farewell {
+    /// When it is to be said next.
+    pub fn due_ns(&self) -> u64 {
+        match self {
+            Farewell::Saying(_, at_ns) => *at_ns,
+            _ => NEVER,
+        }
+    }
+}
+
+impl<A: Datagrams> Ud<A> {
+    /// Says farewell to all; returns whether that is over.
+    pub(super) fn say_farewell(&mut self) -> bool {
+        let now_ns = self.adapter.now_ns();
+        let mut all = true;
+        for (peer, partner) in self.peers.iter_mut().filter(|(_, partner)| partner.broken.is_none()) {
+            if partner.farewell == Farewell::No {
+                partner.farewell = Farewell::Saying(0, now_ns);
+                partner.timer_ns = now_ns;
+                self.timers.add(now_ns, peer);
+            }
+            all &= !matches!(partner.farewell, Farewell::Saying(..));
+        }
+        all
+    }
+
+    /// Says it once more if it is time, or is through with it.
+    pub(super) fn farewell_due(&mut self, peer: Peer, now_ns: u64) {
+        let rules = self.settings.rules;
+        let Some(partner) = self.peers.get(peer) else { return };
+        let Farewell::Saying(tries, at_ns) = partner.farewell else { return };
+        if at_ns > now_ns {
+            return;
+        }
+        if tries >= TRIES_MAX {
+            partner.farewell = Farewell::Said;
+            return;
+        }
+        let wait_ns = partner.link.outgoing.wait_ns(&rules).clamp(WAIT_NS.0, WAIT_NS.1);
+        partner.farewell = Farewell::Saying(tries + 1, now_ns + wait_ns);
+        self.say(peer, Kind::Bye, false, now_ns);
+    }
+
+    /// The peer says that it leaves, or answers.
+    pub(super) fn bye(&mut self, peer: Peer, answer: bool, now_ns: u64) {
+        let Some(partner) = self.peers.get(peer) else { return };
+        if answer {
+            if matches!(partner.farewell, Farewell::Saying(..)) {
+                partner.farewell = Farewell::Said;
+            }
+            return;
+        }
+        partner.farewell = Farewell::Gone;
+        partner.link.incoming.told();
+        let left = partner.link.outgoing.give_up();
+        left.iter().for_each(|piece| self.buffers.release(piece.buffer));
+        self.say(peer, Kind::Bye, true, now_ns);
+    }
+}

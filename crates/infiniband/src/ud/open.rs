@@ -1,0 +1,55 @@
+//! Opening the channel on a real device, and meeting the others.
+
+use super::card::Card;
+use super::verbs::Device;
+use super::{Settings, Ud};
+use crate::rc::verbs::options::Options;
+use verbena_channel::{Opening, Peer, Place};
+use verbena_fault::Fault;
+use verbena_machine::cores::Load;
+
+/// Opens the channel on this side where it is named, and in large jobs by itself; not where there is no device that works. If
+/// the user names the channel, there must be one.
+///
+/// # Errors
+/// What was named does not work, with the reason.
+pub fn open(place: &Place) -> Result<Option<UdOpening>, Fault> {
+    let large = place.size as usize > verbena_settings::UD_RANKS_MIN.get();
+    if place.size < 2 || !(is_named() || large) {
+        return Ok(None);
+    }
+    let settings = Settings::current();
+    let options = Options::current();
+    let (survey, device) = Device::survey(&options, &settings);
+    match device {
+        Some(device) => Ok(Some(UdOpening { me: place.me, device, settings })),
+        None if is_named() => Err(survey.refusal(&options)),
+        None => Ok(None),
+    }
+}
+
+/// Whether the user asks for this very channel.
+fn is_named() -> bool {
+    let named = verbena_settings::CHANNELS.get();
+    named.is_some_and(|names| names.split(',').any(|name| name.trim() == "ud"))
+}
+
+/// The channel on this side: an open device.
+pub struct UdOpening {
+    me: Peer,
+    device: Device,
+    settings: Settings,
+}
+
+impl Opening for UdOpening {
+    type Channel = Ud<Device>;
+
+    fn card(&self) -> Vec<u8> {
+        Ud::card(&self.device, &self.settings).emit()
+    }
+
+    fn connect(self, cards: &[Option<Vec<u8>>], _load: &Load) -> Result<Ud<Device>, Fault> {
+        let cards = cards.iter().map(|card| Card::parse(card.as_deref()?)).collect();
+        Ud::new(self.me, self.device, cards, self.settings)
+    }
+}

@@ -1,0 +1,41 @@
+//! When something is to be done for a peer though nothing arrives.
+//!
+//! Each peer knows the time that it stands here with; an entry with another time is stale, and skipped. Times move later far
+//! more often than earlier, which costs nothing here.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use verbena_channel::Peer;
+
+/// The times, earliest first.
+#[derive(Debug, Default)]
+pub struct Timers {
+    heap: BinaryHeap<Reverse<(u64, Peer)>>,
+}
+
+impl Timers {
+    /// Notes a time for a peer.
+    pub fn add(&mut self, at_ns: u64, peer: Peer) {
+        self.heap.push(Reverse((at_ns, peer)));
+    }
+
+    /// Takes the earliest entry that is due.
+    pub fn take_due(&mut self, now_ns: u64) -> Option<(u64, Peer)> {
+        let Reverse(first) = *self.heap.peek()?;
+        (first.0 <= now_ns).then(|| {
+            self.heap.pop();
+            first
+        })
+    }
+
+    /// The earliest time, stale or not.
+    #[inline]
+    pub fn next_ns(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.heap.capacity() * size_of::<(u64, Peer)>()
+    }
+}

@@ -2,12 +2,14 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`rc`] | the Reliable Connection service |
-//! | [`ud`] | the Unreliable Datagram service |
+//! | [`rc`] | the channel over the Reliable Connection service |
+//! | [`ud`] | the channel over the Unreliable Datagram service |
 //! | [`reliable`] | reliability in software, for `ud` |
-//! | `clock` | a clock that is read in a few instructions, for devices |
+//! | [`cache`] | registrations of the program's memory |
+//! | [`device`] | what both channels use of a verbs device |
 
-mod clock;
+pub mod cache;
+pub mod device;
 pub mod rc;
 pub mod reliable;
 pub mod ud;

@@ -24,7 +24,6 @@
 //! | [`policy`] | who is in the polling set |
 //! | [`order`] | packet sequence numbers over both paths |
 //! | [`brief`] | headers that are not sent, since they follow from the one before |
-//! | [`queue`] | the account of a send queue: unsignalled work |
 //! | [`pool`], [`pinned`] | registered memory and its buffers |
 //! | [`id`] | what completions are told apart by |
 //! | [`kept`] | what is handed back when a connection breaks |
@@ -32,7 +31,6 @@
 //! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
 //! | [`keepalive`] | whether silent peers are still there |
 //! | [`memory`] | long messages, moved by RDMA |
-//! | [`cache`] | registrations of the program's memory |
 //! | [`learn`] | read or write, learnt |
 //! | [`paths`] | rings or send and receive, learnt |
 //!
@@ -42,7 +40,6 @@
 pub mod adapter;
 mod breaking;
 mod brief;
-pub mod cache;
 mod connect;
 mod control;
 mod credit;
@@ -65,7 +62,6 @@ mod pinned;
 mod policy;
 pub mod polling;
 mod pool;
-pub(crate) mod queue;
 mod receive;
 mod resting;
 mod ring;

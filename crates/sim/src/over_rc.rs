@@ -3,9 +3,9 @@
 use crate::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
 use verbena_channel::{Channel, Cost};
+use verbena_infiniband::cache::Span;
+use verbena_infiniband::cache::watch::{Missed, Watch};
 use verbena_infiniband::rc::adapter::{Adapter, Address};
-use verbena_infiniband::rc::cache::Span;
-use verbena_infiniband::rc::cache::watch::{Missed, Watch};
 use verbena_infiniband::rc::settings::{Notify, Order, Policy};
 use verbena_infiniband::rc::{Rc, Settings};
 

@@ -193,8 +193,8 @@ pub fn fork(both: &mut Both) {
 }
 
 pub fn no_such_device(both: &mut Both) {
+    use verbena_infiniband::device::options::{Named, Options};
     use verbena_infiniband::rc::verbs::Verbs;
-    use verbena_infiniband::rc::verbs::options::{Named, Options};
     let named = |port| Named { device: both.names[0].clone(), port };
     let refusal = |options: Options| Verbs::open(&options).err().expect("refused");
     let fault = refusal(Options { devices: vec![named(Some(7))], ..Options::current() });

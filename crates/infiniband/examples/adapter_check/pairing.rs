@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 use verbena_channel::Access;
+use verbena_infiniband::device::options::{Named, Options};
 use verbena_infiniband::rc::adapter::{
     Adapter, Completion, Failed, Operation, Post, QueuePair, Registration, Work,
 };
 use verbena_infiniband::rc::verbs::Verbs;
-use verbena_infiniband::rc::verbs::options::{Named, Options};
 use verbena_memory::{Owned, Region};
 
 /// How long anything may take.

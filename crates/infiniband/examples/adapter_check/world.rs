@@ -5,9 +5,9 @@ use crate::pairing::{Both, Memory, post, until};
 use std::fs::read_to_string;
 use std::process::Command;
 use verbena_channel::Access;
+use verbena_infiniband::device::options::{Named, Options};
 use verbena_infiniband::rc::adapter::{Adapter, Failed, Operation, Post, Remote, Trouble};
 use verbena_infiniband::rc::verbs::Verbs;
-use verbena_infiniband::rc::verbs::options::{Named, Options};
 use verbena_memory::Owned;
 use verbena_testing::{Lack, skip};
 

@@ -9,12 +9,12 @@
 
 use super::Rc;
 use super::adapter::{Adapter, Completion, Operation, Post, Refused, Remote, Work};
-use super::cache::watch::Watch;
-use super::cache::{Bounds, Cache, Lease, Purpose};
 use super::failure;
 use super::id::Id;
 use super::peers::Connection;
 use super::settings::Settings;
+use crate::cache::watch::Watch;
+use crate::cache::{Bounds, Cache, Lease, Purpose};
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_channel::exposed::Exposed;

@@ -1,11 +1,11 @@
 //! Opening the channel on a real device, and meeting the others.
 
 use super::adapter::{Adapter, Address};
-use super::cache::watch::KernelWatch;
 use super::verbs::Verbs;
-use super::verbs::options::{Options, RAILS_MAX};
-use super::verbs::survey::Survey;
 use super::{Rc, Settings};
+use crate::cache::watch::KernelWatch;
+use crate::device::options::{Options, RAILS_MAX};
+use crate::device::survey::Survey;
 use verbena_channel::{Opening, Peer, Place};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;

@@ -5,40 +5,25 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`options`] | what the user may say |
-//! | [`choose`] | which port and GID |
-//! | [`survey`] | looking at all ports and opening the best that works; for `verbena info` too |
-//! | [`port`] | the open port |
-//! | [`encoding`] | addresses and endpoints as they travel |
 //! | [`pairs`] | queue pairs by number |
 //! | [`work`] | prepared descriptors |
-//! | [`completions`] | completions in batches |
 //! | [`datagrams`] | the datagram side |
-//! | [`neighbours`] | hosts whose Ethernet addresses are not known yet |
-//! | [`trouble`] | asynchronous events |
 
-pub mod choose;
-pub(crate) mod completions;
 mod datagrams;
-pub(crate) mod encoding;
-pub(crate) mod neighbours;
-pub mod options;
 mod pairs;
-pub(crate) mod port;
-pub mod survey;
-pub(crate) mod trouble;
 mod work;
 
 use super::adapter::{
     Adapter, Address, Completion, Endpoint, Limits, Post, QueuePair, Refused, Registration, Trouble, Work,
 };
-use crate::clock::Clock;
-use completions::Batch;
+use crate::device::clock::Clock;
+use crate::device::completions::Batch;
+use crate::device::encoding::{Mailbox, Seat};
+use crate::device::options::Options;
+use crate::device::port::OpenPort;
+use crate::device::survey::Survey;
 use datagrams::Datagrams;
-use encoding::{Mailbox, Seat};
-use options::Options;
 use pairs::{Pairs, Sizes};
-use port::OpenPort;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_channel::Access;
@@ -99,12 +84,12 @@ pub(crate) fn draw_psn() -> Result<u32, Fault> {
 
 impl Verbs {
     /// The best port that works by the options. `Ok(None)` if libibverbs or a usable port is missing and the user
-    /// named none; [`survey::Survey`] says why.
+    /// named none; [`Survey`] says why.
     ///
     /// # Errors
     /// What the user named does not work.
     pub fn open(options: &Options) -> Result<Option<Verbs>, Fault> {
-        let (survey, verbs) = survey::Survey::take(options);
+        let (survey, verbs) = Survey::take(options);
         match verbs {
             None if !options.devices.is_empty() => Err(survey.refusal(options)),
             verbs => Ok(verbs),
@@ -226,7 +211,7 @@ impl Verbs {
     }
 }
 
-fn unreadable(error: &std::io::Error) -> Fault {
+pub(crate) fn unreadable(error: &std::io::Error) -> Fault {
     Fault::new(
         "how much memory may be locked cannot be read",
         "/proc/self/status, /proc/self/uid_map",

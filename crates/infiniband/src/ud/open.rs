@@ -3,7 +3,7 @@
 use super::card::Card;
 use super::verbs::Device;
 use super::{Settings, Ud};
-use crate::rc::verbs::options::Options;
+use crate::device::options::Options;
 use verbena_channel::{Opening, Peer, Place};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;

@@ -1,7 +1,7 @@
 //! The sending queue pairs, which take turns so that the device works on several datagrams at once (paper 4, section 4 and figure
 //! 2), and the timer for local completion (4.2): one that completes nothing is passed over.
 
-use crate::rc::queue::SendQueue;
+use crate::device::queue::SendQueue;
 use std::collections::VecDeque;
 
 #[derive(Debug)]

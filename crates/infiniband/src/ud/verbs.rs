@@ -10,14 +10,13 @@ use super::Settings;
 use super::adapter::{
     Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX, Refused, Trouble,
 };
-use crate::clock::Clock;
-use crate::rc::verbs::completions::Taken;
-use crate::rc::verbs::completions::failed;
-use crate::rc::verbs::encoding::Mailbox;
-use crate::rc::verbs::neighbours::Neighbours;
-use crate::rc::verbs::options::Options;
-use crate::rc::verbs::port::OpenPort;
-use crate::rc::verbs::survey::Survey;
+use crate::device::clock::Clock;
+use crate::device::completions::{Taken, failed};
+use crate::device::encoding::Mailbox;
+use crate::device::neighbours::Neighbours;
+use crate::device::options::Options;
+use crate::device::port::OpenPort;
+use crate::device::survey::Survey;
 use crate::rc::verbs::{draw_psn, draw_q_key, unlike};
 use handles::Handles;
 use std::collections::VecDeque;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use verbena_fault::Fault;
-use verbena_infiniband::rc::verbs::options::Options;
-use verbena_infiniband::rc::verbs::survey::{Found, Survey, Verdict};
+use verbena_infiniband::device::options::Options;
+use verbena_infiniband::device::survey::{Found, Survey, Verdict};
 
 /// What was found.
 #[derive(Debug, Serialize)]

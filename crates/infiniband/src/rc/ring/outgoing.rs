@@ -1,11 +1,11 @@
 //! The sender's end of a ring.
 
 use super::{Geometry, POINTER_BYTES, flags};
+use crate::device::queue::SendQueue;
 use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
 use crate::rc::frame::{Frame, Kind, PREFIX_BYTES, packet_bytes, read_words};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;
-use crate::rc::queue::SendQueue;
 use crate::rc::settings::Notify;
 use std::sync::atomic::{Ordering, fence};
 use verbena_channel::packet::{HEADER_BYTES, Header};

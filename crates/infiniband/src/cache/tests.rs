@@ -394,7 +394,7 @@ fn a_filter_that_forbids_userfaultfd_is_noticed() {
     }
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "rc::cache::tests::a_filter_that_forbids_userfaultfd_is_noticed"])
+        .args(["--exact", "cache::tests::a_filter_that_forbids_userfaultfd_is_noticed"])
         .env(MARK, "1");
     // SAFETY: makes two system calls.
     unsafe { command.pre_exec(forbid) };

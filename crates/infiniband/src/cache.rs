@@ -32,7 +32,7 @@ mod span;
 mod uffd;
 pub mod watch;
 
-use super::adapter::{Adapter, Registration};
+use super::rc::adapter::{Adapter, Registration};
 use index::Index;
 pub use span::Span;
 use std::collections::BTreeMap;

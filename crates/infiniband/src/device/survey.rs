@@ -1,10 +1,9 @@
 //! Looking at every port of every device, and opening the best that works. What was found and why each port was
 //! chosen or not stays, for `verbena info` and for error messages.
 
-use super::Verbs;
 use super::choose::{Candidate, order};
 use super::options::Options;
-use super::unreadable;
+use crate::rc::verbs::{Verbs, unreadable};
 use std::sync::Arc;
 use verbena_fault::Fault;
 use verbena_verbs::device::{file_of, known_to_kernel};
@@ -285,7 +284,7 @@ fn none() -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rc::verbs::options::Named;
+    use crate::device::options::Named;
     use verbena_testing::{Lack, skip};
 
     #[test]

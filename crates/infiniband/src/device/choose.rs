@@ -99,7 +99,7 @@ pub fn order(candidates: &[Candidate], options: &Options) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rc::verbs::options::Named;
+    use crate::device::options::Named;
     use verbena_verbs::Gid;
 
     fn entry(index: u8, kind: GidKind, text: &str) -> GidEntry {

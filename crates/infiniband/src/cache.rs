@@ -32,7 +32,7 @@ mod span;
 mod uffd;
 pub mod watch;
 
-use super::rc::adapter::{Adapter, Registration};
+use super::device::Registration;
 use index::Index;
 pub use span::Span;
 use std::collections::BTreeMap;
@@ -43,20 +43,13 @@ use watch::Watch;
 
 /// Registers memory: an adapter.
 pub trait Registrar {
-    /// As [`Adapter::register`].
+    /// Lets the device access the region, and peers who know the key do with it what `access` says.
+    ///
+    /// # Errors
+    /// Locked-memory limits, unmapped memory.
     fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault>;
-    /// As [`Adapter::deregister`].
+    /// Ends a registration. The memory may be unmapped already.
     fn deregister(&mut self, registration: Registration);
-}
-
-impl<A: Adapter> Registrar for A {
-    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
-        Adapter::register(self, region, access)
-    }
-
-    fn deregister(&mut self, registration: Registration) {
-        Adapter::deregister(self, registration);
-    }
 }
 
 /// What may be kept.

@@ -69,7 +69,8 @@ mod send;
 pub mod settings;
 pub mod verbs;
 
-use adapter::{Adapter, Address, Limits};
+use crate::device::Address;
+use adapter::{Adapter, Limits};
 use credit::Credits;
 use keepalive::Pace;
 pub use open::{RcOpening, open};

@@ -5,7 +5,8 @@ use crate::over_ud::{self, UdFaults};
 use crate::verbs::{DeviceFaults, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
 use verbena_channel::Channel;
-use verbena_infiniband::rc::adapter::{Adapter, Address};
+use verbena_infiniband::device::Address;
+use verbena_infiniband::rc::adapter::Adapter;
 
 /// The device of `ud` among those of a rank; that of `rc` is the first.
 const UD_RAIL: Rank = 1;

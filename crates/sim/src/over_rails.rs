@@ -5,7 +5,8 @@ use crate::over_rc::{RcFaults, keep_registrations, open};
 use crate::verbs::{Cut, SimAdapter, Subnet};
 use crate::{Cluster, Nodes, Random, Rank};
 use verbena_channel::Channel;
-use verbena_infiniband::rc::adapter::{Adapter, Address};
+use verbena_infiniband::device::Address;
+use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::settings::Notify;
 use verbena_infiniband::rc::{Rc, Settings};
 

@@ -5,7 +5,8 @@ use crate::{Cluster, Faults, Nodes, Random, Rank};
 use verbena_channel::{Channel, Cost};
 use verbena_infiniband::cache::Span;
 use verbena_infiniband::cache::watch::{Missed, Watch};
-use verbena_infiniband::rc::adapter::{Adapter, Address};
+use verbena_infiniband::device::Address;
+use verbena_infiniband::rc::adapter::Adapter;
 use verbena_infiniband::rc::settings::{Notify, Order, Policy};
 use verbena_infiniband::rc::{Rc, Settings};
 

@@ -2,7 +2,8 @@
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, failed, post, silent};
 use verbena_channel::Access;
-use verbena_infiniband::rc::adapter::{Adapter, Failed, Operation, Post, Refused, Remote, Trouble};
+use verbena_infiniband::device::{Failed, Post, Refused, Trouble};
+use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
 use verbena_memory::Region;
 
 fn write_to(memory: &Memory) -> Operation {

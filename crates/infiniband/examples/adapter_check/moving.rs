@@ -3,7 +3,8 @@
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, pattern, post, silent, until};
 use std::time::{Duration, Instant};
 use verbena_channel::Access;
-use verbena_infiniband::rc::adapter::{Adapter, Operation, Post, Remote};
+use verbena_infiniband::device::Post;
+use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
 use verbena_infiniband::rc::verbs::Verbs;
 use verbena_memory::Region;
 
@@ -61,7 +62,7 @@ pub fn own_receives(both: &mut Both) {
     send_and_receive(both, [(here, there), (second, second_there)], false);
 }
 
-type Ends = (verbena_infiniband::rc::adapter::QueuePair, verbena_infiniband::rc::adapter::QueuePair);
+type Ends = (verbena_infiniband::device::QueuePair, verbena_infiniband::device::QueuePair);
 
 fn send_and_receive(both: &mut Both, connections: [Ends; 2], shared: bool) {
     let buffers: Vec<Memory> = (0..4).map(|_| Memory::new(&mut both.b, 1024)).collect();

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 use verbena_channel::Access;
 use verbena_infiniband::device::options::{Named, Options};
-use verbena_infiniband::rc::adapter::{
-    Adapter, Completion, Failed, Operation, Post, QueuePair, Registration, Work,
-};
+use verbena_infiniband::device::{Completion, Failed, Post, QueuePair, Registration};
+use verbena_infiniband::rc::adapter::{Adapter, Operation, Work};
 use verbena_infiniband::rc::verbs::Verbs;
 use verbena_memory::{Owned, Region};
 

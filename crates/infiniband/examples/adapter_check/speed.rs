@@ -5,7 +5,8 @@ use crate::pairing::{Both, Memory};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
-use verbena_infiniband::rc::adapter::{Adapter, Operation, Post, QueuePair, Remote};
+use verbena_infiniband::device::{Post, QueuePair};
+use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
 use verbena_infiniband::rc::verbs::Verbs;
 
 const ROUNDS: u64 = 2000;

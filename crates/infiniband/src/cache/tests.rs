@@ -393,9 +393,7 @@ fn a_filter_that_forbids_userfaultfd_is_noticed() {
         return;
     }
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "cache::tests::a_filter_that_forbids_userfaultfd_is_noticed"])
-        .env(MARK, "1");
+    command.args(["--exact", "cache::tests::a_filter_that_forbids_userfaultfd_is_noticed"]).env(MARK, "1");
     // SAFETY: makes two system calls.
     unsafe { command.pre_exec(forbid) };
     assert!(command.output().unwrap().status.success());

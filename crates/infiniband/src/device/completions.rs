@@ -1,6 +1,6 @@
 //! Taking completions from the queue, several at a time, and what their statuses mean.
 
-use crate::rc::adapter::{Completion, Failed, QueuePair};
+use crate::device::{Completion, Failed, QueuePair};
 use verbena_verbs::CompletionQueue;
 use verbena_verbs::raw::{self, ibv_wc};
 

@@ -13,7 +13,7 @@
 //!
 //! Numbers are little-endian.
 
-use crate::rc::adapter::{Address, Endpoint};
+use crate::device::{Address, Endpoint};
 use verbena_verbs::Gid;
 
 /// The version of the layout.

@@ -3,7 +3,7 @@
 use super::encoding::Site;
 use super::options::Options;
 use super::trouble;
-use crate::rc::adapter::Trouble;
+use crate::device::Trouble;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_fault::Fault;

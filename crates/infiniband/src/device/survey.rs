@@ -3,7 +3,7 @@
 
 use super::choose::{Candidate, order};
 use super::options::Options;
-use crate::rc::verbs::{Verbs, unreadable};
+use crate::device::unreadable;
 use std::sync::Arc;
 use verbena_fault::Fault;
 use verbena_verbs::device::{file_of, known_to_kernel};
@@ -70,7 +70,7 @@ impl From<&ibv_device_attr> for Abilities {
 /// Whether a port is used, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is; the text says how ([`super::super::adapter::Adapter::place`]).
+    /// It is; the text says how ([`Adapter::place`](crate::rc::adapter::Adapter::place)).
     Chosen(String),
     /// It might be, but another one comes first.
     Spare,
@@ -91,23 +91,8 @@ impl Survey {
         Survey { library: Ok(Fork::Kernel), locked, bare: None, closed: Vec::new(), ports: Vec::new() }
     }
 
-    /// Looks, and opens the best port that works.
-    pub fn take(options: &Options) -> (Survey, Option<Verbs>) {
-        let (survey, rails) = Survey::take_all(&Options { rails_max: Some(1), ..options.clone() });
-        (survey, rails.into_iter().next())
-    }
-
-    /// Looks, and opens every port that is to be used, the best first.
-    pub fn take_all(options: &Options) -> (Survey, Vec<Verbs>) {
-        Survey::take_by(options, &|context, port, entry, options| {
-            let verbs = Verbs::open_port(context, port, entry, options)?;
-            let place = verbs.port.place();
-            Ok((verbs, place))
-        })
-    }
-
-    /// The same for anything that is opened over a port by a GID; `open` tells also what was opened, in words.
-    pub(crate) fn take_by<T>(options: &Options, open: &OpenPort<'_, T>) -> (Survey, Vec<T>) {
+    /// Looks, and opens every port that is to be used, the best first; `open` tells also what was opened, in words.
+    pub(crate) fn take<T>(options: &Options, open: &OpenPort<'_, T>) -> (Survey, Vec<T>) {
         let mut survey = Survey::blank();
         match Library::get() {
             Err(fault) => {
@@ -285,11 +270,12 @@ fn none() -> Fault {
 mod tests {
     use super::*;
     use crate::device::options::Named;
+    use crate::rc::verbs::Verbs;
     use verbena_testing::{Lack, skip};
 
     #[test]
     fn without_a_device_nothing_is_opened_and_the_reason_is_told() {
-        let (survey, verbs) = Survey::take(&Options::current());
+        let (survey, verbs) = Verbs::survey(&Options::current());
         if verbs.is_some() {
             return skip(Lack::Hardware, "this machine has a verbs device that works");
         }

@@ -1,7 +1,7 @@
 //! Asynchronous events as the channel hears of them.
 
 use super::port::OpenPort;
-use crate::rc::adapter::{QueuePair, Trouble};
+use crate::device::{QueuePair, Trouble};
 use verbena_fault::Fault;
 use verbena_verbs::Event;
 use verbena_verbs::explain::fault;

@@ -8,36 +8,12 @@
 //! *completion* in the one completion queue of the adapter. Beside that the adapter has one queue pair for
 //! *datagrams*, through which strangers agree on a connection (`rc/connect.rs`).
 
+use crate::cache::Registrar;
+use crate::device::{Address, Completion, Endpoint, Post, QueuePair, Refused, Registration, Trouble};
 use std::os::fd::RawFd;
 use verbena_channel::Access;
 use verbena_fault::Fault;
 use verbena_memory::Region;
-
-/// Where an adapter's datagrams go: LID, queue pair number, Q_Key and GID, encoded by the adapter; only
-/// adapters of the same sort read it. It travels in the process's card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address(pub [u8; 32]);
-
-/// One end of a connection to be, as the other end needs it: queue pair number, first packet number, GID, LID, path MTU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Endpoint(pub [u8; 32]);
-
-/// A queue pair of this adapter, by its number on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct QueuePair(pub u32);
-
-/// Memory of this process that the device may access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Registration {
-    /// The memory.
-    pub region: Region,
-    /// What local work names it by.
-    pub local_key: u32,
-    /// What a peer names it by.
-    pub remote_key: u32,
-    /// The adapter's own number for it.
-    pub handle: u32,
-}
 
 /// Memory of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,63 +46,6 @@ pub struct Work {
     pub local: Region,
     /// The key of the registration that they lie in.
     pub local_key: u32,
-}
-
-/// How work is posted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Post {
-    /// Ends as a completion. Unsignalled work ends as one only if it fails.
-    pub signalled: bool,
-    /// The device copies the bytes when posted (up to [`Limits::inline_bytes_max`]), so the memory is free at once.
-    pub inline: bool,
-}
-
-/// Why work was not posted; nothing was done.
-#[derive(Debug)]
-pub enum Refused {
-    /// The queue is full: complete something first.
-    Full,
-    /// The queue pair or the device is unusable.
-    Broken(Fault),
-}
-
-/// Why work failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
-    /// The queue pair was in error before this work began; look for the first failure.
-    Flushed,
-    /// The peer did not acknowledge in time, after all retries: it died, or the path is cut.
-    RetriesExhausted,
-    /// The peer had no receive buffer, after all retries.
-    ReceiverNotReady,
-    /// The peer's device refused the access (key, bounds, rights, or unmapped memory).
-    RemoteAccess,
-    /// This device refused the access to this process's own memory.
-    LocalAccess,
-    /// Any other status, by the device's number.
-    Other(u32),
-}
-
-/// The end of work, or of a receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completion {
-    /// As given to the work or the receive buffer.
-    pub id: u64,
-    /// The queue pair; for a receive from a shared queue that which the message came through.
-    pub pair: QueuePair,
-    /// The bytes received (0 for other work), or why it failed.
-    pub outcome: Result<u32, Failed>,
-}
-
-/// What happened to the device without being asked.
-#[derive(Clone, Debug)]
-pub enum Trouble {
-    /// The device is gone or unusable: nothing completes any more.
-    Device(Fault),
-    /// The port is down; connections may time out.
-    Port(Fault),
-    /// One queue pair went into error.
-    Pair(QueuePair, Fault),
 }
 
 /// What an adapter can do.
@@ -190,7 +109,7 @@ pub trait Adapter: Send {
     fn connect_pair(&mut self, pair: QueuePair, remote: &Endpoint) -> Result<(), Fault>;
 
     /// Destroys it; nothing completes on it any more, but for messages that have come through it into buffers of the
-    /// shared queue: these end as [`Failed::Flushed`], so that the buffers are not lost.
+    /// shared queue: these end as [`Failed::Flushed`](crate::device::Failed::Flushed), so that the buffers are not lost.
     fn close_pair(&mut self, pair: QueuePair);
 
     /// Describes work once. The descriptor may be posted on any queue pair.
@@ -236,4 +155,14 @@ pub trait Adapter: Send {
 
     /// What happened to the device without being asked, oldest first. May cost a system call: not for every poll.
     fn trouble(&mut self) -> Option<Trouble>;
+}
+
+impl<A: Adapter> Registrar for A {
+    fn register(&mut self, region: Region, access: Access) -> Result<Registration, Fault> {
+        Adapter::register(self, region, access)
+    }
+
+    fn deregister(&mut self, registration: Registration) {
+        Adapter::deregister(self, registration);
+    }
 }

@@ -1,9 +1,10 @@
 //! What is done when a connection breaks: the peer is given up, with both ends named, and nothing waits for it.
 
 use super::Rc;
-use super::adapter::{Adapter, Endpoint, Failed, QueuePair, Trouble};
+use super::adapter::Adapter;
 use super::failure::{self, Ends};
 use super::peers::{Connection, Stage};
+use crate::device::{Endpoint, Failed, QueuePair, Trouble};
 use verbena_channel::packet::Header;
 use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;

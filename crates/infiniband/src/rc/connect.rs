@@ -8,10 +8,11 @@
 //!
 //! A process answers only inside MPI, so the limit after which a peer is given up is long.
 
-use super::adapter::{Adapter, Address, Endpoint, Refused};
+use super::adapter::Adapter;
 use super::failure;
 use super::peers::{Connection, Stage};
 use super::{Credits, Rc};
+use crate::device::{Address, Endpoint, Refused};
 use verbena_channel::Peer;
 use verbena_fault::Fault;
 

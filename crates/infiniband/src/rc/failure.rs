@@ -1,6 +1,6 @@
 //! What the channel says when something is broken: both ends, with device, port and GID.
 
-use super::adapter::Failed;
+use crate::device::Failed;
 use verbena_channel::Peer;
 use verbena_fault::Fault;
 

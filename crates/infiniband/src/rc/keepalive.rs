@@ -11,10 +11,11 @@
 //! so many of them, fewer if they are far apart.
 
 use super::Rc;
-use super::adapter::{Adapter, Operation, Post, Refused, Remote, Work};
+use super::adapter::{Adapter, Operation, Remote, Work};
 use super::failure;
 use super::id::Id;
 use super::peers::Connection;
+use crate::device::{Post, Refused};
 use verbena_channel::Peer;
 use verbena_memory::Region;
 

@@ -8,8 +8,9 @@
 //! nobody accepts a later copy of what was declined.
 
 use super::Rc;
-use super::adapter::{Adapter, Endpoint};
+use super::adapter::Adapter;
 use super::peers::Stage;
+use crate::device::Endpoint;
 use std::collections::BTreeMap;
 use verbena_channel::Peer;
 

@@ -8,13 +8,14 @@
 //! transfers end with the reason.
 
 use super::Rc;
-use super::adapter::{Adapter, Completion, Operation, Post, Refused, Remote, Work};
+use super::adapter::{Adapter, Operation, Remote, Work};
 use super::failure;
 use super::id::Id;
 use super::peers::Connection;
 use super::settings::Settings;
 use crate::cache::watch::Watch;
 use crate::cache::{Bounds, Cache, Lease, Purpose};
+use crate::device::{Completion, Post, Refused};
 use slab::Slab;
 use std::collections::VecDeque;
 use verbena_channel::exposed::Exposed;

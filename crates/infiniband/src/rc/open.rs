@@ -1,11 +1,11 @@
 //! Opening the channel on a real device, and meeting the others.
 
-use super::adapter::{Adapter, Address};
+use super::adapter::Adapter;
 use super::verbs::Verbs;
 use super::{Rc, Settings};
 use crate::cache::watch::KernelWatch;
+use crate::device::Address;
 use crate::device::options::{Options, RAILS_MAX};
-use crate::device::survey::Survey;
 use verbena_channel::{Opening, Peer, Place};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
@@ -20,7 +20,7 @@ pub fn open(place: &Place) -> Result<Option<RcOpening>, Fault> {
         return Ok(None);
     }
     let options = Options::current();
-    let (survey, rails) = Survey::take_all(&options);
+    let (survey, rails) = Verbs::survey_rails(&options);
     let mut ready = NAMES.iter().zip(rails).map(|(name, verbs)| RcOpening {
         me: place.me,
         name,

@@ -1,6 +1,6 @@
 //! What is known of each peer: a pointer and its card for those that never spoke, the rest for the others.
 
-use super::adapter::{Address, Endpoint, Limits, QueuePair};
+use super::adapter::Limits;
 use super::brief::Last;
 use super::connect::Asking;
 use super::credit::Credits;
@@ -14,6 +14,7 @@ use super::ring::incoming::Incoming;
 use super::ring::outgoing::Outgoing;
 use super::settings::Settings;
 use crate::device::queue::SendQueue;
+use crate::device::{Address, Endpoint, QueuePair};
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;

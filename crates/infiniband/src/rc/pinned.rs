@@ -3,7 +3,8 @@
 //! Page by page, so that nothing else shares a registered page. A peer's device writes here without asking, so
 //! words that it may change are read as atomics.
 
-use super::adapter::{Adapter, Registration};
+use super::adapter::Adapter;
+use crate::device::Registration;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::atomic::AtomicU64;
 use verbena_channel::Access;

@@ -1,11 +1,12 @@
 //! The send/receive path, receiving: buffers posted in advance, and completions.
 
 use super::Rc;
-use super::adapter::{Adapter, Completion, Failed, QueuePair, Refused};
+use super::adapter::Adapter;
 use super::failure;
 use super::frame::{Frame, Kind, read_words};
 use super::id::Id;
 use super::order::Turn;
+use crate::device::{Completion, Failed, QueuePair, Refused};
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::trace::{self, Way};
 use verbena_channel::{Peer, Sink};

@@ -24,11 +24,12 @@
 //! With [`Notify::Pointer`] the tail pointer comes by RDMA write too, and no word tells who waits for it: such a process naps.
 
 use super::Rc;
-use super::adapter::{Adapter, Post};
+use super::adapter::Adapter;
 use super::frame::Kind;
 use super::ring::WORD_BYTES;
 use super::ring::incoming::Stage;
 use super::settings::Notify;
+use crate::device::Post;
 use std::time::Duration;
 use verbena_channel::{Payload, Peer};
 use verbena_waiting::{NAP, SLEEP_MAX};

@@ -1,13 +1,14 @@
 //! Sending: which way a packet goes, and the send/receive path.
 
 use super::Rc;
-use super::adapter::{Adapter, Post, Refused};
+use super::adapter::Adapter;
 use super::failure;
 use super::frame::{DATA_BYTES, Frame, Kind, PREFIX_BYTES, SHORT_UNDER_WAY_MAX, write_words};
 use super::paths::Path;
 use super::peers::Connection;
 use super::ring::POINTER_BYTES;
 use super::ring::outgoing::{Manner, Placed};
+use crate::device::{Post, Refused};
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_channel::trace::{self, Way};
 use verbena_channel::{Payload, Peer, SendError};

@@ -13,24 +13,25 @@ mod datagrams;
 mod pairs;
 mod work;
 
-use super::adapter::{
-    Adapter, Address, Completion, Endpoint, Limits, Post, QueuePair, Refused, Registration, Trouble, Work,
-};
+use super::adapter::{Adapter, Limits, Work};
 use crate::device::clock::Clock;
 use crate::device::completions::Batch;
 use crate::device::encoding::{Mailbox, Seat};
 use crate::device::options::Options;
 use crate::device::port::OpenPort;
 use crate::device::survey::Survey;
+use crate::device::{
+    Address, Completion, Endpoint, Post, QueuePair, Refused, Registration, Trouble, draw_psn, unlike,
+    unreadable,
+};
 use datagrams::Datagrams;
 use pairs::{Pairs, Sizes};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use verbena_channel::Access;
 use verbena_fault::Fault;
-use verbena_machine::random;
 use verbena_memory::Region;
-pub use verbena_verbs::GidEntry;
+use verbena_verbs::GidEntry;
 use verbena_verbs::domain as verbs;
 use verbena_verbs::explain::fault;
 use verbena_verbs::memlock::Locked;
@@ -66,22 +67,6 @@ pub struct Verbs {
 /// of 16 MiB under way, and none of 8 with only reads or only writes).
 const SOFT_ROCE: u32 = 0x00ff_ffff;
 
-/// A key of datagrams. The highest bit would mean a key that only the kernel may use.
-///
-/// # Errors
-/// The kernel gives no random bits.
-pub(crate) fn draw_q_key() -> Result<u32, Fault> {
-    random::secret().map(|word| word as u32 >> 1)
-}
-
-/// The number of a first packet, which nobody foresees: so packets of an earlier life and strangers' are not mistaken for ours.
-///
-/// # Errors
-/// The kernel gives no random bits.
-pub(crate) fn draw_psn() -> Result<u32, Fault> {
-    random::secret().map(|word| word as u32 & 0x00ff_ffff)
-}
-
 impl Verbs {
     /// The best port that works by the options. `Ok(None)` if libibverbs or a usable port is missing and the user
     /// named none; [`Survey`] says why.
@@ -89,15 +74,30 @@ impl Verbs {
     /// # Errors
     /// What the user named does not work.
     pub fn open(options: &Options) -> Result<Option<Verbs>, Fault> {
-        let (survey, verbs) = Survey::take(options);
+        let (survey, verbs) = Verbs::survey(options);
         match verbs {
             None if !options.devices.is_empty() => Err(survey.refusal(options)),
             verbs => Ok(verbs),
         }
     }
 
+    /// Looks at all ports, and opens the best that works.
+    pub fn survey(options: &Options) -> (Survey, Option<Verbs>) {
+        let (survey, rails) = Verbs::survey_rails(&Options { rails_max: Some(1), ..options.clone() });
+        (survey, rails.into_iter().next())
+    }
+
+    /// Looks at all ports, and opens every one that is to be used, the best first.
+    pub fn survey_rails(options: &Options) -> (Survey, Vec<Verbs>) {
+        Survey::take(options, &|context, port, entry, options| {
+            let verbs = Verbs::open_port(context, port, entry, options)?;
+            let place = verbs.port.place();
+            Ok((verbs, place))
+        })
+    }
+
     /// Opens one port by one GID.
-    pub(crate) fn open_port(
+    fn open_port(
         context: &Arc<Context>,
         port: &Port,
         entry: &GidEntry,
@@ -211,30 +211,12 @@ impl Verbs {
     }
 }
 
-pub(crate) fn unreadable(error: &std::io::Error) -> Fault {
-    Fault::new(
-        "how much memory may be locked cannot be read",
-        "/proc/self/status, /proc/self/uid_map",
-        error.to_string(),
-        "mount /proc",
-    )
-}
-
 fn in_error(on: String) -> Fault {
     Fault::new(
         "a queue pair does not take work",
         on,
         "it is in error, since earlier work on it failed, or it is not connected",
         "look for the first failure on this connection",
-    )
-}
-
-pub(crate) fn unlike(what: &str) -> Fault {
-    Fault::new(
-        format!("{what} of a peer cannot be read"),
-        "the channel rc",
-        "the peer runs another version of Verbena",
-        "run the same version on all hosts",
     )
 }
 

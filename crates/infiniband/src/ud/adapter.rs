@@ -3,7 +3,7 @@
 //! The real one is over libibverbs (`ud/verbs.rs`); the simulator has another (`verbena-sim`). One queue pair receives, several
 //! send (paper 4, section 4); whatever ends is told by one completion queue.
 
-pub use crate::rc::adapter::{Address, Failed, Post, Refused, Trouble};
+use crate::device::{Address, Failed, Post, Refused, Trouble};
 use std::os::fd::RawFd;
 use verbena_fault::Fault;
 use verbena_memory::Region;

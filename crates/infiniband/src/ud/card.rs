@@ -7,7 +7,7 @@
 //! | 32 | 4 | the longest datagram |
 //! | 36 | 4 | receive buffers |
 
-use super::adapter::Address;
+use crate::device::Address;
 
 /// Bytes of a card.
 const BYTES: usize = 40;

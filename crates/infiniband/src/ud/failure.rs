@@ -1,10 +1,11 @@
 //! Giving peers up, and what is said of it: both ends, with device, port and GID.
 
 use super::Ud;
-use super::adapter::{Address, Datagrams, Trouble};
+use super::adapter::Datagrams;
 use super::frame::PREFIX_BYTES;
 use super::head::Head;
 use super::peers::Broken;
+use crate::device::{Address, Trouble};
 use crate::reliable::Piece;
 use verbena_channel::packet::Header;
 use verbena_channel::{Peer, Sink};

@@ -1,10 +1,11 @@
 //! Receiving: the static pool of posted buffers (paper 4, 4.1), and what comes in them.
 
 use super::Ud;
-use super::adapter::{Datagrams, Ended, Failed, GLOBAL_BYTES, Memory, Refused};
+use super::adapter::{Datagrams, Ended, GLOBAL_BYTES, Memory};
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, read_bits};
 use super::head::Head;
+use crate::device::{Failed, Refused};
 use crate::reliable::assembly::Spot;
 use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, SPAN, Turn};

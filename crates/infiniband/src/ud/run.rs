@@ -1,7 +1,8 @@
 //! The run of datagrams that is being gathered: all are posted to one queue pair at once, since telling the device costs as much for
 //! several as for one.
 
-use super::adapter::{Datagram, Memory, Post, RUN_MAX};
+use super::adapter::{Datagram, Memory, RUN_MAX};
+use crate::device::Post;
 
 /// Datagrams of one peer, in order, with the buffers that they lie in.
 #[derive(Debug, Default)]

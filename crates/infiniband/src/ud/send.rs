@@ -1,12 +1,13 @@
 //! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn, a run at a time.
 
 use super::Ud;
-use super::adapter::{Datagrams, Memory, Post, Refused};
+use super::adapter::{Datagrams, Memory};
 use super::buffers::Buffers;
 use super::farewell::Farewell;
 use super::frame::{Frame, Kind, PREFIX_BYTES, write_bits};
 use super::head::Head;
 use super::queues::Queues;
+use crate::device::{Post, Refused};
 use crate::reliable::{Ack, Piece, Shot};
 use verbena_channel::packet::Header;
 use verbena_channel::{Payload, Peer, SendError};

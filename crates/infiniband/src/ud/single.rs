@@ -2,10 +2,11 @@
 //! also sees to whatever goes wrong.
 
 use super::Ud;
-use super::adapter::{Datagram, Datagrams, Memory, Post};
+use super::adapter::{Datagram, Datagrams, Memory};
 use super::frame::{Frame, PREFIX_BYTES};
 use super::head::Head;
 use super::send::{account, copy_part};
+use crate::device::Post;
 use crate::reliable::{Piece, Shot};
 use verbena_channel::packet::Header;
 use verbena_channel::{Payload, Peer};

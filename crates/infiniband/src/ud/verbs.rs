@@ -7,9 +7,7 @@
 mod handles;
 
 use super::Settings;
-use super::adapter::{
-    Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX, Refused, Trouble,
-};
+use super::adapter::{Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX};
 use crate::device::clock::Clock;
 use crate::device::completions::{Taken, failed};
 use crate::device::encoding::Mailbox;
@@ -17,7 +15,7 @@ use crate::device::neighbours::Neighbours;
 use crate::device::options::Options;
 use crate::device::port::OpenPort;
 use crate::device::survey::Survey;
-use crate::rc::verbs::{draw_psn, draw_q_key, unlike};
+use crate::device::{Address, Refused, Trouble, draw_psn, draw_q_key, unlike};
 use handles::Handles;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -77,7 +75,7 @@ impl Device {
     /// Looks at all ports, and opens the best that works.
     pub fn survey(options: &Options, settings: &Settings) -> (Survey, Option<Device>) {
         let options = Options { rails_max: Some(1), ..options.clone() };
-        let (survey, devices) = Survey::take_by(&options, &|context, port, entry, options| {
+        let (survey, devices) = Survey::take(&options, &|context, port, entry, options| {
             let device = Device::open(context, port, entry, options, settings)?;
             let place = device.port.place();
             Ok((device, place))

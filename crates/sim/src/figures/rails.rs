@@ -13,7 +13,8 @@ use crate::verbs::{Costs, DeviceFaults, Subnet};
 use verbena_channel::around::Around;
 use verbena_channel::{Channel, Cost};
 use verbena_engine::{Large, Settings};
-use verbena_infiniband::rc::adapter::{Adapter, Address};
+use verbena_infiniband::device::Address;
+use verbena_infiniband::rc::adapter::Adapter;
 
 const LENGTHS: [usize; 6] = [128 << 10, 150 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20];
 /// Messages in a row.

@@ -6,11 +6,11 @@ use crate::Rank;
 use crate::world::fault;
 use verbena_channel::Access;
 use verbena_fault::Fault;
-use verbena_infiniband::rc::adapter as rc;
-use verbena_infiniband::rc::adapter::{
-    Adapter, Address, Completion, Endpoint, Limits, Operation, Post, QueuePair, Refused, Registration,
-    Trouble,
+use verbena_infiniband::device::{
+    Address, Completion, Endpoint, Failed, Post, QueuePair, Refused, Registration, Trouble,
 };
+use verbena_infiniband::rc::adapter as rc;
+use verbena_infiniband::rc::adapter::{Adapter, Limits, Operation};
 use verbena_memory::Region;
 
 /// Where a packet of `rc` says what it is.
@@ -250,7 +250,7 @@ impl Inner {
         pair.unretired.push_back((serial, is_read));
         self.charge(rank, self.costs.post_ns);
         if state == State::Error {
-            self.device(rank).complete(number, work.id, Err(rc::Failed::Flushed), Some(serial));
+            self.device(rank).complete(number, work.id, Err(Failed::Flushed), Some(serial));
             self.wake(rank);
             return Ok(());
         }
@@ -287,7 +287,7 @@ impl Inner {
             None => return Err(Refused::Broken(fault("there is no shared receive queue", rank))),
             Some(pair) => match device.pairs.get_mut(&pair.0).filter(|pair| !pair.shared) {
                 Some(found) if found.state == State::Error => {
-                    device.complete(pair.0, receive.id, Err(rc::Failed::Flushed), None);
+                    device.complete(pair.0, receive.id, Err(Failed::Flushed), None);
                     self.wake(rank);
                     return Ok(());
                 }

@@ -9,8 +9,9 @@ use crate::Rank;
 use crate::world::fault;
 use std::collections::VecDeque;
 use verbena_fault::Fault;
+use verbena_infiniband::device::{Address, Post, Refused, Trouble};
 use verbena_infiniband::ud::adapter::{
-    Address, Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, Post, RUN_MAX, Refused, Trouble,
+    Aim, Datagram, Datagrams, Ended, GLOBAL_BYTES, Limits, Memory, RUN_MAX,
 };
 use verbena_memory::Owned;
 

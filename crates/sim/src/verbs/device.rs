@@ -4,7 +4,7 @@ use super::datagrams::PostOffice;
 use super::pair::{Pair, Receive, State};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use verbena_channel::Access;
-use verbena_infiniband::rc::adapter::{Completion, Failed, QueuePair, Trouble};
+use verbena_infiniband::device::{Completion, Failed, QueuePair, Trouble};
 use verbena_memory::Region;
 
 /// A completion in the queue, with the number of the work that it ends (`None` for a receive).

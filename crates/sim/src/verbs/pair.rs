@@ -2,8 +2,9 @@
 
 use crate::Rank;
 use std::collections::VecDeque;
+use verbena_infiniband::device::Failed;
 use verbena_infiniband::rc::adapter as rc;
-use verbena_infiniband::rc::adapter::{Failed, Operation};
+use verbena_infiniband::rc::adapter::Operation;
 use verbena_memory::Region;
 
 /// A receive buffer.

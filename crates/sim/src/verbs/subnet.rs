@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard};
-use verbena_infiniband::rc::adapter::{Failed, Trouble};
+use verbena_infiniband::device::{Failed, Trouble};
 use verbena_infiniband::ud::adapter::Limits;
 
 /// Names posted work: whose it is, on which queue pair, and its number there.

@@ -7,7 +7,8 @@ use super::subnet::{Event, Inner, Posted};
 use crate::Rank;
 use crate::world::fault;
 use verbena_channel::Access;
-use verbena_infiniband::rc::adapter::{Failed, Operation, QueuePair, Remote, Trouble};
+use verbena_infiniband::device::{Failed, QueuePair, Trouble};
+use verbena_infiniband::rc::adapter::{Operation, Remote};
 use verbena_memory::Region;
 
 /// What a device says of a message longer than its receive buffer (`IBV_WC_LOC_LEN_ERR`).

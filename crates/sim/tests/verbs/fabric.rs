@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 use verbena_channel::Access;
-use verbena_infiniband::rc::adapter::{
-    Adapter, Failed, Operation, Post, QueuePair, Refused, Registration, Remote, Work,
-};
+use verbena_infiniband::device::{Failed, Post, QueuePair, Refused, Registration};
+use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote, Work};
 use verbena_memory::{Owned, Region};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 

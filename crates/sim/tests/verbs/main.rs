@@ -4,7 +4,8 @@ mod fabric;
 
 use fabric::{Two, bytes_of};
 use verbena_channel::Access;
-use verbena_infiniband::rc::adapter::{Adapter, Failed, Operation, Post, Refused, Remote, Trouble};
+use verbena_infiniband::device::{Failed, Post, Refused, Trouble};
+use verbena_infiniband::rc::adapter::{Adapter, Operation, Remote};
 use verbena_sim::verbs::{Costs, DeviceFaults, Stage};
 
 const SIGNALLED: Post = Post { signalled: true, inline: false };

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use verbena_fault::Fault;
 use verbena_infiniband::device::options::Options;
-use verbena_infiniband::device::survey::{Found, Survey, Verdict};
+use verbena_infiniband::device::survey::{Found, Verdict};
+use verbena_infiniband::rc;
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -47,7 +48,7 @@ pub struct Port {
 
 /// Looks at all devices, and opens the one that would be used.
 pub fn describe() -> Verbs {
-    let (survey, _) = Survey::take(&Options::current());
+    let (survey, _) = rc::verbs::Verbs::survey(&Options::current());
     let missing = survey.library.as_ref().err().or(survey.bare.as_ref()).map(Fault::to_string);
     Verbs {
         missing,
@@ -61,7 +62,7 @@ pub fn describe() -> Verbs {
 fn port(found: &Found) -> Port {
     let (candidate, device) = (&found.candidate, &found.device);
     let port = &candidate.port;
-    let gid = |entry: &verbena_infiniband::rc::verbs::GidEntry| {
+    let gid = |entry: &verbena_infiniband::device::GidEntry| {
         let interface = entry.interface.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
         format!("{}: {} ({}){interface}", entry.index, entry.gid, entry.kind)
     };

@@ -2,7 +2,8 @@
 
 use super::{Geometry, POINTER_BYTES, flags};
 use crate::device::queue::SendQueue;
-use crate::rc::adapter::{Adapter, Operation, Post, QueuePair, Refused, Remote, Work};
+use crate::device::{Post, QueuePair, Refused};
+use crate::rc::adapter::{Adapter, Operation, Remote, Work};
 use crate::rc::frame::{Frame, Kind, PREFIX_BYTES, packet_bytes, read_words};
 use crate::rc::id::Id;
 use crate::rc::pinned::Pinned;

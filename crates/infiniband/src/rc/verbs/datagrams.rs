@@ -1,11 +1,10 @@
 //! Datagrams, by which strangers agree on a connection: one queue pair of the Unreliable Datagram service, with a
 //! completion queue of its own, so that a flood of datagrams cannot fill that of the connections.
 
-use super::{draw_psn, draw_q_key};
 use crate::device::encoding::Mailbox;
 use crate::device::neighbours::Neighbours;
 use crate::device::port::OpenPort;
-use crate::rc::adapter::Refused;
+use crate::device::{Refused, draw_psn, draw_q_key};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use verbena_fault::Fault;

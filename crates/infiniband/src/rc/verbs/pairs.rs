@@ -3,8 +3,8 @@
 //! The completion queue always has room for all that may end at once, also if every connection breaks: one that
 //! overflows is lost with all that is in it. So it grows as queue pairs are opened.
 
+use crate::device::QueuePair;
 use crate::device::options::Options;
-use crate::rc::adapter::QueuePair;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;

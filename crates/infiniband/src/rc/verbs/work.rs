@@ -1,7 +1,8 @@
 //! Work that is described once and posted again and again (paper 1, section 4.3): the work request stays filled in,
 //! and a post sets only length and flags.
 
-use crate::rc::adapter::{Operation, Post, Work};
+use crate::device::Post;
+use crate::rc::adapter::{Operation, Work};
 use std::ptr::null_mut;
 use verbena_verbs::QueuePair;
 use verbena_verbs::raw::{self, ibv_rdma_target, ibv_send_wr, ibv_sge, ibv_target};

@@ -9,7 +9,7 @@
 //! | [`rules`] | the data |
 //! | [`tree`] | the files that git knows |
 //! | [`text`] | `file-lines`, `tab`, `trailing-space`, `last-newline`, `generated` |
-//! | [`code`] | `header`, `function-lines`, `unsafe`, `unwritten`, `ignored-test`, `silent-skip` |
+//! | [`code`] | `header`, `function-lines`, `forbidden-word`, `unwritten`, `ignored-test`, `silent-skip` |
 //! | [`layers`] | `layer` |
 //! | [`links`] | `link` |
 //! | [`supply`] | `supply`: the crates of others |

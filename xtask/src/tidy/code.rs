@@ -1,7 +1,7 @@
 //! What is seen of Rust code by parsing it.
 
 use super::Finding;
-use super::rules::Rules;
+use super::rules::{Forbid, Rules};
 use super::tree::File;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -20,8 +20,8 @@ pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
         functions.visit_file(&tree);
         findings.extend(functions.findings);
     }
-    let safe = rules.sources.safe.iter().any(|folder| file.path.starts_with(&format!("{folder}/")));
-    Tokens { file, rules, safe, findings: &mut findings }.look(tokens);
+    let forbidden = rules.forbid.iter().filter(|forbid| forbid.holds_for(&file.path)).collect();
+    Tokens { file, rules, forbidden, findings: &mut findings }.look(tokens);
     findings
 }
 
@@ -114,7 +114,7 @@ const SLICE_MAKERS: [&str; 3] = ["from_raw_parts", "from_raw_parts_mut", "bytes_
 struct Tokens<'a> {
     file: &'a File,
     rules: &'a Rules,
-    safe: bool,
+    forbidden: Vec<&'a Forbid>,
     findings: &'a mut Vec<Finding>,
 }
 
@@ -144,9 +144,11 @@ impl Tokens<'_> {
 
     fn word(&mut self, word: &Ident, next: Option<&TokenTree>) {
         let line = word.span().start().line;
-        if self.safe && word == "unsafe" {
-            let what = "unsafe outside of the edges (abi, channel, boot)";
-            self.findings.push(finding(self.file, "unsafe", line, what.into()));
+        for forbid in &self.forbidden {
+            if forbid.words.iter().any(|forbidden| word == forbidden) {
+                let what = format!("{word} may not be used here: {}", forbid.why);
+                self.findings.push(finding(self.file, "forbidden-word", line, what));
+            }
         }
         if is_punct(next, '!') && self.rules.sources.unwritten.iter().any(|name| word == name) {
             self.findings.push(finding(
@@ -191,7 +193,8 @@ mod tests {
 
     const RULES: &str = r#"
         limits = { file_lines = 9, file_lines_hard = 9, function_lines = 3 }
-        sources = { code = [], no_tabs = [], generated = ["gen/"], unwritten = ["todo"], safe = ["safe"] }
+        sources = { code = [], no_tabs = [], generated = ["gen/"], unwritten = ["todo"] }
+        forbid = [{ words = ["unsafe"], under = ["safe/"], except = ["safe/edge/"], why = "it is safe" }]
     "#;
 
     fn rules_of(path: &str, text: &str) -> Vec<(&'static str, usize)> {
@@ -211,7 +214,8 @@ mod tests {
         assert_eq!(rules_of("a.rs", "fn f() {}\n"), [("header", 1)]);
         assert_eq!(rules_of("a.rs", "//! A.\nfn f() {\n\n\n}\n"), [("function-lines", 2)]);
         assert_eq!(rules_of("a.rs", "//! A.\nimpl A {\nfn f() {\n\n\n}}\n"), [("function-lines", 3)]);
-        assert_eq!(rules_of("safe/a.rs", "//! A.\nfn f() { unsafe { g() } }\n"), [("unsafe", 2)]);
+        assert_eq!(rules_of("safe/a.rs", "//! A.\nfn f() { unsafe { g() } }\n"), [("forbidden-word", 2)]);
+        assert_eq!(rules_of("safe/edge/a.rs", "//! A.\nfn f() { unsafe { g() } }\n"), []);
         assert_eq!(rules_of("a.rs", "//! A.\nfn f() { unsafe { g() } }\n"), []);
         assert_eq!(rules_of("a.rs", "//! A.\nmacro_rules! m { () => { todo!() } }\n"), [("unwritten", 2)]);
         assert_eq!(

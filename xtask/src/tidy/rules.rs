@@ -21,6 +21,9 @@ pub struct Rules {
     /// Which crates of others may be used.
     #[serde(default)]
     pub supply: Supply,
+    /// Words that some code may not use.
+    #[serde(default)]
+    pub forbid: Vec<Forbid>,
     /// What is excused.
     #[serde(default, rename = "exception")]
     pub exceptions: Vec<Exception>,
@@ -53,8 +56,6 @@ pub struct Sources {
     pub generated: Vec<String>,
     /// Macros that stand for missing code.
     pub unwritten: Vec<String>,
-    /// Folders without `unsafe`.
-    pub safe: Vec<String>,
 }
 
 /// Which crates of others may be used.
@@ -65,6 +66,29 @@ pub struct Supply {
     pub licences: Vec<String>,
     /// Crates that may not come in, not even through others.
     pub banned: Vec<String>,
+}
+
+/// Words that some code may not use: names of crates, modules, types and keywords.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forbid {
+    /// The words.
+    pub words: Vec<String>,
+    /// Beginnings of the paths of files that may not use them.
+    pub under: Vec<String>,
+    /// Beginnings of the paths of files among these that may all the same.
+    #[serde(default)]
+    pub except: Vec<String>,
+    /// The reason.
+    pub why: String,
+}
+
+impl Forbid {
+    /// Whether it holds for the file.
+    pub fn holds_for(&self, path: &str) -> bool {
+        let begins = |with: &[String]| with.iter().any(|beginning| path.starts_with(beginning.as_str()));
+        begins(&self.under) && !begins(&self.except)
+    }
 }
 
 /// One excused breach.

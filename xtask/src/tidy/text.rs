@@ -66,7 +66,7 @@ mod tests {
 
     const RULES: &str = r#"
         limits = { file_lines = 3, file_lines_hard = 5, function_lines = 9 }
-        sources = { code = ["rs"], no_tabs = ["rs"], data = ["data/"], generated = ["gen/"], unwritten = [], safe = [] }
+        sources = { code = ["rs"], no_tabs = ["rs"], data = ["data/"], generated = ["gen/"], unwritten = [] }
     "#;
 
     fn rules_of(path: &str, text: &str) -> Vec<&'static str> {

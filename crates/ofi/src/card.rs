@@ -3,8 +3,33 @@
 //! libfabric is opened only between the two, once it is clear that some process is on another node: opening it takes longer
 //! than all else at start-up.
 
-use super::interfaces::Interface;
 use std::net::IpAddr;
+
+/// An address of this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// The interface's name.
+    pub name: String,
+    /// The address.
+    pub ip: IpAddr,
+    /// Bits of the address that name its network.
+    pub prefix_bits: u8,
+    /// What the driver says of its speed, in millions of bits a second; 0 if it says nothing.
+    pub rate_mbps: u32,
+}
+
+impl Interface {
+    /// Its network: first address and bits.
+    pub fn network(&self) -> (u128, u8) {
+        let (bits, width) = match self.ip {
+            IpAddr::V4(ip) => (u128::from(u32::from(ip)), 32),
+            IpAddr::V6(ip) => (u128::from(ip), 128),
+        };
+        let host_bits = width - u32::from(self.prefix_bits).min(width);
+        let mask = u128::MAX.checked_shl(host_bits).unwrap_or(0);
+        (bits & mask, self.prefix_bits + if width == 32 { 0 } else { 128 })
+    }
+}
 
 /// The first card: where this process is.
 #[derive(Clone, Debug, PartialEq, Eq)]

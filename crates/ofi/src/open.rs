@@ -3,9 +3,9 @@
 
 use super::Ofi;
 use super::absent::Absent;
-use super::card::{Contact, Notice};
+use super::card::{Contact, Interface, Notice};
 use super::choose::{Candidate, Wish};
-use super::interfaces::{self, Interface};
+use super::interfaces;
 use super::net::Net;
 use super::settings::{Settings, names};
 use verbena_channel::{Opening, Place};

@@ -1,7 +1,7 @@
 //! How a process passes its idle rounds that shares its cores with no other rank: it looks again at once, spins, and yields.
 
 use super::Step;
-use super::sleeper::Patience;
+use super::patience::Patience;
 use verbena_machine::cores::Load;
 
 /// Idle rounds in which the process only looks again. A round of progress over a device takes some hundred instructions, so it

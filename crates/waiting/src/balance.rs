@@ -5,7 +5,7 @@
 //! last rank of a crowded core moves. Nobody is bound: the scheduler may move it again, and does so if another program works on that core. Each
 //! move therefore doubles the time to this rank's next one.
 
-use super::sleeper::{Told, Whereabouts};
+use super::whereabouts::{Told, Whereabouts};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use verbena_machine::cores::{self, Load};
 

@@ -15,6 +15,8 @@
 //! | [`bell`] | the doorbell that a process sleeps at |
 //! | `events` | sleeping on descriptors and the bell at once |
 //! | [`mates`] | which processes of the job share cores |
+//! | `patience` | how long a process spins and yields before it sleeps |
+//! | [`whereabouts`] | on which cores the ranks of a node are, as far as they told |
 //! | `balance`, `strangers`, `alone` | what a process does before it sleeps |
 //! | [`lock`] | the engine's lock, cheap for a process with one thread |
 
@@ -26,9 +28,11 @@ mod eventful;
 mod events;
 pub mod lock;
 pub mod mates;
+mod patience;
 mod plain;
 pub mod sleeper;
 mod strangers;
+pub mod whereabouts;
 
 pub use apart::Apart;
 pub use eventful::Eventful;

@@ -49,7 +49,7 @@ impl Waiter for Plain {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sleeper::Patience;
+    use super::super::patience::Patience;
     use super::*;
 
     /// A round that only looks again must cost nothing like a yield or a nap, and naps must come in the end.

@@ -3,135 +3,15 @@
 use super::balance::Balance;
 use super::bell::Bell;
 use super::events::Events;
+use super::patience::{Learnt, Patience};
 use super::strangers::Strangers;
+use super::whereabouts::{Others, Told, Whereabouts, others_on};
 use super::{SLEEP_MAX, Step, Waiter};
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use verbena_machine::cores::{self, Load};
-
-/// Yields of all ranks that share a core, before they sleep.
-const YIELDS_SHARED: f64 = 200.0;
-
-/// How many idle rounds pass before the next, deeper way of waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience {
-    /// Rounds of pure spinning, which decide the latency.
-    pub(crate) spins: u32,
-    /// Rounds after those, before sleep.
-    pub(crate) yields: u32,
-    /// Of those, every how many-th yields the core; the others pause it.
-    pub(crate) yield_every: u32,
-}
-
-impl Patience {
-    /// With a core for each rank a wait is a few microseconds of spinning, then milliseconds in which only a small part
-    /// goes to yields: these are for the case that the scheduler has put two ranks on one core all the same, where
-    /// pure spinning would cost a whole spin for each message (35 microseconds, measured). Where no other
-    /// rank is on the core they are rare.
-    ///
-    /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
-    /// yield to a rank that has work costs a microsecond, a sleep and a wake several. The more ranks share a core, the more
-    /// of them run at each yield: fewer yields are enough, and ranks that only yield to each other must soon sleep.
-    ///
-    /// Each number counts as it is set by `VERBENA_WAIT_...`, if it is.
-    pub(crate) fn for_load(load: &Load) -> Patience {
-        let found = if load.oversubscribed() {
-            let yields = YIELDS_SHARED / load.ranks_per_core();
-            Patience { spins: 0, yields: (yields as u32).max(Learnt::YIELDS_MIN), yield_every: 1 }
-        } else {
-            Patience { spins: 100, yields: 60_000, yield_every: 32 }
-        };
-        let set = |setting: &verbena_settings::Automatic, found| setting.get().map_or(found, |n| n as u32);
-        Patience {
-            spins: set(&verbena_settings::WAIT_SPINS, found.spins),
-            yields: set(&verbena_settings::WAIT_YIELDS, found.yields),
-            yield_every: set(&verbena_settings::WAIT_YIELD_EVERY, found.yield_every),
-        }
-    }
-}
-
-impl Patience {
-    /// Whether this idle round yields the core (if it does not sleep).
-    #[inline]
-    pub(super) fn yields_at(&self, round: u32) -> bool {
-        round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
-    }
-
-    /// Whether it is time to sleep.
-    pub(super) fn is_over(&self, round: u32) -> bool {
-        round.checked_sub(self.spins).is_some_and(|round| round >= self.yields)
-    }
-
-    /// Whether nobody may spin.
-    pub(super) fn shares_cores(&self) -> bool {
-        self.spins == 0
-    }
-}
-
-/// How many times a rank without a core of its own yields before it sleeps, learnt from its sleeps.
-///
-/// Where ranks talk all the time a yield gets the answer at a third of what a sleep and a wake cost, and a few yields
-/// are enough: each lets all the others run. Where they wait for long, their yields only take time from those that work.
-#[derive(Debug)]
-struct Learnt(AtomicU32);
-
-impl Learnt {
-    const YIELDS_MIN: u32 = 4;
-    /// A sleep from this length on was a long one: the wake that ended it does not matter.
-    const LONG: Duration = Duration::from_micros(500);
-
-    /// The limit after a sleep of this length, given the most that it may be.
-    fn after(&self, slept: Duration, max: u32) {
-        let now = self.0.load(Relaxed);
-        let next = if slept < Self::LONG { now.saturating_mul(2) } else { now / 2 };
-        self.0.store(next.clamp(Self::YIELDS_MIN.min(max), max), Relaxed);
-    }
-}
-
-/// Where a rank said that it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// The core.
-    pub core: u32,
-    /// Only its progress thread is there: the program computes elsewhere.
-    pub helper: bool,
-}
-
-/// What of other ranks is on a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Others {
-    Nobody,
-    /// Nothing but progress threads, which never wait here for long, and whose programs had better be left alone on theirs.
-    Helpers,
-    /// A rank, or one that has not told and may be there.
-    Rank,
-}
-
-/// The cores on which the ranks of a node run, as far as they told: when they last waited for long, or their progress thread last woke.
-pub trait Whereabouts {
-    /// The number of this rank on the node.
-    fn me(&self) -> u32;
-    /// Tells where this rank is.
-    fn tell(&self, where_it_is: Told);
-    /// Where each rank is, by its number; `None` for one that has not told yet.
-    fn told(&self) -> impl Iterator<Item = Option<Told>>;
-    /// Ranks that do not sleep.
-    fn awake(&self) -> u32;
-}
-
-/// What of other ranks is on this core.
-fn others_on(ranks: &impl Whereabouts, core: u32) -> Others {
-    let others = (0..).zip(ranks.told()).filter(|(rank, _)| *rank != ranks.me());
-    let here = others.map(|(_, told)| match told {
-        None => Others::Rank,
-        Some(told) if told.core != core => Others::Nobody,
-        Some(told) if told.helper => Others::Helpers,
-        Some(_) => Others::Rank,
-    });
-    here.max().unwrap_or(Others::Nobody)
-}
 
 /// Every so many idle rounds a rank with a core of its own yields though no other rank seems to be there: about 300
 /// microseconds, by when the one that it waits for has probably lost its core to another program.

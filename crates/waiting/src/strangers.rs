@@ -6,7 +6,7 @@
 //! (measured). But where only ranks are, a yield gets the answer at a third of what a sleep and a wake cost, though it takes long if they copy much.
 //! So a yield that takes long while more is runnable than ranks are awake is answered by sleeps for a while, the longer, the more often that happens.
 
-use super::sleeper::Whereabouts;
+use super::whereabouts::Whereabouts;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 

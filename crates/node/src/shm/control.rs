@@ -16,7 +16,7 @@ use super::segment::{PAGE_BYTES, Segment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 use verbena_waiting::bell::Bell;
-use verbena_waiting::sleeper::{Told, Whereabouts};
+use verbena_waiting::whereabouts::{Told, Whereabouts};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_memory::elements::Elements;
 use verbena_memory::layout::Layout;
-pub use verbena_mpi::coll::board::blocking as over_board;
+pub use verbena_mpi::coll::board::blocking;
 use verbena_mpi::coll::schedule::Schedule;
 use verbena_mpi::coll::{Blocks, Reduction, forms};
 use verbena_mpi::generated::constants as mpi;

@@ -18,6 +18,8 @@ pub mod entries;
 pub mod generated;
 pub mod handles;
 mod helper;
+mod host;
+mod info_env;
 mod panic;
 pub mod predefined;
 pub mod report;

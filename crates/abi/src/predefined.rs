@@ -52,5 +52,5 @@ pub fn errhandler(handle: usize) -> Option<Arc<Errhandler>> {
 
 /// The predefined info object of this handle: `MPI_INFO_ENV` (MPI-5.0, 11.2.1).
 pub fn info(handle: usize) -> Option<Arc<Info>> {
-    (handle == mpi::MPI_INFO_ENV).then(|| Arc::new(Info::constant(crate::calls::info::environment)))
+    (handle == mpi::MPI_INFO_ENV).then(|| Arc::new(Info::constant(crate::info_env::environment)))
 }

@@ -10,9 +10,7 @@ use crate::report::{Failed, Owner};
 use crate::status::Status;
 use crate::table::Place;
 use std::sync::Arc;
-use verbena_channel::Peer;
-use verbena_channel::mark::Mark;
-use verbena_engine::{Completion, Engine, Receive, RequestId, Send};
+use verbena_engine::{Completion, ReceiveRequest, RequestId, SendRequest};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::process::completion_error;
 use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engine};
@@ -50,22 +48,18 @@ pub enum State {
 
 /// Starts a send of the engine and returns its handle.
 #[inline]
-pub fn start_send(process: &Process, comm: &Arc<Comm>, send: Send, mark: Mark) -> MPI_Request {
-    match process.start_send(send, mark) {
+pub fn start_send(process: &Process, comm: &Arc<Comm>, send: SendRequest) -> MPI_Request {
+    match process.start_send(send) {
         Ok(None) => sent(),
         Ok(Some(id)) => encode_request(Kind::EngineSend, id),
         Err(completion) => handle_of_object(Some(comm), Active::Done(Outcome::sent(*completion))),
     }
 }
 
-/// Starts a receive of the engine, from `peer` if it names a process, and returns its handle.
+/// Starts a receive of the engine and returns its handle.
 #[inline]
-pub fn start_receive(process: &Process, peer: Option<Peer>, receive: Receive, mark: Mark) -> MPI_Request {
-    let start = |engine: &mut Engine| match mark {
-        Mark::NONE => engine.receive_from(peer, receive),
-        mark => engine.receive_from_marked(peer, receive, mark),
-    };
-    encode_request(Kind::EngineReceive, process.command(start))
+pub fn start_receive(process: &Process, receive: ReceiveRequest) -> MPI_Request {
+    encode_request(Kind::EngineReceive, process.command(|engine| engine.post(receive)))
 }
 
 /// The handle of a send that is complete and told nothing.
@@ -143,7 +137,7 @@ impl Pending {
     pub fn is_ready(&self, process: &Process) -> bool {
         match self {
             Pending::Null | Pending::Sent => true,
-            Pending::Engine(_, id) => process.look(|engine| engine.is_complete(*id)),
+            Pending::Engine(_, id) => process.look(|engine| !engine.is_pending(*id)),
             Pending::Object(request) => request.is_ready(process),
         }
     }
@@ -196,7 +190,7 @@ pub fn finish_into(
         && let Some(id) = engine_receive(*handle)
     {
         // The guard must be gone before anything else is asked of the engine.
-        let ended = process.engine_alone(alone).end_at_once(id.index, |its| its == id.generation);
+        let ended = process.engine_alone(alone).try_end(id.index, |its| its == id.generation);
         if let Some((source, tag, bytes)) = ended.or_else(|| process.finish_plain(alone, id)) {
             *handle = mpi::MPI_REQUEST_NULL;
             store(Some(Status::new(source, tag, bytes, false)));

@@ -11,6 +11,7 @@ use crate::tool::clock_ns;
 use crate::{helper, panic, state};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_channel::{Peer, trace};
+use verbena_mpi::comm::world;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::startup::{Launch, Started, abort_unlaunched, start};
 use verbena_mpi::{Comm, Error, Process, Result, coll, tool};
@@ -40,8 +41,8 @@ pub fn enter(thread_level: i32) -> Result<()> {
 
 fn make_process() -> Result<()> {
     let Started { process, launch } = start()?;
-    COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(process.world()));
-    COMMS.define(mpi::MPI_COMM_SELF, Arc::new(process.own()));
+    COMMS.define(mpi::MPI_COMM_WORLD, Arc::new(world::world(&process)));
+    COMMS.define(mpi::MPI_COMM_SELF, Arc::new(world::own(&process)));
     crate::predefined::learn_element_bytes();
     state::set_process(process.with_senders(may_send));
     tool::event::attach(state::process(), clock_ns);

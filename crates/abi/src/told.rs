@@ -289,7 +289,7 @@ pub unsafe extern "C" fn wait(request: *mut i32, status: *mut FaceStatus) -> c_i
     let ended = |form| {
         let (index, known) = FORMS.receive_in(form)?;
         let (process, alone) = process_alone()?;
-        process.engine_alone(alone).end_at_once(index, |generation| generation & FORMS.generations == known)
+        process.engine_alone(alone).try_end(index, |generation| generation & FORMS.generations == known)
     };
     // SAFETY: the caller's promise.
     unsafe {

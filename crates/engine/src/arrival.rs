@@ -1,14 +1,15 @@
 //! What comes in: packets in their order, and the ends of transfers.
 
-use crate::core::{Affair, Core};
-use crate::failover::{Lost, has_number};
+use crate::failover::has_number;
 use crate::fault;
 use crate::matching::MatchKey;
 use crate::peer::Early;
 use crate::request::{State, not_done, received, sent, unlike};
 use crate::slab::Id;
+use crate::state::Core;
 use crate::unexpected::{Arrived, Body, Offer};
 use crate::wire::{Control, MEMORY, Memory, Reader, WRITE};
+use crate::work::{Affair, Gap, Lost};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Peer, Sink};
@@ -278,15 +279,6 @@ impl Core {
             _ => self.complete(id, completion),
         }
     }
-}
-
-/// A packet that came out of order; whether that is a fault depends on its channel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gap {
-    pub peer: Peer,
-    pub channel: usize,
-    pub expected: u32,
-    pub got: u32,
 }
 
 /// What an announcement says of the message's memory.

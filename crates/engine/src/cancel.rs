@@ -2,10 +2,10 @@
 //! request completes either way.
 
 use crate::Engine;
-use crate::core::Core;
 use crate::peer::Waiting;
 use crate::request::{State, not_done};
 use crate::slab::Id;
+use crate::state::Core;
 use crate::wire::Control;
 use verbena_channel::packet::{Header, Kind};
 

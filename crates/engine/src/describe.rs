@@ -1,8 +1,8 @@
 //! What is pending, in words: for reports of programs that hang.
 
-use crate::core::Core;
 use crate::peer::PeerState;
 use crate::request::{Request, State};
+use crate::state::Core;
 use crate::{ANY_SOURCE, ANY_TAG};
 use verbena_channel::Peer;
 

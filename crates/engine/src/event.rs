@@ -2,7 +2,7 @@
 //! branch that is never taken, and none lies on the way of a short message that is expected.
 
 use crate::Engine;
-use crate::core::Core;
+use crate::state::Core;
 use verbena_channel::Peer;
 
 /// What happened.

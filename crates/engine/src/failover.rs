@@ -23,34 +23,16 @@
 //! is the opposite of that of the numbers around.
 
 use crate::Engine;
-use crate::core::{Affair, Core};
 use crate::event::{Event, EventKind};
 use crate::fault;
-use crate::peer::{Early, PeerState, Route, Waiting, choose_route};
+use crate::peer::{Early, PeerState, Route, Trail, Waiting, choose_route};
+use crate::state::Core;
 use crate::wire::name_hash;
+use crate::work::{Affair, Lost};
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};
 use verbena_channel::{CONTROL_BYTES_MAX, Peer};
 use verbena_fault::Fault;
 use verbena_wires::Wire;
-
-/// A channel that has lost a peer, and why.
-#[derive(Clone, Debug)]
-pub(crate) struct Lost {
-    /// Its place in the engine's list.
-    pub channel: usize,
-    pub fault: Fault,
-}
-
-/// What is known of the channels that have lost a peer.
-#[derive(Debug, Default)]
-pub(crate) struct Trail {
-    /// In the order of their loss.
-    pub lost: Vec<Lost>,
-    /// Packets and bytes that were counted for earlier channels.
-    pub counted: (u64, u64),
-    /// The packet that comes in parts just now: its number and the bytes that are here.
-    partial: (u32, Vec<u8>),
-}
 
 /// Bytes of the longest packet, with its header, that comes in parts: more than that of any channel.
 const WHOLE_BYTES_MAX: u64 = 32 << 20;

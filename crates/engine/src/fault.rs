@@ -1,6 +1,6 @@
 //! The engine's own failures, in four parts.
 
-use crate::failover::Lost;
+use crate::work::Lost;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;

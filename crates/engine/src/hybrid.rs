@@ -23,10 +23,11 @@
 //! gone already or by a fault, what it hands back is sent again, and doubles are dropped by their numbers.
 
 use crate::Engine;
-use crate::core::{Affair, Core};
 use crate::peer::{PeerState, Route, choose_route};
 use crate::request::State;
+use crate::state::Core;
 use crate::wire::{Control, name_hash};
+use crate::work::{Affair, Leave};
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Connection, Peer, Reach};
 use verbena_wires::Wire;
@@ -43,21 +44,6 @@ const EVERY_FIRST: u32 = 16;
 const PATIENCE: u32 = 16;
 /// So many polls that find nothing count as one packet, so that reviews go on while nothing comes.
 const EMPTY_POLLS: u32 = 64;
-
-/// A word about giving back a connection, by the flags of its packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Ask = 1,
-    Agree = 2,
-    Refuse = 3,
-    Done = 4,
-}
-
-impl Step {
-    fn of(flags: u8) -> Option<Step> {
-        [Step::Ask, Step::Agree, Step::Refuse, Step::Done].into_iter().find(|step| *step as u8 == flags)
-    }
-}
 
 /// What is known of all peers together.
 #[derive(Debug)]
@@ -89,21 +75,6 @@ impl Hybrid {
         }
         due
     }
-}
-
-/// What one peer is spoken to.
-#[derive(Debug, Default)]
-pub(crate) struct Usage {
-    /// Packets exchanged until the last review.
-    seen: u64,
-    /// Packets exchanged of late: those of earlier reviews count half as much with each.
-    score: u64,
-    /// Its connection on this channel is being given back.
-    leaving: Option<usize>,
-    /// The peer has asked for that as well.
-    both: bool,
-    /// Reviews until it may be asked for something again.
-    patience: u32,
 }
 
 impl PeerState {
@@ -140,7 +111,7 @@ impl Core {
     /// A word about giving back a connection; `None` if it makes no sense.
     pub fn leave_told(&mut self, peer: Peer, header: &Header) -> Option<()> {
         let channel = self.channel_named(header.context as u32)?;
-        self.work.affairs.push_back(Affair::Leave(peer, channel, Step::of(header.flags)?));
+        self.work.affairs.push_back(Affair::Leave(peer, channel, Leave::of(header.flags)?));
         Some(())
     }
 
@@ -150,7 +121,7 @@ impl Core {
         self.requests.iter().any(|(_, request)| request.peer == peer && is_long(&request.state))
     }
 
-    fn say(&mut self, peer: Peer, channel: usize, step: Step) {
+    fn say(&mut self, peer: Peer, channel: usize, step: Leave) {
         let name = name_hash(self.tally[channel].name);
         self.post(peer, Control::new(Kind::Leave, name.into()).flags(step as u8));
     }
@@ -294,7 +265,7 @@ impl Engine {
             return;
         }
         self.stop_using(peer, channel);
-        self.core.say(peer, channel, Step::Ask);
+        self.core.say(peer, channel, Leave::Ask);
     }
 
     /// Nothing goes over the peer's connection any more.
@@ -307,36 +278,36 @@ impl Engine {
 
     /// The peer said something about giving back its connection.
     #[cold]
-    pub(crate) fn leave_step(&mut self, peer: Peer, channel: usize, step: Step) {
+    pub(crate) fn leave_step(&mut self, peer: Peer, channel: usize, step: Leave) {
         let Some(state) = self.core.peers.get(peer).filter(|state| state.broken.is_none()) else { return };
         let is_leaving = state.is_leaving(channel);
         let both = state.usage.as_ref().is_some_and(|usage| usage.both);
         match step {
             // Both have asked: each agrees, and no more needs to be said.
-            Step::Ask if is_leaving => {
+            Leave::Ask if is_leaving => {
                 state.usage.get_or_insert_default().both = true;
-                self.core.say(peer, channel, Step::Agree);
+                self.core.say(peer, channel, Leave::Agree);
             }
-            Step::Ask if self.hybrid.is_none() || self.core.has_rendezvous(peer) => {
-                self.core.say(peer, channel, Step::Refuse);
+            Leave::Ask if self.hybrid.is_none() || self.core.has_rendezvous(peer) => {
+                self.core.say(peer, channel, Leave::Refuse);
             }
-            Step::Ask => {
+            Leave::Ask => {
                 self.stop_using(peer, channel);
-                self.core.say(peer, channel, Step::Agree);
+                self.core.say(peer, channel, Leave::Agree);
             }
-            Step::Agree if is_leaving => {
+            Leave::Agree if is_leaving => {
                 if !both {
-                    self.core.say(peer, channel, Step::Done);
+                    self.core.say(peer, channel, Leave::Done);
                 }
                 self.leave(peer, channel);
             }
-            Step::Done if is_leaving => self.leave(peer, channel),
-            Step::Refuse if is_leaving => {
+            Leave::Done if is_leaving => self.leave(peer, channel),
+            Leave::Refuse if is_leaving => {
                 self.stop_leaving(peer);
                 self.move_to_best(peer);
             }
             // Nobody of ours says that.
-            Step::Agree | Step::Done | Step::Refuse => {}
+            Leave::Agree | Leave::Done | Leave::Refuse => {}
         }
     }
 

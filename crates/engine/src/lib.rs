@@ -3,24 +3,27 @@
 //! The engine makes no system call and owns no clock: channels are handed to it, and whoever owns it calls
 //! [`Engine::progress`]. The simulator drives this very code.
 //!
-//! The methods of [`Engine`] come in four sorts:
-//! - *commands*: [`send`](Engine::send), [`receive`](Engine::receive), [`cancel`](Engine::cancel),
-//!   [`receive_matched`](Engine::receive_matched); each returns at once;
-//! - *events in*: [`progress`](Engine::progress), which polls the channels;
-//! - *outputs*: [`take`](Engine::take), which hands out a completion once;
-//! - *getters*: [`probe`](Engine::probe) and the counters.
+//! The methods of [`Engine`] are four families, used in this order. None of them waits.
+//!
+//! | family | methods | in |
+//! | --- | --- | --- |
+//! | **start** an operation: complete at once, or a [`RequestId`] | [`send`](Engine::send), [`receive`](Engine::receive), [`post`](Engine::post), [`receive_matched`](Engine::receive_matched); [`cancel`](Engine::cancel), [`forget`](Engine::forget) | `lib.rs`, `send.rs`, `receive.rs` |
+//! | make **progress**: poll the channels, move protocols on | [`progress`](Engine::progress), [`progress_in_turn`](Engine::progress_in_turn); before sleep [`arm`](Engine::arm), [`disarm`](Engine::disarm); at the end [`is_quiet`](Engine::is_quiet), [`farewell`](Engine::farewell); for a lost peer [`give_up`](Engine::give_up) | `lib.rs`, `scheduler.rs` |
+//! | **take** a completion, once | [`take`](Engine::take); [`take_known`](Engine::take_known) of a request that may not exist; [`take_plain`](Engine::take_plain) of one that ended as most do | `lib.rs`, `take.rs` |
+//! | **look** without changing anything | [`probe`](Engine::probe), [`match_probe`](Engine::match_probe), [`is_pending`](Engine::is_pending), [`peek`](Engine::peek), [`counters`](Engine::counters), [`describe`](Engine::describe) | `lib.rs`, `look.rs` |
+//!
+//! Beside them stand the fast paths, `try_*` (`send.rs`, `direct_receive.rs`): each does a whole call, or nothing.
 
 mod arrival;
 mod cancel;
-mod core;
 mod counters;
 mod describe;
+mod direct_receive;
 mod event;
 mod failover;
 mod fault;
-mod front;
 mod hybrid;
-mod lookup;
+mod look;
 mod lost;
 mod matching;
 mod message;
@@ -35,17 +38,17 @@ mod requests;
 mod scheduler;
 mod send;
 mod slab;
+mod state;
+mod take;
 mod unexpected;
 mod wire;
+mod work;
 
 use arrival::Arrivals;
-use core::{Affair, Core, Ended};
 pub use counters::{ChannelCounters, Counters};
 pub use event::{Event, EventKind, Listener};
 use hybrid::Hybrid;
-pub use lookup::{Plain, Taken};
 pub use lost::MaySend;
-use matching::MatchKey;
 pub use message::*;
 use peer::PeerState;
 pub use rendezvous::choice::Large;
@@ -53,12 +56,15 @@ use scheduler::Scheduler;
 pub use scheduler::{PERIOD_MAX, Polling, Scheme};
 pub use send::LINE_BYTES_MAX;
 use slab::Id;
+use state::Core;
 use std::time::Duration;
+pub use take::{Plain, Taken};
 use verbena_channel::mark::Mark;
 use verbena_channel::{Channel, Peer};
 use verbena_fault::Fault;
 use verbena_memory::Buffer;
 use verbena_wires::Wire;
+use work::{Affair, Ended};
 
 /// Sends in motion that a call of progress moves on.
 const MOVES_MAX: usize = 4;
@@ -89,37 +95,17 @@ impl Engine {
 
     /// Starts a send.
     #[inline]
-    pub fn send(&mut self, send: Send) -> Posted {
-        self.send_marked(send, Mark::NONE)
-    }
-
-    /// As [`Engine::send`], with a mark, which the receive's is compared with once the message is matched.
-    #[inline]
-    pub fn send_marked(&mut self, send: Send, mark: Mark) -> Posted {
-        if self.send_now(&send, mark) {
+    pub fn send(&mut self, send: SendRequest) -> Posted {
+        if self.send_now(&send) {
             return Posted::Done(request::sent(send.source, send.tag, send.buffer.len() as u64));
         }
-        self.send_by_request(send, mark)
+        self.send_by_request(send)
     }
 
     /// Starts a receive.
     #[inline]
-    pub fn receive(&mut self, receive: Receive) -> Posted {
-        self.receive_or_post(None, receive, Mark::NONE)
-    }
-
-    /// As [`Engine::receive`]; `peer` is the process that the receive names, if it names one. The receive fails when
-    /// that process is given up.
-    #[inline]
-    pub fn receive_of(&mut self, peer: Option<Peer>, receive: Receive) -> Posted {
-        self.receive_or_post(peer, receive, Mark::NONE)
-    }
-
-    /// As [`Engine::receive_of`], with a mark. A message whose mark does not go with it is not received, and the
-    /// completion says so ([`Failure::Unlike`]).
-    #[inline]
-    pub fn receive_marked(&mut self, peer: Option<Peer>, receive: Receive, mark: Mark) -> Posted {
-        self.receive_or_post(peer, receive, mark)
+    pub fn receive(&mut self, receive: ReceiveRequest) -> Posted {
+        self.receive_or_post(receive)
     }
 
     /// Polls every channel and moves protocols on, by a bounded amount. Returns whether anything happened.
@@ -185,23 +171,6 @@ impl Engine {
         self.channels.iter_mut().for_each(|channel| channel.disarm());
     }
 
-    /// Whether the request is complete (without taking it).
-    #[inline]
-    pub fn is_complete(&self, request: RequestId) -> bool {
-        let request = self.core.requests.get(request.into());
-        request.is_none_or(|request| request.is_over())
-    }
-
-    /// Hands out the completion and forgets the request; `None` while it is under way.
-    #[inline]
-    pub fn take(&mut self, request: RequestId) -> Option<Completion> {
-        let id = request.into();
-        if !self.core.requests.get(id)?.is_over() {
-            return None;
-        }
-        self.core.requests.remove(id)?.into_completion()
-    }
-
     /// Asks to cancel. The request still completes, cancelled or not (MPI-5.0, 3.8.4).
     pub fn cancel(&mut self, request: RequestId) {
         self.cancel_request(request.into());
@@ -217,38 +186,11 @@ impl Engine {
         }
     }
 
-    /// The first unexpected message that a receive with these arguments would match. Does not poll.
-    pub fn probe(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
-        self.look(context, source, tag).map(|(_, envelope)| envelope)
-    }
-
-    /// The rank and the mark of the first unexpected message with this context and tag, from any rank, if its mark
-    /// does not go with `mark`.
-    pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {
-        let node = self.core.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
-        let theirs = self.core.unexpected.get(node).mark;
-        mark.is_unlike(theirs).then(|| (self.core.unexpected.key(node).source, theirs))
-    }
-
-    /// As [`probe`](Engine::probe), and takes the message out of matching (`MPI_Mprobe`).
-    pub fn match_probe(&mut self, context: u64, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
-        let (node, envelope) = self.look(context, source, tag)?;
-        Some((self.take_out(node), envelope))
-    }
-
-    /// Receives a message that was taken out of matching (`MPI_Imrecv`).
+    /// Receives a message that was taken out of matching (`MPI_Imrecv`); `mark` as in [`ReceiveRequest`].
     ///
     /// # Panics
     /// If the message was received already.
-    pub fn receive_matched(&mut self, message: MessageId, buffer: Buffer) -> Posted {
-        self.receive_matched_marked(message, Mark::NONE, buffer)
-    }
-
-    /// As [`Engine::receive_matched`], with a mark (see [`Engine::receive_marked`]).
-    ///
-    /// # Panics
-    /// As [`Engine::receive_matched`].
-    pub fn receive_matched_marked(&mut self, message: MessageId, mark: Mark, buffer: Buffer) -> Posted {
+    pub fn receive_matched(&mut self, message: MessageId, mark: Mark, buffer: Buffer) -> Posted {
         let (key, arrived) = self.core.messages.remove(message.into()).expect("a message not yet received");
         self.consume(key, arrived, mark, buffer)
     }
@@ -280,39 +222,6 @@ impl Engine {
         self.end_exposures();
     }
 
-    /// What the engine did so far, and how long its queues are.
-    pub fn counters(&self) -> Counters {
-        let core = &self.core;
-        Counters {
-            channels: self.channel_counters(),
-            posted: core.requests.posted_len(),
-            unexpected: core.unexpected.len(),
-            requests: core.requests.len(),
-            matching_steps: core.requests.steps() + core.unexpected.steps(),
-            ..core.counts.clone()
-        }
-        .derived()
-    }
-
-    fn channel_counters(&self) -> Vec<ChannelCounters> {
-        let mut counters = self.core.channel_counters();
-        for (counters, channel) in counters.iter_mut().zip(&self.channels) {
-            counters.registrations = channel.registrations().unwrap_or_default();
-            counters.strange_messages = channel.strange_messages();
-        }
-        counters
-    }
-
-    /// The highest marks of the unexpected messages, in messages and bytes; they begin anew from what is held
-    /// now.
-    pub fn take_peaks(&mut self) -> (usize, usize) {
-        let counts = &mut self.core.counts;
-        let peaks = (counts.unexpected_high, counts.unexpected_bytes_high);
-        (counts.unexpected_high, counts.unexpected_bytes_high) =
-            (self.core.unexpected.len(), counts.unexpected_bytes);
-        peaks
-    }
-
     /// Takes other settings, for what begins from now on. Those that decide over the way to a peer count for
     /// peers that were not met yet.
     pub fn configure(&mut self, settings: Settings) {
@@ -329,11 +238,6 @@ impl Engine {
     /// Passes on from which processes the program will hear most, in order.
     pub fn hint(&mut self, peers: &[Peer]) {
         self.channels.iter_mut().for_each(|channel| channel.hint(peers));
-    }
-
-    /// A line of text for each operation that is not complete and each message that nobody asked for.
-    pub fn describe(&self) -> Vec<String> {
-        self.core.describe()
     }
 
     /// The answer to a command that made this request.

@@ -4,9 +4,9 @@
 //! lost process's to send, and a receive that waits for ever says nothing. Which processes may send in a context only
 //! the layer above knows.
 
-use crate::core::Core;
 use crate::request::{NOBODY, State};
 use crate::slab::Id;
+use crate::state::Core;
 use crate::{ANY_SOURCE, Engine, Failure};
 use verbena_channel::Peer;
 

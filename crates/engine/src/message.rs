@@ -1,5 +1,6 @@
 //! What the engine takes and gives: messages, requests, completions, settings.
 
+use crate::matching::MatchKey;
 use crate::{Large, Polling};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
@@ -22,7 +23,7 @@ pub enum Mode {
 
 /// A message to be sent.
 #[derive(Clone, Debug)]
-pub struct Send {
+pub struct SendRequest {
     /// The process that it goes to.
     pub peer: Peer,
     /// Matching context (communicator and kind of traffic).
@@ -33,13 +34,17 @@ pub struct Send {
     pub tag: i32,
     /// The bytes.
     pub buffer: Buffer,
+    /// What the message belongs to: compared with the receive's mark once the message is matched.
+    pub mark: Mark,
     /// When it counts as complete.
     pub mode: Mode,
 }
 
 /// A message to be received.
 #[derive(Clone, Debug)]
-pub struct Receive {
+pub struct ReceiveRequest {
+    /// The process that `source` names, if the caller knows it: the receive fails when that process is given up.
+    pub peer: Option<Peer>,
     /// Matching context.
     pub context: u64,
     /// Rank of the sender in the communicator, or [`ANY_SOURCE`].
@@ -48,6 +53,23 @@ pub struct Receive {
     pub tag: i32,
     /// Where the bytes go; a longer message is truncated and the completion says so.
     pub buffer: Buffer,
+    /// What the receive belongs to. A message whose mark does not go with it is not received, and the
+    /// completion says so ([`Failure::Unlike`]).
+    pub mark: Mark,
+}
+
+impl ReceiveRequest {
+    /// A receive without a mark that names no process.
+    #[inline(always)]
+    pub fn new(context: u64, source: i32, tag: i32, buffer: Buffer) -> ReceiveRequest {
+        ReceiveRequest { peer: None, context, source, tag, buffer, mark: Mark::NONE }
+    }
+
+    /// What it matches.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> MatchKey {
+        MatchKey { context: self.context, source: self.source, tag: self.tag }
+    }
 }
 
 /// An operation under way. Valid until [`crate::Engine::take`] returned its completion.

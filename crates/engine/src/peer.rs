@@ -1,16 +1,41 @@
 //! What is known of one peer. Made at the first message from or to it.
 
-use crate::failover::Trail;
-use crate::hybrid::Usage;
 use crate::rendezvous::Speeds;
 use crate::slab::Id;
 use crate::wire::Control;
+use crate::work::Lost;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Cost, Peer, Reach};
 use verbena_fault::Fault;
 use verbena_wires::{Lane, Wire};
+
+/// What is known of the channels that have lost a peer.
+#[derive(Debug, Default)]
+pub(crate) struct Trail {
+    /// In the order of their loss.
+    pub lost: Vec<Lost>,
+    /// Packets and bytes that were counted for earlier channels.
+    pub counted: (u64, u64),
+    /// The packet that comes in parts just now: its number and the bytes that are here.
+    pub partial: (u32, Vec<u8>),
+}
+
+/// The traffic with one peer, and whether its connection is being given back.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    /// Packets exchanged until the last review.
+    pub seen: u64,
+    /// Packets exchanged recently: those of earlier reviews count half as much with each.
+    pub score: u64,
+    /// Its connection on this channel is being given back.
+    pub leaving: Option<usize>,
+    /// The peer has asked for that as well.
+    pub both: bool,
+    /// Reviews until it may be asked for something again.
+    pub patience: u32,
+}
 
 /// The ways to a peer.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,10 @@
-//! Receiving and probing.
+//! Receiving: what is there already, or will come.
 
 use crate::matching::MatchKey;
 use crate::request::{NOBODY, Request, State, not_done, received, unlike};
-use crate::slab::Id;
 use crate::unexpected::{Arrived, Body};
 use crate::wire::Control;
-use crate::{ANY_SOURCE, Engine, Envelope, MessageId, Posted, Receive};
+use crate::{ANY_SOURCE, Completion, Engine, Posted, ReceiveRequest, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::Kind;
@@ -14,8 +13,8 @@ use verbena_memory::Buffer;
 impl Engine {
     /// Takes the message that is there, or waits for it in the posted queue.
     #[inline(always)]
-    pub(crate) fn receive_or_post(&mut self, peer: Option<Peer>, receive: Receive, mark: Mark) -> Posted {
-        let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
+    pub(crate) fn receive_or_post(&mut self, receive: ReceiveRequest) -> Posted {
+        let (peer, mark, key) = (receive.peer, receive.mark, receive.key());
         if let Some(node) = self.core.unexpected.find(&key) {
             let message = self.core.unexpected.key(node);
             let arrived = self.core.unexpected.remove(node);
@@ -34,11 +33,34 @@ impl Engine {
         }
     }
 
-    /// Puts a receive that nothing here matches into the posted queue.
+    /// As [`Engine::receive`], but a receive that completes at once keeps its completion under a request too.
     #[inline(always)]
-    pub(crate) fn post_receive(&mut self, receive: Receive, peer: Peer) -> Id {
-        let key = MatchKey { context: receive.context, source: receive.source, tag: receive.tag };
-        self.core.requests.post(peer, key, receive.buffer)
+    pub fn post(&mut self, receive: ReceiveRequest) -> RequestId {
+        if self.core.unexpected.is_empty() && !self.core.any_broken && receive.mark == Mark::NONE {
+            let (peer, key) = (receive.peer.unwrap_or(NOBODY), receive.key());
+            return self.core.requests.post(peer, key, receive.buffer).into();
+        }
+        self.receive_or_keep(receive)
+    }
+
+    #[inline(never)]
+    fn receive_or_keep(&mut self, receive: ReceiveRequest) -> RequestId {
+        let context = receive.context;
+        match self.receive(receive) {
+            Posted::Pending(id) => id,
+            Posted::Done(completion) => self.keep(context, completion),
+        }
+    }
+
+    /// A request that keeps this completion.
+    #[inline]
+    fn keep(&mut self, context: u64, completion: Completion) -> RequestId {
+        let key = MatchKey { context, source: completion.source, tag: completion.tag };
+        let state = match completion.is_plain() {
+            true => State::Received(completion.bytes),
+            false => State::Complete(completion),
+        };
+        self.core.add(Request::receive(NOBODY, key, Buffer::EMPTY, state)).into()
     }
 
     /// Receives a message that has been matched by a receive with this mark.
@@ -81,18 +103,5 @@ impl Engine {
         self.core.release(peer, data);
         self.answer(peer);
         Posted::Done(received(key.source, key.tag, len as u64, room as u64))
-    }
-
-    pub(crate) fn look(&mut self, context: u64, source: i32, tag: i32) -> Option<(u32, Envelope)> {
-        let node = self.core.unexpected.find(&MatchKey { context, source, tag })?;
-        let key = self.core.unexpected.key(node);
-        let bytes = self.core.unexpected.get(node).bytes;
-        Some((node, Envelope { source: key.source, tag: key.tag, bytes }))
-    }
-
-    pub(crate) fn take_out(&mut self, node: u32) -> MessageId {
-        let key = self.core.unexpected.key(node);
-        let arrived = self.core.unexpected.remove(node);
-        self.core.messages.insert((key, arrived)).into()
     }
 }

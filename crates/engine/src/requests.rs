@@ -112,7 +112,7 @@ impl Requests {
     /// As [`Requests::post`], for a receive that names its sender's process, into one span of memory: where that takes no call, so with a
     /// vacant place and without an index.
     #[inline(always)]
-    pub fn post_at_once(&mut self, peer: Peer, key: MatchKey, region: Region) -> Option<Id> {
+    pub fn try_post(&mut self, peer: Peer, key: MatchKey, region: Region) -> Option<Id> {
         let index = self.free;
         let place = self.places.get_mut(index as usize).filter(|_| !self.posted.is_indexed())?;
         self.free = place.links.next();
@@ -325,7 +325,7 @@ mod tests {
             // Some are posted quickly: there must be a vacant place.
             let ids: Vec<_> = (0..8)
                 .map(|tag| {
-                    let quick = requests.post_at_once(3, key(tag), Region::EMPTY);
+                    let quick = requests.try_post(3, key(tag), Region::EMPTY);
                     assert_eq!(quick.is_some(), round > 0);
                     quick.unwrap_or_else(|| requests.post(3, key(tag), Buffer::EMPTY))
                 })

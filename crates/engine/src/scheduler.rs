@@ -8,7 +8,7 @@
 //!
 //! *Bound*: no period is longer than [`PERIOD_MAX`], and a message that is taken past the scheduler counts as a look, so
 //! a channel with something to deliver is polled after `PERIOD_MAX` looks at the others plus the 200 of one turn at the front
-//! (`front.rs`). Whoever does not wait, or is about to sleep, has every channel polled ([`crate::Engine::progress`]).
+//! (`direct_receive.rs`). Whoever does not wait, or is about to sleep, has every channel polled ([`crate::Engine::progress`]).
 
 use std::collections::VecDeque;
 use verbena_channel::PollCost;
@@ -192,7 +192,7 @@ impl Scheduler {
         }
     }
 
-    /// Messages came over a channel that shows them by a glance. Of such channels those taken at the front (`front.rs`) are not counted.
+    /// Messages came over a channel that shows them by a glance. Of such channels those taken at the front (`direct_receive.rs`) are not counted.
     #[cold]
     fn heard_elsewhere(&mut self, events: usize) {
         if let (true, Some(glanced)) = (self.learns, self.glanced) {

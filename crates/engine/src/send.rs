@@ -1,16 +1,17 @@
 //! Sending: at once where the channel takes the whole message, else by request.
 
-use crate::core::Core;
 use crate::fault;
 use crate::outbox::{Given, give, give_here};
 use crate::peer::Waiting;
 use crate::rendezvous::Outgoing;
 use crate::request::{Request, State, not_done, sent};
 use crate::slab::Id;
+use crate::state::Core;
 use crate::wire::{Control, MEMORY, MEMORY_BYTES, Memory, WRITE, name_hash};
-use crate::{Engine, Failure, Mode, Posted, Send};
+use crate::{Engine, Failure, Mode, Posted, SendRequest};
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
+use verbena_channel::trace;
 use verbena_channel::{Access, Key, Payload, Peer};
 use verbena_memory::{Buffer, Region};
 use verbena_wires::Lane;
@@ -21,28 +22,29 @@ pub const LINE_BYTES_MAX: usize = Lane::LINE_BYTES_MAX;
 impl Engine {
     /// The hot path: a short message that the channel takes needs no request.
     #[inline]
-    pub(crate) fn send_now(&mut self, send: &Send, mark: Mark) -> bool {
+    pub(crate) fn send_now(&mut self, send: &SendRequest) -> bool {
+        trace::in_engine();
         if send.mode != Mode::Standard {
             return false;
         }
         match &send.buffer {
             Buffer::Contiguous(region) => {
                 let ends = (send.source, send.tag);
-                self.send_region_marked(send.peer, send.context, ends, mark, *region)
+                self.try_send_marked(send.peer, send.context, ends, send.mark, *region)
             }
-            Buffer::Strided(_) => self.send_strided(send, mark),
+            Buffer::Strided(_) => self.send_strided(send),
         }
     }
 
-    /// As [`Engine::send_at_once`], for a standard send of `region`, from rank `source` under `tag`: the very way of a small
-    /// message, on which nothing is allocated, and nothing asked twice.
+    /// Sends `region` from rank `source` under `tag` in standard mode if the peer's channel takes it at once. `false` says
+    /// that nothing happened. Nothing is allocated, and nothing asked twice.
     #[inline(always)]
-    pub fn send_region(&mut self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
-        self.send_region_marked(peer, context, ends, Mark::NONE, region)
+    pub fn try_send_region(&mut self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
+        self.try_send_marked(peer, context, ends, Mark::NONE, region)
     }
 
     #[inline(always)]
-    fn send_region_marked(
+    fn try_send_marked(
         &mut self,
         peer: Peer,
         context: u64,
@@ -72,10 +74,16 @@ impl Engine {
         taken
     }
 
-    /// As [`Engine::send_region`], for a message that goes in one line of shared memory: nothing is called, so nothing
+    /// As [`Engine::try_send_region`], for a message that goes in one line of shared memory: nothing is called, so nothing
     /// need be saved. `false` also says that it does not.
     #[inline(always)]
-    pub fn send_line(&mut self, peer: Peer, context: u64, (source, tag): (i32, i32), region: Region) -> bool {
+    pub fn try_send_line(
+        &mut self,
+        peer: Peer,
+        context: u64,
+        (source, tag): (i32, i32),
+        region: Region,
+    ) -> bool {
         let length = region.len() as u64;
         let Some(state) = self.core.peers.get(peer) else { return false };
         if length as i64 > state.at_once {
@@ -87,7 +95,7 @@ impl Engine {
         if !lane.has_line(region.len()) {
             return false;
         }
-        // Counted before, as in `send_region`.
+        // Counted before, as in `try_send_region`.
         state.bytes_sent += length;
         let taken = lane.send_line(header, region);
         debug_assert!(taken, "the lane has a line");
@@ -113,7 +121,7 @@ impl Engine {
     }
 
     #[inline(never)]
-    fn send_strided(&mut self, send: &Send, mark: Mark) -> bool {
+    fn send_strided(&mut self, send: &SendRequest) -> bool {
         let bytes = send.buffer.len();
         let Some(state) = self.core.peers.get(send.peer) else { return false };
         if bytes as i64 > state.at_once {
@@ -123,7 +131,7 @@ impl Engine {
             context: send.context,
             source: send.source,
             tag: send.tag,
-            mark,
+            mark: send.mark,
             length: bytes as u64,
             ..Header::new(Kind::Eager)
         };
@@ -134,7 +142,7 @@ impl Engine {
 
     /// Everything else.
     #[cold]
-    pub(crate) fn send_by_request(&mut self, send: Send, mark: Mark) -> Posted {
+    pub(crate) fn send_by_request(&mut self, send: SendRequest) -> Posted {
         if self.route(send.peer).is_none() {
             let failure = self.core.failure_to(send.peer);
             return Posted::Done(not_done(send.source, send.tag, Some(failure)));
@@ -148,7 +156,7 @@ impl Engine {
             synchronous: send.mode == Mode::Synchronous,
             cancelling: false,
             forgotten: false,
-            mark,
+            mark: send.mark,
             unlike: Mark::NONE,
             state: State::Queued,
         });

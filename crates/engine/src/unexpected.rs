@@ -1,8 +1,8 @@
 //! Messages that came before their receive, and the bound on the memory that they take.
 
-use crate::core::Core;
 use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
+use crate::state::Core;
 use crate::wire::{Control, MEMORY, Memory, WRITE};
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;

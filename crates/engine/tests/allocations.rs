@@ -3,7 +3,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use verbena_channel::loopback::Loopback;
-use verbena_engine::{ANY_SOURCE, ANY_TAG, Engine, Mode, Posted, Receive, RequestId, Send, Settings};
+use verbena_channel::mark::Mark;
+use verbena_engine::{
+    ANY_SOURCE, ANY_TAG, Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings,
+};
 use verbena_memory::{Buffer, Region};
 
 struct Counting;
@@ -43,12 +46,12 @@ impl Solo {
 
     fn send(&mut self, bytes: usize, tag: i32, mode: Mode) -> Posted {
         let buffer = Buffer::Contiguous(self.data.part(0, bytes));
-        self.engine.send(Send { peer: 0, context: 3, source: 0, tag, buffer, mode })
+        self.engine.send(SendRequest { peer: 0, context: 3, source: 0, tag, buffer, mark: Mark::NONE, mode })
     }
 
     fn receive(&mut self, source: i32, tag: i32) -> Posted {
         let buffer = Buffer::Contiguous(self.room);
-        self.engine.receive(Receive { context: 3, source, tag, buffer })
+        self.engine.receive(ReceiveRequest::new(3, source, tag, buffer))
     }
 
     fn end(&mut self, posted: Posted) {

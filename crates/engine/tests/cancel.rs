@@ -4,6 +4,7 @@ mod pair;
 
 use pair::wire::{Abilities, Memory, Wire};
 use pair::*;
+use verbena_channel::mark::Mark;
 use verbena_engine::{ANY_SOURCE, ANY_TAG, Mode};
 
 #[test]
@@ -91,7 +92,7 @@ fn a_message_taken_by_a_matched_probe_is_not_cancelled() {
     let (message, _) = pair.engines[1].match_probe(CONTEXT, ANY_SOURCE, ANY_TAG).unwrap();
     pair.engines[0].cancel(pending(&send));
     pair.settle();
-    let receive = pair.engines[1].receive_matched(message, Bytes::zero(5000).buffer());
+    let receive = pair.engines[1].receive_matched(message, Mark::NONE, Bytes::zero(5000).buffer());
     assert!(is_good(&pair.end(1, receive), 5000));
     assert!(is_good(&pair.end(0, send), 5000));
 }

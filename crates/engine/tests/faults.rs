@@ -4,8 +4,11 @@ mod pair;
 
 use pair::wire::{Abilities, Memory, Wire};
 use pair::*;
+use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
-use verbena_engine::{ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, Posted, Receive, Send, Settings};
+use verbena_engine::{
+    ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, Posted, ReceiveRequest, SendRequest, Settings,
+};
 use verbena_fault::Fault;
 
 fn unordered() -> Wire {
@@ -54,7 +57,7 @@ fn a_gap_that_never_fills_is_a_fault() {
     pair.wire.meddle(1, |packets| drop(packets.pop_front()));
     assert!(is_channel_failure(&pair.end(1, send)));
     // The receive names no process, so it stays.
-    assert!(!pair.engines[1].is_complete(pending(&receive)));
+    assert!(pair.engines[1].is_pending(pending(&receive)));
 }
 
 #[test]
@@ -149,15 +152,15 @@ fn a_peer_that_the_owner_gives_up_fails() {
 fn a_receive_from_a_peer_that_is_given_up_fails() {
     let mut pair = Pair::new(Wire::packets());
     let room = Bytes::zero(8);
-    let receive = |source| Receive { context: 1, source, tag: 3, buffer: room.buffer() };
-    let named = pair.engines[0].receive_of(Some(1), receive(1));
-    let any = pair.engines[0].receive_of(None, receive(ANY_SOURCE));
+    let receive = |peer, source| ReceiveRequest { peer, ..ReceiveRequest::new(1, source, 3, room.buffer()) };
+    let named = pair.engines[0].receive(receive(Some(1), 1));
+    let any = pair.engines[0].receive(receive(None, ANY_SOURCE));
     let fault = Fault { what: "died".into(), on: "1".into(), cause: "signal".into(), remedy: "-".into() };
     pair.engines[0].give_up(1, fault);
     assert!(is_channel_failure(&pair.end(0, named)));
-    let later = pair.engines[0].receive_of(Some(1), receive(1));
+    let later = pair.engines[0].receive(receive(Some(1), 1));
     assert!(is_channel_failure(done(&later)));
-    let by_request = pair.engines[0].receive_from(Some(1), receive(1));
+    let by_request = pair.engines[0].post(receive(Some(1), 1));
     assert!(is_channel_failure(&pair.engines[0].take(by_request).expect("over")));
     // Another may still send.
     assert!(matches!(any, Posted::Pending(_)));
@@ -168,7 +171,15 @@ fn a_peer_that_no_channel_reaches() {
     let mut engine = Engine::new(0, 3, Vec::new(), Settings::default());
     for (peer, text) in [(2, "from process 0 to process 2"), (3, "process 3 of a job of 3")] {
         let buffer = Bytes::zero(8).buffer();
-        let send = Send { peer, context: 1, source: 0, tag: 0, buffer, mode: Mode::Standard };
+        let send = SendRequest {
+            peer,
+            context: 1,
+            source: 0,
+            tag: 0,
+            buffer,
+            mark: Mark::NONE,
+            mode: Mode::Standard,
+        };
         let Posted::Done(completion) = engine.send(send) else { panic!("pending") };
         let Some(Failure::Channel(fault)) = completion.failure else { panic!("{completion:?}") };
         assert!(fault.on.contains(text), "{fault}");

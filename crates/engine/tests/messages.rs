@@ -5,8 +5,11 @@ mod pair;
 use pair::wire::{Abilities, Wire};
 use pair::*;
 use verbena_channel::loopback::Loopback;
+use verbena_channel::mark::Mark;
 use verbena_channel::packet::Kind;
-use verbena_engine::{ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, Posted, Receive, Send, Settings};
+use verbena_engine::{
+    ANY_SOURCE, ANY_TAG, Engine, Failure, Mode, Posted, ReceiveRequest, SendRequest, Settings,
+};
 
 #[test]
 fn a_short_send_is_done_at_once() {
@@ -93,7 +96,7 @@ fn a_synchronous_send_waits_for_the_match() {
     let send = pair.send_in_mode(0, 1, Bytes::pattern(10, 1).buffer(), Mode::Synchronous);
     pair.settle();
     let id = pending(&send);
-    assert!(!pair.engines[0].is_complete(id));
+    assert!(pair.engines[0].is_pending(id));
     assert!(!pair.is_quiet());
     let room = Bytes::zero(10);
     assert!(is_good(done(&pair.receive_any(1, room.buffer())), 10));
@@ -154,9 +157,9 @@ fn probing_leaves_the_message_and_matched_probing_takes_it() {
     assert_eq!(envelope.bytes, 5000);
     assert!(pair.engines[1].match_probe(CONTEXT, 0, ANY_TAG).is_none());
     let (long, short) = (Bytes::zero(5000), Bytes::zero(30));
-    let receive = pair.engines[1].receive_matched(second, long.buffer());
+    let receive = pair.engines[1].receive_matched(second, Mark::NONE, long.buffer());
     assert!(is_good(&pair.end(1, receive), 5000));
-    assert!(is_good(done(&pair.engines[1].receive_matched(first, short.buffer())), 30));
+    assert!(is_good(done(&pair.engines[1].receive_matched(first, Mark::NONE, short.buffer())), 30));
     assert_eq!((long.get(), short.get()), (Bytes::pattern(5000, 2).get(), Bytes::pattern(30, 1).get()));
 }
 
@@ -231,8 +234,8 @@ fn to_myself() -> Engine {
     Engine::new(0, 1, vec![Box::new(Loopback::new(0))], Settings::default())
 }
 
-fn my_send(data: &Bytes, mode: Mode) -> Send {
-    Send { peer: 0, context: 1, source: 0, tag: 3, buffer: data.buffer(), mode }
+fn my_send(data: &Bytes, mode: Mode) -> SendRequest {
+    SendRequest { peer: 0, context: 1, source: 0, tag: 3, buffer: data.buffer(), mark: Mark::NONE, mode }
 }
 
 #[test]
@@ -246,7 +249,7 @@ fn messages_to_oneself_in_every_size_and_order() {
         ] {
             let mut engine = to_myself();
             let (data, room) = (Bytes::pattern(bytes, 3), Bytes::zero(bytes));
-            let receive = || Receive { context: 1, source: ANY_SOURCE, tag: 3, buffer: room.buffer() };
+            let receive = || ReceiveRequest::new(1, ANY_SOURCE, 3, room.buffer());
             let mut posted = posted_first.then(|| engine.receive(receive()));
             let send = engine.send(my_send(&data, mode));
             (0..100).for_each(|_| _ = engine.progress());

@@ -10,19 +10,20 @@ use crate::request::{Active, Both, Direction, Outcome};
 use std::sync::Arc;
 use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_engine::{Envelope, MessageId, Mode, Receive, RequestId, Send};
+use verbena_engine::{Envelope, MessageId, Mode, ReceiveRequest, SendRequest};
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
 
 /// The engine's form of a send to `dest` (not `MPI_PROC_NULL`).
 #[inline]
-pub fn message(comm: &Comm, buffer: Buffer, dest: i32, tag: i32, mode: Mode) -> Send {
-    Send {
+pub fn message(comm: &Comm, (buffer, mark): Elements, dest: i32, tag: i32, mode: Mode) -> SendRequest {
+    SendRequest {
         peer: comm.peer(dest),
         context: comm.context(Traffic::Point),
         source: comm.rank(),
         tag,
         buffer,
+        mark,
         mode,
     }
 }
@@ -57,30 +58,22 @@ fn elements_mark(datatype: &Datatype) -> Mark {
 
 /// Starts a send.
 #[inline]
-pub fn send(
-    process: &Process,
-    comm: &Comm,
-    (buffer, mark): Elements,
-    dest: i32,
-    tag: i32,
-    mode: Mode,
-) -> Active {
+pub fn send(process: &Process, comm: &Comm, elements: Elements, dest: i32, tag: i32, mode: Mode) -> Active {
     if dest == MPI_PROC_NULL {
         return Active::Done(Outcome::EMPTY);
     }
-    let message = message(comm, buffer, dest, tag, mode);
-    Active::posted(Direction::Send, process.command(|engine| engine.send_marked(message, mark)))
+    let message = message(comm, elements, dest, tag, mode);
+    Active::posted(Direction::Send, process.command(|engine| engine.send(message)))
 }
 
 /// Starts a receive.
 #[inline]
-pub fn receive(process: &Process, comm: &Comm, (buffer, mark): Elements, source: i32, tag: i32) -> Active {
+pub fn receive(process: &Process, comm: &Comm, elements: Elements, source: i32, tag: i32) -> Active {
     if source == MPI_PROC_NULL {
         return Active::Done(Outcome::NO_PROCESS);
     }
-    let receive = receipt(comm, buffer, source, tag);
-    let peer = sender(comm, source);
-    let posted = process.command(|engine| engine.receive_marked(peer, receive, mark));
+    let receive = receipt(comm, elements, source, tag);
+    let posted = process.command(|engine| engine.receive(receive));
     Active::posted(Direction::Receive, posted)
 }
 
@@ -93,13 +86,14 @@ pub fn sender(comm: &Comm, source: i32) -> Option<Peer> {
 
 /// The engine's form of a receive from `source` (not `MPI_PROC_NULL`).
 #[inline(always)]
-pub fn receipt(comm: &Comm, buffer: Buffer, source: i32, tag: i32) -> Receive {
-    Receive { context: comm.context(Traffic::Point), source, tag, buffer }
+pub fn receipt(comm: &Comm, (buffer, mark): Elements, source: i32, tag: i32) -> ReceiveRequest {
+    let (peer, context) = (sender(comm, source), comm.context(Traffic::Point));
+    ReceiveRequest { peer, context, source, tag, buffer, mark }
 }
 
 /// Starts to receive a message that a matching probe took.
 pub fn receive_matched(process: &Process, message: MessageId, (buffer, mark): Elements) -> Active {
-    let posted = process.command(|engine| engine.receive_matched_marked(message, mark, buffer));
+    let posted = process.command(|engine| engine.receive_matched(message, mark, buffer));
     Active::posted(Direction::Receive, posted)
 }
 
@@ -125,21 +119,6 @@ pub fn wait(process: &Process, active: &Active) -> Outcome {
         other => process.wait(|process| other.poll(process)),
     }
 }
-
-/// Asks to cancel a send or receive of the engine, and makes progress while there is any: a message to oneself
-/// (or to a process that is just looking) is then settled when the call returns, as programs expect that
-/// test the request right after.
-pub fn cancel(process: &Process, id: RequestId) {
-    process.command(|engine| engine.cancel(id));
-    for _ in 0..CANCEL_ROUNDS_MAX {
-        if process.look(|engine| engine.is_complete(id)) || !process.progress() {
-            break;
-        }
-    }
-}
-
-/// A question and its answer through the loopback channel take two rounds.
-const CANCEL_ROUNDS_MAX: usize = 8;
 
 /// The first message that such a receive would match, or none, after a poll.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {

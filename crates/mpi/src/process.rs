@@ -4,9 +4,7 @@
 //! task list, task, engine; user callbacks run with the engine unlocked.
 
 use crate::coll;
-use crate::comm::Comm;
 use crate::error::{Error, Result};
-use crate::generated::constants as mpi;
 use crate::task::TaskList;
 use crate::threads;
 use std::ops::ControlFlow;
@@ -15,9 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::{Duration, Instant};
 use verbena_channel::Peer;
 use verbena_channel::board::Boards;
-use verbena_channel::mark::Mark;
 use verbena_channel::neighbor::Neighbors;
-use verbena_engine::{Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, Send, Taken};
+use verbena_engine::{
+    Completion, Engine, Envelope, Failure, MaySend, Plain, Posted, RequestId, SendRequest, Taken,
+};
 use verbena_waiting::lock::{Alone, AloneGuard, Lock, is_shared};
 use verbena_waiting::{Apart, SLEEP_MAX, Step, Waiter};
 
@@ -61,10 +60,6 @@ impl Access for &Process {
     }
 }
 
-/// Context of `MPI_COMM_WORLD`. Contexts that processes hand out begin behind the fixed ones.
-const WORLD_CONTEXT: u64 = 0;
-/// Context of `MPI_COMM_SELF`: only this process ever sees it.
-const SELF_CONTEXT: u64 = 4;
 /// First context counter that a process hands out.
 const FIRST_COUNTER: u64 = 2;
 /// After so many sleeps in a row, none longer than this, the progress thread lets others run first: a long message comes through shared memory by
@@ -145,21 +140,6 @@ impl Process {
     #[inline]
     pub fn size(&self) -> u32 {
         self.size
-    }
-
-    /// A new `MPI_COMM_WORLD`.
-    pub fn world(&self) -> Comm {
-        let members = (0..self.size).collect();
-        let comm = Comm::new(WORLD_CONTEXT, Arc::new(crate::Group::new(members, self.me)), None);
-        comm.predefine(mpi::MPI_COMM_WORLD, "MPI_COMM_WORLD");
-        comm
-    }
-
-    /// A new `MPI_COMM_SELF`.
-    pub fn own(&self) -> Comm {
-        let comm = Comm::new(SELF_CONTEXT, Arc::new(crate::Group::new(vec![self.me], self.me)), None);
-        comm.predefine(mpi::MPI_COMM_SELF, "MPI_COMM_SELF");
-        comm
     }
 
     /// A context that no other communicator has, anywhere in the job: this process's number and a count.
@@ -273,22 +253,13 @@ impl Process {
         }
     }
 
-    /// Starts a send with this mark: `Ok(None)` if it is complete already, its request, or the completion of one that failed.
+    /// Starts a send: `Ok(None)` if it is complete already, its request, or the completion of one that failed.
     #[inline]
-    pub fn start_send(
-        &self,
-        send: Send,
-        mark: Mark,
-    ) -> std::result::Result<Option<RequestId>, Box<Completion>> {
-        self.command(|engine| {
-            if mark == Mark::NONE && engine.send_at_once(&send) {
-                return Ok(None);
-            }
-            match engine.send_marked(send, mark) {
-                Posted::Pending(id) => Ok(Some(id)),
-                Posted::Done(completion) if completion.failure.is_none() => Ok(None),
-                Posted::Done(completion) => Err(Box::new(completion)),
-            }
+    pub fn start_send(&self, send: SendRequest) -> std::result::Result<Option<RequestId>, Box<Completion>> {
+        self.command(|engine| match engine.send(send) {
+            Posted::Pending(id) => Ok(Some(id)),
+            Posted::Done(completion) if completion.failure.is_none() => Ok(None),
+            Posted::Done(completion) => Err(Box::new(completion)),
         })
     }
 
@@ -340,11 +311,7 @@ impl Process {
         if self.shares_cores || !self.tasks.is_empty() {
             return None;
         }
-        let mut engine = self.engine_alone(alone);
-        if !engine.has_unexpected() {
-            engine.progress();
-        }
-        Some(if engine.has_unexpected() { engine.probe_or_progress(context, source, tag) } else { None })
+        Some(self.engine_alone(alone).probe_or_progress(context, source, tag))
     }
 
     /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.

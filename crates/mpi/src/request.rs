@@ -303,7 +303,7 @@ impl Request {
             Kind::Generalized { callbacks, complete } => callbacks.cancel(complete.load(Ordering::Acquire)),
             _ => match self.active.lock().as_ref() {
                 Some(Active::Engine(_, id)) => {
-                    crate::point::cancel(process, *id);
+                    cancel(process, *id);
                     Ok(())
                 }
                 Some(Active::Done(_)) => Ok(()),
@@ -379,3 +379,18 @@ fn request_error(what: &str, cause: &str) -> Error {
         "check which request is passed to this call",
     )
 }
+
+/// Asks to cancel a send or receive of the engine, and makes progress while there is any: a message to oneself
+/// (or to a process that is just looking) is then settled when the call returns, as programs expect that
+/// test the request right after.
+pub fn cancel(process: &Process, id: RequestId) {
+    process.command(|engine| engine.cancel(id));
+    for _ in 0..CANCEL_ROUNDS_MAX {
+        if process.look(|engine| !engine.is_pending(id)) || !process.progress() {
+            break;
+        }
+    }
+}
+
+/// A question and its answer through the loopback channel take two rounds.
+const CANCEL_ROUNDS_MAX: usize = 8;

@@ -2,7 +2,8 @@
 //! shortest way, from the device straight to the receive (`Channel::take_front`). That way is to be taken, and to lose, double or
 //! swap nothing, over devices that do.
 
-use verbena_engine::{Mode, Plain, Posted, Receive, RequestId, Send};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Mode, Plain, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_sim::over_rc::{self, RcFaults};
 use verbena_sim::over_ud::{self, UdFaults};
 use verbena_sim::seeds::seeds_to_run;
@@ -37,7 +38,8 @@ impl Talk {
         let memory = self.cluster.memory(len, Shape::Contiguous);
         memory.fill(&content(number, len));
         let (buffer, tag, mode) = (memory.buffer(), number as i32, Mode::Standard);
-        let send = Send { peer: to, context, source: from as i32, tag, buffer, mode };
+        let send =
+            SendRequest { peer: to, context, source: from as i32, tag, buffer, mark: Mark::NONE, mode };
         let posted = self.cluster.engine(from).send(send);
         pending(from, posted)
     }
@@ -45,8 +47,8 @@ impl Talk {
     fn receive(&mut self, at: Rank, from: Rank, context: u64, number: u64) -> (Memory, Option<Pending>) {
         let memory = self.cluster.memory(20_000, Shape::Contiguous);
         let (buffer, tag, source) = (memory.buffer(), number as i32, from as i32);
-        let receive = Receive { context, source, tag, buffer };
-        let posted = self.cluster.engine(at).receive_of(Some(from), receive);
+        let receive = ReceiveRequest::new(context, source, tag, buffer);
+        let posted = self.cluster.engine(at).receive(ReceiveRequest { peer: Some(from), ..receive });
         (memory, pending(at, posted))
     }
 
@@ -59,7 +61,7 @@ impl Talk {
                 let mine = |one: &&Pending| looks && one.at == rank;
                 for (one, length) in all.iter().zip(&mut lengths) {
                     let Some(one) = one.as_ref().filter(mine).filter(|_| length.is_none()) else { continue };
-                    let had_ended = engine.is_complete(one.request);
+                    let had_ended = !engine.is_pending(one.request);
                     match engine.take_plain(one.request) {
                         Plain::Ended { bytes, .. } => {
                             *fronts += u64::from(!had_ended);

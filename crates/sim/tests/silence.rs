@@ -2,7 +2,8 @@
 //! nobody, and every receive that names a lost rank, or might be from it, must end all the same, and no other. For many seeds
 //! (`VERBENA_SIM_SEEDS`); `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test silence replay -- --nocapture` replays one.
 
-use verbena_engine::{ANY_SOURCE, Failure, Mode, Posted, Receive, RequestId, Send};
+use verbena_channel::mark::Mark;
+use verbena_engine::{ANY_SOURCE, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_infiniband::rc::Settings;
 use verbena_sim::over_rc::{self, RcFaults};
 use verbena_sim::seeds::seeds_beside_kept;
@@ -85,13 +86,22 @@ impl Run {
     fn receive(&mut self, at: Rank, from: Option<Rank>, tag: i32) -> Posted {
         let buffer = self.cluster.memory(BYTES, Shape::Contiguous).buffer();
         let source = from.map_or(ANY_SOURCE, |from| from as i32);
-        self.cluster.engine(at).receive_of(from, Receive { context: 0, source, tag, buffer })
+        let receive = ReceiveRequest { peer: from, ..ReceiveRequest::new(0, source, tag, buffer) };
+        self.cluster.engine(at).receive(receive)
     }
 
     fn send(&mut self, from: Rank, peer: Rank) -> Posted {
         let buffer = self.cluster.memory(BYTES, Shape::Contiguous).buffer();
         let mode = Mode::Standard;
-        self.cluster.engine(from).send(Send { peer, context: 0, source: from as i32, tag: 0, buffer, mode })
+        self.cluster.engine(from).send(SendRequest {
+            peer,
+            context: 0,
+            source: from as i32,
+            tag: 0,
+            buffer,
+            mark: Mark::NONE,
+            mode,
+        })
     }
 
     fn pairs(&self) -> Vec<(Rank, Rank)> {
@@ -241,7 +251,7 @@ fn a_hello_that_is_never_answered_ends_in_time_and_names_the_peer() {
         let waits =
             as_pending(run.receive(from, Some(run.victim), 1)).expect("no failure yet").expect("pending");
         let end_ns = run.cluster.now_ns() + CONNECT_NS + KNOWN_NS;
-        while !run.cluster.visit(from).is_complete(waits) {
+        while run.cluster.visit(from).is_pending(waits) {
             run.step(end_ns).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         }
         let failure = run.cluster.visit(from).take(waits).and_then(|completion| completion.failure);

@@ -5,7 +5,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use verbena_channel::Channel;
-use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_infiniband::rc::{Rc, Settings};
 use verbena_memory::{Buffer, Owned};
 use verbena_sim::Rank;
@@ -91,9 +92,9 @@ struct Process {
 impl Process {
     fn exchange(&mut self, me: Rank, peer: Rank, memory: &Memory) {
         let (context, tag) = (0, 0);
-        let receive = Receive { context, source: peer as i32, tag, buffer: memory.received.clone() };
+        let receive = ReceiveRequest::new(context, peer as i32, tag, memory.received.clone());
         let (source, buffer) = (me as i32, memory.sent.clone());
-        let send = Send { peer, context, source, tag, buffer, mode: Mode::Standard };
+        let send = SendRequest { peer, context, source, tag, buffer, mark: Mark::NONE, mode: Mode::Standard };
         for posted in [self.engine.receive(receive), self.engine.send(send)] {
             if let Posted::Pending(request) = posted {
                 self.pending.push(request);

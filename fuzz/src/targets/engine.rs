@@ -10,7 +10,7 @@ use verbena_channel::mark::Mark;
 use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Access, Channel, Cost, Key, Payload, Peer, Reach, SendError, Sink, Transfer};
 use verbena_engine::{
-    ANY_SOURCE, ANY_TAG, Completion, Engine, Mode, Posted, Receive, RequestId, Send, Settings,
+    ANY_SOURCE, ANY_TAG, Completion, Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings,
 };
 use verbena_fault::Fault;
 use verbena_memory::{Buffer, Region};
@@ -232,7 +232,8 @@ impl Run {
         let source = *input.choose(&[ANY_SOURCE, 0, 1, 2])?;
         let tag = *input.choose(&[ANY_TAG, 1, 2])?;
         let peer = (source > 0).then_some(source as u32);
-        let posted = self.engine.receive_of(peer, Receive { context: CONTEXT, source, tag, buffer });
+        let posted =
+            self.engine.receive(ReceiveRequest { peer, ..ReceiveRequest::new(CONTEXT, source, tag, buffer) });
         self.keep(posted, len);
         Ok(())
     }
@@ -242,7 +243,15 @@ impl Run {
         let len = buffer.len();
         let mode = if input.arbitrary()? { Mode::Standard } else { Mode::Synchronous };
         let peer = input.int_in_range(1..=PROCESSES - 1)?;
-        let posted = self.engine.send(Send { peer, context: CONTEXT, source: 0, tag: 1, buffer, mode });
+        let posted = self.engine.send(SendRequest {
+            peer,
+            context: CONTEXT,
+            source: 0,
+            tag: 1,
+            buffer,
+            mark: Mark::NONE,
+            mode,
+        });
         self.keep(posted, len);
         Ok(())
     }
@@ -332,7 +341,7 @@ impl Run {
         let Some((message, _)) = self.engine.match_probe(CONTEXT, ANY_SOURCE, ANY_TAG) else { return Ok(()) };
         let buffer = self.memory(input).unwrap_or(Buffer::EMPTY);
         let len = buffer.len();
-        let posted = self.engine.receive_matched(message, buffer);
+        let posted = self.engine.receive_matched(message, Mark::NONE, buffer);
         self.keep(posted, len);
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use crate::args::{self, Address, Counts};
 use crate::collectives::{
-    Run, Type, even, first_byte, in_place, layouts, over_board, significant, try_board, typed, varied,
+    Run, Type, blocking, even, first_byte, in_place, layouts, significant, try_board, typed, varied,
 };
 use std::sync::Arc;
 use verbena_memory::Buffer;
@@ -63,7 +63,7 @@ fn only<T>(wanted: bool, blocks: impl FnOnce() -> Result<T>) -> Result<Option<T>
 #[inline]
 pub fn barrier(run: Run, comm: &Arc<Comm>) -> Result<()> {
     let call = Call::new(Kind::Barrier, comm).mark();
-    try_board!(run, over_board::barrier, comm, call);
+    try_board!(run, blocking::barrier, comm, call);
     run.moving(comm, call, |schedule| operations::barrier(schedule, comm))
 }
 
@@ -79,7 +79,7 @@ pub fn bcast(
 ) -> Result<()> {
     let buffer = datatype.map_or(Ok(Buffer::EMPTY), |datatype| args::buffer(buffer, count, datatype))?;
     let call = Call::new(Kind::Bcast, comm).root(root).elements(datatype.map(Arc::as_ref), count).mark();
-    try_board!(run, over_board::bcast, comm, call, &buffer, root);
+    try_board!(run, blocking::bcast, comm, call, &buffer, root);
     run.moving(comm, call, |schedule| operations::bcast(schedule, comm, buffer, root))
 }
 
@@ -106,7 +106,7 @@ pub fn gather(
     }
     let own = at_leaf_or(root, comm, (sendbuf, sendtype, sendcount), (recvtype, recvcount));
     let call = Call::new(Kind::Gather, comm).root(root).elements(own.0, own.1).mark();
-    try_board!(run, over_board::gather, comm, call, mine.as_ref(), blocks, root);
+    try_board!(run, blocking::gather, comm, call, mine.as_ref(), blocks, root);
     run.moving(comm, call, |schedule| operations::gather(schedule, comm, mine, blocks, root))
 }
 
@@ -160,7 +160,7 @@ pub fn scatter(
     }
     let own = at_leaf_or(root, comm, (recvbuf, recvtype, recvcount), (sendtype, sendcount));
     let call = Call::new(Kind::Scatter, comm).root(root).elements(own.0, own.1).mark();
-    try_board!(run, over_board::scatter, comm, call, blocks, mine.as_ref(), root);
+    try_board!(run, blocking::scatter, comm, call, blocks, mine.as_ref(), root);
     run.moving(comm, call, |schedule| operations::scatter(schedule, comm, blocks, mine, root))
 }
 
@@ -208,7 +208,7 @@ pub fn allgather(
     let own = sendtype.and_then(|own| first_byte(sendbuf, 0, sendcount, own));
     run.check_distinct(comm, own, first_byte(recvbuf, place, recvcount, recvtype))?;
     let call = Call::new(Kind::Allgather, comm).elements(Some(recvtype), recvcount).mark();
-    try_board!(run, over_board::allgather, comm, call, mine.as_ref(), blocks);
+    try_board!(run, blocking::allgather, comm, call, mine.as_ref(), blocks);
     run.moving(comm, call, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
@@ -232,7 +232,7 @@ pub fn allgatherv(
         run.check_distinct(comm, own, first_byte(recvbuf, place, own_count(recvcounts, comm), recvtype))?;
     }
     let call = Call::new(Kind::Allgatherv, comm).elements(Some(recvtype), 1).mark();
-    try_board!(run, over_board::allgather, comm, call, mine.as_ref(), blocks);
+    try_board!(run, blocking::allgather, comm, call, mine.as_ref(), blocks);
     run.moving(comm, call, |schedule| operations::allgather(schedule, comm, mine, blocks))
 }
 
@@ -253,7 +253,7 @@ pub fn alltoall(
     let out = sendtype.and_then(|sent| first_byte(sendbuf, 0, sendcount, sent));
     run.check_distinct(comm, out, first_byte(recvbuf, 0, recvcount, recvtype))?;
     let call = Call::new(Kind::Alltoall, comm).elements(Some(recvtype), recvcount).mark();
-    try_board!(run, over_board::alltoall, comm, call, send, recv);
+    try_board!(run, blocking::alltoall, comm, call, send, recv);
     run.moving(comm, call, |schedule| operations::alltoall(schedule, comm, send, recv))
 }
 

@@ -2,7 +2,8 @@
 
 use crate::args::{Out, OutString};
 use crate::generated::types::MPI_Aint;
-use std::ffi::{c_char, c_int, c_void};
+use crate::host::host_name;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Info, Result};
@@ -28,28 +29,6 @@ pub fn get_library_version(version: OutString<'_>, resultlen: Out<'_, c_int>) ->
 pub fn get_processor_name(name: OutString<'_>, resultlen: Out<'_, c_int>) -> Result<()> {
     resultlen.set(name.set(host_name()) as c_int);
     Ok(())
-}
-
-fn system_name() -> libc::utsname {
-    // SAFETY: all bytes zero is a valid value of this struct of byte arrays.
-    let mut name: libc::utsname = unsafe { std::mem::zeroed() };
-    // SAFETY: the place for the answer is ours. The call can only fail for a bad address.
-    unsafe { libc::uname(&mut name) };
-    name
-}
-
-fn text(field: &[c_char]) -> Vec<u8> {
-    field.iter().take_while(|&&byte| byte != 0).map(|&byte| byte as u8).collect()
-}
-
-/// The name of this host.
-pub(super) fn host_name() -> Vec<u8> {
-    text(&system_name().nodename)
-}
-
-/// The architecture of this host: `x86_64`.
-pub(super) fn architecture() -> Vec<u8> {
-    text(&system_name().machine)
 }
 
 /// `MPI_Alloc_mem` (9.2).

@@ -1,9 +1,9 @@
 //! The hardware that this process runs on (MPI-5.0, 9.1.2).
 
 use crate::args::Out;
-use crate::calls::environment::host_name;
 use crate::calls::info::publish;
 use crate::generated::types::MPI_Info;
+use crate::host::host_name;
 use verbena_machine::hardware::{Resource, resources};
 use verbena_mpi::comm::{HARDWARE, Places};
 use verbena_mpi::{Info, Result};

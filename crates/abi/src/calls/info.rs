@@ -1,17 +1,13 @@
 //! Info objects (MPI-5.0, chapter 10 and 11.2.1).
 
 use crate::args::{InOut, Out, OutFlag, OutString};
-use crate::calls::environment::{architecture, host_name};
 use crate::generated::types::MPI_Info;
 use crate::handles::INFOS;
-use crate::state;
+use crate::info_env::{describe, environment};
 use std::ffi::{CStr, c_char, c_int};
-use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
-use verbena_boot::environment::{Surroundings, known_size};
 use verbena_mpi::generated::constants as mpi;
-use verbena_mpi::info::Entry;
-use verbena_mpi::{Info, Process, Result};
+use verbena_mpi::{Info, Result};
 
 /// Makes a handle of an info object for the program.
 pub(super) fn publish(info: Info, handle: Out<'_, MPI_Info>) -> Result<()> {
@@ -43,31 +39,6 @@ unsafe fn command_line(argc: c_int, argv: *mut *mut c_char) -> Vec<Vec<u8>> {
     let pointers = (0..count).map(|i| unsafe { *argv.add(i) }).filter(|pointer| !pointer.is_null());
     // SAFETY: by the caller's promise.
     pointers.map(|pointer| unsafe { CStr::from_ptr(pointer) }.to_bytes().to_vec()).collect()
-}
-
-/// What `MPI_INFO_ENV` says (11.2.1): the same before and after initialisation. No thread level is
-/// among it, since none can be asked for before the program starts.
-pub fn environment() -> Vec<Entry> {
-    let arguments: Vec<Vec<u8>> = std::env::args_os().map(OsStringExt::into_vec).collect();
-    let mut entries = describe(&arguments);
-    let mut add = |key: &str, value: Vec<u8>| entries.push((key.into(), value));
-    let told = || known_size(&Surroundings::of_this_process(&|name| std::env::var(name).ok()));
-    if let Some(size) = state::try_process().map(Process::size).or_else(told) {
-        add("maxprocs", size.to_string().into_bytes());
-    }
-    add("host", host_name());
-    add("arch", architecture());
-    if let Ok(directory) = std::env::current_dir() {
-        add("wdir", directory.into_os_string().into_vec());
-    }
-    entries.retain(|(_, value)| value.len() < verbena_mpi::info::VALUE_BYTES_MAX);
-    entries
-}
-
-/// `command` and `argv` of a command line.
-fn describe(arguments: &[Vec<u8>]) -> Vec<Entry> {
-    let Some((command, rest)) = arguments.split_first() else { return Vec::new() };
-    vec![(b"command".to_vec(), command.clone()), (b"argv".to_vec(), rest.join(&b' '))]
 }
 
 /// The name of a thread level, as info objects give it.

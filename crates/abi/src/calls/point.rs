@@ -42,30 +42,29 @@ fn send_mode(
     comm: &Comm,
     mode: Mode,
 ) -> Result<()> {
-    let buffer = args::buffer(b, count, d)?;
+    let elements = elements(b, count, d)?;
     if dest == mpi::MPI_PROC_NULL {
         return Ok(());
     }
     let process = process();
-    let completion =
-        match process.start_send(point::message(comm, buffer, dest, tag, mode), point::mark(d, count)) {
-            Ok(None) => return Ok(()),
-            Ok(Some(id)) => process.finish_request(id),
-            Err(failed) => *failed,
-        };
+    let completion = match process.start_send(point::message(comm, elements, dest, tag, mode)) {
+        Ok(None) => return Ok(()),
+        Ok(Some(id)) => process.finish_request(id),
+        Err(failed) => *failed,
+    };
     checked(completion).map(drop)
 }
 
 #[inline]
 fn isend_mode(
-    ((buffer, mark), dest, tag): (Elements, i32, i32),
+    (elements, dest, tag): (Elements, i32, i32),
     comm: &Arc<Comm>,
     mode: Mode,
     request: Out<MPI_Request>,
 ) -> Result<()> {
     request.set(match dest {
         mpi::MPI_PROC_NULL => sent(),
-        _ => start_send(process(), comm, point::message(comm, buffer, dest, tag, mode), mark),
+        _ => start_send(process(), comm, point::message(comm, elements, dest, tag, mode)),
     });
     Ok(())
 }
@@ -191,11 +190,9 @@ pub fn recv(
         return Ok(());
     }
     let process = process();
-    let peer = point::sender(comm, source);
     let has_gaps = buffer.region().is_none();
-    let receive = point::receipt(comm, buffer, source, tag);
-    let mark = point::mark(datatype, count);
-    let posted = process.command(|engine| engine.receive_marked(peer, receive, mark));
+    let receive = point::receipt(comm, (buffer, point::mark(datatype, count)), source, tag);
+    let posted = process.command(|engine| engine.receive(receive));
     let completion = process.finish(posted);
     status.set(Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled));
     let completion = checked(completion)?;
@@ -228,13 +225,10 @@ pub fn irecv(
     comm: &Arc<Comm>,
     request: Out<MPI_Request>,
 ) -> Result<()> {
-    let buffer = args::buffer(buf, count, datatype)?;
+    let elements = elements(buf, count, datatype)?;
     request.set(match source {
         mpi::MPI_PROC_NULL => handle_of_receive(Some(comm), Active::Done(Outcome::NO_PROCESS)),
-        _ => {
-            let (sender, receive) = (point::sender(comm, source), point::receipt(comm, buffer, source, tag));
-            start_receive(process(), sender, receive, point::mark(datatype, count))
-        }
+        _ => start_receive(process(), point::receipt(comm, elements, source, tag)),
     });
     Ok(())
 }

@@ -18,6 +18,7 @@ use crate::state::{process, process_alone};
 use crate::status::Status;
 use std::ffi::{c_int, c_void};
 use verbena_channel::Peer;
+use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Envelope, LINE_BYTES_MAX, RequestId};
 use verbena_memory::{Buffer, Region};
 use verbena_mpi::comm::Traffic;
@@ -66,7 +67,7 @@ unsafe fn leaves(
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone).send_region(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).try_send_region(peer, context, (source, tag), region).then_some(())
 }
 
 /// As [`leaves`], for elements of a predefined datatype that fit a line of shared memory.
@@ -90,7 +91,7 @@ unsafe fn leaves_in_line(
     if tag < 0 {
         return None;
     }
-    process.engine_alone(alone).send_line(peer, context, (source, tag), region).then_some(())
+    process.engine_alone(alone).try_send_line(peer, context, (source, tag), region).then_some(())
 }
 
 /// `MPI_Send` (MPI-5.0, 3.2.1).
@@ -215,12 +216,12 @@ unsafe fn start_receive(
 ) -> Option<RequestId> {
     // SAFETY: to post a receive runs no code of the program.
     let (comm, region) = unsafe { plain(alone, buf, count, datatype, comm)? };
-    let peer = point::sender(comm, source);
-    if peer.is_none() && source != mpi::MPI_ANY_SOURCE || tag < 0 && tag != mpi::MPI_ANY_TAG {
+    let receive = point::receipt(comm, (Buffer::Contiguous(region), Mark::NONE), source, tag);
+    let names_nobody = receive.peer.is_none() && source != mpi::MPI_ANY_SOURCE;
+    if names_nobody || tag < 0 && tag != mpi::MPI_ANY_TAG {
         return None;
     }
-    let receive = point::receipt(comm, Buffer::Contiguous(region), source, tag);
-    Some(process.engine_alone(alone).receive_from(peer, receive))
+    Some(process.engine_alone(alone).post(receive))
 }
 
 /// `MPI_Irecv` (MPI-5.0, 3.7.2).
@@ -263,7 +264,7 @@ pub unsafe fn started(
 ) -> Option<RequestId> {
     // SAFETY: the caller's promise.
     let (mut engine, peer, context, region) = unsafe { receipt(buf, count, datatype, source, comm)? };
-    engine.post_at_once(peer, context, (source, tag), region)
+    engine.try_post(peer, context, (source, tag), region)
 }
 
 /// `MPI_Irecv` of what is rarer.
@@ -329,7 +330,7 @@ pub unsafe fn received(
     // SAFETY: the caller's promise.
     let (mut engine, peer, context, region) = unsafe { receipt(buf, count, datatype, source, comm)? };
     // No message has a tag below 0, so such a one is found out elsewhere.
-    engine.receive_line(peer, context, (source, tag), region)
+    engine.try_receive_line(peer, context, (source, tag), region)
 }
 
 /// `MPI_Iprobe` (MPI-5.0, 3.8.1).
@@ -469,7 +470,7 @@ pub unsafe fn wait_next(request: *mut MPI_Request, status: *mut Status) -> Optio
     unsafe {
         let RequestId { index, generation } = engine_receive(*request)?;
         let mut engine = process.engine_alone(alone);
-        let (source, tag, bytes) = engine.end_at_once(index, |its| its == generation)?;
+        let (source, tag, bytes) = engine.try_end(index, |its| its == generation)?;
         *request = mpi::MPI_REQUEST_NULL;
         Status::tell(status, source, tag, bytes);
     }

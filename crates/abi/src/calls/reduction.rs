@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use crate::args::{self, Address, Counts};
-use crate::collectives::{Run, Type, elements, first_byte, in_place, over_board, try_board};
+use crate::collectives::{Run, Type, blocking, elements, first_byte, in_place, try_board};
 use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_mpi::coll::algorithms::reduce_scatter::Division;
@@ -44,7 +44,7 @@ fn reducing_call(kind: Kind, op: &Op, datatype: &Datatype, comm: &Comm) -> Mark 
 }
 
 /// How a reduction in which every rank has an operand and a result goes over a board.
-type OverBoard = fn(&Process, &Comm, Mark, Operands, Reduction) -> over_board::Done;
+type OverBoard = fn(&Process, &Comm, Mark, Operands, Reduction) -> blocking::Done;
 
 /// Runs a reduction in which every rank has an operand and a result.
 #[inline]
@@ -52,14 +52,14 @@ fn run_symmetric(
     run: Run,
     vector: Vector,
     comm: &Arc<Comm>,
-    (kind, over_board): (Kind, OverBoard),
+    (kind, blocking): (Kind, OverBoard),
     fill: impl FnOnce(&mut Schedule, &Comm, Operands),
 ) -> Result<()> {
     let operands = symmetric(vector, vector.2, comm)?;
     check_vectors(run, vector, comm)?;
     let reduction = Reduction { op: vector.4, datatype: vector.3 };
     let call = reducing_call(kind, vector.4, vector.3, comm);
-    try_board!(run, over_board, comm, call, operands, reduction);
+    try_board!(run, blocking, comm, call, operands, reduction);
     run.run(comm, call, Some((vector.4, vector.3)), |schedule| fill(schedule, comm, operands))
 }
 
@@ -92,7 +92,7 @@ pub fn reduce(
     let call = Call::new(Kind::Reduce, comm).root(root).op(op.map(Arc::as_ref));
     let call = call.elements(datatype.map(Arc::as_ref), 1).mark();
     if let Some((op, datatype)) = reducing {
-        try_board!(run, over_board::reduce, comm, call, operands, Reduction { op, datatype }, root);
+        try_board!(run, blocking::reduce, comm, call, operands, Reduction { op, datatype }, root);
     }
     run.run(comm, call, reducing, |schedule| operations::reduce(schedule, comm, operands, root))
 }
@@ -112,7 +112,7 @@ pub fn allreduce(
         run,
         (sendbuf, recvbuf, count, datatype, op),
         comm,
-        (Kind::Allreduce, over_board::allreduce),
+        (Kind::Allreduce, blocking::allreduce),
         operations::allreduce,
     )
 }
@@ -128,7 +128,7 @@ pub fn scan(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     refuse_intercommunicator(comm)?;
-    let way: (_, OverBoard) = (Kind::Scan, over_board::scan);
+    let way: (_, OverBoard) = (Kind::Scan, blocking::scan);
     run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, way, operations::scan)
 }
 
@@ -143,7 +143,7 @@ pub fn exscan(
     comm: &Arc<Comm>,
 ) -> Result<()> {
     refuse_intercommunicator(comm)?;
-    let way: (_, OverBoard) = (Kind::Exscan, over_board::exscan);
+    let way: (_, OverBoard) = (Kind::Exscan, blocking::exscan);
     run_symmetric(run, (sendbuf, recvbuf, count, datatype, op), comm, way, operations::exscan)
 }
 
@@ -183,7 +183,7 @@ fn divide(run: Run, kind: Kind, vector: Vector, division: Division, comm: &Arc<C
     let operands = symmetric((send, recv, total as i64, datatype, op), own, comm)?;
     check_vectors(run, vector, comm)?;
     let call = reducing_call(kind, op, datatype, comm);
-    try_board!(run, over_board::reduce_scatter, comm, call, operands, Reduction { op, datatype }, division);
+    try_board!(run, blocking::reduce_scatter, comm, call, operands, Reduction { op, datatype }, division);
     let fill = |schedule: &mut Schedule| operations::reduce_scatter(schedule, comm, operands, division);
     run.run(comm, call, Some((op, datatype)), fill)
 }

@@ -149,7 +149,7 @@ pub fn cancel(request: InOut<MPI_Request>) -> Result<()> {
         Pending::Null => Err(null_request()),
         Pending::Sent => Ok(()),
         Pending::Engine(_, id) => {
-            point::cancel(process(), id);
+            verbena_mpi::request::cancel(process(), id);
             Ok(())
         }
         Pending::Object(object) => object.cancel(process()),

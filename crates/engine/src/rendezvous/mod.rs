@@ -9,6 +9,29 @@
 //!   (paper 2, 6);
 //! - *stream*: it says `ClearToSend` and the sender sends `Data` packets.
 //!
+//! # The receiver's states
+//!
+//! A state is what is under way; [`Incoming::next_step`] decides after each event, and has no other effect.
+//!
+//! | state | event | next state |
+//! | --- | --- | --- |
+//! | matched | empty message | finished |
+//! | matched | pull chosen ([`choice`]) | reading |
+//! | matched | write chosen, memory shown | awaits the write |
+//! | matched | stream chosen, or nothing can be read or shown | awaits data |
+//! | reading | a piece can be read | reading, one piece (or a window of them) more |
+//! | reading | a read or a part of the sender ended in place | reading; when all is in place: finished |
+//! | reading | the sender could not write a part | reading, with that part to be read again |
+//! | reading | a read failed | draining: no part is given out any more |
+//! | draining | the last read and the sender's last part ended | awaits data, for all that is not in place |
+//! | awaits the write | the sender wrote all | finished |
+//! | awaits the write | the sender could not | reading, or awaits data if it cannot read |
+//! | awaits data | the last byte came | finished |
+//! | any | the peer is lost | failed, once no read touches the buffer |
+//!
+//! The sender is simpler: *offered* until `Finish` (the receiver read all), or until it has written all and said so
+//! (`Copied`), or until its last `Data` packet left; meanwhile it may write parts by invitation.
+//!
 //! The division hands each part out once, to whoever is about to copy it. So the receiver never waits for a sender
 //! that is busy elsewhere, but only for parts that the sender is copying just then, and of which it will report; and
 //! the sender can never write into a buffer that the program has back.
@@ -17,6 +40,7 @@
 //! way on: a failed write is read instead (or streamed, if it cannot be read), and after a failed read all that is not in place yet is streamed. A piece that is copied twice does no harm.
 
 pub(crate) mod choice;
+mod incoming;
 mod parts;
 mod push;
 mod rails;
@@ -25,14 +49,14 @@ pub(crate) mod sender;
 mod speeds;
 mod stripe;
 
-use crate::core::Core;
 use crate::slab::Id;
+use crate::state::Core;
 use crate::wire::Reader;
 use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
 
-pub(crate) use receiver::Incoming;
+pub(crate) use incoming::Incoming;
 pub(crate) use sender::Outgoing;
 pub(crate) use speeds::Speeds;
 

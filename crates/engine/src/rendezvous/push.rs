@@ -3,8 +3,8 @@
 use super::stripe::Task;
 use super::{Piece, TransferNote, stripe::Stripe};
 use crate::Engine;
-use crate::core::Core;
 use crate::slab::Id;
+use crate::state::Core;
 use crate::wire::{Control, DONE, FAILED, Memory};
 use verbena_channel::packet::Kind;
 use verbena_channel::{Peer, Transfer};

@@ -7,9 +7,9 @@
 use super::Piece;
 use super::stripe::Stripe;
 use crate::Engine;
-use crate::core::Core;
 use crate::peer::Route;
 use crate::slab::Id;
+use crate::state::Core;
 use crate::wire::{MEMORY_BYTES, Memory, name_hash};
 use verbena_channel::{Access, Key, Peer};
 use verbena_memory::Region;

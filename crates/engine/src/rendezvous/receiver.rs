@@ -1,126 +1,23 @@
 //! The receiving side of a rendezvous.
 
 use super::choice::{Way, choose};
+use super::incoming::{Incoming, Step};
 use super::parts::{Cut, Parts};
-use super::stripe::{Stripe, Task};
-use super::{Piece, TRANSFERS_MAX, TransferNote};
+use super::stripe::Task;
+use super::{Piece, TransferNote};
 use crate::Engine;
-use crate::core::{Core, Ended};
 use crate::event::{Event, EventKind};
 use crate::matching::MatchKey;
 use crate::peer::Route;
 use crate::request::{State, received};
 use crate::slab::Id;
+use crate::state::Core;
 use crate::unexpected::Offer;
 use crate::wire::{Control, MEMORY, Memory, WRITE, name_hash};
+use crate::work::Ended;
 use verbena_channel::packet::{Header, Kind};
-use verbena_channel::{Access, Choice, End, Key, Peer, Transfer};
+use verbena_channel::{Access, End, Key, Peer, Transfer};
 use verbena_memory::Region;
-
-/// A long message on its way here.
-#[derive(Debug)]
-pub(crate) struct Incoming {
-    offer: Offer,
-    /// The message's length.
-    total: u64,
-    /// What of it fits, and is moved.
-    bytes: u64,
-    /// The sender writes all, and has not reported yet.
-    is_pushed: bool,
-    /// Bytes of `Data` still to come, once that was asked for.
-    awaited: u64,
-    /// What the memory channel chose for it, with that channel.
-    chosen: Option<(usize, Choice)>,
-    /// Own memory that the sender was shown, with its channel.
-    exposed: Option<(usize, Key)>,
-    /// The same on further rails; or, of a message that is read over several, what keeps it registered there.
-    rails: Vec<(usize, Key)>,
-    /// What is read over several rails, instead of parts.
-    stripe: Option<Box<Stripe>>,
-    /// The parts, once it is clear that they are read.
-    parts: Parts,
-    /// Pieces that the sender could not write: this side takes them.
-    redo: Vec<Piece>,
-    /// The span to be streamed, since reading failed.
-    missing: Option<Piece>,
-    /// Reads under way.
-    reads: u32,
-    /// Whether it is on the list of work.
-    listed: bool,
-}
-
-impl Incoming {
-    fn new(offer: Offer, total: u64, bytes: u64) -> Incoming {
-        Incoming {
-            offer,
-            total,
-            bytes,
-            is_pushed: false,
-            awaited: 0,
-            chosen: None,
-            exposed: None,
-            rails: Vec::new(),
-            stripe: None,
-            parts: Parts::alone(Cut { bytes, part_bytes: bytes.max(1) }),
-            redo: Vec::new(),
-            missing: None,
-            reads: 0,
-            listed: false,
-        }
-    }
-
-    /// Whether this side reads (else the sender streams, or writes).
-    fn is_pulling(&self) -> bool {
-        self.awaited == 0 && !self.is_pushed
-    }
-
-    /// Whether there may be a piece to read now.
-    fn can_read(&self) -> bool {
-        let left = match &self.stripe {
-            Some(stripe) => stripe.has_room(),
-            None => self.reads < TRANSFERS_MAX && (!self.redo.is_empty() || self.parts.is_open()),
-        };
-        self.is_pulling() && self.missing.is_none() && left
-    }
-
-    /// Memory of the sender that can be read.
-    pub(super) fn memory(&self) -> Option<Memory> {
-        self.offer.memory()
-    }
-
-    /// Lets the message be read by rails, on which it is registered.
-    pub(super) fn stripe_by(&mut self, stripe: Stripe, registered: Vec<(usize, Key)>) {
-        (self.stripe, self.rails) = (Some(Box::new(stripe)), registered);
-        self.parts = Parts::none(self.bytes);
-    }
-
-    /// All that this side shows or has registered, with its channels.
-    fn take_exposed(&mut self) -> impl Iterator<Item = (usize, Key)> + use<> {
-        self.exposed.take().into_iter().chain(std::mem::take(&mut self.rails))
-    }
-
-    /// Whether the sender must be kept from further parts, since all that is not in place will be streamed.
-    fn must_end_division(&self) -> bool {
-        self.missing.is_some() && self.parts.division.is_some()
-    }
-
-    fn read_ended(&mut self, note: &TransferNote, in_place: bool) {
-        let missing = match &mut self.stripe {
-            Some(stripe) => {
-                stripe.ended(note.channel, note.piece, in_place);
-                // Another rail may do it.
-                if stripe.is_open() { None } else { stripe.missing() }
-            }
-            None => Some(note.piece).filter(|_| !in_place),
-        };
-        self.missing = self.missing.into_iter().chain(missing).reduce(Piece::union);
-    }
-
-    /// All that is not in place, given that something is missing.
-    fn gap(&self, missing: Piece) -> Piece {
-        self.redo.iter().copied().chain(self.parts.untaken()).fold(missing, Piece::union)
-    }
-}
 
 impl Core {
     /// Ties a posted receive to the message announced; the rendezvous is to begin.
@@ -251,29 +148,22 @@ impl Core {
         }
     }
 
-    /// After any change: reads on, turns to streaming, ends, or waits.
+    /// After any change: does the next step.
     fn advance(&mut self, id: Id) {
         let Some(request) = self.requests.get(id) else { return };
         let peer = request.peer;
-        let broken = self.is_broken(peer);
+        let is_broken = self.is_broken(peer);
         let Some((place, incoming)) = self.incoming_of(peer, id) else { return };
-        if broken && incoming.reads == 0 {
-            return self.fail_incoming(id, place);
-        }
-        if (incoming.can_read() || incoming.must_end_division()) && !broken {
-            if !std::mem::replace(&mut incoming.listed, true) {
-                self.work.pull.push_back(id);
+        match incoming.next_step(is_broken) {
+            Step::Fail => self.fail_incoming(id, place),
+            Step::Read => {
+                if !std::mem::replace(&mut incoming.listed, true) {
+                    self.work.pull.push_back(id);
+                }
             }
-            return;
-        }
-        let is_still = incoming.reads == 0 && incoming.parts.is_settled() && incoming.is_pulling();
-        match incoming.missing {
-            Some(missing) if is_still => {
-                let gap = incoming.gap(missing);
-                self.ask_for_data(id, gap);
-            }
-            None if is_still => self.finish(id),
-            _ => {}
+            Step::Stream(gap) => self.ask_for_data(id, gap),
+            Step::Finish => self.finish(id),
+            Step::Wait => {}
         }
     }
 

@@ -4,8 +4,10 @@
 pub mod wire;
 
 use std::sync::Arc;
+use verbena_channel::mark::Mark;
 use verbena_engine::{
-    ANY_SOURCE, ANY_TAG, Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send, Settings,
+    ANY_SOURCE, ANY_TAG, Completion, Engine, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest,
+    Settings,
 };
 use verbena_memory::layout::Layout;
 use verbena_memory::{Buffer, Region};
@@ -82,11 +84,19 @@ impl Pair {
 
     pub fn send_in_mode(&mut self, from: usize, tag: i32, buffer: Buffer, mode: Mode) -> Posted {
         let peer = 1 - from as u32;
-        self.engines[from].send(Send { peer, context: CONTEXT, source: from as i32, tag, buffer, mode })
+        self.engines[from].send(SendRequest {
+            peer,
+            context: CONTEXT,
+            source: from as i32,
+            tag,
+            buffer,
+            mark: Mark::NONE,
+            mode,
+        })
     }
 
     pub fn receive(&mut self, at: usize, source: i32, tag: i32, buffer: Buffer) -> Posted {
-        self.engines[at].receive(Receive { context: CONTEXT, source, tag, buffer })
+        self.engines[at].receive(ReceiveRequest::new(CONTEXT, source, tag, buffer))
     }
 
     pub fn receive_any(&mut self, at: usize, buffer: Buffer) -> Posted {

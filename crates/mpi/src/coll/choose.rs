@@ -41,6 +41,19 @@ pub enum Allreduce {
     BoardParts(usize),
 }
 
+/// How a blocking collective goes between ranks that have a board in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnBoard {
+    /// In one record of each rank ([`super::board::short`]).
+    Record,
+    /// In pieces of this many bytes through the slots of the board ([`super::board::long_bcast`]).
+    Slots(usize),
+    /// In parts of this many bytes, reduced in each other's memory ([`super::board::direct`]).
+    Direct(usize),
+    /// By a schedule: the other functions of [`Table`] choose which.
+    Schedule,
+}
+
 /// How to gather at or scatter from one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rooted {
@@ -101,23 +114,45 @@ impl Table {
         }
     }
 
-    /// For a message of `bytes`: the pieces in which it goes through the slots of a board, if the ranks have one;
-    /// `None` if another way is better.
+    /// A blocking collective of which each rank writes one record of `bytes`.
     #[inline]
-    pub fn bcast_over_slots(&self, ranks: usize, bytes: usize) -> Option<usize> {
-        let goes = ranks > 2 && bytes >= set::COLL_BOARD_BCAST_BYTES_MIN.get().max(1);
-        goes.then(|| set::COLL_BOARD_BCAST_PIECE_BYTES.get())
+    pub fn record_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
+        if bytes <= self.short_bytes_max(ranks) { OnBoard::Record } else { OnBoard::Schedule }
+    }
+
+    /// A blocking broadcast of `bytes`.
+    #[inline]
+    pub fn bcast_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
+        if ranks > 2 && bytes >= set::COLL_BOARD_BCAST_BYTES_MIN.get().max(1) {
+            return OnBoard::Slots(set::COLL_BOARD_BCAST_PIECE_BYTES.get());
+        }
+        self.record_on_board(ranks, bytes)
+    }
+
+    /// A blocking reduction to all ranks of vectors of `bytes`, whose operation and datatype are predefined.
+    #[inline]
+    pub fn allreduce_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
+        if bytes <= self.short_bytes_max(ranks) {
+            return OnBoard::Record;
+        }
+        let share = bytes / ranks;
+        let piece_max = set::COLL_DIRECT_PIECE_BYTES_MAX.get();
+        let piece_min = set::COLL_DIRECT_PIECE_BYTES_MIN.get().min(piece_max);
+        match share >= set::COLL_DIRECT_SHARE_BYTES_MIN.get() {
+            true => OnBoard::Direct(share.clamp(piece_min, piece_max)),
+            false => OnBoard::Schedule,
+        }
     }
 
     /// For a message of `bytes`.
     #[inline]
     pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {
-        match () {
-            _ if ranks <= 2 || bytes <= set::COLL_BCAST_WHOLE_BYTES_MAX.get() => Bcast::Binomial,
-            _ if ranks <= set::COLL_BCAST_CHAIN_RANKS_MAX.get() => {
-                Bcast::Chain(set::COLL_BCAST_PIECE_BYTES_MIN.get())
-            }
-            _ => Bcast::ScatterAllgather,
+        if ranks <= 2 || bytes <= set::COLL_BCAST_WHOLE_BYTES_MAX.get() {
+            Bcast::Binomial
+        } else if ranks <= set::COLL_BCAST_CHAIN_RANKS_MAX.get() {
+            Bcast::Chain(set::COLL_BCAST_PIECE_BYTES_MIN.get())
+        } else {
+            Bcast::ScatterAllgather
         }
     }
 
@@ -128,40 +163,26 @@ impl Table {
         if whole || !commutative { Reduce::Binomial } else { Reduce::HalvingGather }
     }
 
-    /// For `count` elements of `bytes` in all.
+    /// For `count` elements of `bytes` in all. A schedule can go over the board of ranks that have one (`on_board`).
     #[inline]
-    pub fn allreduce(&self, ranks: usize, count: usize, bytes: usize, commutative: bool) -> Allreduce {
-        match () {
-            _ if bytes <= set::COLL_REDUCE_WHOLE_BYTES_MAX.get() || count < ranks || !commutative => {
-                Allreduce::RecursiveDoubling
-            }
-            _ if ranks.is_power_of_two() || bytes <= set::COLL_ALLREDUCE_HALVING_BYTES_MAX.get() => {
-                Allreduce::HalvingDoubling
-            }
-            _ => Allreduce::Ring,
+    pub fn allreduce(
+        &self,
+        ranks: usize,
+        (count, bytes): (usize, usize),
+        commutative: bool,
+        on_board: bool,
+    ) -> Allreduce {
+        if on_board && ranks > 2 {
+            Allreduce::BoardParts(set::COLL_BOARD_PARTS_PIECE_BYTES.get())
+        } else if on_board && bytes >= set::COLL_BOARD_EXCHANGE_BYTES_MIN.get() {
+            Allreduce::BoardExchange(set::COLL_BOARD_EXCHANGE_PIECE_BYTES.get())
+        } else if bytes <= set::COLL_REDUCE_WHOLE_BYTES_MAX.get() || count < ranks || !commutative {
+            Allreduce::RecursiveDoubling
+        } else if ranks.is_power_of_two() || bytes <= set::COLL_ALLREDUCE_HALVING_BYTES_MAX.get() {
+            Allreduce::HalvingDoubling
+        } else {
+            Allreduce::Ring
         }
-    }
-
-    /// For a vector of `bytes` bytes that does not go in one record of the board that the ranks have; `None` if
-    /// messages are better.
-    #[inline]
-    pub fn allreduce_over_board(&self, ranks: usize, bytes: usize) -> Option<Allreduce> {
-        match ranks {
-            2 if bytes < set::COLL_BOARD_EXCHANGE_BYTES_MIN.get() => None,
-            2 => Some(Allreduce::BoardExchange(set::COLL_BOARD_EXCHANGE_PIECE_BYTES.get())),
-            _ => Some(Allreduce::BoardParts(set::COLL_BOARD_PARTS_PIECE_BYTES.get())),
-        }
-    }
-
-    /// For a vector of `bytes` bytes that does not go in one record of the board: the parts in which the ranks reduce
-    /// it in each other's memory; `None` if another way is better.
-    #[inline]
-    pub fn allreduce_directly(&self, ranks: usize, bytes: usize) -> Option<usize> {
-        let share = bytes / ranks;
-        let piece_max = set::COLL_DIRECT_PIECE_BYTES_MAX.get();
-        let piece_min = set::COLL_DIRECT_PIECE_BYTES_MIN.get().min(piece_max);
-        let pays = bytes > self.short_bytes_max(ranks) && share >= set::COLL_DIRECT_SHARE_BYTES_MIN.get();
-        pays.then(|| share.clamp(piece_min, piece_max))
     }
 
     /// For blocks of `block` bytes.
@@ -175,26 +196,26 @@ impl Table {
     /// For blocks of `total` bytes together; `even` if all have the same size by definition.
     #[inline]
     pub fn allgather(&self, ranks: usize, total: usize, even: bool) -> Allgather {
-        match () {
-            _ if ranks <= 2 || total > set::COLL_ALLGATHER_SHORT_TOTAL_BYTES_MAX.get() => Allgather::Ring,
-            _ if even && ranks.is_power_of_two() => Allgather::RecursiveDoubling,
-            _ => Allgather::Bruck,
+        if ranks <= 2 || total > set::COLL_ALLGATHER_SHORT_TOTAL_BYTES_MAX.get() {
+            Allgather::Ring
+        } else if even && ranks.is_power_of_two() {
+            Allgather::RecursiveDoubling
+        } else {
+            Allgather::Bruck
         }
     }
 
     /// For blocks of `block` bytes.
     #[inline]
     pub fn alltoall(&self, ranks: usize, block: usize) -> Alltoall {
-        match () {
-            _ if ranks >= set::COLL_ALLTOALL_BRUCK_RANKS_MIN.get()
-                && block <= set::COLL_ALLTOALL_BRUCK_BLOCK_BYTES_MAX.get() =>
-            {
-                Alltoall::Bruck
-            }
-            _ if block <= set::COLL_ALLTOALL_WIDE_BLOCK_BYTES_MAX.get() => {
-                Alltoall::Direct(set::COLL_ALLTOALL_WIDE_WINDOW.get())
-            }
-            _ => Alltoall::Direct(set::COLL_ALLTOALL_NARROW_WINDOW.get()),
+        let bruck = ranks >= set::COLL_ALLTOALL_BRUCK_RANKS_MIN.get()
+            && block <= set::COLL_ALLTOALL_BRUCK_BLOCK_BYTES_MAX.get();
+        if bruck {
+            Alltoall::Bruck
+        } else if block <= set::COLL_ALLTOALL_WIDE_BLOCK_BYTES_MAX.get() {
+            Alltoall::Direct(set::COLL_ALLTOALL_WIDE_WINDOW.get())
+        } else {
+            Alltoall::Direct(set::COLL_ALLTOALL_NARROW_WINDOW.get())
         }
     }
 
@@ -207,12 +228,12 @@ impl Table {
     /// For operands of `total` bytes.
     #[inline]
     pub fn reduce_scatter(&self, ranks: usize, total: usize, commutative: bool) -> ReduceScatter {
-        match () {
-            _ if !commutative => ReduceScatter::ReduceThenScatter,
-            _ if ranks > 2 && total <= set::COLL_REDUCE_SCATTER_HALVING_BYTES_MAX.get() => {
-                ReduceScatter::Halving
-            }
-            _ => ReduceScatter::Pairwise,
+        if !commutative {
+            ReduceScatter::ReduceThenScatter
+        } else if ranks > 2 && total <= set::COLL_REDUCE_SCATTER_HALVING_BYTES_MAX.get() {
+            ReduceScatter::Halving
+        } else {
+            ReduceScatter::Pairwise
         }
     }
 }

@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use verbena_channel::board::Clash;
 use verbena_channel::mark::Mark;
-use verbena_engine::{Completion, Engine, Failure, Mode, Posted, Receive, RequestId, Send};
+use verbena_engine::{Completion, Engine, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 
@@ -266,12 +266,13 @@ impl Collective {
         let posted = match &self.schedule.steps()[self.next] {
             Step::Send { peer, source, buffer } => {
                 let (peer, source, buffer) = (*peer, *source, buffer.clone());
-                let send = Send { peer, context, source, tag, buffer, mode: Mode::Standard };
-                engine.send_marked(send, call)
+                let send =
+                    SendRequest { peer, context, source, tag, buffer, mark: call, mode: Mode::Standard };
+                engine.send(send)
             }
             Step::Receive { peer, source, buffer } => {
-                let receive = Receive { context, source: *source, tag, buffer: buffer.clone() };
-                engine.receive_marked(Some(*peer), receive, call)
+                let (peer, source, buffer) = (Some(*peer), *source, buffer.clone());
+                engine.receive(ReceiveRequest { peer, context, source, tag, buffer, mark: call })
             }
             _ => unreachable!("only sends and receives are begun"),
         };

@@ -4,8 +4,9 @@
 //! reductions. One executor ([`execute`]) runs schedules, whether the call blocks, is nonblocking or
 //! persistent. [`choose`] decides which algorithm; [`plan`] tells algorithms who takes part; [`operations`]
 //! puts the three together, one function for each collective; [`forms`] runs the result, blocking, in the
-//! background or again and again. Between processes of one node there are short cuts over a [`board`]. Who adds
-//! an algorithm writes one function in [`algorithms`] and one line in [`choose`].
+//! background or again and again. Between processes of one node a blocking call may go over a [`board`] without
+//! a schedule: [`choose`] decides that too. A new algorithm is one function in [`algorithms`] and one line in
+//! [`choose`].
 
 pub mod algorithms;
 pub mod blocks;

@@ -4,15 +4,9 @@
 //! `None` for a buffer means `MPI_IN_PLACE`, or that the argument is not significant on this rank. Counts
 //! are not negative and roots are valid: the caller has checked.
 
+use super::algorithms;
 use super::algorithms::inter::{InterPlan, Root};
 use super::algorithms::reduce_scatter::Division;
-use super::algorithms::{
-    allgather as gathering_all, allreduce as reducing_all, alltoall as exchanging, barrier as meeting,
-};
-use super::algorithms::{
-    bcast as broadcasting, gather as gathering, neighbor as neighboring, over_board, reduce as reducing,
-};
-use super::algorithms::{reduce_scatter as reducing_parts, scan as scanning, scatter as scattering};
 use super::blocks::Blocks;
 use super::choose::{Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, TABLE};
 use super::plan::{Plan, Team};
@@ -78,7 +72,7 @@ pub fn barrier(schedule: &mut Schedule, comm: &Comm) {
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).barrier();
     }
-    meeting::dissemination(&mut intra(schedule, comm));
+    algorithms::barrier::dissemination(&mut intra(schedule, comm));
 }
 
 /// `MPI_Bcast` (MPI-5.0, 6.4).
@@ -92,9 +86,9 @@ pub fn bcast(schedule: &mut Schedule, comm: &Comm, buffer: Buffer, root: i32) {
     }
     let root = root as usize;
     match TABLE.bcast(plan.size(), buffer.len()) {
-        Bcast::Binomial => broadcasting::binomial(plan, buffer, root),
-        Bcast::Chain(piece_min) => broadcasting::chain(plan, buffer, root, piece_min),
-        Bcast::ScatterAllgather => broadcasting::scatter_allgather(plan, buffer, root),
+        Bcast::Binomial => algorithms::bcast::binomial(plan, buffer, root),
+        Bcast::Chain(piece_min) => algorithms::bcast::chain(plan, buffer, root, piece_min),
+        Bcast::ScatterAllgather => algorithms::bcast::scatter_allgather(plan, buffer, root),
     }
 }
 
@@ -108,8 +102,8 @@ pub fn gather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, recv: 
     let block = recv.map_or_else(|| mine.as_ref().map_or(0, Buffer::len), |recv| recv.bytes(root));
     match TABLE.rooted(plan.size(), block) {
         _ if block == 0 => (),
-        Rooted::Linear => gathering::linear(plan, mine, recv, root),
-        Rooted::Binomial => gathering::binomial(plan, mine, recv, block, root),
+        Rooted::Linear => algorithms::gather::linear(plan, mine, recv, root),
+        Rooted::Binomial => algorithms::gather::binomial(plan, mine, recv, block, root),
     }
 }
 
@@ -118,7 +112,7 @@ pub fn gatherv(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, recv:
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).gather(mine.unwrap_or(Buffer::EMPTY), recv, inter_root(root));
     }
-    gathering::linear(&mut intra(schedule, comm), mine, recv, root as usize);
+    algorithms::gather::linear(&mut intra(schedule, comm), mine, recv, root as usize);
 }
 
 /// `MPI_Scatter` (MPI-5.0, 6.6). `send` is `Some` at the root only.
@@ -131,8 +125,8 @@ pub fn scatter(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, mine:
     let block = send.map_or_else(|| mine.as_ref().map_or(0, Buffer::len), |send| send.bytes(root));
     match TABLE.rooted(plan.size(), block) {
         _ if block == 0 => (),
-        Rooted::Linear => scattering::linear(plan, send, mine, root),
-        Rooted::Binomial => scattering::binomial(plan, send, mine, block, root),
+        Rooted::Linear => algorithms::scatter::linear(plan, send, mine, root),
+        Rooted::Binomial => algorithms::scatter::binomial(plan, send, mine, block, root),
     }
 }
 
@@ -141,7 +135,7 @@ pub fn scatterv(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, mine
     if comm.is_inter() {
         return InterPlan::new(schedule, comm).scatter(send, mine.unwrap_or(Buffer::EMPTY), inter_root(root));
     }
-    scattering::linear(&mut intra(schedule, comm), send, mine, root as usize);
+    algorithms::scatter::linear(&mut intra(schedule, comm), send, mine, root as usize);
 }
 
 /// `MPI_Allgather` and `MPI_Allgatherv` (MPI-5.0, 6.7).
@@ -155,9 +149,9 @@ pub fn allgather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, rec
         if even { recv.bytes(0) * plan.size() } else { (0..plan.size()).map(|i| recv.bytes(i)).sum() };
     match TABLE.allgather(plan.size(), total, even) {
         _ if total == 0 => (),
-        Allgather::Ring => gathering_all::ring(plan, mine, recv),
-        Allgather::RecursiveDoubling => gathering_all::recursive_doubling(plan, mine, recv),
-        Allgather::Bruck => gathering_all::bruck(plan, mine, recv),
+        Allgather::Ring => algorithms::allgather::ring(plan, mine, recv),
+        Allgather::RecursiveDoubling => algorithms::allgather::recursive_doubling(plan, mine, recv),
+        Allgather::Bruck => algorithms::allgather::bruck(plan, mine, recv),
     }
 }
 
@@ -170,8 +164,8 @@ pub fn alltoall(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, recv
     let block = recv.bytes(0);
     match TABLE.alltoall(plan.size(), block) {
         _ if block == 0 => (),
-        Alltoall::Bruck => exchanging::bruck(plan, send, recv, block),
-        Alltoall::Direct(window) => exchanging::direct(plan, send, recv, window),
+        Alltoall::Bruck => algorithms::alltoall::bruck(plan, send, recv, block),
+        Alltoall::Direct(window) => algorithms::alltoall::direct(plan, send, recv, window),
     }
 }
 
@@ -180,7 +174,7 @@ pub fn alltoallv(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, rec
     if comm.is_inter() {
         return inter_alltoall(schedule, comm, send, recv);
     }
-    exchanging::direct(&mut intra(schedule, comm), send, recv, TABLE.alltoallv_window());
+    algorithms::alltoall::direct(&mut intra(schedule, comm), send, recv, TABLE.alltoallv_window());
 }
 
 fn inter_alltoall(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, recv: Blocks) {
@@ -200,8 +194,12 @@ pub fn reduce(schedule: &mut Schedule, comm: &Comm, operands: Operands, root: i3
     }
     let root = root as usize;
     match TABLE.reduce(plan.size(), count, operands.bytes(), commutative) {
-        Reduce::Binomial => reducing::binomial(plan, operands.input(), recv, count, root, !commutative),
-        Reduce::HalvingGather => reducing::halving_gather(plan, operands.input(), recv, count, root),
+        Reduce::Binomial => {
+            algorithms::reduce::binomial(plan, operands.input(), recv, count, root, !commutative)
+        }
+        Reduce::HalvingGather => {
+            algorithms::reduce::halving_gather(plan, operands.input(), recv, count, root)
+        }
     }
 }
 
@@ -217,16 +215,13 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     }
     let (send, recv) = (operands.input(), operands.output());
     let (size, bytes) = (plan.size(), operands.bytes());
-    let over_a_board = match plan.has_board() && over_board::takes(send) {
-        true => TABLE.allreduce_over_board(size, bytes),
-        false => None,
-    };
-    match over_a_board.unwrap_or_else(|| TABLE.allreduce(size, count, bytes, commutative)) {
-        Allreduce::BoardExchange(piece) => over_board::exchange(plan, send, recv, count, piece),
-        Allreduce::BoardParts(piece) => over_board::reduce_and_gather(plan, operands, piece),
-        Allreduce::RecursiveDoubling => reducing_all::recursive_doubling(plan, send, recv, count),
-        Allreduce::HalvingDoubling => reducing_all::halving_doubling(plan, send, recv, count),
-        Allreduce::Ring => reducing_all::ring(plan, send, recv, count),
+    let on_board = plan.has_board() && algorithms::over_board::takes(send);
+    match TABLE.allreduce(size, (count, bytes), commutative, on_board) {
+        Allreduce::BoardExchange(piece) => algorithms::over_board::exchange(plan, send, recv, count, piece),
+        Allreduce::BoardParts(piece) => algorithms::over_board::reduce_and_gather(plan, operands, piece),
+        Allreduce::RecursiveDoubling => algorithms::allreduce::recursive_doubling(plan, send, recv, count),
+        Allreduce::HalvingDoubling => algorithms::allreduce::halving_doubling(plan, send, recv, count),
+        Allreduce::Ring => algorithms::allreduce::ring(plan, send, recv, count),
     }
 }
 
@@ -242,23 +237,35 @@ pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, 
     }
     let (send, recv) = (operands.input(), operands.output());
     match TABLE.reduce_scatter(plan.size(), operands.bytes(), operands.commutative) {
-        ReduceScatter::Pairwise => reducing_parts::pairwise(plan, send, recv, division),
-        ReduceScatter::Halving => reducing_parts::halving(plan, send, recv, division),
-        ReduceScatter::ReduceThenScatter => reducing_parts::reduce_then_scatter(plan, send, recv, division),
+        ReduceScatter::Pairwise => algorithms::reduce_scatter::pairwise(plan, send, recv, division),
+        ReduceScatter::Halving => algorithms::reduce_scatter::halving(plan, send, recv, division),
+        ReduceScatter::ReduceThenScatter => {
+            algorithms::reduce_scatter::reduce_then_scatter(plan, send, recv, division)
+        }
     }
 }
 
 /// `MPI_Scan` (MPI-5.0, 6.11.1).
 pub fn scan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     if operands.count > 0 {
-        scanning::inclusive(&mut intra(schedule, comm), operands.input(), operands.output(), operands.count);
+        algorithms::scan::inclusive(
+            &mut intra(schedule, comm),
+            operands.input(),
+            operands.output(),
+            operands.count,
+        );
     }
 }
 
 /// `MPI_Exscan` (MPI-5.0, 6.11.2).
 pub fn exscan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     if operands.count > 0 {
-        scanning::exclusive(&mut intra(schedule, comm), operands.input(), operands.output(), operands.count);
+        algorithms::scan::exclusive(
+            &mut intra(schedule, comm),
+            operands.input(),
+            operands.output(),
+            operands.count,
+        );
     }
 }
 
@@ -270,7 +277,13 @@ pub fn neighbor_allgather(
     mine: &Buffer,
     recv: Blocks,
 ) {
-    neighboring::exchange(&mut intra(schedule, comm), neighbors, comm.is_grid(), |_| mine.clone(), recv);
+    algorithms::neighbor::exchange(
+        &mut intra(schedule, comm),
+        neighbors,
+        comm.is_grid(),
+        |_| mine.clone(),
+        recv,
+    );
 }
 
 /// `MPI_Neighbor_alltoall` and its variants (MPI-5.0, 8.6.2 and 8.6.3). The neighbours are the communicator's.
@@ -282,5 +295,5 @@ pub fn neighbor_alltoall(
     recv: Blocks,
 ) {
     let outgoing = |i| send.buffer(i);
-    neighboring::exchange(&mut intra(schedule, comm), neighbors, comm.is_grid(), outgoing, recv);
+    algorithms::neighbor::exchange(&mut intra(schedule, comm), neighbors, comm.is_grid(), outgoing, recv);
 }

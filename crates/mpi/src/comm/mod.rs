@@ -23,6 +23,7 @@ mod inter;
 mod make;
 mod split_type;
 pub(crate) mod words;
+pub mod world;
 
 pub use exchange::Exchange;
 pub use split_type::{HARDWARE, Places, SplitType};

@@ -11,7 +11,7 @@ use crate::request::Outcome;
 use crate::task::Task;
 use std::sync::Arc;
 use verbena_channel::Peer;
-use verbena_engine::{Completion, Engine, Posted, Receive, RequestId};
+use verbena_engine::{Completion, Engine, Posted, ReceiveRequest, RequestId};
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
 
@@ -116,8 +116,8 @@ impl Receiving {
             (0..announced.count)
                 .map(|i| {
                     let (context, buffer) = (announced.context, place(i));
-                    let receive = Receive { context, source: self.source, tag: i as i32, buffer };
-                    match engine.receive_of(self.peer, receive) {
+                    let receive = ReceiveRequest::new(context, self.source, i as i32, buffer);
+                    match engine.receive(ReceiveRequest { peer: self.peer, ..receive }) {
                         Posted::Pending(id) => Some(id),
                         Posted::Done(completion) => {
                             note(&mut error, completion);
@@ -196,8 +196,9 @@ impl Sender {
         access: &mut impl Access,
     ) -> Sender {
         let message = Owned::zeroed(ANNOUNCEMENT_BYTES);
-        let receive = Receive { context, source, tag, buffer: Buffer::Contiguous(message.lend()) };
-        Sender::Awaited(access.with(|engine| engine.receive_from(peer, receive)), message)
+        let receive = ReceiveRequest::new(context, source, tag, Buffer::Contiguous(message.lend()));
+        let receive = ReceiveRequest { peer, ..receive };
+        Sender::Awaited(access.with(|engine| engine.post(receive)), message)
     }
 
     fn announced(completion: &Completion, words: &[u8], room: usize) -> Sender {

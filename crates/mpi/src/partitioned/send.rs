@@ -10,7 +10,8 @@ use crate::request::Outcome;
 use crate::task::Task;
 use std::collections::VecDeque;
 use verbena_channel::Peer;
-use verbena_engine::{Completion, Mode, Posted, RequestId, Send};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Completion, Mode, Posted, RequestId, SendRequest};
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
 
@@ -115,11 +116,11 @@ impl Sending {
         Ok(())
     }
 
-    fn message(&self, target: Target, partition: i32) -> Send {
+    fn message(&self, target: Target, partition: i32) -> SendRequest {
         let Target { peer, context, source } = target;
         let each = self.partitions.each();
         let buffer = self.partitions.buffer.part(partition as usize * each, each);
-        Send { peer, context, source, tag: partition, buffer, mode: Mode::Standard }
+        SendRequest { peer, context, source, tag: partition, buffer, mark: Mark::NONE, mode: Mode::Standard }
     }
 
     /// How the round ended, if it has: every partition is ready and has left.
@@ -153,7 +154,7 @@ impl Announcement {
             return Announcement { message, request: None };
         };
         let buffer = Buffer::Contiguous(message.lend());
-        let send = Send { peer, context, source, tag, buffer, mode: Mode::Standard };
+        let send = SendRequest { peer, context, source, tag, buffer, mark: Mark::NONE, mode: Mode::Standard };
         // Should it fail, so will the partitions, and they tell.
         let request = match access.with(|engine| engine.send(send)) {
             Posted::Pending(id) => Some(id),

@@ -5,7 +5,8 @@ use crate::memory::{Memory, Shape};
 use crate::verbs::Subnet;
 use verbena_channel::Channel;
 use verbena_channel::loopback::Loopback;
-use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send, Settings};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings};
 
 /// Time that passes when nothing is to come: somebody may wait to say something again.
 const DULL_NS: u64 = 300_000;
@@ -148,11 +149,19 @@ impl Player {
             Act::Send(bytes) => {
                 let buffer = self.send.buffer().part(0, bytes);
                 let (peer, source) = (1 - me, me as i32);
-                self.engine.send(Send { peer, context, source, tag, buffer, mode: Mode::Standard })
+                self.engine.send(SendRequest {
+                    peer,
+                    context,
+                    source,
+                    tag,
+                    buffer,
+                    mark: Mark::NONE,
+                    mode: Mode::Standard,
+                })
             }
             Act::Receive(bytes) => {
                 let buffer = self.receive.buffer().part(0, bytes);
-                self.engine.receive(Receive { context, source: 1 - me as i32, tag, buffer })
+                self.engine.receive(ReceiveRequest::new(context, 1 - me as i32, tag, buffer))
             }
             Act::Wait => return Ok(()),
             Act::Mark => {

@@ -15,7 +15,8 @@ use crate::{Memory, Rank, Shape};
 use std::collections::BTreeSet;
 use verbena_channel::Channel;
 use verbena_channel::around::Around;
-use verbena_engine::{Engine, Mode, Posted, Receive, RequestId, Send};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
 use verbena_infiniband::rc::Settings;
 use verbena_infiniband::rc::settings::Policy;
 
@@ -156,14 +157,15 @@ impl Run {
 
     fn send(&mut self, me: Rank, peer: Rank) {
         let (buffer, mode) = (self.memory.buffer().part(0, 0), Mode::Standard);
-        let send = Send { peer, context: 0, source: me as i32, tag: 0, buffer, mode };
+        let send =
+            SendRequest { peer, context: 0, source: me as i32, tag: 0, buffer, mark: Mark::NONE, mode };
         let posted = self.processes[me as usize].engine.send(send);
         self.note(me, posted);
     }
 
     fn receive(&mut self, me: Rank, peer: Rank) {
         let buffer = self.memory.buffer().part(0, 0);
-        let receive = Receive { context: 0, source: peer as i32, tag: 0, buffer };
+        let receive = ReceiveRequest::new(0, peer as i32, 0, buffer);
         let posted = self.processes[me as usize].engine.receive(receive);
         self.note(me, posted);
     }

@@ -4,8 +4,10 @@ use super::Report;
 use super::plan::{Act, CONTEXTS, How, Message, Plan, Wanted};
 use crate::memory::{Memory, Shape};
 use crate::{Cluster, Random, Rank};
+use verbena_channel::mark::Mark;
 use verbena_engine::{
-    ANY_SOURCE, ANY_TAG, Completion, Engine, Failure, MessageId, Plain, Posted, Receive, RequestId, Send,
+    ANY_SOURCE, ANY_TAG, Completion, Engine, Failure, MessageId, Plain, Posted, ReceiveRequest, RequestId,
+    SendRequest,
 };
 
 /// What a program writes into a buffer that it has back.
@@ -140,12 +142,13 @@ impl Driver {
         let bytes = content(message.id, memory.len());
         memory.fill(&bytes);
         let message = Message { bytes: bytes.len(), ..message };
-        let send = Send {
+        let send = SendRequest {
             peer: message.to,
             context: message.context,
             source: rank as i32,
             tag: message.tag,
             buffer: memory.buffer(),
+            mark: Mark::NONE,
             mode: message.mode,
         };
         let posted = self.cluster.engine(rank).send(send);
@@ -197,16 +200,16 @@ impl Driver {
     fn post(&mut self, rank: Rank, wanted: Wanted) {
         let memory = self.cluster.memory(wanted.room, wanted.shape);
         let Wanted { context, source, tag, .. } = wanted;
-        let receive = Receive { context, source, tag, buffer: memory.buffer() };
         // A receive that names its sender may say so, and then fails when that is given up.
         let peer = Rank::try_from(source).ok().filter(|_| self.random.percent(50));
-        let posted = self.cluster.engine(rank).receive_of(peer, receive);
+        let receive = ReceiveRequest { peer, ..ReceiveRequest::new(context, source, tag, memory.buffer()) };
+        let posted = self.cluster.engine(rank).receive(receive);
         self.record_receive(rank, wanted, memory, posted);
     }
 
     fn receive_matched(&mut self, rank: Rank, wanted: Wanted, message: MessageId) {
         let memory = self.cluster.memory(wanted.room, wanted.shape);
-        let posted = self.cluster.engine(rank).receive_matched(message, memory.buffer());
+        let posted = self.cluster.engine(rank).receive_matched(message, Mark::NONE, memory.buffer());
         self.record_receive(rank, wanted, memory, posted);
     }
 

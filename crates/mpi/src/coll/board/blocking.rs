@@ -8,7 +8,7 @@ use super::seat::SharedBoard;
 use super::short::{Exchange, Short, differing};
 use crate::coll::Blocks;
 use crate::coll::algorithms::reduce_scatter::Division;
-use crate::coll::choose::TABLE;
+use crate::coll::choose::{OnBoard, TABLE};
 use crate::coll::execute::{Reduction, copy, is_round_to_look};
 use crate::coll::operations::Operands;
 use crate::comm::Comm;
@@ -27,11 +27,11 @@ const PROGRESS_EVERY: u32 = 64;
 /// How a call ended; `None` if it did not go over the board.
 pub type Done = Option<Result<()>>;
 
-/// The communicator's board, if a record of `bytes` is short enough for it.
+/// The communicator's board, if a record of `bytes` goes over it.
 #[inline]
 fn board<'c>(process: &Process, comm: &'c Comm, bytes: usize) -> Result<Option<&'c SharedBoard>> {
     let board = comm.seat().board(process, comm)?;
-    Ok(board.filter(|_| bytes <= TABLE.short_bytes_max(comm.size() as usize)))
+    Ok(board.filter(|_| TABLE.record_on_board(comm.size() as usize, bytes) == OnBoard::Record))
 }
 
 /// Runs the exchange on the board that `$board` finds, or returns `None`.
@@ -165,9 +165,9 @@ pub fn meet(process: &Process, comm: &Comm, call: Mark) -> Done {
 #[inline]
 pub fn bcast(process: &Process, comm: &Comm, call: Mark, buffer: &Buffer, root: i32) -> Done {
     let exchange = Bcast { buffer, root: root as usize, me: comm.rank() as usize };
-    match TABLE.bcast_over_slots(comm.size() as usize, buffer.len()) {
-        None => on_board!(process, comm, call, buffer.len(), exchange),
-        Some(piece) => long_bcast(process, comm, call, buffer, root, piece).transpose(),
+    match TABLE.bcast_on_board(comm.size() as usize, buffer.len()) {
+        OnBoard::Slots(piece) => long_bcast(process, comm, call, buffer, root, piece).transpose(),
+        _ => on_board!(process, comm, call, buffer.len(), exchange),
     }
 }
 
@@ -222,11 +222,12 @@ pub fn allreduce(
     operands: Operands,
     reduction: Reduction,
 ) -> Done {
-    let done = fold(process, comm, call, operands, reduction, 0..comm.size() as usize, (0, operands.count));
-    if done.is_some() {
-        done
-    } else {
-        allreduce_directly(process, comm, call, operands, reduction).transpose()
+    let ranks = comm.size() as usize;
+    match TABLE.allreduce_on_board(ranks, operands.bytes()) {
+        OnBoard::Direct(piece) if is_plain(reduction) => {
+            allreduce_directly(process, comm, call, operands, reduction, piece).transpose()
+        }
+        _ => fold(process, comm, call, operands, reduction, 0..ranks, (0, operands.count)),
     }
 }
 
@@ -237,13 +238,8 @@ fn allreduce_directly(
     call: Mark,
     operands: Operands,
     reduction: Reduction,
+    piece: usize,
 ) -> Result<Option<()>> {
-    let Some(piece) = TABLE.allreduce_directly(comm.size() as usize, operands.bytes()) else {
-        return Ok(None);
-    };
-    if !is_plain(reduction) {
-        return Ok(None);
-    }
     let Some(board) = comm.seat().board(process, comm)? else { return Ok(None) };
     let Some(reach) = comm.seat().reach(process, comm) else { return Ok(None) };
     let mut board = board.lock();

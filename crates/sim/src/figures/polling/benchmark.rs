@@ -5,7 +5,8 @@ use crate::Random;
 use crate::memory::{Memory, Shape};
 use std::sync::{Arc, Mutex};
 use verbena_channel::Channel;
-use verbena_engine::{Engine, Mode, Polling, Posted, Receive, RequestId, Send, Settings};
+use verbena_channel::mark::Mark;
+use verbena_engine::{Engine, Mode, Polling, Posted, ReceiveRequest, RequestId, SendRequest, Settings};
 
 /// Bytes of a message.
 const BYTES: usize = 8;
@@ -55,12 +56,12 @@ impl Group {
         let process = &mut self.processes[from];
         let (buffer, mode) = (process.memory.buffer(), Mode::Standard);
         let (peer, source) = (to as u32, from as i32);
-        process.engine.send(Send { peer, context: 0, source, tag: 0, buffer, mode });
+        process.engine.send(SendRequest { peer, context: 0, source, tag: 0, buffer, mark: Mark::NONE, mode });
     }
 
     fn receive(&mut self, at: usize, from: usize) {
         let process = &mut self.processes[at];
-        let receive = Receive { context: 0, source: from as i32, tag: 0, buffer: process.memory.buffer() };
+        let receive = ReceiveRequest::new(0, from as i32, 0, process.memory.buffer());
         if let Posted::Pending(id) = process.engine.receive(receive) {
             process.waits = Some(id);
         }

@@ -4,7 +4,7 @@ mod pair;
 
 use pair::wire::Wire;
 use pair::*;
-use verbena_engine::{ANY_SOURCE, ANY_TAG, Mode, Plain, Receive, RequestId};
+use verbena_engine::{ANY_SOURCE, ANY_TAG, Mode, Plain, ReceiveRequest, RequestId};
 
 /// A pair whose engine 1 has heard from engine 0.
 fn acquainted() -> Pair {
@@ -17,8 +17,8 @@ fn acquainted() -> Pair {
 
 /// Posts a receive at engine 1 that names its process.
 fn post(pair: &mut Pair, tag: i32, room: &Bytes) -> RequestId {
-    let receive = Receive { context: CONTEXT, source: 0, tag, buffer: room.buffer() };
-    pair.engines[1].receive_from(Some(0), receive)
+    let receive = ReceiveRequest::new(CONTEXT, 0, tag, room.buffer());
+    pair.engines[1].post(ReceiveRequest { peer: Some(0), ..receive })
 }
 
 /// Source, tag and bytes of an operation of engine 1 that ended.

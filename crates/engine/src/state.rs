@@ -2,11 +2,8 @@
 //!
 //! What needs a channel (answers, transfers of memory) is noted here and done by [`crate::Engine`] after the poll.
 
-use crate::arrival::Gap;
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
-use crate::failover::Lost;
-use crate::hybrid::Step;
 use crate::matching::MatchKey;
 use crate::peer::{Early, Peers, Waiting};
 use crate::pool::Pool;
@@ -17,10 +14,10 @@ use crate::requests::Requests;
 use crate::slab::{Id, Slab};
 use crate::unexpected::Arrived;
 use crate::wire::{Control, Memory};
+use crate::work::Work;
 use crate::{Completion, Failure, Settings};
-use std::collections::VecDeque;
+use verbena_channel::Peer;
 use verbena_channel::mark::Mark;
-use verbena_channel::{Choice, Division, Key, Peer};
 use verbena_fault::Fault;
 
 /// The state.
@@ -47,53 +44,6 @@ pub(crate) struct Core {
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
     pub listener: Option<Box<dyn Listener>>,
-}
-
-/// What is to be done when the channels are at hand again.
-#[derive(Default)]
-pub(crate) struct Work {
-    /// Peers with a non-empty outbox.
-    pub outboxes: VecDeque<Peer>,
-    /// What happened to the ways to peers.
-    pub affairs: VecDeque<Affair>,
-    /// Receives whose rendezvous is to begin.
-    pub begin: VecDeque<Id>,
-    /// Receives that can read a piece of the sender's memory.
-    pub pull: VecDeque<Id>,
-    /// Sends that can write a piece or stream data.
-    pub push: VecDeque<Id>,
-    /// Exposures to end.
-    pub conceal: Vec<(usize, Peer, Key)>,
-    /// Messages of which their channel must hear that they have ended.
-    pub ended: Vec<(usize, Ended)>,
-    /// Packets that came out of order.
-    pub gaps: Vec<Gap>,
-}
-
-/// Something that concerns the way to a peer.
-pub(crate) enum Affair {
-    /// A channel has lost it.
-    Lost(Peer, Lost),
-    /// It says something about giving back its connection on this channel.
-    Leave(Peer, usize, Step),
-    /// It is time to see who has connections and who should.
-    Review,
-}
-
-/// What a channel must hear of a message that has ended.
-pub(crate) enum Ended {
-    /// Its division is over; whether all parts are known to be taken.
-    Division(Peer, Division, bool),
-    /// The choice between reading and writing it.
-    Choice(Choice),
-}
-
-impl Work {
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        let waiting = self.outboxes.len() | self.begin.len() | self.pull.len() | self.push.len();
-        waiting | self.conceal.len() | self.ended.len() | self.gaps.len() | self.affairs.len() == 0
-    }
 }
 
 impl Core {

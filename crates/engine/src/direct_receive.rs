@@ -5,11 +5,11 @@
 //! receive that is asked for now if none is posted before it and the unexpected queue holds nothing; and to the first
 //! posted receive if that names it.
 
-use crate::lookup::Plain;
 use crate::matching::MatchKey;
 use crate::peer::{PeerState, Peers};
 use crate::requests::{Near, Requests};
 use crate::scheduler::Scheduler;
+use crate::take::Plain;
 use crate::{Engine, RequestId};
 use verbena_channel::Peer;
 use verbena_channel::packet::{Header, Kind};
@@ -24,7 +24,7 @@ impl Engine {
     /// one line of shared memory, and nothing comes before it; returns its length. `None` says that nothing happened. Nothing
     /// is called, so nothing need be saved.
     #[inline(always)]
-    pub fn receive_line(
+    pub fn try_receive_line(
         &mut self,
         peer: Peer,
         context: u64,
@@ -39,10 +39,10 @@ impl Engine {
         front?.take_line(peer, key, region)
     }
 
-    /// As [`Engine::receive_from`] for a receive into `region`, as far as it needs no call: nothing here matches, and the receive is
+    /// As [`Engine::post`] for a receive into `region`, as far as it needs no call: nothing here matches, and the receive is
     /// posted. Its message may be there already: whoever waits for it looks.
     #[inline(always)]
-    pub fn post_at_once(
+    pub fn try_post(
         &mut self,
         peer: Peer,
         context: u64,
@@ -53,13 +53,13 @@ impl Engine {
             return None;
         }
         let key = MatchKey { context, source, tag };
-        self.core.requests.post_at_once(peer, key, region).map(RequestId::from)
+        self.core.requests.try_post(peer, key, region).map(RequestId::from)
     }
 
     /// Ends the receive at this index, if its generation is `meant`, and if its message was delivered, or if it is posted first and its
     /// message is next and goes in one line of shared memory: source, tag and bytes. `None` says that nothing happened. Nothing is called.
     #[inline(always)]
-    pub fn end_at_once(&mut self, index: u32, meant: impl Fn(u32) -> bool) -> Option<(i32, i32, u64)> {
+    pub fn try_end(&mut self, index: u32, meant: impl Fn(u32) -> bool) -> Option<(i32, i32, u64)> {
         let (requests, front) = self.requests_and_front();
         match requests.near(index, meant) {
             Near::Ended(source, tag, bytes) => Some((source, tag, bytes)),

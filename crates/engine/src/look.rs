@@ -1,0 +1,140 @@
+//! Looking: what has come or ended, without changing it (but that a probe may take a message out of matching).
+
+use crate::counters::{ChannelCounters, Counters};
+use crate::matching::MatchKey;
+use crate::request::{State, sent};
+use crate::{ANY_SOURCE, Completion, Engine, Envelope, MessageId, RequestId};
+use verbena_channel::mark::Mark;
+
+impl Engine {
+    /// The first unexpected message that a receive with these arguments would match. Does not poll.
+    pub fn probe(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
+        self.look(context, source, tag).map(|(_, envelope)| envelope)
+    }
+
+    /// The rank and the mark of the first unexpected message with this context and tag, from any rank, if its mark
+    /// does not go with `mark`.
+    pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {
+        let node = self.core.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
+        let theirs = self.core.unexpected.get(node).mark;
+        mark.is_unlike(theirs).then(|| (self.core.unexpected.key(node).source, theirs))
+    }
+
+    /// As [`probe`](Engine::probe), and takes the message out of matching (`MPI_Mprobe`).
+    pub fn match_probe(&mut self, context: u64, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
+        let (node, envelope) = self.look(context, source, tag)?;
+        Some((self.take_out(node), envelope))
+    }
+
+    /// As [`Engine::probe`]; if it finds nothing, once more after a round of progress.
+    #[inline(always)]
+    pub fn probe_or_progress(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
+        if self.core.unexpected.is_empty() {
+            self.progress();
+        }
+        match self.core.unexpected.is_empty() {
+            true => None,
+            false => self.probe_again(context, source, tag),
+        }
+    }
+
+    #[inline(never)]
+    fn probe_again(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
+        if let Some(found) = self.probe(context, source, tag) {
+            return Some(found);
+        }
+        self.progress();
+        self.probe(context, source, tag)
+    }
+
+    pub(crate) fn look(&mut self, context: u64, source: i32, tag: i32) -> Option<(u32, Envelope)> {
+        let node = self.core.unexpected.find(&MatchKey { context, source, tag })?;
+        let key = self.core.unexpected.key(node);
+        let bytes = self.core.unexpected.get(node).bytes;
+        Some((node, Envelope { source: key.source, tag: key.tag, bytes }))
+    }
+
+    pub(crate) fn take_out(&mut self, node: u32) -> MessageId {
+        let key = self.core.unexpected.key(node);
+        let arrived = self.core.unexpected.remove(node);
+        self.core.messages.insert((key, arrived)).into()
+    }
+
+    /// The generation of the request at this place of the table, if there is one.
+    #[inline(always)]
+    pub fn generation(&self, index: u32) -> Option<u32> {
+        self.core.requests.generation(index)
+    }
+
+    /// Whether this request was made and its completion not taken yet.
+    #[inline]
+    pub fn contains(&self, request: RequestId) -> bool {
+        self.core.requests.get(request.into()).is_some()
+    }
+
+    /// Whether the request exists and has not ended.
+    #[inline]
+    pub fn is_pending(&self, request: RequestId) -> bool {
+        self.core.requests.get(request.into()).is_some_and(|request| !request.is_over())
+    }
+
+    /// The context of a message that was taken out of matching; `None` if there is none, or it was
+    /// received.
+    pub fn context_of_message(&self, message: MessageId) -> Option<u64> {
+        self.core.messages.get(message.into()).map(|(key, _)| key.context)
+    }
+
+    /// The completion, left where it is; `None` while the request is under way.
+    pub fn peek(&self, request: RequestId) -> Option<Completion> {
+        let request = self.core.requests.get(request.into())?;
+        match &request.state {
+            State::Received(bytes) => Some(sent(request.source, request.tag, *bytes)),
+            State::Complete(completion) => Some(completion.clone()),
+            _ => None,
+        }
+    }
+
+    /// The matching context of a request.
+    #[inline]
+    pub fn context(&self, request: RequestId) -> Option<u64> {
+        self.core.requests.get(request.into()).map(|request| request.context)
+    }
+
+    /// What the engine did so far, and how long its queues are.
+    pub fn counters(&self) -> Counters {
+        let core = &self.core;
+        Counters {
+            channels: self.channel_counters(),
+            posted: core.requests.posted_len(),
+            unexpected: core.unexpected.len(),
+            requests: core.requests.len(),
+            matching_steps: core.requests.steps() + core.unexpected.steps(),
+            ..core.counts.clone()
+        }
+        .derived()
+    }
+
+    fn channel_counters(&self) -> Vec<ChannelCounters> {
+        let mut counters = self.core.channel_counters();
+        for (counters, channel) in counters.iter_mut().zip(&self.channels) {
+            counters.registrations = channel.registrations().unwrap_or_default();
+            counters.strange_messages = channel.strange_messages();
+        }
+        counters
+    }
+
+    /// The highest marks of the unexpected messages, in messages and bytes; they begin anew from what is held
+    /// now.
+    pub fn take_peaks(&mut self) -> (usize, usize) {
+        let counts = &mut self.core.counts;
+        let peaks = (counts.unexpected_high, counts.unexpected_bytes_high);
+        (counts.unexpected_high, counts.unexpected_bytes_high) =
+            (self.core.unexpected.len(), counts.unexpected_bytes);
+        peaks
+    }
+
+    /// A line of text for each operation that is not complete and each message that nobody asked for.
+    pub fn describe(&self) -> Vec<String> {
+        self.core.describe()
+    }
+}

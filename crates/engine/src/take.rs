@@ -1,0 +1,81 @@
+//! Taking: a completion is handed out once, and its request is forgotten.
+
+use crate::request::State;
+use crate::slab::Id;
+use crate::{Completion, Engine, RequestId};
+
+/// What [`Engine::take_known`] found.
+#[derive(Debug)]
+pub enum Taken {
+    /// No such request, or its completion was taken.
+    Unknown,
+    /// Under way.
+    Pending,
+    /// Complete; with the matching context of the message.
+    Done(Completion, u64),
+}
+
+/// What [`Engine::take_plain`] found.
+#[derive(Clone, Copy, Debug)]
+pub enum Plain {
+    /// Under way.
+    Pending,
+    /// Ended, not cancelled and without failure; as in [`Completion`].
+    Ended {
+        /// Rank of the sender.
+        source: i32,
+        /// Tag.
+        tag: i32,
+        /// Bytes received or sent.
+        bytes: u64,
+    },
+    /// No such request, or one that failed or was cancelled: [`Engine::take_known`] tells.
+    Unusual,
+}
+
+impl Engine {
+    /// Hands out the completion and forgets the request; `None` while it is under way.
+    #[inline]
+    pub fn take(&mut self, request: RequestId) -> Option<Completion> {
+        let id = request.into();
+        if !self.core.requests.get(id)?.is_over() {
+            return None;
+        }
+        self.core.requests.remove(id)?.into_completion()
+    }
+
+    /// As [`Engine::take`], for a request of which it is not sure that it exists.
+    #[inline]
+    pub fn take_known(&mut self, request: RequestId) -> Taken {
+        let id = request.into();
+        let Some(known) = self.core.requests.get(id) else { return Taken::Unknown };
+        let context = known.context;
+        match self.take(request) {
+            Some(completion) => Taken::Done(completion, context),
+            None => Taken::Pending,
+        }
+    }
+
+    /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of
+    /// what may be in a completion, and its caller needs no code for it. A receive whose message is next in its channel ends
+    /// now.
+    #[inline(always)]
+    pub fn take_plain(&mut self, request: RequestId) -> Plain {
+        match self.take_posted(request) {
+            Plain::Unusual => self.take_owning(request.into()),
+            found => found,
+        }
+    }
+
+    #[inline(never)]
+    fn take_owning(&mut self, id: Id) -> Plain {
+        let completion = match self.core.requests.get(id).map(|request| &request.state) {
+            Some(State::Complete(completion)) if completion.is_plain() => completion,
+            Some(State::Complete(_)) | None => return Plain::Unusual,
+            Some(_) => return Plain::Pending,
+        };
+        let (source, tag, bytes) = (completion.source, completion.tag, completion.bytes);
+        self.core.requests.remove(id);
+        Plain::Ended { source, tag, bytes }
+    }
+}

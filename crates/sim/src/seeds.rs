@@ -44,7 +44,8 @@ impl Trial {
     }
 
     /// Runs the seeds that are kept for the test, and a thousand others, or those that `VERBENA_SIM_SEEDS` and `VERBENA_SIM_FIRST`
-    /// name. The others together must have met each of these things, so many times for each seed at least.
+    /// name. The others together must have met each of these things `least` times for each seed; fewer than a thousand
+    /// seeds (a turn of `cargo xtask soak`) are too few to tell.
     ///
     /// # Panics
     /// If a seed breaks a rule, or something was met too seldom.
@@ -62,7 +63,7 @@ impl Trial {
         for (name, count) in things {
             let met: u64 = outcomes.iter().map(|(report, counts)| count(report, counts)).sum();
             println!("{name}: {met}");
-            assert!(met as f64 >= least * seeds as f64, "only {met} {name} in all runs");
+            assert!(seeds < SEEDS || met as f64 >= least * seeds as f64, "only {met} {name} in all runs");
         }
     }
 

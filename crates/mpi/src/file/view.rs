@@ -69,8 +69,7 @@ impl View {
             return Ok(());
         }
         let (size, extent) = (self.filetype.size() as u64, self.filetype.extent() as u64);
-        let tiles =
-            start.checked_add(len as u64).and_then(|end| Some(end.checked_next_multiple_of(size)? / size));
+        let tiles = start.checked_add(len as u64).map(|end| end.div_ceil(size));
         let end = tiles.and_then(|tiles| tiles.checked_mul(extent)?.checked_add(self.first()?));
         if end.is_none_or(|end| end > i64::MAX as u64) {
             return Err(bad_value("offset", start as i64, "stay below the largest size of a file"));

@@ -1,9 +1,9 @@
 //! Horizontal bars with a label and a value each, as SVG: for what has no axis to run along.
 
 use super::plot::register_font;
-use super::table::format_value;
 use anyhow::Result;
 use plotters::prelude::*;
+use verbena_lab::table::format_value;
 
 /// A picture of bars.
 #[derive(Clone, Debug)]

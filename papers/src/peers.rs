@@ -1,9 +1,9 @@
 //! Our library against MPICH and Open MPI over UCX, each rank on a device of its own.
 
-use super::goal::{Bound, Goal};
-use super::variant::{Peer, Place, Transport, Variant, set};
-use super::{Experiment, Measured, points};
-use crate::bench::metric::{Metric, Point};
+use verbena_lab::experiment::goal::{Bound, Goal};
+use verbena_lab::experiment::variant::{Peer, Place, Transport, Variant, set};
+use verbena_lab::experiment::{Experiment, Measured, points};
+use verbena_lab::metric::{Metric, Point};
 
 /// The comparison over one channel of ours, and what of UCX is like it.
 pub fn against(title: &'static str, channel: &str, transport: Transport) -> Experiment {

@@ -1,18 +1,41 @@
 //! A report as a picture in SVG: a panel for each unit, a line for each metric and number of ranks.
 
-use super::chart::curves;
-use super::metric::format_size;
-use super::report::{Entry, Report};
-use super::table::format_value;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::Args;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use verbena_lab::chart::curves;
+use verbena_lab::experiment::axis::{Axis, SIZES};
+use verbena_lab::report::{Entry, Report};
+use verbena_lab::table::format_value;
 
 /// Width of the picture and height of a panel, in pixels.
 const PANEL: (u32, u32) = (1000, 480);
 /// Labels of the vertical axis at most: more would lie over each other where lines are close together.
 const Y_LABELS: usize = 6;
+
+/// The options of `verbena-papers plot`.
+#[derive(Args, Debug)]
+pub struct PlotArgs {
+    /// The result file of `verbena bench --json`
+    result: PathBuf,
+    /// The picture (.svg)
+    picture: PathBuf,
+}
+
+/// Runs `verbena-papers plot`.
+///
+/// # Errors
+/// The result cannot be read, or the picture cannot be drawn.
+pub fn run(args: &PlotArgs) -> Result<()> {
+    check_name(&args.picture)?;
+    let result = &args.result;
+    let text =
+        std::fs::read_to_string(result).with_context(|| format!("cannot read {}", result.display()))?;
+    let report = serde_json::from_str(&text).with_context(|| format!("{} is no result", result.display()))?;
+    draw(&report, &args.picture)
+}
 
 /// Refuses a file name whose ending is not that of the format, before anything is measured.
 ///
@@ -68,18 +91,6 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
     };
     draw_panels(&units.iter().map(panel).collect::<Vec<_>>(), path)
 }
-
-/// What the horizontal axis shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Axis {
-    /// Its name.
-    pub name: &'static str,
-    /// How its values are written.
-    pub label: fn(usize) -> String,
-}
-
-/// The axis of most plots.
-pub const SIZES: Axis = Axis { name: "message size", label: format_size };
 
 /// Draws panels, one below the other, into the file.
 ///

@@ -1,11 +1,15 @@
-//! `cargo xtask papers`: every figure and table of the five papers in one report, from all that this machine has: shared memory, the
-//! simulator, and virtual nodes with Soft-RoCE (`cargo xtask softroce`).
+//! `cargo xtask papers`: every figure and table of the five papers in one report, from all that
+//! this machine has: shared memory, the simulator, and virtual nodes with Soft-RoCE (`cargo xtask
+//! softroce`).
 //!
-//! The staged `verbena bench papers` measures here first, then in a guest between two nodes, and at last makes the report of both result files. A guest
-//! whose time is up leaves what it has.
+//! It builds the program `verbena-papers`, which is not installed, and puts it beside the staged
+//! library. `verbena-papers report` measures here first, then in a guest between two nodes, and at
+//! last makes the report of both result files. A guest whose time is up leaves what it has.
 
 use crate::peers::{build_stage, top};
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,6 +34,9 @@ pub struct Args {
     /// The folder of the report
     #[arg(long, value_name = "DIR", default_value = "target/papers")]
     out: PathBuf,
+    /// Instead of the report: one command of verbena-papers, as in `-- threshold --quick`
+    #[arg(last = true, value_name = "WORDS")]
+    words: Vec<OsString>,
 }
 
 /// Minutes for the measurements, here and in the guest.
@@ -38,7 +45,8 @@ struct Time {
     nodes: u32,
 }
 
-/// What a guest may take beyond its measurements: to boot, and for an experiment that has begun. In seconds.
+/// What a guest may take beyond its measurements: to boot, and for an experiment that has begun. In
+/// seconds.
 const GUEST_SPARE_S: u32 = 180;
 /// Memory of the guest in MiB: the sixteen ranks of a start-up benchmark.
 const GUEST_MIB: u32 = 2048;
@@ -49,22 +57,49 @@ const NODES: &str = "trace,rc,polling,threshold,ud,bulk";
 /// Runs the task.
 ///
 /// # Errors
-/// Verbena cannot be built, or the report cannot be made. What cannot be measured is a row with its reason.
+/// Verbena cannot be built, or the report cannot be made. What cannot be measured is a row with its
+/// reason.
 pub fn run(args: &Args) -> Result<()> {
     let stage = args.stage.clone().map_or_else(|| build_stage(&top()), Ok)?;
-    let verbena = stage.join("bin/verbena");
+    let program = program(&stage)?;
+    if !args.words.is_empty() {
+        return succeed(Command::new(&program).args(&args.words));
+    }
     let time = if args.quick { Time { here: 3, nodes: 13 } } else { Time { here: 20, nodes: 75 } };
     let (here, nodes) = (args.out.join("here"), args.out.join("nodes"));
     [&here, &nodes].into_iter().try_for_each(|folder| cleared(folder))?;
-    measure_here(args, &verbena, &here, time.here)?;
+    measure_here(args, &program, &here, time.here)?;
     if !args.no_nodes {
-        measure_nodes(args, &stage, &nodes, time.nodes)?;
+        measure_nodes(args, &program, &nodes, time.nodes)?;
     }
     let files = [here, nodes].map(|folder| folder.join("measured.json"));
-    let mut report = Command::new(&verbena);
-    report.args(["bench", "papers", "--report", "--out"]).arg(&args.out).arg("--add");
+    let mut report = Command::new(&program);
+    report.args(["report", "--report", "--out"]).arg(&args.out).arg("--add");
     report.args(files.iter().filter(|file| file.exists())).args(&args.add);
     succeed(&mut report)
+}
+
+/// Builds `verbena-papers` and puts it into a folder where it finds an installation as an installed
+/// program would.
+fn program(stage: &Path) -> Result<PathBuf> {
+    let top = top();
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    succeed(build.args(["build", "--release", "--locked", "-p", "verbena-papers"]).current_dir(&top))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| top.join("target"), PathBuf::from);
+    let (stage, home) = (std::path::absolute(stage)?, top.join("target/papers-stage"));
+    let place = || -> std::io::Result<PathBuf> {
+        if home.exists() {
+            std::fs::remove_dir_all(&home)?;
+        }
+        std::fs::create_dir_all(home.join("bin"))?;
+        for part in ["bin/mpiexec", "lib", "lib64"].into_iter().filter(|part| stage.join(part).exists()) {
+            symlink(stage.join(part), home.join(part))?;
+        }
+        let program = home.join("bin/verbena-papers");
+        std::fs::copy(target.join("release/verbena-papers"), &program)?;
+        Ok(program)
+    };
+    place().with_context(|| format!("cannot fill {}", home.display()))
 }
 
 /// A folder without what an earlier run left there.
@@ -77,20 +112,20 @@ fn cleared(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn measure_here(args: &Args, verbena: &Path, out: &Path, minutes: u32) -> Result<()> {
-    let mut command = Command::new(verbena);
-    command.args(["bench", "papers", "--only", HERE, "--out"]).arg(out).args(effort(args, minutes));
+fn measure_here(args: &Args, program: &Path, out: &Path, minutes: u32) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["report", "--only", HERE, "--out"]).arg(out).args(effort(args, minutes));
     if let Some(folder) = &args.npb {
         command.arg("--npb").arg(folder.canonicalize().with_context(|| format!("{}", folder.display()))?);
     }
     succeed(&mut command)
 }
 
-fn measure_nodes(args: &Args, stage: &Path, out: &Path, minutes: u32) -> Result<()> {
+fn measure_nodes(args: &Args, program: &Path, out: &Path, minutes: u32) -> Result<()> {
     let mut command = Command::new(std::env::current_exe().context("this program's own path")?);
-    command.args(["softroce", "--nodes", "2", "--memory", &GUEST_MIB.to_string(), "--stage"]).arg(stage);
+    command.args(["softroce", "--nodes", "2", "--memory", &GUEST_MIB.to_string()]);
     command.args(["--limit", &(60 * minutes + GUEST_SPARE_S).to_string(), "--out"]).arg(out).arg("--");
-    command.args(["verbena", "bench", "papers", "--hosts", "node0,node1", "--only", NODES, "--out", "/out"]);
+    command.arg(program).args(["report", "--hosts", "node0,node1", "--only", NODES, "--out", "/out"]);
     command.args(effort(args, minutes)).args(["--limit-s", "60"]);
     let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
     if !status.success() {

@@ -49,7 +49,7 @@ impl Polling {
     pub const ALL: Polling = Polling { scheme: Scheme::All, ratio: 1, update_every: 1, history: 1 };
 
     /// What is done unless somebody says otherwise: best over both of paper 3's benchmarks by the model of its costs
-    /// (`verbena bench polling --model`). Where nothing came from, a look is worth less than by a fixed ratio (50:1 in the paper).
+    /// (`verbena-papers polling --model`). Where nothing came from, a look is worth less than by a fixed ratio (50:1 in the paper).
     pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 100, update_every: 1, history: 8 };
 
     /// As it is set now; `None` if it is left to the library.

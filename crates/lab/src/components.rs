@@ -1,8 +1,14 @@
-//! The components of each message, and their medians for each length and way.
+//! The seven components of a message's time (paper 1, section 6.3.2, figure 16), and their medians
+//! for each length and way.
+//!
+//! They come from what sender and receiver of each message traced (the setting `VERBENA_TRACE`),
+//! joined by the two processes and the packet's number.
 
+use anyhow::{Context, Result};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-use verbena_channel::trace::{Log, Received, Sent, Way};
+use std::path::PathBuf;
+use verbena_channel::trace::{Log, Received, Sent, Way, read};
 
 /// The components, in the order in which they follow each other, by the names of paper 1.
 pub const COMPONENTS: [&str; 7] =
@@ -17,10 +23,11 @@ pub struct Row {
     pub way: Way,
     /// Their number.
     pub messages: usize,
-    /// How many of them were found by their receiver before the sender's post returned: what remained of
-    /// the post then is not on the message's way, and is not counted.
+    /// How many of them were found by their receiver before the sender's post returned: what
+    /// remained of the post then is not on the message's way, and is not counted.
     pub overtaken: usize,
-    /// How many others were left out since their stamps are not in order: the clocks of the two sides disagree.
+    /// How many others were left out since their stamps are not in order: the clocks of the two
+    /// sides disagree.
     pub disordered: usize,
     /// The [`COMPONENTS`].
     pub components_ns: [f64; 7],
@@ -43,6 +50,17 @@ struct Sample {
     messages: Vec<Message>,
     disordered: usize,
     periods_ns: Vec<f64>,
+}
+
+/// What the ranks of one job traced into these files.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn logs(files: &[PathBuf]) -> Result<Vec<Log>> {
+    let log = |file: &PathBuf| {
+        read(file).with_context(|| format!("{} is no trace that can be read", file.display()))
+    };
+    files.iter().map(log).collect()
 }
 
 /// The rows, by length and way, without the first so many messages of each.
@@ -84,10 +102,11 @@ fn gather(log: &Log, logs: &[Log], samples: &mut BTreeMap<(u64, Way), Sample>) {
     }
 }
 
-/// The components; `None` if the clocks of the two sides disagree, or these are not two sides of one message.
+/// The components; `None` if the clocks of the two sides disagree, or these are not two sides of
+/// one message.
 fn message(sent: &Sent, got: &Received, tick_ns: f64) -> Option<Message> {
-    // A receiver may find the packet before the sender's post returns. And the look that finds it may
-    // have begun before it was there.
+    // A receiver may find the packet before the sender's post returns. And the look that finds it
+    // may have begun before it was there.
     let posted = sent.posted.min(got.seen);
     let arrived = got.looked.max(posted);
     let points =

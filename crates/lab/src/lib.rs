@@ -1,53 +1,48 @@
-//! `verbena bench`: micro-benchmarks of an MPI library on this machine.
+//! The laboratory: what `verbena bench`, `verbena tune` and the papers' comparisons measure with.
 //!
 //! | module | job |
 //! | --- | --- |
+//! | [`mpi`], [`buffer`] | an MPI library, opened at run time, and memory for its messages |
 //! | [`metric`] | what can be measured, units, points |
-//! | [`pair`], [`pairs`], [`threads`], [`collective`], [`kernels`], [`mixed`], [`overlap`], [`everyone`], [`floor`] | the loops and the methods |
-//! | [`timing`] | warm-up, calibration, repetition, median |
+//! | `pair`, `pairs`, `threads`, `collective`, `mixed`, `overlap`, `everyone` | the loops |
+//! | [`kernels`], [`floor`] | small computations; what the machine can do without MPI |
+//! | [`timing`], `spent` | warm-up, calibration, repetition, median; the processor's time |
 //! | [`worker`] | one rank, started by an `mpiexec` |
+//! | [`helper`] | the hidden commands of a program that measures |
 //! | [`job`] | one job of workers under a time limit |
 //! | [`busy`] | other work on the machine meanwhile |
 //! | [`campaign`] | all points, all numbers of ranks, all rounds |
-//! | [`room`] | whether the machine has the memory for a point |
+//! | `room` | whether the machine has the memory for a point |
 //! | [`report`] | the result, as JSON |
-//! | [`command`] | the command line |
 //! | [`experiment`] | what comparisons are made of, and their result file |
-//! | [`rc`] | the comparisons of papers 1 and 2 over the channel `rc` |
-//! | [`polling`] | those of paper 3: which channel is looked at how often |
-//! | [`threshold`] | what each channel is good for (paper 3) |
-//! | [`ud`] | the comparisons of paper 4: datagrams against connections |
-//! | [`bulk`] | those of paper 5: long messages by RDMA, rails, overlap |
-//! | [`papers`] | every figure and table of the five papers in one report |
-//! | [`table`], [`chart`], [`plot`], [`bars`] | showing it |
+//! | [`components`] | where the time of a traced message went |
+//! | [`table`], [`chart`], [`output`] | showing it |
+//! | [`place`] | the installation that is measured, and the machine |
 
-mod bars;
-mod bulk;
+pub mod buffer;
 pub mod busy;
-mod campaign;
-mod chart;
+pub mod campaign;
+pub mod chart;
 mod collective;
-pub mod command;
+pub mod components;
 mod everyone;
 pub mod experiment;
 pub mod floor;
+pub mod helper;
 pub mod job;
 pub mod kernels;
 pub mod metric;
 mod mixed;
+pub mod mpi;
+pub mod output;
 mod overlap;
 mod pair;
 mod pairs;
-mod papers;
-pub mod plot;
-mod polling;
-mod rc;
+pub mod place;
 pub mod report;
 mod room;
 mod spent;
 pub mod table;
 mod threads;
-mod threshold;
 pub mod timing;
-mod ud;
 pub mod worker;

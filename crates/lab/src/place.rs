@@ -20,12 +20,13 @@ pub fn mpiexec() -> Result<PathBuf> {
     find("the launcher mpiexec", &["mpiexec"], "--mpiexec")
 }
 
-/// Verbena's library: installed in `../lib`, or beside this program in a build folder.
+/// Verbena's library: installed in `../lib` or `../lib64`, or beside this program in a build folder.
 ///
 /// # Errors
 /// It is not there.
 pub fn library() -> Result<PathBuf> {
-    find("the MPI library", &["../lib/libmpi_abi.so.1", "libmpi_abi.so.1", "libmpi_abi.so"], "--library")
+    let names = ["../lib/libmpi_abi.so.1", "../lib64/libmpi_abi.so.1", "libmpi_abi.so.1", "libmpi_abi.so"];
+    find("the MPI library", &names, "--library")
 }
 
 fn find(what: &str, names: &[&str], option: &str) -> Result<PathBuf> {

@@ -1,4 +1,4 @@
-//! One rank of a benchmark: `verbena bench-worker`, started by an `mpiexec`.
+//! One rank of a benchmark: the hidden command `bench-worker`, started by an `mpiexec`.
 //!
 //! Rank 0 writes one JSON document a line to standard output: first the library's identity, then each point
 //! as soon as it is measured, so that the parent sees what was done when a library hangs or dies.

@@ -79,7 +79,7 @@ settings! {
     /// size of a slot; a packet that needs more takes several in a row. Paper 1 has 2048
     RC_SLOT_BYTES: Number(2 << 10, 192..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 5";
     /// size of a receive buffer, and of the largest packet that goes by send and receive; paper 1 has 2048
-    RC_BUFFER_BYTES: Automatic("for 16 KiB up to 8 ranks, then less, 2048 from 64 on", 192..=4 << 20), Channel, Bytes, Job, Start, "paper 1, 3.1 and 5; measured with verbena bench rc";
+    RC_BUFFER_BYTES: Automatic("for 16 KiB up to 8 ranks, then less, 2048 from 64 on", 192..=4 << 20), Channel, Bytes, Job, Start, "paper 1, 3.1 and 5; measured with verbena-papers rc";
     /// the longest message that rc sends eagerly; paper 1 has 2048 with all headers
     RC_EAGER_BYTES_MAX: Automatic("what fits a receive buffer", 0..=4 << 20), Channel, Bytes, Process, Start, "paper 1, 6.2.1";
     /// receive buffers posted for each connection, and so the packets that the peer may send by send and receive before it hears of credits
@@ -115,7 +115,7 @@ settings! {
     /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
     /// the longest piece of a long message that is read or written at a time; packets go in between
-    RC_PIECE_BYTES: Number(64 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "measured with verbena bench rc";
+    RC_PIECE_BYTES: Number(64 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "measured with verbena-papers rc";
     /// whether messages are read or written as took less so far, learnt by their length; the four costs below decide until that is known, or always. On Soft-RoCE, which takes no mixture, all are read
     RC_LEARN: Flag(true), Channel, None, Process, Start, "paper 2, 6 and figure 15";
     /// whether streams of packets go through rings or by send and receive as took less so far; else all go through rings while these have room
@@ -230,7 +230,7 @@ settings! {
     COPY_BY_BOTH_BYTES_MIN: Number(64 << 10, 0..=1 << 40), Engine, Bytes, Process, Anytime, "measured with verbena bench";
 
     /// which channel a wait looks at how often: auto (dynamic with a core for each rank of the node, else all), all (each in every round), latency (the quicker, the oftener), overhead (the cheaper to poll, the oftener), ratio (shared memory polling_ratio times for each look at the network), dynamic (by where the last messages came from)
-    POLLING: Choice(&["auto", "all", "latency", "overhead", "ratio", "dynamic"], 0), Engine, None, Process, Anytime, "paper 3, 3.2; measured with verbena bench polling";
+    POLLING: Choice(&["auto", "all", "latency", "overhead", "ratio", "dynamic"], 0), Engine, None, Process, Anytime, "paper 3, 3.2; measured with verbena-papers polling";
     /// looks at shared memory for each look at the network; with dynamic the most of them
     POLLING_RATIO: Number(50, 1..=1000), Engine, Rounds, Process, Anytime, "paper 3, 3.3.1";
     /// with dynamic, messages between two calculations of the ratios

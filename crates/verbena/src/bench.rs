@@ -1,18 +1,18 @@
-//! The command line of `verbena bench`.
+//! `verbena bench`: micro-benchmarks of an MPI library on this machine. What measures is in
+//! `verbena_lab`.
 
-use super::busy::Busy;
-use super::campaign::Campaign;
-use super::job::Launch;
-use super::metric::{Family, Metric, Point, parse_size};
-use super::report::Report;
-use super::timing::Effort;
-use super::{bulk, chart, kernels, papers, plot, polling, rc, table, threshold, ud};
-use crate::{output, place};
 use anyhow::{Context, Result, anyhow, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use verbena_lab::busy::Busy;
+use verbena_lab::campaign::Campaign;
+use verbena_lab::job::Launch;
+use verbena_lab::metric::{Family, Metric, Point, parse_size};
+use verbena_lab::report::Report;
+use verbena_lab::timing::Effort;
+use verbena_lab::{chart, kernels, output, place, table};
 
 /// Which group of metrics to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,7 +27,8 @@ pub enum What {
     Collectives,
     /// Small messages a second between threads of two ranks
     Threads,
-    /// Small computations with the communication of the NAS parallel benchmarks and SMG, on all ranks
+    /// Small computations with the communication of the NAS parallel benchmarks and SMG, on all
+    /// ranks
     Kernels,
     /// mpiexec of a program that does nothing
     Startup,
@@ -37,29 +38,9 @@ pub enum What {
     All,
 }
 
-/// The comparisons that have a command of their own.
-#[derive(Subcommand, Debug)]
-enum Comparison {
-    /// What papers 1 and 2 measured, over the channel rc
-    Rc(Box<rc::command::RcArgs>),
-    /// What paper 3 measured: which channel is looked at how often
-    Polling(Box<polling::command::PollingArgs>),
-    /// What each channel is good for: latency, bandwidth, processor use, overlap (paper 3, section 4)
-    Threshold(Box<threshold::command::ThresholdArgs>),
-    /// Every figure and table of the five papers, with what this machine shows of it, in one report
-    Papers(Box<papers::command::PapersArgs>),
-    /// What paper 4 measured: datagrams, made reliable or not, against connections
-    Ud(Box<ud::command::UdArgs>),
-    /// What paper 5 measured: long messages by RDMA or copied, over one rail or two, beside a computation
-    Bulk(Box<bulk::command::BulkArgs>),
-}
-
 /// The options of `verbena bench`.
 #[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct BenchArgs {
-    #[command(subcommand)]
-    comparison: Option<Comparison>,
     /// What to measure
     #[arg(value_enum, default_value = "all")]
     what: What,
@@ -105,9 +86,6 @@ pub struct BenchArgs {
     /// Write the result as JSON to FILE (- for standard output, instead of the tables)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw the metrics that have several sizes into FILE (.svg)
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
     /// No plot in the terminal (none is drawn into a pipe or a file)
     #[arg(long)]
     no_chart: bool,
@@ -118,18 +96,6 @@ pub struct BenchArgs {
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.
 pub fn run(args: &BenchArgs) -> Result<()> {
-    match &args.comparison {
-        Some(Comparison::Rc(args)) => return rc::command::run(args),
-        Some(Comparison::Polling(args)) => return polling::command::run(args),
-        Some(Comparison::Threshold(args)) => return threshold::command::run(args),
-        Some(Comparison::Papers(args)) => return papers::command::run(args),
-        Some(Comparison::Ud(args)) => return ud::command::run(args),
-        Some(Comparison::Bulk(args)) => return bulk::command::run(args),
-        None => {}
-    }
-    if let Some(path) = &args.plot {
-        plot::check_name(path)?;
-    }
     let campaign = plan(args)?;
     let mut report = Report { entries: campaign.entries(), ..Report::of_this_command() };
     let busy = Busy::start(args.busy)?;
@@ -182,7 +148,8 @@ fn launch(args: &BenchArgs, point_ms: u64, limit: Duration) -> Result<Launch> {
     Ok(Launch {
         mpiexec: args.mpiexec.clone().map_or_else(place::mpiexec, Ok)?,
         launcher_args: args.launcher_args.clone(),
-        // The ranks may start in another folder; a bare name is left to the dynamic linker's search.
+        // The ranks may start in another folder; a bare name is left to the dynamic linker's
+        // search.
         library: if library.exists() { library.canonicalize()? } else { library },
         point_ms,
         repetitions: args.repetitions,
@@ -272,5 +239,5 @@ fn show(args: &BenchArgs, report: &Report) -> Result<()> {
             output::print(&chart::render(report))?;
         }
     }
-    args.plot.as_ref().map_or(Ok(()), |path| plot::draw(report, path))
+    Ok(())
 }

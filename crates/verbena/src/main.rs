@@ -2,16 +2,13 @@
 //! settings are best here (`tune`), and where the time of a message goes (`trace`).
 
 mod bench;
-mod buffer;
 mod info;
-mod mpi;
-mod output;
-mod place;
 mod trace;
 mod tune;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use verbena_lab::helper::Helper;
 
 #[derive(Parser)]
 #[command(name = "verbena", version, about = "Looks at and measures the MPI library Verbena")]
@@ -23,16 +20,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Measures an MPI library on this machine
-    Bench(Box<bench::command::BenchArgs>),
-    /// One rank of a benchmark; started by `bench`
-    #[command(hide = true)]
-    BenchWorker(bench::worker::WorkerArgs),
-    /// The second process of a measurement; started by `bench`
-    #[command(hide = true)]
-    FloorPartner(bench::floor::partner::PartnerArgs),
-    /// A process that only spins; started by `bench --busy`
-    #[command(hide = true)]
-    Spin,
+    Bench(Box<bench::BenchArgs>),
+    #[command(flatten)]
+    Helper(Helper),
     /// Says what this installation is and what it finds on this machine
     Info(info::InfoArgs),
     /// One process with which `info` tries the channels
@@ -46,10 +36,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match &Cli::parse().command {
-        Command::Bench(args) => bench::command::run(args),
-        Command::BenchWorker(args) => bench::worker::run(args),
-        Command::FloorPartner(args) => bench::floor::partner::run(args),
-        Command::Spin => bench::busy::spin(),
+        Command::Bench(args) => bench::run(args),
+        Command::Helper(helper) => helper.run(),
         Command::Info(args) => info::run(args),
         Command::InfoProbe(args) => info::probe::run(args),
         Command::Trace(args) => trace::run(args),

@@ -1,29 +1,29 @@
-//! `verbena trace`: where the time of messages went, in paper 1's seven components (section 6.3.2, figure 16).
+//! `verbena trace`: where the time of messages went, in paper 1's seven components (section 6.3.2,
+//! figure 16).
 //!
-//! It joins what sender and receiver of each message traced (the setting `VERBENA_TRACE`), by the two processes and the packet's
-//! number. Only messages that went eagerly, and that arrived while their receiver waited in `MPI_Recv` or `MPI_Wait`, are
-//! counted: a ping-pong is the program to trace.
+//! It joins what sender and receiver of each message traced (the setting `VERBENA_TRACE`), by the
+//! two processes and the packet's number. Only messages that went eagerly, and that arrived while
+//! their receiver waited in `MPI_Recv` or `MPI_Wait`, are counted: a ping-pong is the program to
+//! trace.
 //!
 //! | module | job |
 //! | --- | --- |
-//! | [`join`] | the components of each message, and their medians |
+//! | [`verbena_lab::components`] | the components of each message, and their medians |
 //! | [`page`] | showing them |
 
-mod join;
 mod page;
 
-pub use join::{COMPONENTS, Row};
-
-use crate::output;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
-use std::path::{Path, PathBuf};
-use verbena_channel::trace::{Log, read};
+use std::path::PathBuf;
+use verbena_lab::components::{logs, rows};
+use verbena_lab::output;
 
 /// The options of `verbena trace`.
 #[derive(Args, Debug)]
 pub struct TraceArgs {
-    /// The files that the ranks of one job wrote: VERBENA_TRACE=NAME mpiexec ... makes NAME.0.json, NAME.1.json, ...
+    /// The files that the ranks of one job wrote: VERBENA_TRACE=NAME mpiexec ... makes NAME.0.json,
+    /// NAME.1.json, ...
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Print JSON
@@ -39,8 +39,8 @@ pub struct TraceArgs {
 /// # Errors
 /// If a file cannot be read, or no message is in two of them.
 pub fn run(args: &TraceArgs) -> Result<()> {
-    let logs = args.files.iter().map(|file| log(file)).collect::<Result<Vec<Log>>>()?;
-    let rows = join::rows(&logs, args.skip);
+    let logs = logs(&args.files)?;
+    let rows = rows(&logs, args.skip);
     ensure!(
         !rows.is_empty(),
         "no message was traced by both sides with one clock. Name the files of both processes, of one job on one machine, \
@@ -51,17 +51,4 @@ pub fn run(args: &TraceArgs) -> Result<()> {
         true => output::line(&serde_json::to_string_pretty(&rows)?),
         false => output::print(&page::render(&rows, &logs)),
     }
-}
-
-fn log(file: &Path) -> Result<Log> {
-    read(file).with_context(|| format!("{} is no trace that can be read", file.display()))
-}
-
-/// The components of the messages of one job, without the first so many of each length.
-///
-/// # Errors
-/// If a file cannot be read.
-pub fn components(files: &[PathBuf], skip: usize) -> Result<Vec<Row>> {
-    let logs = files.iter().map(|file| log(file)).collect::<Result<Vec<Log>>>()?;
-    Ok(join::rows(&logs, skip))
 }

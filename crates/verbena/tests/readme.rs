@@ -19,20 +19,13 @@ enum End {
     Success,
     /// After a first stretch, by this test: it measures for minutes.
     Long,
-    /// By itself, with a sentence about what it needs: hosts, or files.
-    Needs(&'static str),
 }
 
 /// Every command and how it ends.
-const COMMANDS: [(&str, End); 9] = [
+const COMMANDS: [(&str, End); 4] = [
     ("verbena info", End::Success),
     ("verbena info --settings", End::Success),
     ("verbena bench", End::Success),
-    ("verbena bench rc", End::Needs("between two hosts")),
-    ("verbena bench polling", End::Needs("between two hosts")),
-    ("verbena bench threshold", End::Long),
-    ("verbena bench ud", End::Needs("between two hosts")),
-    ("verbena bench bulk", End::Long),
     // On a machine that tests keep busy it would refuse.
     ("verbena tune --busy-ok", End::Long),
 ];
@@ -47,13 +40,10 @@ fn staged() -> PathBuf {
     stage.canonicalize().expect("the stage")
 }
 
-/// The commands between backquotes that begin with `verbena` or, in the same paragraph, `bench`.
+/// The commands between backquotes that begin with `verbena`.
 fn named(readme: &str) -> BTreeSet<String> {
     let spans = readme.split('`').skip(1).step_by(2).map(|span| span.replace('\n', " "));
-    let commands = spans.filter_map(|span| match span.strip_prefix("bench ") {
-        Some(rest) => Some(format!("verbena bench {rest}")),
-        None => span.starts_with("verbena ").then_some(span),
-    });
+    let commands = spans.filter(|span| span.starts_with("verbena "));
     // It takes files that a job has written.
     commands.filter(|command| command != "verbena trace").collect()
 }
@@ -124,7 +114,6 @@ fn check(command: &str, end: End) {
     }
     match end {
         End::Success => assert!(output.status.success(), "{command}: {text}"),
-        End::Needs(what) => assert!(!output.status.success() && text.contains(what), "{command}: {text}"),
         End::Long => {}
     }
 }

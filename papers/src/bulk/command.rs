@@ -1,11 +1,11 @@
-//! The command line of `verbena bench bulk`.
+//! The command line of `verbena-papers bulk`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::Common;
+use crate::comparison::Common;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-/// The options of `verbena bench bulk`.
+/// The options of `verbena-papers bulk`.
 #[derive(Args, Debug)]
 pub struct BulkArgs {
     /// What to measure [default: all]
@@ -15,7 +15,7 @@ pub struct BulkArgs {
     common: Common,
 }
 
-/// Runs `verbena bench bulk`; without `--hosts` only what goes on within this machine.
+/// Runs `verbena-papers bulk`; without `--hosts` only what goes on within this machine.
 ///
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.

@@ -1,12 +1,12 @@
 //! The experiments: which figure of paper 5 compares what with what, at which points.
 
-use crate::bench::experiment::goal::{Bound, Goal};
-use crate::bench::experiment::variant::{Place, Set, Variant, set};
-use crate::bench::experiment::{Experiment, Measured, points};
-use crate::bench::metric::{Metric, Point};
-use crate::bench::plot::Axis;
-use crate::bench::threshold::ways;
+use crate::threshold::ways;
 use clap::ValueEnum;
+use verbena_lab::experiment::axis::Axis;
+use verbena_lab::experiment::goal::{Bound, Goal};
+use verbena_lab::experiment::variant::{Place, Set, Variant, set};
+use verbena_lab::experiment::{Experiment, Measured, points};
+use verbena_lab::metric::{Metric, Point};
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -149,7 +149,7 @@ fn rails() -> Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::experiment::variant::check_settings;
+    use verbena_lab::experiment::variant::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

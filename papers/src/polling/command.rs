@@ -1,13 +1,13 @@
-//! The command line of `verbena bench polling`.
+//! The command line of `verbena-papers polling`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::Common;
-use crate::bench::experiment::model::Model;
+use crate::comparison::Common;
+use crate::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use verbena_sim::figures::{Table, polling};
 
-/// The options of `verbena bench polling`.
+/// The options of `verbena-papers polling`.
 #[derive(Args, Debug)]
 pub struct PollingArgs {
     /// What to measure [default: all]
@@ -26,7 +26,7 @@ pub struct PollingArgs {
 /// The line above the tables of the model.
 const TITLE: &str = "A model of paper 3's costs, nothing measured here";
 
-/// Runs `verbena bench polling`.
+/// Runs `verbena-papers polling`.
 ///
 /// # Errors
 /// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.

@@ -1,11 +1,11 @@
 //! The experiments: settings of the polling scheduler, and what is measured under them.
 
-use crate::bench::experiment::goal::{Bound, Goal};
-use crate::bench::experiment::variant::{Place, Set, Variant, set};
-use crate::bench::experiment::{Experiment, Measured};
-use crate::bench::metric::{Metric, Point};
-use crate::bench::plot::Axis;
 use clap::ValueEnum;
+use verbena_lab::experiment::axis::Axis;
+use verbena_lab::experiment::goal::{Bound, Goal};
+use verbena_lab::experiment::variant::{Place, Set, Variant, set};
+use verbena_lab::experiment::{Experiment, Measured};
+use verbena_lab::metric::{Metric, Point};
 use verbena_sim::figures::polling::{RATIOS, UPDATES};
 
 /// Which experiment.
@@ -92,7 +92,7 @@ fn goal(measured: &Measured, point: Point, most: f64) -> Goal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::experiment::variant::check_settings;
+    use verbena_lab::experiment::variant::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

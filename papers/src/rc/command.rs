@@ -1,13 +1,13 @@
-//! The command line of `verbena bench rc`.
+//! The command line of `verbena-papers rc`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::Common;
-use crate::bench::experiment::model::Model;
+use crate::comparison::Common;
+use crate::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use verbena_sim::figures::tables;
 
-/// The options of `verbena bench rc`.
+/// The options of `verbena-papers rc`.
 #[derive(Args, Debug)]
 pub struct RcArgs {
     /// What to measure [default: all]
@@ -23,7 +23,7 @@ pub struct RcArgs {
 /// The line above the tables of the model.
 const TITLE: &str = "The simulator's figures: a cost model of the papers' device, nothing measured here";
 
-/// Runs `verbena bench rc`.
+/// Runs `verbena-papers rc`.
 ///
 /// # Errors
 /// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.

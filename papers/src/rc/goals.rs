@@ -1,12 +1,12 @@
 //! What must be true of the measurements (papers 1 and 2): ratios within one run, with their bounds.
 
-use crate::bench::experiment::goal::{Bound, Goal};
-use crate::bench::experiment::{Measured, is_one_speed};
-use crate::bench::metric::{Metric, Point};
+use verbena_lab::experiment::goal::{Bound, Goal};
+use verbena_lab::experiment::{Measured, is_one_speed};
+use verbena_lab::metric::{Metric, Point};
 
 const EIGHT: Point = Point { metric: Metric::Latency, bytes: 8 };
 
-/// By the quick samples alone (see [`crate::bench::experiment`]), and only if the device's own quick speed was seen.
+/// By the quick samples alone (see [`verbena_lab::experiment`]), and only if the device's own quick speed was seen.
 pub fn latency(measured: &Measured) -> Vec<Goal> {
     let of = |variant| measured.quick(variant, EIGHT);
     let device = of("ib_write").zip(of("ib_send")).filter(|&(write, send)| is_one_speed(write, send));
@@ -76,7 +76,7 @@ pub fn slots(measured: &Measured) -> Vec<Goal> {
             .iter()
             .map(|name| measured.value(name, *point))
             .collect();
-        let median = others.and_then(|others| crate::bench::timing::median(&others));
+        let median = others.and_then(|others| verbena_lab::timing::median(&others));
         let ratio = measured.value("5 slots", *point).zip(median).map(|(five, more)| five / more);
         let what = format!("time of {}, 5 slots to the median of 10 to 100", point.metric.name());
         Goal::new(what, ratio, Bound::AtMost(1.05))

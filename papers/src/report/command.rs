@@ -1,4 +1,4 @@
-//! The command line of `verbena bench papers`.
+//! The command line of `verbena-papers report`.
 
 use super::measure::{self, Budget};
 use super::page::Page;
@@ -6,24 +6,24 @@ use super::plan::Section;
 use super::record::{self, Record};
 use super::results::Results;
 use super::{html, markdown, npb, simulate, trace};
-use crate::bench::experiment::between::Between;
-use crate::bench::experiment::command::{Nodes, Timing};
-use crate::output;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use verbena_lab::experiment::between::Between;
+use verbena_lab::experiment::command::{Nodes, Timing};
+use verbena_lab::output;
 
-/// The options of `verbena bench papers`.
+/// The options of `verbena-papers report`.
 #[derive(Args, Debug)]
-pub struct PapersArgs {
+pub struct ReportArgs {
     /// Only these parts [default: all that can be measured here]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<Section>,
     /// Measure nothing: only the report, of the files of --add
     #[arg(long)]
     report: bool,
-    /// Result files measured elsewhere, as --json of `verbena bench` and its comparisons writes them
+    /// Result files measured elsewhere, as --json of `verbena bench` and of the comparisons writes them
     #[arg(long, value_name = "FILE", num_args = 1..)]
     add: Vec<PathBuf>,
     /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it
@@ -44,11 +44,11 @@ pub struct PapersArgs {
 /// Minutes after which nothing new begins, with `--quick` and without.
 const MINUTES: [f64; 2] = [6.0, 40.0];
 
-/// Runs `verbena bench papers`.
+/// Runs `verbena-papers report`.
 ///
 /// # Errors
 /// Something needed is missing, or a file cannot be read or written. What cannot be measured is a row with its reason.
-pub fn run(args: &PapersArgs) -> Result<()> {
+pub fn run(args: &ReportArgs) -> Result<()> {
     let out = record::folder(&args.out)?;
     let mut results = Results::default();
     if !args.report {
@@ -60,7 +60,7 @@ pub fn run(args: &PapersArgs) -> Result<()> {
     output::line(&out.join("report.html").display().to_string())
 }
 
-fn measured(args: &PapersArgs, out: &Path) -> Result<serde_json::Value> {
+fn measured(args: &ReportArgs, out: &Path) -> Result<serde_json::Value> {
     let between = args.nodes.between(&args.timing)?;
     let minutes = args.minutes.unwrap_or(if args.timing.quick { MINUTES[0] } else { MINUTES[1] });
     let time = Duration::try_from_secs_f64(minutes * 60.0).context("--minutes must be positive")?;
@@ -81,7 +81,7 @@ fn measured(args: &PapersArgs, out: &Path) -> Result<serde_json::Value> {
 
 fn one(
     section: Section,
-    args: &PapersArgs,
+    args: &ReportArgs,
     between: &Between,
     budget: &Budget,
     out: &Path,

@@ -2,11 +2,12 @@
 
 use super::inventory::{Item, Show};
 use super::results::{Measured, Results, Series};
-use crate::bench::bars::{self, Bar, Bars};
-use crate::bench::metric::format_size;
-use crate::bench::plot::{self, Axis, Line, Panel};
-use crate::bench::table::readable;
+use crate::bars::{self, Bar, Bars};
+use crate::plot::{self, Line, Panel};
 use anyhow::Result;
+use verbena_lab::experiment::axis::Axis;
+use verbena_lab::metric::format_size;
+use verbena_lab::table::readable;
 
 /// A picture, or why there is none.
 pub struct Figure {

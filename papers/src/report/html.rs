@@ -4,8 +4,8 @@ use super::figure::Figure;
 use super::inventory::title;
 use super::page::{Page, Part};
 use super::rows::{Outcome, Row};
-use crate::bench::table::format_value;
 use std::fmt::Write;
+use verbena_lab::table::format_value;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -183,7 +183,7 @@ fn text(raw: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::papers::results::Results;
+    use crate::report::results::Results;
 
     #[test]
     fn the_file_needs_nothing_else() {

@@ -4,8 +4,8 @@ use super::figure::Figure;
 use super::inventory::title;
 use super::page::{Page, Part};
 use super::rows::Outcome;
-use crate::bench::table::format_value;
 use std::fmt::Write;
+use verbena_lab::table::format_value;
 
 /// The text, and the pictures with their file names.
 pub fn render(page: &Page, folder: &str) -> (String, Vec<(String, String)>) {
@@ -80,7 +80,7 @@ fn cell(raw: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::papers::results::Results;
+    use crate::report::results::Results;
 
     #[test]
     fn every_row_is_a_line_and_every_picture_a_file() {

@@ -2,13 +2,13 @@
 
 use super::plan::{Section, experiments};
 use super::record::Record;
-use crate::bench::campaign::Campaign;
-use crate::bench::experiment::between::Between;
-use crate::bench::experiment::{Measured, Wanted};
-use crate::bench::metric::{Metric, Point};
-use crate::bench::report::Report;
 use anyhow::Result;
 use std::time::Instant;
+use verbena_lab::campaign::Campaign;
+use verbena_lab::experiment::between::Between;
+use verbena_lab::experiment::{Measured, Wanted};
+use verbena_lab::metric::{Metric, Point};
+use verbena_lab::report::Report;
 
 /// How much time there is.
 pub struct Budget {

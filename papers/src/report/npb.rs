@@ -2,12 +2,12 @@
 
 use super::measure::Budget;
 use super::record::Record;
-use crate::bench::experiment::between::Between;
-use crate::bench::experiment::variant::{How, Place};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use verbena_lab::experiment::between::Between;
+use verbena_lab::experiment::variant::{How, Place};
 use verbena_sim::figures::Table;
 
 /// The programs of the papers.

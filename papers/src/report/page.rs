@@ -4,8 +4,8 @@ use super::figure::{self, Figure};
 use super::inventory::{self, Item};
 use super::results::Results;
 use super::rows::{self, Outcome, Row};
-use crate::bench::report::Report;
 use anyhow::Result;
+use verbena_lab::report::Report;
 
 /// The report.
 pub struct Page {

@@ -1,7 +1,7 @@
 //! Which value of which experiment is meant.
 
 use super::results::{Measured, Results, Series};
-use crate::bench::metric::format_size;
+use verbena_lab::metric::format_size;
 
 /// One value of the results.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! What is measured for the report: experiments of its own, and those of the other comparisons under their full names.
 
-use crate::bench::experiment::goal;
-use crate::bench::experiment::variant::{Place, Set, Variant, set};
-use crate::bench::experiment::{Experiment, points};
-use crate::bench::metric::{Metric, Point};
-use crate::bench::{bulk, polling, rc, threshold, ud};
+use crate::{bulk, polling, rc, threshold, ud};
 use clap::ValueEnum;
+use verbena_lab::experiment::goal;
+use verbena_lab::experiment::variant::{Place, Set, Variant, set};
+use verbena_lab::experiment::{Experiment, points};
+use verbena_lab::metric::{Metric, Point};
 
 /// A part of the report that is measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -225,9 +225,9 @@ fn bulks() -> Vec<Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::experiment::variant::check_settings;
-    use crate::bench::papers::inventory::{self, To};
+    use crate::report::inventory::{self, To};
     use std::collections::BTreeSet;
+    use verbena_lab::experiment::variant::check_settings;
 
     fn names() -> BTreeSet<&'static str> {
         let all = Section::value_variants().iter().flat_map(|section| experiments(*section, false));

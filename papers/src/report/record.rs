@@ -1,11 +1,11 @@
 //! The result file of this report's own measurements: as every comparison writes it, and written again after each experiment.
 
-use crate::bench::experiment::Measured;
-use crate::bench::experiment::series::Series;
-use crate::bench::report::Report;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use verbena_lab::experiment::Measured;
+use verbena_lab::experiment::series::Series;
+use verbena_lab::report::Report;
 use verbena_sim::figures::Table;
 
 /// What was measured so far, and the file.

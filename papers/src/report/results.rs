@@ -1,13 +1,13 @@
-//! Result files: what `verbena bench` and its comparisons write with `--json`, read into one list of series.
+//! Result files: what `verbena bench` and the comparisons write with `--json`, read into one list of series.
 //!
 //! All of them hold reports (`entries`), each beside the name of what was measured (`variant` or `name`), some below the name of
 //! an `experiment`; the simulator's figures are tables (`columns` and `rows`). That is all that is relied on, so that a result of
 //! a comparison that is written later is read too. The experiment's name begins with the word of the command, as in `rc latency`.
 
-use crate::bench::metric::parse_size;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
+use verbena_lab::metric::parse_size;
 
 /// All series of all files, in the order in which they were read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,7 +66,7 @@ impl Results {
         self.add(&value);
         anyhow::ensure!(
             self.series.len() > before || !self.skipped.is_empty(),
-            "nothing to report in {}\n  likely cause: it was not written by `verbena bench ... --json`\n  what to do: \
+            "nothing to report in {}\n  likely cause: it was not written with `--json` by `verbena bench` or `verbena-papers`\n  what to do: \
              give --add such a file",
             path.display()
         );
@@ -102,12 +102,10 @@ impl Results {
     }
 }
 
-/// The comparison that a command ran: the word after `bench`; none for this report's own measurements, which are named in full.
+/// The comparison that a command ran: its second word; none for this report's own measurements, which are named in full.
 fn comparison(command: &str) -> &str {
-    let mut words = command.split_whitespace().skip_while(|word| *word != "bench");
-    match words.nth(1) {
-        Some("papers") | None => "",
-        Some(word) if word.starts_with('-') => "bench",
+    match command.split_whitespace().nth(1) {
+        Some("report") | None => "",
         Some(word) => word,
     }
 }
@@ -181,7 +179,7 @@ fn size_label(entry: &Value) -> String {
     let ranks = entry["ranks"].as_u64().unwrap_or(0);
     match bytes {
         0 => format!("{ranks} ranks"),
-        bytes => crate::bench::metric::format_size(bytes),
+        bytes => verbena_lab::metric::format_size(bytes),
     }
 }
 
@@ -228,13 +226,13 @@ mod tests {
     #[test]
     fn files_of_the_comparisons_are_read() {
         let mut results = Results::default();
-        results.add(&json!({"command": "bin/verbena bench rc latency --rounds 2", "machine": "QEMU",
+        results.add(&json!({"command": "release/verbena-papers rc latency --rounds 2", "machine": "QEMU",
             "experiments": [{"experiment": "latency", "title": "t", "series": [
                 {"variant": "RDMA eager", "report": {"command": "mpiexec ...", "machine": "QEMU", "entries": [entry(8, 2.5)]}}]}],
             "goals": [{"what": "w", "ratio": 1.0}]}));
-        results.add(&json!({"command": "verbena bench polling", "machine": "m",
+        results.add(&json!({"command": "verbena-papers polling", "machine": "m",
             "variants": [{"variant": "50:1", "report": {"entries": [entry(8, 1.0)]}}]}));
-        results.add(&json!({"command": "verbena bench threshold", "machine": "m",
+        results.add(&json!({"command": "verbena-papers threshold", "machine": "m",
             "candidates": [{"name": "shm", "report": {"entries": [entry(8, 1.0)]}}]}));
         let names: Vec<(&str, &str)> =
             results.series.iter().map(|series| (series.experiment.as_str(), series.name.as_str())).collect();
@@ -247,7 +245,7 @@ mod tests {
     #[test]
     fn a_column_of_a_table_is_a_series() {
         let mut results = Results::default();
-        results.add(&json!({"command": "verbena bench papers", "experiments": [{"experiment": "sim small", "metric": "m",
+        results.add(&json!({"command": "verbena-papers report", "experiments": [{"experiment": "sim small", "metric": "m",
             "columns": ["size", "a", "b"], "unit": "us",
             "rows": [{"name": "4 B", "values": [1.0, 2.0]}, {"name": "1 KiB", "values": [3.0, 4.0]}]}]}));
         assert_eq!(results.series.len(), 2);

@@ -3,7 +3,7 @@
 use super::inventory::{Claim, Claimed, Item, Seen, To};
 use super::pick::{Found, Pick};
 use super::results::Results;
-use crate::bench::table::{format_value, readable};
+use verbena_lab::table::{format_value, readable};
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,23 +180,23 @@ pub fn plain(value: f64) -> String {
 pub fn command(experiment: &str) -> String {
     let (word, rest) = experiment.split_once(' ').unwrap_or((experiment, ""));
     match (word, rest) {
-        ("node", "trace") => "verbena bench papers --only trace".into(),
-        ("rc", "trace") => "verbena bench papers --only trace --hosts node0,node1".into(),
+        ("node", "trace") => "verbena-papers report --only trace".into(),
+        ("rc", "trace") => "verbena-papers report --only trace --hosts node0,node1".into(),
         ("rc", "collectives" | "kernels" | "notify") => {
-            "verbena bench papers --only rc --hosts node0,node1".into()
+            "verbena-papers report --only rc --hosts node0,node1".into()
         }
-        ("sim" | "node", _) => format!("verbena bench papers --only {word}"),
-        ("npb", _) => "verbena bench papers --only npb --npb DIR".into(),
-        ("threshold", _) => "verbena bench threshold --hosts node0,node1".into(),
-        (word, name) => format!("verbena bench {word} {name}").trim_end().to_string(),
+        ("sim" | "node", _) => format!("verbena-papers report --only {word}"),
+        ("npb", _) => "verbena-papers report --only npb --npb DIR".into(),
+        ("threshold", _) => "verbena-papers threshold --hosts node0,node1".into(),
+        (word, name) => format!("verbena-papers {word} {name}").trim_end().to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::papers::inventory;
-    use crate::bench::papers::results::{Measured, Series};
+    use crate::report::inventory;
+    use crate::report::results::{Measured, Series};
 
     #[test]
     fn a_claim_holds_within_its_bound_only() {

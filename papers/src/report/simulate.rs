@@ -1,9 +1,9 @@
 //! The simulator's figures, and what is counted rather than measured.
 
 use super::record::Record;
-use crate::bench::kernels::partners::mean_sources;
-use crate::bench::metric::{Metric, format_size};
 use anyhow::{Result, anyhow};
+use verbena_lab::kernels::partners::mean_sources;
+use verbena_lab::metric::{Metric, format_size};
 use verbena_sim::Rank;
 use verbena_sim::figures::everyone::{self, By};
 use verbena_sim::figures::{Design, Table, polling};

@@ -2,12 +2,12 @@
 
 use super::measure::Budget;
 use super::record::Record;
-use crate::bench::experiment::between::Between;
-use crate::bench::experiment::variant::{How, Place, Set, set};
-use crate::bench::metric::{Metric, Point};
-use crate::trace::{COMPONENTS, components};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
+use verbena_lab::components::{COMPONENTS, logs, rows};
+use verbena_lab::experiment::between::Between;
+use verbena_lab::experiment::variant::{How, Place, Set, set};
+use verbena_lab::metric::{Metric, Point};
 use verbena_sim::figures::Table;
 
 /// Sizes of the messages.
@@ -68,9 +68,9 @@ fn table(designs: &[Design], between: &Between, folder: &Path) -> Result<Table> 
         launch.point_ms = launch.point_ms.max(POINT_MS_MIN);
         let points = SIZES.map(|bytes| Point { metric: Metric::Latency, bytes });
         let end = launch.run(2, &points, &mut |_| {})?;
-        ensure!(end == crate::bench::job::End::Finished, "the traced job ended otherwise: {end:?}");
+        ensure!(end == verbena_lab::job::End::Finished, "the traced job ended otherwise: {end:?}");
         let files = [0, 1].map(|rank| files.with_extension(format!("{rank}.json")));
-        let rows = components(&files, SKIP)?;
+        let rows = rows(&logs(&files)?, SKIP);
         files.iter().try_for_each(std::fs::remove_file).context("cannot remove a trace")?;
         for bytes in SIZES {
             let row = rows.iter().find(|row| row.bytes == bytes as u64);

@@ -1,10 +1,10 @@
-//! The command line of `verbena bench threshold`.
+//! The command line of `verbena-papers threshold`.
 
 use super::ways;
-use crate::bench::experiment::command::Common;
-use crate::bench::metric::parse_size;
+use crate::comparison::Common;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use verbena_lab::metric::parse_size;
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -15,7 +15,7 @@ enum Name {
     Overlap,
 }
 
-/// The options of `verbena bench threshold`.
+/// The options of `verbena-papers threshold`.
 #[derive(Args, Debug)]
 pub struct ThresholdArgs {
     /// What to measure [default: all]
@@ -29,7 +29,7 @@ pub struct ThresholdArgs {
     common: Common,
 }
 
-/// Runs `verbena bench threshold`.
+/// Runs `verbena-papers threshold`.
 ///
 /// # Errors
 /// Something needed is missing, a file cannot be written, or points could not be measured.

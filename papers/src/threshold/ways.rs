@@ -1,9 +1,9 @@
 //! The channels, and the settings that make messages go each way at every size.
 
-use crate::bench::experiment::goal::{Bound, Goal};
-use crate::bench::experiment::variant::{Place, Set, Variant, set};
-use crate::bench::experiment::{Experiment, Measured, goal, points};
-use crate::bench::metric::{Metric, Point};
+use verbena_lab::experiment::goal::{Bound, Goal};
+use verbena_lab::experiment::variant::{Place, Set, Variant, set};
+use verbena_lab::experiment::{Experiment, Measured, goal, points};
+use verbena_lab::metric::{Metric, Point};
 
 /// A channel, and a way over it.
 struct Way {
@@ -97,7 +97,7 @@ fn overlap_goals(measured: &Measured) -> Vec<Goal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::experiment::variant::check_settings;
+    use verbena_lab::experiment::variant::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

@@ -1,13 +1,13 @@
-//! The command line of `verbena bench ud`.
+//! The command line of `verbena-papers ud`.
 
 use super::experiments::Name;
-use crate::bench::experiment::command::Common;
-use crate::bench::experiment::model::Model;
+use crate::comparison::Common;
+use crate::model::Model;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use verbena_sim::figures::everyone;
 
-/// The options of `verbena bench ud`.
+/// The options of `verbena-papers ud`.
 #[derive(Args, Debug)]
 pub struct UdArgs {
     /// What to measure [default: all]
@@ -30,7 +30,7 @@ pub struct UdArgs {
 const TITLE: &str =
     "The simulator's figures: the real channels over simulated devices, nothing measured here";
 
-/// Runs `verbena bench ud`.
+/// Runs `verbena-papers ud`.
 ///
 /// # Errors
 /// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.

@@ -1,12 +1,13 @@
 //! The experiments: which figure of paper 4 compares what with what, at which points.
 
-use crate::bench::experiment::device::Verb;
-use crate::bench::experiment::goal::{Bound, Goal};
-use crate::bench::experiment::variant::{Place, Set, Transport, Variant, set};
-use crate::bench::experiment::{Experiment, Measured, goal, peers, points};
-use crate::bench::metric::{Metric, Point};
-use crate::bench::plot::Axis;
+use crate::peers;
 use clap::ValueEnum;
+use verbena_lab::experiment::axis::Axis;
+use verbena_lab::experiment::device::Verb;
+use verbena_lab::experiment::goal::{Bound, Goal};
+use verbena_lab::experiment::variant::{Place, Set, Transport, Variant, set};
+use verbena_lab::experiment::{Experiment, Measured, goal, points};
+use verbena_lab::metric::{Metric, Point};
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -168,7 +169,7 @@ fn against_connections(measured: &Measured, point: Point, ranks: usize, variants
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::experiment::variant::check_settings;
+    use verbena_lab::experiment::variant::check_settings;
 
     #[test]
     fn every_setting_exists_and_takes_its_value() {

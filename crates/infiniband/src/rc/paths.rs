@@ -2,7 +2,7 @@
 //!
 //! A lone packet goes by the ring, where the receiver finds it without a completion. But when packets wait for room, what
 //! counts is how many a second the devices and both processes get through, and that differs: paper 1's adapter wrote quicker than it sent,
-//! while Soft-RoCE gets a quarter more packets through by send and receive (measured with `verbena bench rc`).
+//! while Soft-RoCE gets a quarter more packets through by send and receive (measured with `verbena-papers rc`).
 //!
 //! So packets are counted in series. A series in which the channel had no room for some packet, or heard little while it sent much, was a
 //! stream; its packets' mean time is what its path costs. At first the paths take turns, then streams take the cheaper one, and now and then the other, so that a

@@ -1,9 +1,9 @@
 //! Where the measurements take place, how much time they get, and how ranks are started there.
 
 use super::variant::{How, Peer, Place, Set, Transport};
-use crate::bench::job::Launch;
-use crate::bench::timing::Effort;
+use crate::job::Launch;
 use crate::place;
+use crate::timing::Effort;
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //! Their latency is the mean of all round trips, as ours, and not the typical one that they show first.
 
 use super::between::Between;
-use crate::bench::metric::{Metric, Point};
+use crate::metric::{Metric, Point};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::process::{Child, Command, Output, Stdio};

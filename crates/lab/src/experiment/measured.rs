@@ -1,12 +1,12 @@
 //! An experiment, as data, and what was measured of it.
 
+use super::axis::Axis;
 use super::between::Between;
 use super::goal::Goal;
 use super::quick::quick;
 use super::series::Series;
 use super::variant::Variant;
-use crate::bench::metric::{Metric, Point};
-use crate::bench::plot::Axis;
+use crate::metric::{Metric, Point};
 use anyhow::Result;
 
 /// A few points under several variants.

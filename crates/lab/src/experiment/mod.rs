@@ -1,4 +1,4 @@
-//! What the comparisons of `verbena bench` are made of: an *experiment* is a few points under several *variants*: settings of
+//! What comparisons are made of: an *experiment* is a few points under several *variants*: settings of
 //! our library, the bare device (perftest), or another MPI library. The variants of all experiments take turns, round by round, so that what disturbs the
 //! machine disturbs all alike; a value is the median of all rounds (with `--lossy` the mean over time). Each variant carries the command that measured it.
 //!
@@ -11,10 +11,8 @@
 //! | [`goal`] | what must be true of them |
 //! | [`quick`] | which samples may be compared |
 //! | [`record`] | the result file |
-//! | [`peers`] | the comparison with other libraries |
-//! | [`model`] | the simulator's figures beside them |
-//! | [`command`], [`bar`] | the common command line, and how a comparison is run |
-//! | [`show`] | tables and plots |
+//! | [`command`], [`bar`] | what command lines have in common, and a bar on a terminal |
+//! | [`axis`], [`show`] | what the values lie over, and tables |
 //!
 //! # The result file
 //!
@@ -22,7 +20,7 @@
 //!
 //! ```json
 //! {
-//!   "command": "verbena bench rc latency", "written_unix_s": 1763800000, "machine": "a processor, 2 usable",
+//!   "command": "verbena-papers rc latency", "written_unix_s": 1763800000, "machine": "a processor, 2 usable",
 //!   "note": null,
 //!   "experiments": [{
 //!     "experiment": "latency", "title": "Latency of small messages (paper 1, figure 12)", "axis": null,
@@ -47,14 +45,13 @@
 //! place there; a `value` is the median of `samples` (with `--lossy` their mean over time), null if nothing could be measured, and `failure` then says why; `ratio` is null if
 //! something of it was not measured; `model` is null without `--model`.
 
+pub mod axis;
 pub mod bar;
 pub mod between;
 pub mod command;
 pub mod device;
 pub mod goal;
 mod measured;
-pub mod model;
-pub mod peers;
 mod quick;
 pub mod record;
 pub mod series;

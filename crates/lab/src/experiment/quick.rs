@@ -6,7 +6,7 @@
 //! [`SPREAD`] times the least, if they are at least [`FEWEST`]; their median counts. Whether the quick speed was seen at all is
 //! checked by what no device does: a write that takes longer than a send.
 
-use crate::bench::timing::median;
+use crate::timing::median;
 
 /// A quick sample takes at most so many times the least one: less than what lies between the speeds.
 pub const SPREAD: f64 = 1.2;

@@ -2,9 +2,8 @@
 //! taken up by a later run that goes on with it.
 
 use super::measured::Measured;
-use super::model::Model;
 use super::series::Series;
-use crate::bench::report::Report;
+use crate::report::Report;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -13,7 +12,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file, or the one beside it that takes its place, cannot be written.
-pub fn write(path: &Path, all: &[Measured], note: Option<&str>, model: Option<&Model>) -> Result<()> {
+pub fn write(path: &Path, all: &[Measured], note: Option<&str>, model: Option<Value>) -> Result<()> {
     let text = serde_json::to_string_pretty(&document(all, note, model))?;
     let beside = path.with_extension("part");
     std::fs::write(&beside, text)
@@ -21,12 +20,12 @@ pub fn write(path: &Path, all: &[Measured], note: Option<&str>, model: Option<&M
         .with_context(|| format!("cannot write the result to {}", path.display()))
 }
 
-fn document(all: &[Measured], note: Option<&str>, model: Option<&Model>) -> Value {
+fn document(all: &[Measured], note: Option<&str>, model: Option<Value>) -> Value {
     let Report { command, started_unix_s, machine, .. } = Report::of_this_command();
     let experiments: Vec<Value> = all.iter().map(of_experiment).collect();
     let goals: Vec<_> = all.iter().flat_map(Measured::goals).collect();
     json!({"command": command, "written_unix_s": started_unix_s, "machine": machine, "note": note,
-           "experiments": experiments, "goals": goals, "model": model.map(Model::json)})
+           "experiments": experiments, "goals": goals, "model": model})
 }
 
 fn of_experiment(measured: &Measured) -> Value {
@@ -94,7 +93,7 @@ fn add(report: &mut Report, earlier: Report) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::report::Entry;
+    use crate::report::Entry;
 
     fn report(command: &str, samples: &[f64]) -> Report {
         let mut entry = Entry::new("latency:8".parse().expect("point"), 2);

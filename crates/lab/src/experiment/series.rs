@@ -4,10 +4,10 @@ use super::Experiment;
 use super::between::Between;
 use super::device::{self, Verb};
 use super::variant::{How, Variant};
-use crate::bench::campaign::Campaign;
-use crate::bench::metric::{Metric, Point};
-use crate::bench::report::{Entry, Report};
-use crate::bench::timing::Effort;
+use crate::campaign::Campaign;
+use crate::metric::{Metric, Point};
+use crate::report::{Entry, Report};
+use crate::timing::Effort;
 use anyhow::Result;
 
 /// One variant of an experiment and what was measured of it.

@@ -164,8 +164,10 @@ impl Variant {
     }
 }
 
-/// Panics if a variant of the experiment has a setting that does not exist, or a value that it does not take.
-#[cfg(test)]
+/// Looks whether all settings of an experiment exist and take their values; for tests.
+///
+/// # Panics
+/// If one does not.
 pub fn check_settings(experiment: &super::Experiment) {
     for variant in &experiment.variants {
         let How::Ours(_, settings) = &variant.how else { continue };

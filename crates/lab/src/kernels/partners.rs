@@ -1,7 +1,7 @@
 //! Whom a rank speaks to in each kernel, for counting (paper 1, table 1).
 
 use super::grid::{Line, cube, plane};
-use crate::bench::metric::Metric;
+use crate::metric::Metric;
 use std::collections::BTreeSet;
 
 /// The mean number of ranks from which a rank gets messages between pairs; `None` for kernels that only speak in collectives, or

@@ -3,7 +3,7 @@
 
 use super::Kernel;
 use super::comm::Comm;
-use crate::bench::kernels::grid::hash;
+use crate::kernels::grid::hash;
 use anyhow::{Result, ensure};
 
 /// Buckets, and the exponent of their number.

@@ -1,12 +1,12 @@
 //! The library: where it lies, what its file says and what it says itself.
 
-use crate::mpi::{self, Identity};
-use crate::place;
 use anyhow::{Context, Result};
 use goblin::elf::Elf;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use verbena_fault::Fault;
+use verbena_lab::mpi::{self, Identity};
+use verbena_lab::place;
 
 /// The library, or why it could not be described.
 #[derive(Debug, Serialize)]

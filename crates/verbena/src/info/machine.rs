@@ -1,9 +1,9 @@
 //! The machine as this process sees it.
 
-use crate::bench::floor;
-use crate::place;
 use nix::sys::utsname::uname;
 use serde::Serialize;
+use verbena_lab::floor;
+use verbena_lab::place;
 
 /// What is known of the machine.
 #[derive(Debug, Serialize)]

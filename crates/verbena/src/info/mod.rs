@@ -23,11 +23,11 @@ pub mod probe;
 mod settings;
 pub mod verbs;
 
-use crate::output;
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
+use verbena_lab::output;
 
 /// The options of `verbena info`.
 #[derive(Args, Debug)]

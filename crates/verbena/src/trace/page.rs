@@ -1,10 +1,10 @@
 //! The breakdown as a table for people.
 
-use super::join::{COMPONENTS, Row};
-use crate::bench::metric::format_size;
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use std::fmt::Write;
 use verbena_channel::trace::{Log, Way};
+use verbena_lab::components::{COMPONENTS, Row};
+use verbena_lab::metric::format_size;
 
 /// The table, and what one has to know to read it.
 pub fn render(rows: &[Row], logs: &[Log]) -> String {

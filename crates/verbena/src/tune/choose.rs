@@ -1,10 +1,10 @@
 //! What follows from the measurements: the value of a setting, and why.
 
 use super::knobs::{Edge, Knob, Sort};
-use crate::bench::experiment::series::Series;
-use crate::bench::metric::{Metric, Point, format_size};
-use crate::bench::table::format_value;
-use crate::bench::timing::median;
+use verbena_lab::experiment::series::Series;
+use verbena_lab::metric::{Metric, Point, format_size};
+use verbena_lab::table::format_value;
+use verbena_lab::timing::median;
 
 /// A chosen value.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,17 +4,16 @@ use super::beforehand;
 use super::choose::{Choice, Compared, choose, compare};
 use super::knobs::{By, Knob, beyond, knobs};
 use super::profile;
-use crate::bench::experiment::bar::Bar;
-use crate::bench::experiment::between::Between;
-use crate::bench::experiment::command::{Nodes, Timing};
-use crate::bench::experiment::variant::set;
-use crate::bench::experiment::{Measured, Wanted, record, show};
-use crate::bench::plot;
-use crate::bench::table::format_value;
-use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use verbena_lab::experiment::bar::Bar;
+use verbena_lab::experiment::between::Between;
+use verbena_lab::experiment::command::{Nodes, Timing};
+use verbena_lab::experiment::variant::set;
+use verbena_lab::experiment::{Measured, Wanted, record, show};
+use verbena_lab::output;
+use verbena_lab::table::format_value;
 
 /// The options of `verbena tune`.
 #[derive(Args, Debug)]
@@ -51,9 +50,6 @@ pub struct TuneArgs {
     /// Write what was measured as JSON to FILE
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw what was measured into FILE (.svg)
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
 }
 
 /// With --check: a knob with a point that seems too far off is measured for so many times the rounds at most.
@@ -72,9 +68,6 @@ struct Trial {
 /// Something needed is missing, a file is there already or cannot be written, the machine is busy, nothing could be measured, or
 /// the file that is checked is too far off.
 pub fn run(args: &TuneArgs) -> Result<()> {
-    if let Some(path) = &args.plot {
-        plot::check_name(path)?;
-    }
     if args.check.is_none() {
         beforehand::may_write(&args.output, args.force)?;
     }
@@ -195,11 +188,5 @@ fn check(args: &TuneArgs, trials: &[Trial]) -> Result<()> {
 
 fn save(args: &TuneArgs, trials: Vec<Trial>) -> Result<()> {
     let all: Vec<Measured> = trials.into_iter().map(|trial| trial.measured).collect();
-    if let Some(path) = &args.json {
-        record::write(path, &all, None, None)?;
-    }
-    match &args.plot {
-        Some(path) => plot::draw_panels(&show::panels(&all), path),
-        None => Ok(()),
-    }
+    args.json.as_ref().map_or(Ok(()), |path| record::write(path, &all, None, None))
 }

@@ -10,10 +10,10 @@ mod collectives;
 mod network;
 mod node;
 
-use crate::bench::experiment::variant::{Place, Set, Variant, set};
-use crate::bench::experiment::{Experiment, goal, points};
-use crate::bench::metric::{Metric, Point};
 use clap::ValueEnum;
+use verbena_lab::experiment::variant::{Place, Set, Variant, set};
+use verbena_lab::experiment::{Experiment, goal, points};
+use verbena_lab::metric::{Metric, Point};
 use verbena_settings::{Kind, Setting};
 
 /// By what the settings are judged.
@@ -224,7 +224,7 @@ impl Knob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::experiment::variant::{How, check_settings};
+    use verbena_lab::experiment::variant::{How, check_settings};
 
     #[test]
     fn every_setting_exists_and_takes_its_values() {

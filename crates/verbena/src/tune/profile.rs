@@ -2,11 +2,11 @@
 
 use super::choose::Choice;
 use super::knobs::Knob;
-use crate::bench::report::Report;
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
+use verbena_lab::report::Report;
 
 /// The text of a profile.
 pub fn text(found: &[(&Knob, &Choice)]) -> String {

@@ -2,8 +2,8 @@
 
 use super::Claimed::{AtLeast, AtMost};
 use super::{Item, ratio, value};
-use crate::bench::papers::pick::At::{Most, Size};
-use crate::bench::papers::pick::pick;
+use crate::report::pick::At::{Most, Size};
+use crate::report::pick::pick;
 
 const ONE_DEVICE: &str = "the paper's gain comes from using both adapters of a node at once; the nodes here have one device, or several that share one processor";
 

@@ -2,8 +2,8 @@
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, ratio, value};
-use crate::bench::papers::pick::At::{Most, Size};
-use crate::bench::papers::pick::{Pick, pick};
+use crate::report::pick::At::{Most, Size};
+use crate::report::pick::{Pick, pick};
 
 const fn latency(series: &'static str, bytes: usize) -> Pick {
     pick("ud latency", series, "latency", Size(bytes))

@@ -2,8 +2,8 @@
 
 use super::Claimed::AtMost;
 use super::{Item, against, ratio, value};
-use crate::bench::papers::pick::At::{Most, Ranks, Row, SizeRanks};
-use crate::bench::papers::pick::{Pick, pick};
+use crate::report::pick::At::{Most, Ranks, Row, SizeRanks};
+use crate::report::pick::{Pick, pick};
 
 const fn sim(experiment: &'static str, series: &'static str, row: &'static str) -> Pick {
     pick(experiment, series, "", Row(row))

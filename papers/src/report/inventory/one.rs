@@ -2,8 +2,8 @@
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, against, ratio, value};
-use crate::bench::papers::pick::At::{Most, Row, Size};
-use crate::bench::papers::pick::{Pick, pick};
+use crate::report::pick::At::{Most, Row, Size};
+use crate::report::pick::{Pick, pick};
 
 const DRAWING: &str = "a drawing of the design, without numbers";
 const EMULATED: &str = "Soft-RoCE: every post is a system call, so that eager and send/receive differ less than on the paper's adapter";

@@ -2,8 +2,8 @@
 
 use super::Claimed::{About, AtMost};
 use super::{Item, against, ratio, value};
-use crate::bench::papers::pick::At::{Ranks, Size, SizeRanks};
-use crate::bench::papers::pick::{At, Pick, pick};
+use crate::report::pick::At::{Ranks, Size, SizeRanks};
+use crate::report::pick::{At, Pick, pick};
 
 /// Bytes of a rank's share of a kernel's data in `rc kernels`.
 const SHARE: usize = 64 << 10;
@@ -117,7 +117,7 @@ fn sized_collectives() -> Vec<Item> {
 fn compared(item: Item, metrics: &[&'static str]) -> Item {
     metrics.iter().fold(item, |item, &metric| {
         let seen = [ratio(kernel(metric, "RDMA eager"), kernel(metric, "send/receive")).but(OURS)];
-        item.claim(crate::bench::papers::kernel_title(metric), AtMost(1.0), seen)
+        item.claim(crate::report::kernel_title(metric), AtMost(1.0), seen)
     })
 }
 

@@ -2,8 +2,8 @@
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, against, ratio, value};
-use crate::bench::papers::pick::At::{Row, Size};
-use crate::bench::papers::pick::{Pick, pick};
+use crate::report::pick::At::{Row, Size};
+use crate::report::pick::{Pick, pick};
 
 const THREE: &str = "Soft-RoCE: looking at the network costs what looking at memory costs, so there is little to save; the paper's completion queue takes 0.3 us to find empty";
 
@@ -28,7 +28,7 @@ fn polling() -> Vec<Item> {
     let burst = |series, metric| pick("polling discovery", series, metric, Size(0));
     vec![
         Item::new(3, "figure 1", "3.3.2", "The benchmark of discovery: bursts from the node and from the network in turn, each message answered")
-            .lacks("a drawing; the benchmark itself is `verbena bench polling`, metrics discovery_100 and discovery_200"),
+            .lacks("a drawing; the benchmark itself is `verbena-papers polling`, metrics discovery_100 and discovery_200"),
         Item::new(3, "figure 2", "3.3.1", "Latency within the node and over the network by the ratio of polls, 1:1 to 1000:1")
             .number("gain within the node at 1000:1, up to", 37.0, "%").number("a good ratio", 50.0, ": 1")
             .claim("within the node: 1000:1 to both in every round", AtMost(0.63), [

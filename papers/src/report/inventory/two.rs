@@ -2,8 +2,8 @@
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, against, ratio, value};
-use crate::bench::papers::pick::At::{Least, Most, Row, Size};
-use crate::bench::papers::pick::{Pick, pick};
+use crate::report::pick::At::{Least, Most, Row, Size};
+use crate::report::pick::{Pick, pick};
 
 const DRAWING: &str = "a drawing of the software's layers or of the design, without numbers";
 const SOFT: &str = "Soft-RoCE: the processor moves every byte, so that copying beside the transfer gains less than on the paper's adapter";

@@ -2,8 +2,8 @@
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, against, ratio, value};
-use crate::bench::papers::pick::At::{self, Most, Row, Size};
-use crate::bench::papers::pick::{Pick, pick};
+use crate::report::pick::At::{self, Most, Row, Size};
+use crate::report::pick::{Pick, pick};
 
 const DRAWING: &str = "a drawing of the messages, without numbers";
 const SHARE: usize = 64 << 10;
@@ -167,7 +167,7 @@ fn compared(item: Item, metrics: &[&'static str]) -> Item {
                 .but("our kernels with the communication of the originals"),
             ratio(of("zero-copy write"), of("pipeline")).but("the paper's CH3 design writes"),
         ];
-        item.claim(crate::bench::papers::kernel_title(metric), AtMost(1.0), seen)
+        item.claim(crate::report::kernel_title(metric), AtMost(1.0), seen)
     })
 }
 

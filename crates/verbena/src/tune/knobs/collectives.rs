@@ -1,8 +1,8 @@
 //! Collectives: over a board within a node, and by messages.
 
 use super::{Counts, Edge, Knob, NEVER, Sort, from, sizes, up_to};
-use crate::bench::experiment::variant::{Set, set};
-use crate::bench::metric::Metric;
+use verbena_lab::experiment::variant::{Set, set};
+use verbena_lab::metric::Metric;
 
 /// Ranks where the number does not matter beyond that it is more than two.
 const FOUR: usize = 4;

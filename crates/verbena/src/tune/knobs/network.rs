@@ -1,8 +1,8 @@
 //! Messages between nodes, over each channel.
 
 use super::{Knob, NEVER, Sort, from, sizes, up_to};
-use crate::bench::experiment::variant::{Set, set};
-use crate::bench::metric::Metric;
+use verbena_lab::experiment::variant::{Set, set};
+use verbena_lab::metric::Metric;
 
 /// By latency.
 pub fn by_latency() -> Vec<Knob> {

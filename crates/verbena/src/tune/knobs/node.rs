@@ -1,8 +1,8 @@
 //! Messages between two ranks of a node.
 
 use super::{Knob, Sort, from, sizes};
-use crate::bench::experiment::variant::set;
-use crate::bench::metric::Metric;
+use verbena_lab::experiment::variant::set;
+use verbena_lab::metric::Metric;
 
 /// By latency and bandwidth.
 pub fn by_latency() -> Vec<Knob> {

@@ -1,0 +1,34 @@
+//! The hidden commands of a program that measures: it starts itself as a rank, as a partner and as
+//! a load.
+
+use crate::{busy, floor, worker};
+use anyhow::Result;
+use clap::Subcommand;
+
+/// What a program that measures starts itself as.
+#[derive(Subcommand)]
+pub enum Helper {
+    /// One rank of a benchmark
+    #[command(hide = true)]
+    BenchWorker(worker::WorkerArgs),
+    /// The second process of a measurement
+    #[command(hide = true)]
+    FloorPartner(floor::partner::PartnerArgs),
+    /// A process that only spins
+    #[command(hide = true)]
+    Spin,
+}
+
+impl Helper {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// What it was started for cannot be done here.
+    pub fn run(&self) -> Result<()> {
+        match self {
+            Helper::BenchWorker(args) => worker::run(args),
+            Helper::FloorPartner(args) => floor::partner::run(args),
+            Helper::Spin => busy::spin(),
+        }
+    }
+}

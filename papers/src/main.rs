@@ -1,0 +1,84 @@
+//! The command `verbena-papers`, for Verbena's developers: what the five papers measured, on the
+//! devices of this machine.
+//!
+//! `cargo xtask papers` builds and runs it. It is not installed; it measures the installation that
+//! `VERBENA_PREFIX` names, or the build that it lies in.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | [`rc`] | the comparisons of papers 1 and 2 over the channel `rc` |
+//! | [`polling`] | those of paper 3: which channel is looked at how often |
+//! | [`threshold`] | what each channel is good for (paper 3) |
+//! | [`ud`] | the comparisons of paper 4: datagrams against connections |
+//! | [`bulk`] | those of paper 5: long messages by RDMA, rails, overlap |
+//! | [`report`] | every figure and table of the five papers in one report |
+//! | [`comparison`] | how a comparison is run |
+//! | [`peers`] | the comparison with other libraries |
+//! | [`model`] | the simulator's figures beside the measurements |
+//! | [`plot`], [`bars`], [`panels`] | pictures in SVG |
+
+mod bars;
+mod bulk;
+mod comparison;
+mod model;
+mod panels;
+mod peers;
+mod plot;
+mod polling;
+mod rc;
+mod report;
+mod threshold;
+mod ud;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use verbena_lab::helper::Helper;
+
+#[derive(Parser)]
+#[command(name = "verbena-papers", version, about = "Measures what the five papers measured")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What papers 1 and 2 measured, over the channel rc
+    Rc(Box<rc::command::RcArgs>),
+    /// What paper 3 measured: which channel is looked at how often
+    Polling(Box<polling::command::PollingArgs>),
+    /// What each channel is good for: latency, bandwidth, processor use, overlap (paper 3, section
+    /// 4)
+    Threshold(Box<threshold::command::ThresholdArgs>),
+    /// What paper 4 measured: datagrams, made reliable or not, against connections
+    Ud(Box<ud::command::UdArgs>),
+    /// What paper 5 measured: long messages by RDMA or copied, over one rail or two, beside a
+    /// computation
+    Bulk(Box<bulk::command::BulkArgs>),
+    /// Every figure and table of the five papers, with what this machine shows of it, in one report
+    Report(Box<report::command::ReportArgs>),
+    /// Draws the result of `verbena bench --json`
+    Plot(plot::PlotArgs),
+    #[command(flatten)]
+    Helper(Helper),
+}
+
+fn main() -> ExitCode {
+    let outcome = match &Cli::parse().command {
+        Command::Rc(args) => rc::command::run(args),
+        Command::Polling(args) => polling::command::run(args),
+        Command::Threshold(args) => threshold::command::run(args),
+        Command::Ud(args) => ud::command::run(args),
+        Command::Bulk(args) => bulk::command::run(args),
+        Command::Report(args) => report::command::run(args),
+        Command::Plot(args) => plot::run(args),
+        Command::Helper(helper) => helper.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("verbena-papers: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,30 +1,58 @@
-# Verbena. The two commands: `make demo` and `make test`; each installs what is missing first.
+# Verbena. `make` builds with cargo and a C compiler; `make install` installs what was built. `make
+# demo` and `make test` install the packages that they need first.
 PREFIX ?= /usr/local
+LIBDIR ?= lib
+BUILD := $(or $(CARGO_TARGET_DIR),target)/release
 STAGE := $(CURDIR)/target/stage
 VENV := $(CURDIR)/target/venv
 MPI4PY := mpi4py==4.1.2
+# The packages that are installed (xtask/src/crates.rs has them too), and when and from what they
+# were built.
+INSTALLED := verbena verbena-abi verbena-fortran verbena-launch verbena-mpich
+BUILT := $(BUILD)/.verbena-built
+SOURCES := Cargo.toml Cargo.lock $(shell find crates -type f)
 
-.PHONY: help deps build stage mpi4py stock demo test apps bench check install
+.NOTPARALLEL:
+.DEFAULT_GOAL := build
+.PHONY: help deps deps-build deps-demo deps-test build stage mpi4py stock demo test apps bench check install uninstall
 
 help:
+	@echo "make                       build (needs cargo and a C compiler; installs nothing)"
+	@echo "make install PREFIX=DIR    install what was built into DIR (default /usr/local); needs no cargo then"
+	@echo "                           also: DESTDIR=DIR, LIBDIR=lib64, DEBUG=1 (with debug symbols)"
+	@echo "make uninstall PREFIX=DIR  remove exactly that"
 	@echo "make demo                  build, then run a C program and mpi4py's own demos on Verbena"
 	@echo "make test                  run every test"
 	@echo "make apps                  fetch, build and check applications (NPB=DIR: NAS benchmarks built in DIR; APPS=\"--peers\": timed beside MPICH and Open MPI)"
 	@echo "make bench                 measure Verbena on this machine (verbena bench)"
-	@echo "make install PREFIX=DIR    install into DIR (default /usr/local)"
 
-deps:
-	@packaging/install-deps
+deps: deps-test
 
-build: deps
-	cargo build --release --locked
+deps-build deps-demo deps-test:
+	@packaging/install-deps $(@:deps-%=%)
+
+build: deps-build
+	cargo build --release --locked $(INSTALLED:%=-p %)
+	@touch $(BUILT)
+
+# Files that changed after the build are built first.
+$(BUILT): $(SOURCES)
+	@$(MAKE) --no-print-directory build
+
+install: $(BUILT)
+	@DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" BUILD="$(BUILD)" packaging/install $(DEBUG:%=--debug) "$(PREFIX)"
+
+uninstall:
+	@DESTDIR="$(DESTDIR)" packaging/uninstall "$(PREFIX)"
 
 # A whole installation under target/, which the demo and the tests use as a user would use theirs.
+# The symbols are kept beside it for those who debug a test: the tests themselves read none.
 stage: build
-	@packaging/install $(STAGE)
+	@DESTDIR= LIBDIR=lib packaging/install --debug $(STAGE)
 
-# mpi4py from its unmodified source distribution, built by our mpicc; kept while our header and the stage stay.
-mpi4py: stage
+# mpi4py from its unmodified source distribution, built by our mpicc; kept while our header and the
+# stage stay.
+mpi4py: deps-demo stage
 	@packaging/build-mpi4py $(VENV) $(STAGE) $(MPI4PY)
 
 # mpi4py's stock wheel, which is built for the MPICH ABI.
@@ -34,21 +62,19 @@ stock: mpi4py
 demo: mpi4py
 	@packaging/demo $(STAGE) $(VENV)
 
-test: stock
+test: deps-test stock
 	packaging/run-tests $(STAGE) $(VENV)
 
-# Applications of others, over shared memory and on virtual nodes: tests/src/apps says what they are.
-apps: stage
+# Applications of others, over shared memory and on virtual nodes: tests/src/apps says what they
+# are.
+apps: deps-test stage
 	cargo xtask apps $(if $(NPB),--npb $(NPB)) $(APPS)
 
 bench: stage
 	$(STAGE)/bin/verbena bench
 
-check: deps
+check: deps-build
 	cargo fmt --all --check
 	cargo xtask tidy
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo xtask generate --check
-
-install: build
-	@packaging/install $(PREFIX)

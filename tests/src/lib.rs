@@ -63,6 +63,29 @@ pub fn build_dir() -> PathBuf {
     dir
 }
 
+/// An empty folder among the test programs. The caller alone uses this name.
+pub fn scratch(name: &str) -> PathBuf {
+    let dir = build_dir().join(name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).expect("target/ is writable");
+    dir
+}
+
+/// Fills a folder with the staged files under the names that cargo gives them, as a build for `packaging/install`.
+pub fn staged_build(folder: &Path) {
+    std::fs::create_dir_all(folder).expect("target/ is writable");
+    for (file, name) in [
+        ("bin/mpiexec", "mpiexec"),
+        ("bin/mpicc", "mpicc"),
+        ("bin/verbena", "verbena"),
+        ("lib/libmpi_abi.so.1", "libmpi_abi.so"),
+        ("lib/libmpi.so.12", "libmpich.so"),
+        ("lib/libmpifort_abi.so.1", "libmpifort_abi.so"),
+    ] {
+        std::os::unix::fs::symlink(staged(file), folder.join(name)).expect("target/ is writable");
+    }
+}
+
 /// Compiles `tests/programs/NAME.c` with the staged `mpicc` and returns the program.
 pub fn program(name: &str) -> PathBuf {
     let source = top().join("tests/programs").join(format!("{name}.c"));

@@ -2,18 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use verbena_tests::{Job, build_dir, job, shell, staged, top};
+use verbena_tests::{Job, job, scratch, shell, staged, staged_build, top};
 
 fn source(path: &str) -> PathBuf {
     top().join("tests/programs").join(path)
-}
-
-/// A folder of this test's own, empty.
-fn scratch(name: &str) -> PathBuf {
-    let dir = build_dir().join(name);
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).expect("writable");
-    dir
 }
 
 #[track_caller]
@@ -104,15 +96,6 @@ fn an_installation_can_be_moved() {
 /// What `make install PREFIX=...` runs, with the files of the staged installation as the build.
 fn install(prefix: &Path) {
     let build = scratch("install-build");
-    for (file, name) in [
-        ("bin/mpiexec", "mpiexec"),
-        ("bin/mpicc", "mpicc"),
-        ("bin/verbena", "verbena"),
-        ("lib/libmpi_abi.so.1", "libmpi_abi.so"),
-        ("lib/libmpi.so.12", "libmpich.so"),
-        ("lib/libmpifort_abi.so.1", "libmpifort_abi.so"),
-    ] {
-        std::os::unix::fs::symlink(staged(file), build.join(name)).expect("symlink");
-    }
+    staged_build(&build);
     shell(Command::new(top().join("packaging/install")).arg(prefix).env("BUILD", &build));
 }

@@ -147,15 +147,11 @@ pub fn top() -> PathBuf {
 /// It cannot be built or installed.
 pub fn build_stage(top: &Path) -> Result<PathBuf> {
     let stage = top.join("target/stage");
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--release", "--locked"]).current_dir(top);
-    let mut install = Command::new(top.join("packaging/install"));
-    install.arg(&stage);
-    for mut command in [build, install] {
-        let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
-        if !status.success() {
-            bail!("{command:?} failed: {status}");
-        }
+    let mut command = Command::new("make");
+    command.args(["--no-print-directory", "stage"]).current_dir(top);
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} failed: {status}");
     }
     Ok(stage)
 }

@@ -8,6 +8,10 @@
 
 use std::fmt;
 
+// Every crate stands on this one: on another platform nothing else is tried.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("Verbena is for Linux on x86-64 and aarch64 alone; this target is another one");
+
 /// A failure in four parts. Each is one sentence or phrase without a newline; an empty part is left out of
 /// the text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use verbena_fault::Fault;
-use verbena_launch::wrapper::{Language, Prefix, Task, task};
+use verbena_launch::wrapper::{LIBRARY_FOLDERS, Language, Prefix, Task, task};
 
 fn main() {
     let mut words = env::args_os();
@@ -47,7 +47,10 @@ fn no_compiler(language: Language) -> Fault {
 fn find_prefix() -> Result<Prefix, Fault> {
     let named = env::var_os("VERBENA_PREFIX").filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = || env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.to_owned()));
-    let prefix = Prefix(named.or_else(own).unwrap_or_default());
+    let root = named.or_else(own).unwrap_or_default();
+    let has_library = |lib: &&str| root.join(lib).join("libmpi_abi.so").exists();
+    let lib = LIBRARY_FOLDERS.into_iter().find(has_library).unwrap_or(LIBRARY_FOLDERS[0]);
+    let prefix = Prefix { root, lib };
     if prefix.include().join("mpi.h").is_file() {
         return Ok(prefix);
     }

@@ -68,17 +68,25 @@ impl Language {
 
 /// Where the library is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prefix(pub PathBuf);
+pub struct Prefix {
+    /// The folder that holds all others.
+    pub root: PathBuf,
+    /// The name of the folder of the libraries: one of [`LIBRARY_FOLDERS`].
+    pub lib: &'static str,
+}
+
+/// What the folder of the libraries may be called (`LIBDIR` of `make install`); the first one is usual.
+pub const LIBRARY_FOLDERS: [&str; 2] = ["lib", "lib64"];
 
 impl Prefix {
     /// The directory of `mpi.h`.
     pub fn include(&self) -> PathBuf {
-        self.0.join("include")
+        self.root.join("include")
     }
 
     /// The directory of `libmpi_abi.so`.
     pub fn lib(&self) -> PathBuf {
-        self.0.join("lib")
+        self.root.join(self.lib)
     }
 
     fn compile_flags(&self, language: Language, compiler: &OsStr) -> Vec<OsString> {
@@ -249,7 +257,7 @@ mod tests {
 
     fn of(language: Language, compiler: Option<&str>, line: &str) -> Task {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        task(language, &Prefix("/p".into()), compiler.map(OsString::from), &words)
+        task(language, &Prefix { root: "/p".into(), lib: "lib" }, compiler.map(OsString::from), &words)
     }
 
     fn run(line: &str) -> String {

@@ -34,7 +34,7 @@ pub(super) fn provide() -> Result<()> {
         return Ok(());
     }
     let installer = super::job::top().join("packaging/install-deps");
-    let outcome = Command::new(&installer).status();
+    let outcome = Command::new(&installer).arg("test").status();
     match missing() {
         left if left.is_empty() => Ok(()),
         left => Err(lacking(&left, &installer, &format!("{outcome:?}")).into()),

@@ -1,0 +1,188 @@
+//! `make install` and `make uninstall`: what root does with a build that another user made, and
+//! what is said where something is missing.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::SystemTime;
+use verbena_tests::{Job, scratch, shell, staged, staged_build, top};
+
+/// Bytes of all that is installed, and of the command `verbena`, at most.
+const PREFIX_BYTES_MAX: u64 = 15_000_000;
+const VERBENA_BYTES_MAX: u64 = 6_000_000;
+
+/// A program that is a line of shell.
+fn stub(folder: &Path, name: &str, line: &str) {
+    let file = folder.join(name);
+    fs::write(&file, format!("#!/bin/sh\n{line}\n")).expect("target/ is writable");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("own file");
+}
+
+/// A build of the staged files in `scratch/target`, made at `time`, and a user for whom cargo does
+/// not work.
+fn make(scratch: &Path, time: SystemTime, words: &[&str]) -> Command {
+    let (target, tools) = (scratch.join("target"), scratch.join("tools"));
+    fs::create_dir_all(&tools).expect("target/ is writable");
+    stub(&tools, "cargo", "exit 1");
+    if !target.exists() {
+        staged_build(&target.join("release"));
+    }
+    let built = fs::File::create(target.join("release/.verbena-built")).expect("target/ is writable");
+    built.set_modified(time).expect("own file");
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").expect("PATH"));
+    let mut command = Command::new("make");
+    command.args(words).arg(format!("CARGO_TARGET_DIR={}", target.display())).current_dir(top());
+    // A `make test` around this one tells its own options to every make below it.
+    command.env("PATH", path).env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("MFLAGS");
+    command
+}
+
+/// Every file and link below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| if path.is_dir() && !path.is_symlink() { files(&path) } else { vec![path] })
+        .collect()
+}
+
+fn bytes(file: &Path) -> u64 {
+    fs::symlink_metadata(file).expect("installed").len()
+}
+
+#[test]
+fn root_without_cargo_installs_what_is_built_and_removes_it_again() {
+    let folder = scratch("install-root");
+    let (image, prefix) = (folder.join("image"), folder.join("image/usr"));
+    let destdir = format!("DESTDIR={}", image.display());
+    let words = ["PREFIX=/usr", "LIBDIR=lib64", &destdir];
+    shell(make(&folder, SystemTime::now(), &["install"]).args(words));
+
+    let all: u64 = files(&prefix).iter().map(|file| bytes(file)).sum();
+    assert!(all < PREFIX_BYTES_MAX, "{all} bytes are installed");
+    let verbena = bytes(&prefix.join("bin/verbena"));
+    assert!(verbena < VERBENA_BYTES_MAX, "verbena has {verbena} bytes");
+    for file in ["bin/verbena", "bin/mpiexec", "lib64/libmpi_abi.so.1", "lib64/libmpi.so.12"] {
+        assert_eq!(shell(Command::new("nm").arg(prefix.join(file))).stdout, "", "{file} is stripped");
+    }
+    let page = fs::read_to_string(prefix.join("lib64/pkgconfig/mpi.pc")).expect("a page");
+    assert!(page.contains("prefix=/usr\n") && page.contains("libdir=${prefix}/lib64\n"), "{page}");
+
+    // An image is a moved prefix: everything finds its parts by its own place.
+    let program = folder.join("hello");
+    let source = top().join("tests/programs/hello.c");
+    shell(Command::new(prefix.join("bin/mpicc")).arg(source).arg("-o").arg(&program));
+    let ended = Job::under(&prefix.join("bin/mpiexec"), 2).arg(&program).run().ok();
+    assert!(ended.stdout.contains("hello: ok with 2 ranks"), "{ended:?}");
+    let info = shell(Command::new(prefix.join("bin/verbena")).arg("info")).stdout;
+    assert!(info.contains(&prefix.join("lib64/libmpi_abi.so.1").display().to_string()), "{info}");
+
+    shell(make(&folder, SystemTime::now(), &["uninstall"]).args(words));
+    assert_eq!(fs::read_dir(&image).expect("the image").count(), 0, "{:?}", files(&image));
+}
+
+#[test]
+fn only_what_was_installed_is_removed() {
+    let folder = scratch("install-shared");
+    let prefix = folder.join("prefix");
+    fs::create_dir_all(prefix.join("bin")).expect("target/ is writable");
+    let own = prefix.join("bin/own");
+    fs::write(&own, "").expect("target/ is writable");
+    let word = format!("PREFIX={}", prefix.display());
+    // Over an installation whose libraries lay elsewhere: those go.
+    for lib in ["LIBDIR=lib64", "LIBDIR=lib"] {
+        shell(&mut make(&folder, SystemTime::now(), &["install", &word, lib]));
+    }
+    assert!(prefix.join("lib/libmpi_abi.so.1").exists() && files(&prefix.join("lib64")).is_empty());
+    shell(&mut make(&folder, SystemTime::now(), &["uninstall", &word]));
+    assert_eq!(files(&prefix), [own]);
+    assert!(!prefix.join("lib").exists() && !prefix.join("lib64").exists() && !prefix.join("share").exists());
+    let again = make(&folder, SystemTime::now(), &["uninstall", &word]).output().expect("make");
+    assert_fault(&again, &["no installation", "manifest.txt is missing"]);
+}
+
+#[test]
+fn symbols_are_kept_on_request() {
+    let symbols = shell(Command::new("nm").arg(staged("lib/.debug/libmpi_abi.so.1.debug"))).stdout;
+    assert!(symbols.lines().count() > 1000, "{symbols}");
+    let mut asked = Command::new("readelf");
+    let link = shell(asked.arg("--string-dump=.gnu_debuglink").arg(staged("lib/libmpi_abi.so.1"))).stdout;
+    assert!(link.contains("libmpi_abi.so.1.debug"), "{link}");
+}
+
+/// The four parts of a failure, and words in it.
+#[track_caller]
+fn assert_fault(output: &Output, words: &[&str]) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{text}");
+    for part in ["\n  on: ", "\n  likely cause: ", "\n  what to do: "].iter().chain(words) {
+        assert!(text.contains(part), "no \"{part}\" in: {text}");
+    }
+}
+
+#[test]
+fn a_stale_build_and_no_cargo_are_said() {
+    let folder = scratch("install-stale");
+    let words = ["install", "PREFIX=/nowhere"];
+    let output = make(&folder, SystemTime::UNIX_EPOCH, &words).output().expect("make");
+    assert_fault(&output, &["Verbena needs Rust", "root needs none"]);
+    let libdir = [&words[..], &["LIBDIR=elsewhere"]].concat();
+    let output = make(&folder, SystemTime::now(), &libdir).output().expect("make");
+    assert_fault(&output, &["LIBDIR=elsewhere"]);
+}
+
+/// `install-deps PURPOSE` where only these programs are, beside those that a shell script needs.
+fn install_deps(name: &str, purpose: &str, stubs: &[(&str, &str)]) -> Output {
+    let folder = scratch(name);
+    for tool in
+        ["awk", "cat", "dirname", "grep", "head", "id", "mktemp", "rm", "sed", "sh", "sort", "tail", "uname"]
+    {
+        let places = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(tool));
+        let place = places.iter().find(|place| place.exists()).expect(tool);
+        symlink(place, folder.join(tool)).expect("target/ is writable");
+    }
+    for (name, line) in stubs {
+        let _ = fs::remove_file(folder.join(name));
+        stub(&folder, name, line);
+    }
+    let mut command = Command::new(top().join("packaging/install-deps"));
+    command.arg(purpose).env("PATH", &folder).output().expect("sh")
+}
+
+#[test]
+fn missing_tools_are_named_for_the_package_manager_that_is_here() {
+    for (manager, advice) in [
+        ("apt-get", "sudo apt-get install binutils gcc libc6-dev"),
+        ("dnf", "sudo dnf install gcc"),
+        ("pacman", "sudo pacman -S gcc"),
+        ("apk", "sudo apk add gcc musl-dev"),
+        ("zypper", "sudo zypper install gcc"),
+    ] {
+        let output = install_deps(&format!("deps-{manager}"), "build", &[(manager, "exit 1")]);
+        assert_fault(&output, &["no C compiler", advice]);
+    }
+    let output = install_deps("deps-none", "build", &[]);
+    assert_fault(&output, &["sudo apt-get install", "sudo zypper install"]);
+    let output = install_deps("deps-strip", "build", &[("cc", "exit 0"), ("dnf", "exit 1")]);
+    assert_fault(&output, &["no strip", "sudo dnf install gcc glibc-devel binutils"]);
+}
+
+#[test]
+fn building_needs_no_packages_of_the_tests() {
+    let tools = [("cc", "exit 0"), ("strip", "exit 0"), ("cargo", "echo cargo 99.0.0")];
+    let built = install_deps("deps-build", "build", &tools);
+    assert!(built.status.success(), "{built:?}");
+    assert_fault(
+        &install_deps("deps-demo", "demo", &[&tools[..], &[("dnf", "exit 1")]].concat()),
+        &["python3-devel"],
+    );
+    assert_fault(&install_deps("deps-test", "test", &tools), &["there is no apt-get"]);
+    let old = [("cc", "exit 0"), ("strip", "exit 0"), ("cargo", "echo cargo 1.70.0")];
+    assert_fault(&install_deps("deps-old", "build", &old), &["Verbena needs Rust", "cargo in PATH: 1.70.0"]);
+}
+
+#[test]
+fn other_platforms_are_told_at_once() {
+    let output = install_deps("deps-mac", "build", &[("uname", "[ $1 = -s ] && echo Darwin || echo arm64")]);
+    assert_fault(&output, &["Linux on x86-64 and aarch64", "Darwin on arm64"]);
+}

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use verbena_lab::helper::Helper;
 
 #[derive(Parser)]
-#[command(name = "verbena", version, about = "Looks at and measures the MPI library Verbena")]
+#[command(name = "verbena", version = env!("VERBENA_VERSION"), about = "Looks at and measures the MPI library Verbena")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

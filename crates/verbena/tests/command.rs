@@ -37,6 +37,17 @@ fn bench(arguments: &[&str]) -> Command {
 }
 
 #[test]
+fn the_version_says_which_commit_this_is() {
+    let version = String::from_utf8_lossy(&run(&mut verbena(&["--version"])).stdout).into_owned();
+    let (number, commit) =
+        (env!("CARGO_PKG_VERSION"), Command::new("git").args(["rev-parse", "HEAD"]).output());
+    let commit = commit.ok().filter(|output| output.status.success());
+    let known = commit
+        .map_or(String::new(), |output| format!(" ({})", &String::from_utf8_lossy(&output.stdout)[..10]));
+    assert_eq!(version, format!("verbena {number}{known}\n"));
+}
+
+#[test]
 fn info_tries_the_channels_for_real() {
     let info = json(&run(&mut verbena(&["info", "--json"])));
     let channels = info["channels"].as_array().expect("channels");

@@ -10,13 +10,17 @@
 //! | [`tree`] | the files that git knows |
 //! | [`text`] | `file-lines`, `tab`, `trailing-space`, `last-newline`, `generated` |
 //! | [`code`] | `header`, `function-lines`, `forbidden-word`, `unwritten`, `ignored-test`, `silent-skip` |
-//! | [`layers`] | `layer` |
+//! | [`prose`] | `comment-width`, `page-width`, `first-word` |
+//! | [`names`] | `synonym`, `glossary` |
+//! | [`layers`] | `layer`, `layer-table` |
 //! | [`links`] | `link` |
 //! | [`supply`] | `supply`: the crates of others |
 
 mod code;
 mod layers;
 mod links;
+mod names;
+mod prose;
 mod rules;
 mod supply;
 mod text;
@@ -68,6 +72,8 @@ fn check(top: &Path) -> Result<Vec<Finding>> {
     for file in &files {
         findings.extend(of_file(file, &rules, top));
     }
+    findings.extend(layers::check_page(&files, &rules));
+    findings.extend(names::check(&files, &rules));
     findings.extend(supply::check(&Graph::of(top)?, &rules.supply));
     let mut findings = excuse(findings, &rules);
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
@@ -76,6 +82,7 @@ fn check(top: &Path) -> Result<Vec<Finding>> {
 
 fn of_file(file: &File, rules: &Rules, top: &Path) -> Vec<Finding> {
     let mut findings = text::check(file, rules);
+    findings.extend(prose::check(file, rules));
     match file.ending() {
         "rs" => findings.extend(code::check(file, rules)),
         "md" => findings.extend(links::check(file, top)),

@@ -1,8 +1,10 @@
-//! Each layer knows the ones below it and nothing above: the manifests say what the design says.
+//! Each layer knows the ones below it and nothing above: the manifests say what the design says, and so
+//! does the table of the page that explains it.
 
 use super::Finding;
 use super::rules::Rules;
 use super::tree::File;
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// Checks one `Cargo.toml`.
@@ -17,6 +19,62 @@ pub fn check(file: &File, rules: &Rules) -> Vec<Finding> {
     let known = dependencies(&manifest).into_iter().filter(within);
     let above = known.filter(|name| !allowed.contains(name));
     above.map(|name| finding(format!("{package} may not know {name}"))).collect()
+}
+
+/// What stands before the names of packages; the page leaves it out.
+const PREFIX: &str = "verbena-";
+/// The head of the page's table.
+const HEAD: [&str; 2] = ["crate", "knows"];
+
+/// Compares the page's table of the layers with the rules: the same packages, and each knows the same.
+pub fn check_page(files: &[File], rules: &Rules) -> Vec<Finding> {
+    let path = &rules.pages.layers;
+    if path.is_empty() {
+        return Vec::new();
+    }
+    let finding = |what: String| Finding { rule: "layer-table", path: path.clone(), line: 0, what };
+    let Some(page) = files.iter().find(|file| file.path == *path) else {
+        return vec![finding("there is no such page".into())];
+    };
+    let (told, kept) = (told(&page.text), kept(rules));
+    let packages = told.keys().chain(kept.keys().filter(|package| !told.contains_key(*package)));
+    let differing = packages.filter(|package| told.get(*package) != kept.get(*package));
+    let words = |of: Option<&Vec<String>>| of.map_or("nothing of it".into(), |known| known.join(", "));
+    differing
+        .map(|package| {
+            let (told, kept) = (words(told.get(package)), words(kept.get(package)));
+            finding(format!("{package} knows [{told}] here and [{kept}] in xtask/tidy.toml"))
+        })
+        .collect()
+}
+
+/// The rules' layers by short names, in order.
+fn kept(rules: &Rules) -> BTreeMap<String, Vec<String>> {
+    let short = |package: &String| package.strip_prefix(PREFIX).unwrap_or(package).to_string();
+    let known = |names: &Vec<String>| sorted(names.iter().map(short).collect());
+    rules.layers.iter().map(|(package, names)| (short(package), known(names))).collect()
+}
+
+/// The page's layers: names stand between backquotes in the first and the last cell of each row.
+fn told(page: &str) -> BTreeMap<String, Vec<String>> {
+    let cells = |row: &str| row.trim_matches('|').split('|').map(str::trim).map(String::from).collect();
+    let is_head = |row: &Vec<String>| {
+        row.first().map(String::as_str) == Some(HEAD[0]) && row.last().map(String::as_str) == Some(HEAD[1])
+    };
+    let names = |cell: &String| cell.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
+    let rows = page.lines().map(|line| if line.starts_with('|') { cells(line) } else { Vec::new() });
+    let rows = rows.skip_while(|row| !is_head(row)).skip(2).take_while(|row: &Vec<String>| !row.is_empty());
+    let mut layers = BTreeMap::new();
+    for row in rows {
+        let known = sorted(row.last().map(names).unwrap_or_default());
+        layers.extend(row.first().map(names).unwrap_or_default().into_iter().map(|name| (name, known.clone())));
+    }
+    layers
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names
 }
 
 fn name(manifest: &Table) -> Option<&str> {
@@ -54,5 +112,35 @@ mod tests {
     fn every_package_has_a_place() {
         assert!(findings("[package]\nname = \"new\"\n")[0].contains("no place"));
         assert_eq!(findings("[workspace]\n"), [""; 0]);
+    }
+
+    fn page_findings(page: &str) -> Vec<String> {
+        let rules = Rules::parse(
+            "layers = { verbena-low = [], verbena-high = [\"verbena-low\", \"verbena\"], verbena = [] }\npages = { layers = \"a.md\" }",
+        );
+        let file = File { path: "a.md".into(), text: page.into() };
+        check_page(&[file], &rules).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn the_page_says_what_the_rules_say() {
+        let page = "| a | table |\n| --- | --- |\n\n| crate | job | knows |\n| --- | --- | --- |\n";
+        let rows = "| `low`, `verbena` | `x` | |\n| `high` | | `verbena`, `low` |\n\n| `other` | | |\n";
+        assert_eq!(page_findings(&format!("{page}{rows}")), [""; 0]);
+        let wrong = "| `verbena` | | `low` |\n| `high` | | `verbena`, `low` |\n| `new` | | |\n";
+        assert_eq!(
+            page_findings(&format!("{page}{wrong}")),
+            [
+                "new knows [] here and [nothing of it] in xtask/tidy.toml",
+                "verbena knows [low] here and [] in xtask/tidy.toml",
+                "low knows [nothing of it] here and [] in xtask/tidy.toml",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_page_that_is_missing_is_a_finding() {
+        assert_eq!(check_page(&[], &Rules::parse("pages = { layers = \"a.md\" }"))[0].rule, "layer-table");
+        assert_eq!(check_page(&[], &Rules::parse("")), []);
     }
 }

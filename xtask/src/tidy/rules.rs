@@ -18,6 +18,9 @@ pub struct Rules {
     /// For each package of the workspace those that it may depend on.
     #[serde(default)]
     pub layers: BTreeMap<String, Vec<String>>,
+    /// Which pages tell what the tree is compared with.
+    #[serde(default)]
+    pub pages: Pages,
     /// Which crates of others may be used.
     #[serde(default)]
     pub supply: Supply,
@@ -39,6 +42,12 @@ pub struct Limits {
     pub file_lines_hard: usize,
     /// A function's lines, from `fn` to the closing brace.
     pub function_lines: usize,
+    /// The longest line of a comment, in characters; 0 switches the rule off.
+    #[serde(default)]
+    pub comment_columns: usize,
+    /// The longest line of a page of Markdown, in characters; 0 switches the rule off.
+    #[serde(default)]
+    pub page_columns: usize,
 }
 
 /// Which rules hold for which files.
@@ -56,6 +65,21 @@ pub struct Sources {
     pub generated: Vec<String>,
     /// Macros that stand for missing code.
     pub unwritten: Vec<String>,
+    /// Words with which no doc comment begins: the sentence would have no subject.
+    #[serde(default)]
+    pub first_words: Vec<String>,
+}
+
+/// Pages whose tables are compared with the tree. An empty path switches a comparison off.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pages {
+    /// The page with the table of the layers.
+    #[serde(default)]
+    pub layers: String,
+    /// The page with the words that names must not use.
+    #[serde(default)]
+    pub glossary: String,
 }
 
 /// Which crates of others may be used.

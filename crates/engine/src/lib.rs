@@ -25,6 +25,8 @@ mod fault;
 mod hybrid;
 mod look;
 mod lost;
+#[cfg(doc)]
+pub mod manual;
 mod matching;
 mod message;
 mod outbox;

@@ -13,6 +13,8 @@ pub mod file;
 pub mod generated;
 pub mod group;
 pub mod info;
+#[cfg(doc)]
+pub mod manual;
 pub mod op;
 pub mod partitioned;
 pub mod point;

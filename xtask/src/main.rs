@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask <task>`.
 
 mod apps;
+mod benchmarks;
 mod conformance;
 mod crates;
 mod generate;
@@ -26,6 +27,8 @@ struct Arguments {
 enum Task {
     /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, and the NAS Parallel Benchmarks.
     Apps(apps::Args),
+    /// Write BENCHMARKS.md, its charts and the figures of the README from a result of `peers --page`.
+    BenchmarksPage(benchmarks::Args),
     /// Run MPICH's own test suite on the stage, and compare it with what is expected.
     Conformance(conformance::Args),
     /// Make the header, the entry points, the constants and the coverage page from the API table, and the licences of what is linked.
@@ -53,6 +56,7 @@ enum Task {
 fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().task {
         Task::Apps(args) => return apps::run(&args),
+        Task::BenchmarksPage(args) => benchmarks::run(&args)?,
         Task::Conformance(args) => return conformance::run(&args),
         Task::Generate { check } => generate::run(check)?,
         Task::Instructions(args) => instructions::run(&args)?,

@@ -14,7 +14,7 @@
 //! | [`distance`] | how far Verbena is from what the machine can do |
 //! | [`measure`] | one contender's turn |
 //! | [`summary`] | medians and ratios |
-//! | [`render`] | tables for the terminal and for `BENCHMARKS.md` |
+//! | [`render`] | tables for the terminal and in Markdown |
 
 pub mod contender;
 mod distance;
@@ -27,6 +27,7 @@ pub mod summary;
 use anyhow::{Context, Result, bail};
 use contender::Contender;
 use measure::Turn;
+use plan::Part;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use summary::Summary;
@@ -49,9 +50,12 @@ pub struct Args {
     /// The longest that one point may take, in seconds
     #[arg(long, default_value_t = 20.0)]
     limit_s: f64,
-    /// Spinning processes beside each library while it is measured
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    busy: usize,
+    /// Spinning processes beside each library while it is measured [default: 0, for --page as many as cores]
+    #[arg(long, value_name = "N")]
+    busy: Option<usize>,
+    /// Measure what `cargo xtask benchmarks-page` shows: more sizes, 2, 4 and 8 ranks, and 4 beside busy processes
+    #[arg(long, conflicts_with = "ranks")]
+    page: bool,
     /// Install the peers and measure nothing; fail if one cannot be installed
     #[arg(long)]
     install_only: bool,
@@ -64,7 +68,7 @@ pub struct Args {
     /// Write everything as JSON to FILE
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a page for BENCHMARKS.md to FILE
+    /// Write everything as Markdown to FILE, with the distance to the floor
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
@@ -112,18 +116,25 @@ fn rounds(args: &Args, worker: &Path, contenders: &[Contender]) -> Result<Summar
     let rounds = if args.quick { 1 } else { args.rounds };
     let mut summary = Summary::new(contenders, rounds);
     let point_ms = if args.quick { 10 } else { 60 };
+    let parts = parts(args);
     for round in 0..rounds {
-        let turn = Turn { worker, point_ms, limit_s: args.limit_s, busy: args.busy };
+        let turn = Turn { worker, point_ms, limit_s: args.limit_s };
         summary.machine = turn.floor(&mut summary.floor)?;
         for step in 0..contenders.len() {
             let contender = &contenders[(round + step) % contenders.len()];
             eprintln!("round {} of {rounds}: {}", round + 1, contender.name);
-            for &ranks in &args.ranks {
-                turn.take(contender, ranks, &mut summary);
-            }
+            parts.iter().for_each(|part| turn.take(contender, part, &mut summary));
         }
     }
     Ok(summary)
+}
+
+fn parts(args: &Args) -> Vec<Part> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    match args.page {
+        true => plan::of_page(args.busy.unwrap_or_else(cores)),
+        false => plan::usual(&args.ranks, args.busy.unwrap_or(0)),
+    }
 }
 
 fn write(args: &Args, summary: &Summary) -> Result<()> {

@@ -1,5 +1,6 @@
-//! Every command `verbena ...` that the README names, as it stands there, on the staged installation
-//! and with a limit on memory: none may fail for want of memory, nor take the machine's.
+//! Every command of the README, as it stands there, on the staged installation. The commands
+//! `verbena ...` have a limit on memory: none may fail for want of it, nor take the machine's. Each
+//! line of a code block is run, or stands here with the reason why it is not.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
@@ -21,13 +22,27 @@ enum End {
     Long,
 }
 
-/// Every command and how it ends.
-const COMMANDS: [(&str, End); 4] = [
+/// Every command `verbena ...` and how it ends.
+const COMMANDS: [(&str, End); 9] = [
     ("verbena info", End::Success),
     ("verbena info --settings", End::Success),
     ("verbena bench", End::Success),
+    ("verbena bench -n 2 --points latency:8", End::Success),
+    ("verbena bench -n 2 --points bandwidth:1048576", End::Success),
+    ("verbena bench -n 8 --points allreduce:8", End::Success),
+    ("verbena bench -n 2 --points startup", End::Success),
+    ("verbena bench -n 4 --points barrier --busy 2", End::Success),
     // On a machine that tests keep busy it would refuse.
     ("verbena tune --busy-ok", End::Long),
+];
+
+/// Lines of code blocks that are not run here, and why.
+const ELSEWHERE: [(&str, &str); 5] = [
+    ("make demo", "`make test` runs the same programs on the stage: tests/tests/mpi4py.rs, and hello below"),
+    ("make test", "this test is a part of it"),
+    ("make install PREFIX=/opt/verbena", "it would write outside of the tree; the stage is made by the same script"),
+    ("export PATH=/opt/verbena/bin:$PATH", "the stage is in the PATH here"),
+    ("mpiexec -hosts a:2,b:2 ./hello", "there are no hosts a and b; launch/tests/mpiexec has hosts"),
 ];
 
 fn top() -> PathBuf {
@@ -40,12 +55,24 @@ fn staged() -> PathBuf {
     stage.canonicalize().expect("the stage")
 }
 
+/// The README.
+fn readme() -> String {
+    std::fs::read_to_string(top().join("README.md")).expect("README.md")
+}
+
 /// The commands between backquotes that begin with `verbena`.
 fn named(readme: &str) -> BTreeSet<String> {
     let spans = readme.split('`').skip(1).step_by(2).map(|span| span.replace('\n', " "));
     let commands = spans.filter(|span| span.starts_with("verbena "));
     // It takes files that a job has written.
     commands.filter(|command| command != "verbena trace").collect()
+}
+
+/// The lines of the README's code blocks of shell, without their comments.
+fn lines(readme: &str) -> Vec<String> {
+    let blocks = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines).map(|line| line.split("  #").next().unwrap_or("").trim());
+    lines.filter(|line| !line.is_empty()).map(String::from).collect()
 }
 
 /// A folder of its own, gone with the value.
@@ -120,15 +147,30 @@ fn check(command: &str, end: End) {
 
 #[test]
 fn every_command_is_tried() {
-    let readme = std::fs::read_to_string(top().join("README.md")).expect("README.md");
     let tried: BTreeSet<String> =
         COMMANDS.iter().map(|(command, _)| command.replace(" --busy-ok", "")).collect();
-    assert_eq!(named(&readme), tried, "the README's commands and those of this test");
+    assert_eq!(named(&readme()), tried, "the README's commands and those of this test");
 }
 
 #[test]
 fn commands_run_with_their_defaults_in_little_memory() {
     COMMANDS.iter().for_each(|&(command, end)| check(command, end));
+}
+
+#[test]
+fn every_line_of_a_code_block_is_run_or_has_a_reason() {
+    let lines = lines(&readme());
+    let (elsewhere, here): (Vec<&String>, Vec<&String>) =
+        lines.iter().partition(|line| ELSEWHERE.iter().any(|(known, _)| known == line));
+    assert_eq!(elsewhere.len(), ELSEWHERE.len(), "each line with a reason stands in the README: {elsewhere:?}");
+    let folder = Folder::new("lines");
+    let examples = top().join("examples").canonicalize().expect("the examples");
+    std::os::unix::fs::symlink(examples, folder.0.join("examples")).expect("a link");
+    assert!(here.iter().any(|line| line.starts_with("mpicc")), "{here:?}");
+    for line in here {
+        let output = shell(line, &folder.0).output().expect("sh");
+        assert!(output.status.success(), "{line}: {}", words(&output));
+    }
 }
 
 #[test]

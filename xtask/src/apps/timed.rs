@@ -4,7 +4,7 @@
 use super::judged;
 use crate::peers::contender::{self, Contender, Setup};
 use crate::peers::measure::{Entry, Report};
-use crate::peers::summary::{Row, Summary};
+use crate::peers::summary::{Conditions, Row, Summary};
 use crate::peers::{install, render};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -118,18 +118,18 @@ impl Timed {
     }
 
     /// One turn of all runs; its times go into the summary.
-    fn take(&self, contender: &'static str, summary: &mut Summary) {
+    fn take(&self, contender: &str, summary: &mut Summary) {
         let Ok(runs) = &self.runs else { return };
         for run in runs {
             let ended = run.go(&self.world);
             let judge = || (run.judge)(&ended.clone().ok());
             let whole = Figure::new("whole job", "s", ended.took.as_secs_f64());
             match judged(judge) {
-                Ok(figures) => summary.add(contender, &report(run, figures.into_iter().chain([whole]))),
+                Ok(figures) => summary.add(contender, 0, &report(run, figures.into_iter().chain([whole]))),
                 Err(why) => {
                     eprintln!("{} {} on {contender}: {why}", self.app, run.name);
                     let point = point(run, "whole job");
-                    summary.fail_all(contender, run.ranks as usize, &[&point], &why);
+                    summary.fail_all(contender, Conditions::quiet(run.ranks as usize), &[&point], &why);
                 }
             }
         }
@@ -184,8 +184,8 @@ mod tests {
 
     fn row(unit: &str, ours: &[f64], theirs: &[f64]) -> Row {
         let cell = |values: &[f64]| Cell { values: values.to_vec(), failure: None };
-        let cells = BTreeMap::from([(contender::OURS, cell(ours)), ("mpich", cell(theirs))]);
-        Row { point: "app, time".into(), ranks: 2, unit: unit.into(), cells }
+        let cells = BTreeMap::from([(contender::OURS.into(), cell(ours)), ("mpich".into(), cell(theirs))]);
+        Row { point: "app, time".into(), ranks: 2, busy: 0, unit: unit.into(), cells }
     }
 
     #[test]

@@ -29,7 +29,8 @@ impl Distance {
 
 /// The points between two ranks whose floor was measured.
 pub fn distances(summary: &Summary) -> Vec<Distance> {
-    summary.rows.iter().filter_map(|row| distance(row, &summary.floor)).collect()
+    let quiet = summary.rows.iter().filter(|row| row.busy == 0);
+    quiet.filter_map(|row| distance(row, &summary.floor)).collect()
 }
 
 fn distance(row: &Row, floor: &Floor) -> Option<Distance> {
@@ -74,8 +75,8 @@ mod tests {
     }
 
     fn factor(point: &str, unit: &str, ours: f64) -> Option<f64> {
-        let cells = BTreeMap::from([(OURS, Cell { values: vec![ours], failure: None })]);
-        let row = Row { point: point.into(), ranks: 2, unit: unit.into(), cells };
+        let cells = BTreeMap::from([(OURS.to_string(), Cell { values: vec![ours], failure: None })]);
+        let row = Row { point: point.into(), ranks: 2, busy: 0, unit: unit.into(), cells };
         distance(&row, &floor()).map(|distance| (distance.factor() * 1e6).round() / 1e6)
     }
 

@@ -1,8 +1,8 @@
 //! One contender's turn: `verbena bench` as a program of its own, and its JSON report.
 
 use super::contender::{Contender, Setup};
-use super::plan;
-use super::summary::{Floor, Summary};
+use super::plan::{self, Part};
+use super::summary::{Conditions, Floor, Summary};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::Path;
@@ -16,8 +16,6 @@ pub struct Turn<'a> {
     pub point_ms: u64,
     /// The longest that a point may take, in seconds.
     pub limit_s: f64,
-    /// Processes that spin while a contender is measured; the floor is measured without them.
-    pub busy: usize,
 }
 
 /// What is read of `verbena bench --json`.
@@ -68,23 +66,24 @@ impl Turn<'_> {
         Ok(report.machine)
     }
 
-    /// Measures one contender at one number of ranks; what fails is noted in its cells.
-    pub fn take(&self, contender: &Contender, ranks: usize, summary: &mut Summary) {
-        let points = summary.wanted(contender.name, ranks, &plan::points(ranks));
+    /// Measures one contender under the conditions of one part; what fails is noted in its cells.
+    pub fn take(&self, contender: &Contender, part: &Part, summary: &mut Summary) {
+        let under = part.under;
+        let points = summary.wanted(contender.name, under, &part.points);
         if points.is_empty() {
             return;
         }
         let setup = match &contender.setup {
             Ok(setup) => setup,
-            Err(reason) => return summary.fail_all(contender.name, ranks, &points, reason),
+            Err(reason) => return summary.fail_all(contender.name, under, &points, reason),
         };
-        match self.bench(&points, self.command(setup, ranks)) {
-            Ok(report) => summary.add(contender.name, &report),
-            Err(error) => summary.fail_all(contender.name, ranks, &points, &format!("{error:#}")),
+        match self.bench(&points, self.command(setup, under)) {
+            Ok(report) => summary.add(contender.name, under.busy, &report),
+            Err(error) => summary.fail_all(contender.name, under, &points, &format!("{error:#}")),
         }
     }
 
-    fn command(&self, setup: &Setup, ranks: usize) -> Command {
+    fn command(&self, setup: &Setup, under: Conditions) -> Command {
         let mut command = Command::new(self.worker);
         command.envs(setup.env.iter().copied());
         // A worker that runs under a launcher of another session must not be taken for a rank of it.
@@ -94,7 +93,8 @@ impl Turn<'_> {
                 command.env_remove(name);
             }
         }
-        command.arg("bench").arg("-n").arg(ranks.to_string()).arg("--busy").arg(self.busy.to_string());
+        let Conditions { ranks, busy } = under;
+        command.arg("bench").arg("-n").arg(ranks.to_string()).arg("--busy").arg(busy.to_string());
         command.arg("--mpiexec").arg(&setup.mpiexec).arg("--library").arg(&setup.library);
         command.args(setup.launcher_args.iter().map(|option| format!("--launcher-arg={option}")));
         command

@@ -1,5 +1,7 @@
 //! Which points are measured at which number of ranks.
 
+use super::summary::Conditions;
+
 /// Between two ranks, and of the collectives at two ranks.
 const AT_TWO: &[&str] = &[
     "latency:8",
@@ -59,11 +61,65 @@ pub const FLOOR: &[&str] = &[
     "read_both:4194304",
 ];
 
-/// The points at a number of ranks.
-pub fn points(ranks: usize) -> Vec<&'static str> {
+/// Sizes between two ranks that the page's curves need beyond those of [`AT_TWO`].
+const CURVES: &[&str] = &[
+    "latency:64",
+    "latency:4096",
+    "latency:16384",
+    "latency:262144",
+    "latency:1048576",
+    "bandwidth:1024",
+    "bandwidth:4096",
+    "bandwidth:16384",
+    "bandwidth:262144",
+];
+
+/// Ranks of the page that have busy processes beside them.
+const RANKS_BESIDE: usize = 4;
+
+/// The points that are measured under the same conditions, by one start of each library.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The conditions.
+    pub under: Conditions,
+    /// The points.
+    pub points: Vec<&'static str>,
+}
+
+/// The usual points at each number of ranks, with this many busy processes beside them.
+pub fn usual(ranks: &[usize], busy: usize) -> Vec<Part> {
+    let part = |&ranks: &usize| Part { under: Conditions { ranks, busy }, points: points(ranks) };
+    ranks.iter().map(part).collect()
+}
+
+/// What BENCHMARKS.md shows: curves over the size, more ranks, and busy processes beside four ranks.
+pub fn of_page(busy: usize) -> Vec<Part> {
+    let mut parts = usual(&[2, 4, 8], 0);
+    parts[0].points.extend(CURVES);
+    parts.extend(usual(&[RANKS_BESIDE], busy));
+    parts
+}
+
+fn points(ranks: usize) -> Vec<&'static str> {
     match ranks {
         2 => AT_TWO.to_vec(),
         more if more <= STARTUP_RANKS_MAX => AT_MORE.iter().copied().chain(["startup"]).collect(),
         _ => AT_MORE.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_no_point_twice() {
+        for part in of_page(2) {
+            let mut points = part.points.clone();
+            points.sort_unstable();
+            points.dedup();
+            assert_eq!(points.len(), part.points.len(), "{part:?}");
+        }
+        assert_eq!(of_page(2).last().map(|part| part.under), Some(Conditions { ranks: 4, busy: 2 }));
     }
 }

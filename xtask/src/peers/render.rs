@@ -23,7 +23,14 @@ pub fn terminal(summary: &Summary) -> String {
     out
 }
 
-/// A page for `BENCHMARKS.md`.
+/// The rows as a table of Markdown.
+pub fn markdown_table(summary: &Summary) -> String {
+    let mut table = table(summary);
+    table.load_style(presets::ASCII_MARKDOWN);
+    format!("{table}\n")
+}
+
+/// Everything as Markdown, with the distance to the floor.
 pub fn markdown(summary: &Summary) -> String {
     let mut out = String::new();
     let date = date(summary.started_unix_s);
@@ -38,9 +45,7 @@ pub fn markdown(summary: &Summary) -> String {
         let _ = writeln!(out, "- {name}: {}", if version.is_empty() { "did not run" } else { version });
     }
     let _ = writeln!(out, "- {}\n", floor(summary));
-    let mut table = table(summary);
-    table.load_style(presets::ASCII_MARKDOWN);
-    let _ = writeln!(out, "{table}");
+    out.push_str(&markdown_table(summary));
     if let Some(mut table) = distance_table(summary) {
         table.load_style(presets::ASCII_MARKDOWN);
         let _ = writeln!(out, "\nDistance of Verbena to the floor:\n\n{table}");
@@ -53,7 +58,7 @@ pub fn markdown(summary: &Summary) -> String {
 }
 
 /// The day in UTC.
-fn date(unix_s: u64) -> String {
+pub fn date(unix_s: u64) -> String {
     let day = i64::try_from(unix_s).ok().and_then(|s| time::OffsetDateTime::from_unix_timestamp(s).ok());
     day.map_or_else(|| "an unknown day".into(), |moment| moment.date().to_string())
 }
@@ -73,7 +78,7 @@ fn floor(summary: &Summary) -> String {
 
 fn table(summary: &Summary) -> Table {
     let mut table = Table::new();
-    let names = summary.contenders.iter().map(|(name, _)| (*name).to_string());
+    let names = summary.contenders.iter().map(|(name, _)| name.clone());
     let head = ["point", "ranks", "unit"].map(String::from).into_iter().chain(names);
     table.set_header(head.chain(["best peer", "ahead by"].map(String::from)));
     for row in &summary.rows {
@@ -101,15 +106,24 @@ fn distance_table(summary: &Summary) -> Option<Table> {
 }
 
 fn line(summary: &Summary, row: &Row) -> Vec<String> {
-    let mut line = vec![title(&row.point), row.ranks.to_string(), row.unit.clone()];
-    let cell = |(name, _): &(&str, String)| row.cells.get(name).map_or_else(|| "-".into(), value);
+    let mut line = vec![title(&row.point), ranks(row), row.unit.clone()];
+    let cell = |(name, _): &(String, String)| row.cells.get(name).map_or_else(|| "-".into(), value);
     line.extend(summary.contenders.iter().map(cell));
     line.push(row.best_peer().map_or_else(|| "-".into(), |(name, _)| name.into()));
     line.push(row.ratio().map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")));
     line
 }
 
-fn value(cell: &Cell) -> String {
+/// The number of ranks, and of the busy processes beside them if there were any.
+fn ranks(row: &Row) -> String {
+    match row.busy {
+        0 => row.ranks.to_string(),
+        busy => format!("{} beside {busy} busy", row.ranks),
+    }
+}
+
+/// A cell of the table: the median, or why there is none.
+pub fn value(cell: &Cell) -> String {
     match (cell.median(), &cell.failure) {
         (Some(value), None) => number(value),
         (Some(value), Some(_)) => format!("{}*", number(value)),
@@ -119,7 +133,7 @@ fn value(cell: &Cell) -> String {
 }
 
 /// Three significant digits; whole numbers from 100 on.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 10.0 => format!("{v:.1}"),
@@ -129,7 +143,7 @@ fn number(value: f64) -> String {
 }
 
 /// `latency:65536` as `latency 64 KiB`.
-fn title(point: &str) -> String {
+pub fn title(point: &str) -> String {
     let Some((metric, bytes)) = point.split_once(':') else { return point.to_string() };
     match bytes.parse::<usize>() {
         Ok(b) if b >= 1 << 20 => format!("{metric} {} MiB", b >> 20),
@@ -139,8 +153,8 @@ fn title(point: &str) -> String {
 }
 
 /// The reasons of what failed, each once.
-fn failures(summary: &Summary) -> String {
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+pub fn failures(summary: &Summary) -> String {
+    let mut seen: Vec<(&String, &String)> = Vec::new();
     let mut out = String::new();
     for row in &summary.rows {
         for (name, cell) in &row.cells {
@@ -158,15 +172,16 @@ fn failures(summary: &Summary) -> String {
 mod tests {
     use super::*;
     use crate::peers::contender::{Contender, OURS};
+    use crate::peers::summary::Conditions;
 
     fn summary() -> Summary {
         let contender = |name| Contender { name, setup: Err("test".into()) };
         let mut summary = Summary::new(&[contender(OURS), contender("mpich")], 1);
         let text = r#"{"machine":"m","library":{"name":"L 1.0"},"entries":[
             {"metric":"latency","bytes":65536,"ranks":2,"unit":"us","value":2.0,"failure":null}]}"#;
-        summary.add(OURS, &serde_json::from_str(text).expect("report"));
-        summary.add("mpich", &serde_json::from_str(&text.replace("2.0", "5.0")).expect("report"));
-        summary.fail_all("mpich", 4, &["barrier"], "timed out after 20 s");
+        summary.add(OURS, 0, &serde_json::from_str(text).expect("report"));
+        summary.add("mpich", 0, &serde_json::from_str(&text.replace("2.0", "5.0")).expect("report"));
+        summary.fail_all("mpich", Conditions::quiet(4), &["barrier"], "timed out after 20 s");
         summary
     }
 

@@ -2,12 +2,12 @@
 
 use super::contender::{Contender, OURS};
 use super::measure::{Entry, Report, point_name};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// All results.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Summary {
     /// The command line.
     pub command: String,
@@ -20,7 +20,7 @@ pub struct Summary {
     /// Rounds.
     pub rounds: usize,
     /// Each contender, in the order of the tables, with what its library says of itself.
-    pub contenders: Vec<(&'static str, String)>,
+    pub contenders: Vec<(String, String)>,
     /// The machine's own speed.
     pub floor: Floor,
     /// The rows of the table, in the order of measuring.
@@ -28,24 +28,43 @@ pub struct Summary {
 }
 
 /// The machine's own speed: one value a round for each point.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Floor(pub BTreeMap<String, Vec<f64>>);
 
-/// One point at one number of ranks.
-#[derive(Debug, Serialize)]
+/// The conditions under which a point is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    /// The number of ranks.
+    pub ranks: usize,
+    /// Processes that spin beside them.
+    pub busy: usize,
+}
+
+impl Conditions {
+    /// This many ranks, and nothing beside them.
+    pub fn quiet(ranks: usize) -> Conditions {
+        Conditions { ranks, busy: 0 }
+    }
+}
+
+/// One point under one set of conditions.
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Row {
     /// The point, as in `latency:8`.
     pub point: String,
     /// The number of ranks.
     pub ranks: usize,
+    /// Processes that spun beside them.
+    #[serde(default)]
+    pub busy: usize,
     /// The unit.
     pub unit: String,
     /// What each contender reached.
-    pub cells: BTreeMap<&'static str, Cell>,
+    pub cells: BTreeMap<String, Cell>,
 }
 
 /// What one contender reached at one point.
-#[derive(Debug, Default, Clone, Serialize)]
+#[derive(Debug, Default, Clone, Deserialize, Serialize)]
 pub struct Cell {
     /// One value for each round.
     pub values: Vec<f64>,
@@ -79,6 +98,11 @@ impl Floor {
 }
 
 impl Row {
+    /// The conditions of this row.
+    pub fn conditions(&self) -> Conditions {
+        Conditions { ranks: self.ranks, busy: self.busy }
+    }
+
     /// How far ahead Verbena is of the best peer; above 1 is ahead. `None` if either has no value.
     pub fn ratio(&self) -> Option<f64> {
         let ours = self.cells.get(OURS)?.median()?;
@@ -87,13 +111,14 @@ impl Row {
     }
 
     /// The best peer's name and value.
-    pub fn best_peer(&self) -> Option<(&'static str, f64)> {
-        let peers = self.cells.iter().filter(|(name, _)| **name != OURS);
-        let values = peers.filter_map(|(name, cell)| Some((*name, cell.median()?)));
+    pub fn best_peer(&self) -> Option<(&str, f64)> {
+        let peers = self.cells.iter().filter(|(name, _)| *name != OURS);
+        let values = peers.filter_map(|(name, cell)| Some((name.as_str(), cell.median()?)));
         values.reduce(|best, next| if (next.1 > best.1) == self.higher_is_better() { next } else { best })
     }
 
-    fn higher_is_better(&self) -> bool {
+    /// Whether the unit is an amount in a time.
+    pub fn higher_is_better(&self) -> bool {
         self.unit.ends_with("/s")
     }
 }
@@ -110,7 +135,7 @@ impl Summary {
             commit: commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()),
             machine: String::new(),
             rounds,
-            contenders: contenders.iter().map(|contender| (contender.name, String::new())).collect(),
+            contenders: contenders.iter().map(|contender| (contender.name.to_string(), String::new())).collect(),
             floor: Floor::default(),
             rows: Vec::new(),
         }
@@ -118,44 +143,47 @@ impl Summary {
 
     /// The points that are worth a try: a point that failed once is not tried again, since it would take
     /// its whole time limit in each round.
-    pub fn wanted<'a>(&self, name: &str, ranks: usize, points: &[&'a str]) -> Vec<&'a str> {
+    pub fn wanted<'a>(&self, name: &str, under: Conditions, points: &[&'a str]) -> Vec<&'a str> {
         let failed = |point: &str| {
-            let row = self.rows.iter().find(|row| row.point == point && row.ranks == ranks);
+            let row = self.rows.iter().find(|row| row.point == point && row.conditions() == under);
             row.and_then(|row| row.cells.get(name)).is_some_and(|cell| cell.failure.is_some())
         };
         points.iter().copied().filter(|point| !failed(point)).collect()
     }
 
-    /// Enters a contender's report.
-    pub fn add(&mut self, name: &'static str, report: &Report) {
+    /// Enters a contender's report, whose ranks had this many busy processes beside them.
+    pub fn add(&mut self, name: &str, busy: usize, report: &Report) {
         let known = self.contenders.iter_mut().find(|(known, _)| *known == name);
         if let (Some((_, words)), Some(library)) = (known, &report.library) {
             words.clone_from(&library.name);
         }
         for entry in &report.entries {
-            let cell = self.cell(name, &point_name(entry), entry.ranks, &entry.unit);
+            let under = Conditions { ranks: entry.ranks, busy };
+            let cell = self.cell(name, &point_name(entry), under, &entry.unit);
             cell.values.extend(entry.value);
             cell.failure.clone_from(&entry.failure);
         }
     }
 
     /// Notes that none of the points could be measured.
-    pub fn fail_all(&mut self, name: &'static str, ranks: usize, points: &[&str], reason: &str) {
+    pub fn fail_all(&mut self, name: &str, under: Conditions, points: &[&str], reason: &str) {
         for point in points {
-            self.cell(name, point, ranks, "").failure = Some(reason.to_string());
+            self.cell(name, point, under, "").failure = Some(reason.to_string());
         }
     }
 
-    fn cell(&mut self, name: &'static str, point: &str, ranks: usize, unit: &str) -> &mut Cell {
-        let at = self.rows.iter().position(|row| row.point == point && row.ranks == ranks);
+    fn cell(&mut self, name: &str, point: &str, under: Conditions, unit: &str) -> &mut Cell {
+        let at = self.rows.iter().position(|row| row.point == point && row.conditions() == under);
         let at = at.unwrap_or_else(|| {
-            self.rows.push(Row { point: point.into(), ranks, unit: unit.into(), cells: BTreeMap::new() });
+            let Conditions { ranks, busy } = under;
+            let (point, unit) = (point.to_string(), unit.to_string());
+            self.rows.push(Row { point, ranks, busy, unit, cells: BTreeMap::new() });
             self.rows.len() - 1
         });
         if self.rows[at].unit.is_empty() {
             self.rows[at].unit = unit.into();
         }
-        self.rows[at].cells.entry(name).or_default()
+        self.rows[at].cells.entry(name.to_string()).or_default()
     }
 }
 
@@ -165,8 +193,8 @@ mod tests {
 
     fn row(unit: &str, values: &[(&'static str, &[f64])]) -> Row {
         let cells =
-            values.iter().map(|(name, v)| (*name, Cell { values: v.to_vec(), failure: None })).collect();
-        Row { point: "p".into(), ranks: 2, unit: unit.into(), cells }
+            values.iter().map(|(name, v)| (name.to_string(), Cell { values: v.to_vec(), failure: None })).collect();
+        Row { point: "p".into(), ranks: 2, busy: 0, unit: unit.into(), cells }
     }
 
     #[test]
@@ -193,9 +221,11 @@ mod tests {
     #[test]
     fn a_failed_point_is_not_tried_again() {
         let mut summary = Summary::new(&[], 1);
-        summary.fail_all("mpich", 4, &["barrier"], "timed out after 20 s");
-        assert_eq!(summary.wanted("mpich", 4, &["barrier", "bcast:8"]), ["bcast:8"]);
-        assert_eq!(summary.wanted("mpich", 2, &["barrier"]), ["barrier"]);
-        assert_eq!(summary.wanted("intel", 4, &["barrier"]), ["barrier"]);
+        let four = Conditions::quiet(4);
+        summary.fail_all("mpich", four, &["barrier"], "timed out after 20 s");
+        assert_eq!(summary.wanted("mpich", four, &["barrier", "bcast:8"]), ["bcast:8"]);
+        assert_eq!(summary.wanted("mpich", Conditions::quiet(2), &["barrier"]), ["barrier"]);
+        assert_eq!(summary.wanted("mpich", Conditions { ranks: 4, busy: 2 }, &["barrier"]), ["barrier"]);
+        assert_eq!(summary.wanted("intel", four, &["barrier"]), ["barrier"]);
     }
 }

@@ -6,14 +6,13 @@ mod options;
 mod placement;
 
 use crate::explain::unwritable;
-use crate::export::Exports;
 use crate::launcher::Launcher;
 use crate::layout::HostRanks;
+use crate::plan::{Exports, Part};
 use crate::sys;
 use clap::ArgMatches;
 use options::{command, split_at_program};
 use placement::Placement;
-use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -41,21 +40,6 @@ pub struct Order {
     pub labels: bool,
     /// How long the job may run.
     pub timeout: Option<Duration>,
-}
-
-/// One program and how many ranks of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// The number of ranks.
-    pub count: u32,
-    /// The program.
-    pub program: OsString,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// Variables to set, in order.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Where to run.
-    pub directory: Option<OsString>,
 }
 
 impl Order {

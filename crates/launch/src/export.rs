@@ -1,19 +1,10 @@
 //! What programs on other hosts get of our surroundings: variables, and the working directory.
 
-use crate::cli::Part;
+use crate::plan::{Exports, Part};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Which variables go to other hosts, besides those whose name begins with `VERBENA_`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Exports {
-    /// All but [`LOCAL`].
-    pub all: bool,
-    /// These.
-    pub names: Vec<OsString>,
-}
 
 /// Variables that describe this host and this session, and would be wrong elsewhere.
 const LOCAL: [&str; 15] = [

@@ -4,8 +4,8 @@
 //! Call the `handle_*` methods for what happened, then [`Job::settle`] once, then [`Job::poll_action`] until
 //! it is empty. [`Job::deadline`] says when to call [`Job::settle`] even if nothing happens.
 
+use crate::plan::Exit;
 use crate::pmi::Stage;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
 use verbena_fault::Fault;
@@ -24,25 +24,6 @@ const ECHO_TIME_MAX: Duration = Duration::from_millis(200);
 const BROKEN_PIPE: i32 = 128 + libc::SIGPIPE;
 /// The exit code when a program cannot be started, as shells have it.
 const CANNOT_START: i32 = 127;
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-}
-
-impl Exit {
-    /// Whether a process can end so.
-    pub fn is_possible(self) -> bool {
-        match self {
-            Exit::Code(code) => (0..256).contains(&code),
-            Exit::Signal(signal) => (1..=64).contains(&signal),
-        }
-    }
-}
 
 /// Why a job was ended before its time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! all are full.
 
 use crate::hosts::Entry;
-use crate::wire::Seat;
+use crate::plan::Seat;
 
 /// The ranks of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@
 //! | module | job | I/O |
 //! | --- | --- | --- |
 //! | [`cli`] | the command line as MPI users type it | host files |
+//! | [`plan`] | which programs run as which ranks, and how a process can end | no |
 //! | [`hosts`] | lists of hosts, host files, allocations | no |
 //! | [`layout`] | which rank runs on which host | no |
 //! | [`launcher`] | the command that starts an agent on a host | no |
@@ -44,6 +45,7 @@ pub mod launcher;
 pub mod layout;
 pub mod lines;
 pub mod output;
+pub mod plan;
 pub mod pmi;
 pub mod remote;
 pub mod screen;

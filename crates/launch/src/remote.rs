@@ -1,8 +1,8 @@
 //! An agent on another host as `mpiexec` sees it: the launcher that started it, its greeting, and the messages to and
 //! from it.
 
-use crate::job::Exit;
 use crate::launcher::{self, Launcher};
+use crate::plan::Exit;
 use crate::sys::{self, Inherited, Poll};
 use crate::wire::{self, Command, Frames, Key, NOISE_BYTES_MAX, Outbox, REPORT_BYTES_MAX, Report, Work};
 use std::collections::VecDeque;

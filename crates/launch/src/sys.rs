@@ -174,7 +174,7 @@ pub struct Reaped {
     /// Its process id.
     pub pid: i32,
     /// How it ended.
-    pub exit: crate::job::Exit,
+    pub exit: crate::plan::Exit,
 }
 
 /// Takes one child that has ended, if there is one.
@@ -184,8 +184,8 @@ pub fn reap() -> Option<Reaped> {
     let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
     let exit = match () {
         () if pid <= 0 => return None,
-        () if libc::WIFSIGNALED(status) => crate::job::Exit::Signal(libc::WTERMSIG(status)),
-        () => crate::job::Exit::Code(libc::WEXITSTATUS(status)),
+        () if libc::WIFSIGNALED(status) => crate::plan::Exit::Signal(libc::WTERMSIG(status)),
+        () => crate::plan::Exit::Code(libc::WEXITSTATUS(status)),
     };
     Some(Reaped { pid, exit })
 }

@@ -7,8 +7,7 @@
 //! send frames: the length of the payload (4 bytes, little-endian), the payload (postcard), a newline.
 //! The newline is for launchers that pass on what they get line by line.
 
-use crate::cli::Part;
-use crate::job::Exit;
+use crate::plan::{Exit, Part, Seat};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -169,15 +168,6 @@ pub struct Work {
     pub environment: Vec<(OsString, OsString)>,
     /// What standard input rank 0 gets if it is here.
     pub stdin: Stdin,
-}
-
-/// A rank and what it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seat {
-    /// Its number in the job.
-    pub rank: u32,
-    /// The number of its part of the command line.
-    pub part: u32,
 }
 
 /// The standard input of rank 0.

@@ -1,9 +1,9 @@
 //! Starts one rank: its environment, its line to us, its standard streams.
 
 use super::leftovers;
-use crate::cli::Part;
 use crate::sys::{self, Inherited};
-use crate::wire::{Seat, Stdin, Work};
+use crate::plan::{Part, Seat};
+use crate::wire::{Stdin, Work};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use verbena_fault::Fault;
-use verbena_launch::job::Exit;
+use verbena_launch::plan::Exit;
 use verbena_launch::wire::{Outbox, Report, Why};
 use verbena_testing::{Lack, skip};
 

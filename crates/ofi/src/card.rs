@@ -2,6 +2,7 @@
 //!
 //! libfabric is opened only between the two, once it is clear that some process is on another node: opening it takes longer
 //! than all else at start-up.
+//! (Version 1.17 takes 0.38 s, since it reads `/proc/kallsyms` twice in `fi_getinfo`.)
 
 use std::net::IpAddr;
 

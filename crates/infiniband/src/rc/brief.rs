@@ -4,6 +4,9 @@
 //! length, which stands before it anyhow. Then it goes without ([`frame::Kind::Brief`]): every byte of a
 //! short packet is copied and summed up several times on its way. Both ends remember the last header of each direction; since
 //! packets of a pair are sent and delivered in one order over both paths, they remember the same.
+//!
+//! Soft-RoCE takes some 2 us longer for packets from 79 bytes on: there its checksum begins to use vector
+//! registers, which have to be saved.
 
 use super::frame;
 use verbena_channel::packet::{Header, Kind};

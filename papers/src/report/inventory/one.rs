@@ -37,7 +37,7 @@ fn operations() -> Vec<Item> {
         Item::new(1, "figure 2", "3", "The messages of the eager and of the rendezvous protocol")
             .lacks(DRAWING),
         Item::new(1, "figure 3", "3.1", "Time of a look at the completion queue by the number of connections: constant")
-            .lacks("no benchmark of ours times the completion queue of a device by the number of connections; on Soft-RoCE it lies in user memory, and a look takes 118 instructions whatever the number of connections (BENCHMARKS.md)"),
+            .lacks("no benchmark of ours times the completion queue of a device by the number of connections; on Soft-RoCE it lies in user memory, and a look takes 118 instructions whatever the number of connections"),
         Item::new(1, "figure 4", "3.2", "Latency by size with one RDMA write and with two in a row")
             .claim("a message of a few bytes: two writes (a pointer by itself) to one (piggybacked)", AtLeast(1.0), [
                 ratio(pick("rc ladder", "basic", "latency", Size(8)), pick("rc ladder", "piggyback", "latency", Size(8)))
@@ -196,7 +196,7 @@ fn pairs() -> Vec<Item> {
                     .but("counted, not timed: posts and completions for a message, by the device model"),
             ])
             .show_over("design", "sim work", "")
-            .lacks("time of the processor is not told apart from the emulator's on Soft-RoCE; instructions counted there differ by 2% and less (BENCHMARKS.md)"),
+            .lacks("time of the processor is not told apart from the emulator's on Soft-RoCE; instructions counted there differ by 2% and less"),
         Item::new(1, "figure 16", "6.3.2", "Latency divided into seven parts from call to return, RDMA design beside send/receive, several sizes")
             .ours("sum of the seven parts, 8 B", [
                 value(pick("node trace", "shared memory, 8 B", "", Row("total"))).but("traced by VERBENA_TRACE, which slows small messages down"),

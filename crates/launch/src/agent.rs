@@ -1,11 +1,11 @@
-//! The agent: `mpiexec --agent` on another host, started by a launcher. It has a [`Crew`] there, does what `mpiexec` says
+//! The agent: `mpiexec --agent` on another host, started by a launcher. It has a [`LocalRanks`] there, does what `mpiexec` says
 //! on its standard input and tells on its standard output what happens. When the connection ends, so do its ranks.
 //!
 //! An agent that is stopped (SIGSTOP) or hangs is not missed while its connection stands, and the job waits for it;
 //! `--timeout` and a second Ctrl-C end the job without it.
 
 use crate::cli::hostname;
-use crate::crew::Crew;
+use crate::local_ranks::LocalRanks;
 use crate::job::GRACE;
 use crate::sys::{self, Poll, Signals};
 use crate::wire::{self, COMMAND_BYTES_MAX, Command, Frames, Outbox, Report};
@@ -42,7 +42,7 @@ fn open() -> Result<Agent, Fault> {
     let line = read_line();
     let opening = wire::read_opening(&line).ok_or_else(|| not_by_hand(&line))?;
     let signals = Signals::take().map_err(|error| no_set_up(&error))?;
-    let crew = Crew::new(opening.job, signals.before()).map_err(|error| no_set_up(&error))?;
+    let local = LocalRanks::new(opening.job, signals.before()).map_err(|error| no_set_up(&error))?;
     // Also for another version: mpiexec sees by the answer what is wrong.
     io::stdout().write_all(wire::answer(opening.key).as_bytes()).and_then(|()| io::stdout().flush()).ok();
     if opening.version != wire::VERSION {
@@ -51,7 +51,7 @@ fn open() -> Result<Agent, Fault> {
     sys::set_nonblocking(TO);
     let (inbox, outbox, poll, connected, done) =
         (Frames::of_at_most(COMMAND_BYTES_MAX), Outbox::default(), Poll::default(), true, false);
-    Ok(Agent { crew, signals, inbox, outbox, poll, connected, done })
+    Ok(Agent { local, signals, inbox, outbox, poll, connected, done })
 }
 
 /// The first line, byte by byte, so that nothing behind it is taken.
@@ -69,7 +69,7 @@ fn read_line() -> String {
 }
 
 struct Agent {
-    crew: Crew,
+    local: LocalRanks,
     signals: Signals,
     inbox: Frames,
     outbox: Outbox,
@@ -89,14 +89,14 @@ impl Agent {
         } else {
             self.end_ranks();
         }
-        self.crew.dismiss_watcher();
-        self.crew.reap_watcher();
+        self.local.dismiss_watcher();
+        self.local.reap_watcher();
         i32::from(!self.done)
     }
 
     /// The job is over: sends the last of the output, and says good-bye.
     fn part(&mut self) {
-        while self.connected && !self.crew.is_drained() {
+        while self.connected && !self.local.is_drained() {
             self.serve(Some(Duration::from_millis(20)));
         }
         self.report();
@@ -108,13 +108,13 @@ impl Agent {
 
     /// `mpiexec` has gone, or somebody wants us to.
     fn end_ranks(&mut self) {
-        self.crew.handle(Command::Signal(libc::SIGTERM));
+        self.local.handle(Command::Signal(libc::SIGTERM));
         let until = Instant::now() + GRACE;
-        while self.crew.is_running() && Instant::now() < until {
+        while self.local.is_running() && Instant::now() < until {
             self.serve(Some(until.saturating_duration_since(Instant::now())));
         }
-        self.crew.handle(Command::Signal(libc::SIGKILL));
-        self.crew.handle(Command::Finish);
+        self.local.handle(Command::Signal(libc::SIGKILL));
+        self.local.handle(Command::Finish);
     }
 
     fn serve(&mut self, timeout: Option<Duration>) {
@@ -122,13 +122,13 @@ impl Agent {
         let from = self.connected.then(|| self.poll.add(FROM, true, false));
         let wants_write = self.connected && !self.outbox.pending().is_empty();
         let to = wants_write.then(|| self.poll.add(TO, false, true));
-        self.crew.gather(&mut self.poll, self.outbox.pending().len() < PENDING_MAX);
+        self.local.gather(&mut self.poll, self.outbox.pending().len() < PENDING_MAX);
         let signals = self.poll.add(self.signals.fd(), true, false);
         self.poll.wait(timeout);
         if from.is_some_and(|place| self.poll.is_ready(place)) {
             self.hear();
         }
-        self.crew.serve(&self.poll);
+        self.local.serve(&self.poll);
         if self.poll.is_ready(signals) {
             self.take_signals();
         }
@@ -150,7 +150,7 @@ impl Agent {
                 Ok(None) => return,
                 Ok(Some(command)) => {
                     self.done |= command == Command::Finish;
-                    self.crew.handle(command);
+                    self.local.handle(command);
                 }
                 Err(error) => {
                     sys::complain(&format!("mpiexec --agent on {}: {}", hostname(), garbled(&error)));
@@ -168,12 +168,12 @@ impl Agent {
             }
         }
         while let Some(reaped) = sys::reap() {
-            self.crew.handle_death(reaped);
+            self.local.handle_death(reaped);
         }
     }
 
     fn report(&mut self) {
-        while let Some(report) = self.crew.poll_report() {
+        while let Some(report) = self.local.poll_report() {
             self.outbox.push(&report);
         }
     }

@@ -49,7 +49,7 @@ impl Order {
     }
 }
 
-/// Why nothing is started: a wrong command line, or a request for help.
+/// SentFault nothing is started: a wrong command line, or a request for help.
 #[derive(Debug)]
 pub struct Stop {
     /// The exit code.

@@ -25,7 +25,7 @@ const BROKEN_PIPE: i32 = 128 + libc::SIGPIPE;
 /// The exit code when a program cannot be started, as shells have it.
 const CANNOT_START: i32 = 127;
 
-/// Why a job was ended before its time.
+/// SentFault a job was ended before its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// A signal killed a rank.
@@ -88,7 +88,7 @@ pub enum Failure {
     },
 }
 
-/// Why what the ranks write cannot be passed on.
+/// SentFault what the ranks write cannot be passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
     /// The reader has gone.
@@ -156,7 +156,7 @@ pub struct Job {
     /// Whether a host is being lost: its end is told soon, and goes before what other ranks do because of it.
     losing: bool,
     cause: Option<Failure>,
-    /// Why our output cannot be written, if so.
+    /// SentFault our output cannot be written, if so.
     loss: Option<Loss>,
     user_signal: Option<i32>,
     /// When the user asked for the end last, and by which signal.
@@ -204,7 +204,7 @@ impl Job {
         self.running == 0
     }
 
-    /// Why the job was ended early.
+    /// SentFault the job was ended early.
     pub fn cause(&self) -> Option<&Failure> {
         self.cause.as_ref()
     }
@@ -357,7 +357,7 @@ impl Job {
         if self.unwritable().is_some() { code.max(1) } else { code }
     }
 
-    /// Why our output could not be written, unless its reader did not want it.
+    /// SentFault our output could not be written, unless its reader did not want it.
     pub fn unwritable(&self) -> Option<&Fault> {
         match &self.loss {
             Some(Loss::Refused(fault)) => Some(fault),

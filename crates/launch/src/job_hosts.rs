@@ -1,6 +1,6 @@
-//! All hosts of a job: our own, whose ranks are our [`Crew`], and others with an agent each.
+//! All hosts of a job: our own, whose ranks are our [`LocalRanks`], and others with an agent each.
 
-use crate::crew::Crew;
+use crate::local_ranks::LocalRanks;
 use crate::remote::{Means, News, Remote};
 use crate::sys::{Poll, Reaped};
 use crate::wire::{Command, Work};
@@ -9,27 +9,27 @@ use std::time::Instant;
 use verbena_fault::Fault;
 
 /// The same bytes for some ranks.
-type Letter = (Vec<u32>, Rc<[u8]>);
+type Multicast = (Vec<u32>, Rc<[u8]>);
 
 /// The hosts.
 #[derive(Debug)]
-pub struct Fleet {
+pub struct JobHosts {
     /// This host.
-    pub crew: Crew,
+    pub local: LocalRanks,
     /// This host's name.
     here: String,
     remotes: Vec<Remote>,
     /// The remote of each rank; `None`: here.
     remote_of_rank: Vec<Option<usize>>,
     /// Mail for each remote that may still get more receivers.
-    mail: Vec<Option<Letter>>,
+    mail: Vec<Option<Multicast>>,
 }
 
-impl Fleet {
+impl JobHosts {
     /// Only this host, for a job of `size` ranks.
-    pub fn new(crew: Crew, here: String, size: u32) -> Fleet {
+    pub fn new(local: LocalRanks, here: String, size: u32) -> JobHosts {
         let (remotes, mail) = Default::default();
-        Fleet { crew, here, remotes, remote_of_rank: vec![None; size as usize], mail }
+        JobHosts { local, here, remotes, remote_of_rank: vec![None; size as usize], mail }
     }
 
     /// Starts an agent on another host and has it start ranks there.
@@ -37,8 +37,8 @@ impl Fleet {
     /// # Errors
     /// The launcher cannot be run.
     pub fn launch(&mut self, name: &str, means: &Means, work: Work) -> Result<(), Fault> {
-        let remote = Remote::launch(name, means, work, self.crew.inherited())?;
-        self.crew.watch(remote.pid());
+        let remote = Remote::launch(name, means, work, self.local.inherited())?;
+        self.local.watch(remote.pid());
         for &rank in remote.ranks() {
             self.remote_of_rank[rank as usize] = Some(self.remotes.len());
         }
@@ -60,7 +60,7 @@ impl Fleet {
     /// Says something to the host of a rank.
     pub fn tell(&mut self, rank: u32, command: Command) {
         match self.remote_of_rank[rank as usize] {
-            None => self.crew.handle(command),
+            None => self.local.handle(command),
             Some(remote) => self.remotes[remote].tell(command),
         }
     }
@@ -68,7 +68,7 @@ impl Fleet {
     /// Says something to all hosts.
     pub fn tell_all(&mut self, command: &Command) {
         self.tell_others(command);
-        self.crew.handle(command.clone());
+        self.local.handle(command.clone());
     }
 
     /// Says something to all other hosts.
@@ -77,10 +77,10 @@ impl Fleet {
     }
 
     /// Sends bytes to a rank's PMI line. The same bytes for several ranks of one host cross the wire once;
-    /// [`Fleet::send_mail`] sends the last of them.
+    /// [`JobHosts::send_mail`] sends the last of them.
     pub fn post(&mut self, rank: u32, bytes: Rc<[u8]>) {
         let Some(remote) = self.remote_of_rank[rank as usize] else {
-            return self.crew.handle(Command::Mail { ranks: vec![rank], bytes });
+            return self.local.handle(Command::Mail { ranks: vec![rank], bytes });
         };
         match &mut self.mail[remote] {
             Some((ranks, waiting)) if Rc::ptr_eq(waiting, &bytes) => ranks.push(rank),
@@ -103,19 +103,19 @@ impl Fleet {
 
     /// Puts what it waits for into the poll set; without `room`, not what launchers say.
     pub fn gather(&mut self, poll: &mut Poll, room: bool) {
-        self.crew.gather(poll, true);
+        self.local.gather(poll, true);
         self.remotes.iter_mut().for_each(|remote| remote.gather(poll, room));
     }
 
     /// Handles what is ready.
     pub fn serve(&mut self, poll: &Poll) {
-        self.crew.serve(poll);
+        self.local.serve(poll);
         self.remotes.iter_mut().for_each(|remote| remote.serve(poll));
     }
 
     /// The next piece of news. With the loss of a host, its ranks.
     pub fn poll_news(&mut self) -> Option<(News, Vec<u32>)> {
-        if let Some(report) = self.crew.poll_report() {
+        if let Some(report) = self.local.poll_report() {
             return Some((News::Report(report), Vec::new()));
         }
         self.remotes.iter_mut().find_map(|remote| {
@@ -132,11 +132,11 @@ impl Fleet {
 
     /// Takes note of a child that has ended.
     pub fn handle_death(&mut self, reaped: Reaped) {
-        if self.crew.handle_death(reaped) {
+        if self.local.handle_death(reaped) {
             return;
         }
         if let Some(remote) = self.remotes.iter_mut().find(|remote| remote.pid() == reaped.pid) {
-            self.crew.unwatch(reaped.pid);
+            self.local.unwatch(reaped.pid);
             remote.handle_death(reaped.exit);
         }
     }

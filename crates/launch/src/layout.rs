@@ -2,7 +2,7 @@
 //! all are full.
 
 use crate::hosts::Entry;
-use crate::plan::Seat;
+use crate::plan::Assignment;
 
 /// The ranks of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct HostRanks {
     /// Its name; `None` for the host on which `mpiexec` runs.
     pub name: Option<String>,
     /// Its ranks in order.
-    pub seats: Vec<Seat>,
+    pub assignments: Vec<Assignment>,
 }
 
 /// A part of the command line, as far as the layout goes.
@@ -31,10 +31,10 @@ pub fn lay_out(wishes: &[Wish<'_>], common: &[Entry], is_here: impl Fn(&str) -> 
         let mut own = wish.own.map(slots);
         for _ in 0..wish.count {
             let name = own.as_mut().unwrap_or(&mut shared).next().filter(|name| !is_here(name));
-            let seat = Seat { rank, part };
+            let assignment = Assignment { rank, part };
             match hosts.iter_mut().find(|host| host.name.as_deref() == name) {
-                Some(host) => host.seats.push(seat),
-                None => hosts.push(HostRanks { name: name.map(str::to_owned), seats: vec![seat] }),
+                Some(host) => host.assignments.push(assignment),
+                None => hosts.push(HostRanks { name: name.map(str::to_owned), assignments: vec![assignment] }),
             }
             rank += 1;
         }
@@ -50,10 +50,10 @@ fn slots(entries: &[Entry]) -> impl Iterator<Item = &str> {
 
 /// The number of the host of each rank.
 pub fn host_of_rank(hosts: &[HostRanks]) -> Vec<u32> {
-    let size = hosts.iter().map(|host| host.seats.len()).sum();
+    let size = hosts.iter().map(|host| host.assignments.len()).sum();
     let mut numbers = vec![0; size];
     for (number, host) in (0..).zip(hosts) {
-        host.seats.iter().for_each(|seat| numbers[seat.rank as usize] = number);
+        host.assignments.iter().for_each(|assignment| numbers[assignment.rank as usize] = number);
     }
     numbers
 }

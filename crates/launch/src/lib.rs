@@ -1,7 +1,7 @@
 //! `mpiexec`: starts the ranks of a job, on this host and on others, stays with them, and leaves nothing behind.
 //!
 //! The parts that decide are free of I/O and clocks and are tested alone; the parts that touch the operating
-//! system decide nothing. Each host has a [`crew`] that starts ranks and listens to them. It takes commands and gives
+//! system decide nothing. Each host has a [`local_ranks`] that starts ranks and listens to them. It takes commands and gives
 //! reports; on other hosts an [`agent`] passes both over the launcher's standard input and output.
 //!
 //! | module | job | I/O |
@@ -17,10 +17,10 @@
 //! | [`lines`] | the ranks' output in whole lines | no |
 //! | [`explain`] | the four-part messages about dead ranks | no |
 //! | [`wire`] | what `mpiexec` and its agents say to each other | no |
-//! | [`crew`] | the ranks of one host: started, listened to, ended | yes |
-//! | [`agent`] | a crew on another host | yes |
+//! | [`local_ranks`] | the ranks of one host: started, listened to, ended | yes |
+//! | [`agent`] | the ranks of another host | yes |
 //! | [`remote`] | an agent as `mpiexec` sees it | yes |
-//! | [`fleet`] | all hosts of a job | yes |
+//! | [`job_hosts`] | all hosts of a job | yes |
 //! | [`output`] | standard output and error, without ever blocking | yes |
 //! | [`screen`] | what the ranks write, on ours | yes |
 //! | [`keyboard`] | our standard input on its way to rank 0 | yes |
@@ -33,11 +33,11 @@
 
 pub mod agent;
 pub mod cli;
-pub mod crew;
+pub mod local_ranks;
 pub mod defect;
 pub mod explain;
 pub mod export;
-pub mod fleet;
+pub mod job_hosts;
 pub mod hosts;
 pub mod job;
 pub mod keyboard;

@@ -1,25 +1,25 @@
-//! The ranks of this host: started, listened to, and ended. `mpiexec` has one crew for its own host, the agent one on
+//! The ranks of this host: started, listened to, and ended. `mpiexec` has one such object for its own host, the agent one on
 //! each other host. It does what [`Command`]s say and tells what happens in [`Report`]s.
 //!
 //! | module | job |
 //! | --- | --- |
 //! | [`start`] | starts one rank |
 //! | [`rank`] | one rank's PMI line and output streams |
-//! | [`feeder`] | rank 0's standard input |
-//! | [`leftovers`] | kills what ranks leave behind, also when this process itself is killed |
+//! | [`stdin_pipe`] | rank 0's standard input |
+//! | [`descendants`] | kills what ranks leave behind, also when this process itself is killed |
 //!
-//! Call [`Crew::gather`], wait, then [`Crew::serve`]; pass every child that has ended to [`Crew::handle_death`]; take
+//! Call [`LocalRanks::gather`], wait, then [`LocalRanks::serve`]; pass every child that has ended to [`LocalRanks::handle_death`]; take
 //! reports until there are none.
 
-pub mod feeder;
-pub mod leftovers;
+pub mod stdin_pipe;
+pub mod descendants;
 pub mod rank;
 pub mod start;
 
 use crate::sys::{self, Inherited, Poll, Reaped, SignalMask};
 use crate::wire::{Command, Report, Work};
-use feeder::Feeder;
-use leftovers::Watcher;
+use stdin_pipe::StdinPipe;
+use descendants::Watcher;
 use rank::Rank;
 use start::start;
 use std::collections::{HashMap, VecDeque};
@@ -33,9 +33,9 @@ const DRAIN_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// The ranks of this host.
 #[derive(Debug)]
-pub struct Crew {
+pub struct LocalRanks {
     inherited: Inherited,
-    /// What marks the processes of this crew.
+    /// What marks the processes that were started here.
     mark: String,
     watcher: Watcher,
     /// Whether this process had children before it became `mpiexec`: a shell that called `exec`.
@@ -46,7 +46,7 @@ pub struct Crew {
     /// Places in `ranks`.
     place_of_rank: HashMap<u32, usize>,
     place_of_pid: HashMap<i32, usize>,
-    feeder: Feeder,
+    stdin: StdinPipe,
     /// Streams that must not be read for now.
     held: [bool; 2],
     drain_until: Option<Instant>,
@@ -58,26 +58,26 @@ pub struct Crew {
 /// What a place in the poll set stands for.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    Feeder,
+    StdinPipe,
     Pmi(usize),
     Stream(usize, usize),
 }
 
-impl Crew {
-    /// A crew without ranks. `signals`: the blocked signals that ranks get. Call it before any thread or rank is
+impl LocalRanks {
+    /// No ranks yet. `signals`: the blocked signals that ranks get. Call it before any thread or rank is
     /// started.
     ///
     /// # Errors
     /// No process or pipe can be had.
-    pub fn new(job: &str, signals: SignalMask) -> io::Result<Crew> {
+    pub fn new(job: &str, signals: SignalMask) -> io::Result<LocalRanks> {
         let mark = format!("{job}-{}", sys::process_id());
-        let children_before = leftovers::has_children();
+        let children_before = descendants::has_children();
         let watcher = Watcher::start(&mark)?;
         sys::adopt_orphans();
         let inherited = Inherited { descriptors: sys::raise_descriptor_limit(), signals };
-        let (ranks, place_of_rank, place_of_pid, feeder, held, reports, sources) = Default::default();
+        let (ranks, place_of_rank, place_of_pid, stdin, held, reports, sources) = Default::default();
         let drain_until = None;
-        Ok(Crew {
+        Ok(LocalRanks {
             inherited,
             mark,
             watcher,
@@ -86,7 +86,7 @@ impl Crew {
             ranks,
             place_of_rank,
             place_of_pid,
-            feeder,
+            stdin,
             held,
             drain_until,
             reports,
@@ -112,7 +112,7 @@ impl Crew {
             }
             Command::HangUp(rank) => drop(self.rank(rank).and_then(|rank| rank.pmi.take())),
             Command::Input(bytes) => {
-                self.feeder.give(&bytes);
+                self.stdin.give(&bytes);
                 self.feed();
             }
             Command::Signal(signal) => self.signal(signal),
@@ -121,7 +121,7 @@ impl Crew {
                 self.ranks.iter_mut().for_each(|rank| rank.streams[stream.min(1)] = None)
             }
             Command::Finish => {
-                leftovers::sweep(&self.watcher, self.children_before, &self.mark, &self.groups);
+                descendants::sweep(&self.watcher, self.children_before, &self.mark, &self.groups);
                 self.drain_until = Some(Instant::now() + DRAIN_TIME_MAX);
             }
         }
@@ -136,8 +136,8 @@ impl Crew {
     pub fn gather(&mut self, poll: &mut Poll, room: bool) {
         self.sources.clear();
         let mut add = |fd, read, write, source| self.sources.push((poll.add(fd, read, write), source));
-        if let Some(fd) = self.feeder.writable() {
-            add(fd, false, true, Source::Feeder);
+        if let Some(fd) = self.stdin.writable() {
+            add(fd, false, true, Source::StdinPipe);
         }
         for (place, rank) in self.ranks.iter().enumerate() {
             if let Some(pmi) = &rank.pmi {
@@ -156,7 +156,7 @@ impl Crew {
         for (at, source) in std::mem::take(&mut self.sources) {
             match source {
                 _ if !poll.is_ready(at) => {}
-                Source::Feeder => self.feed(),
+                Source::StdinPipe => self.feed(),
                 Source::Pmi(place) => self.listen(place),
                 Source::Stream(place, i) => self.read(place, i),
             }
@@ -210,7 +210,7 @@ impl Crew {
 
     /// Waits until the watcher is gone.
     pub fn reap_watcher(&self) {
-        leftovers::reap_watcher(&self.watcher);
+        descendants::reap_watcher(&self.watcher);
     }
 
     fn rank(&mut self, number: u32) -> Option<&mut Rank> {
@@ -218,15 +218,15 @@ impl Crew {
     }
 
     fn start(&mut self, work: &Work) {
-        for (local, seat) in work.seats.iter().enumerate() {
+        for (local, assignment) in work.assignments.iter().enumerate() {
             match start(work, local, &self.mark, self.inherited) {
                 Ok(mut started) => {
-                    let (rank, pid, place) = (seat.rank, started.pid, self.ranks.len());
+                    let (rank, pid, place) = (assignment.rank, started.pid, self.ranks.len());
                     self.watch(pid);
                     self.place_of_pid.insert(pid, place);
                     self.place_of_rank.insert(rank, place);
                     if let Some(pipe) = started.stdin.take() {
-                        self.feeder = Feeder::new(pipe);
+                        self.stdin = StdinPipe::new(pipe);
                     }
                     self.ranks.push(Rank::new(rank, started));
                     self.reports.push_back(Report::Started { rank, pid });
@@ -237,7 +237,7 @@ impl Crew {
     }
 
     fn give_up(&mut self, work: &Work, local: usize, fault: Fault) {
-        let ranks = work.seats[local..].iter().map(|seat| seat.rank).collect();
+        let ranks = work.assignments[local..].iter().map(|assignment| assignment.rank).collect();
         self.reports.push_back(Report::NotStarted { ranks, why: fault.into() });
     }
 
@@ -252,7 +252,7 @@ impl Crew {
     }
 
     fn feed(&mut self) {
-        if let Some(open) = self.feeder.write() {
+        if let Some(open) = self.stdin.write() {
             self.reports.push_back(Report::InputTaken { open });
         }
     }
@@ -266,13 +266,13 @@ impl Crew {
     }
 
     fn hear(&mut self, place: usize) {
-        let Crew { ranks, reports, .. } = self;
+        let LocalRanks { ranks, reports, .. } = self;
         let number = ranks[place].number;
         ranks[place].hear(|bytes| reports.push_back(Report::Said { rank: number, bytes: bytes.to_vec() }));
     }
 
     fn read(&mut self, place: usize, stream: usize) {
-        let Crew { ranks, reports, .. } = self;
+        let LocalRanks { ranks, reports, .. } = self;
         let rank = ranks[place].number;
         ranks[place].read_stream(stream, |bytes| {
             reports.push_back(match bytes {

@@ -16,7 +16,7 @@ pub struct Stream {
     fd: RawFd,
     is_file: bool,
     open: bool,
-    /// Why it is not open any more, until somebody asks.
+    /// SentFault it is not open any more, until somebody asks.
     error: Option<io::Error>,
     /// What is on its way.
     pub sink: Sink,
@@ -48,7 +48,7 @@ impl Stream {
         self.open
     }
 
-    /// Why it cannot be written any more; told once.
+    /// SentFault it cannot be written any more; told once.
     pub fn take_error(&mut self) -> Option<io::Error> {
         self.error.take()
     }

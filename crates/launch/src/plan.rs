@@ -21,7 +21,7 @@ pub struct Part {
 
 /// A rank and what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seat {
+pub struct Assignment {
     /// Its number in the job.
     pub rank: u32,
     /// The number of its part of the command line.

@@ -52,7 +52,7 @@ pub enum News {
     Words(String),
     /// The agent could not be started, or has gone before it should. Nothing follows.
     Lost {
-        /// Why.
+        /// SentFault.
         fault: Fault,
         /// Whether it had been there.
         started: bool,
@@ -123,7 +123,7 @@ impl Remote {
         let (noise, partial, news) = Default::default();
         Ok(Remote {
             name: name.to_owned(),
-            ranks: work.seats.iter().map(|seat| seat.rank).collect(),
+            ranks: work.assignments.iter().map(|assignment| assignment.rank).collect(),
             line,
             pid: child.id().cast_signed(),
             to,

@@ -72,7 +72,7 @@ impl Screen {
         self.outputs[self.target(stream)].is_open()
     }
 
-    /// Why what was written is lost, if a stream has failed since this was asked last. A stream that was closed from
+    /// SentFault what was written is lost, if a stream has failed since this was asked last. A stream that was closed from
     /// the beginning has lost nothing: nobody wanted it.
     pub fn poll_loss(&mut self) -> Option<Loss> {
         let failed = |output: &mut Stream| {

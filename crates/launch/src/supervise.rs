@@ -3,14 +3,14 @@
 
 use crate::agent::AGENT_OPTION;
 use crate::cli::{Order, hostname};
-use crate::crew::Crew;
+use crate::local_ranks::LocalRanks;
 use crate::explain::{Place, explain, signal_name};
 use crate::export;
-use crate::fleet::Fleet;
+use crate::job_hosts::JobHosts;
 use crate::job::{Action, Failure, Job};
 use crate::keyboard::Keyboard;
 use crate::layout::{HostRanks, host_of_rank};
-use crate::plan::{Exit, Seat};
+use crate::plan::{Exit, Assignment};
 use crate::pmi::{About, Event, Server, Stage};
 use crate::remote::{Means, News};
 use crate::screen::Screen;
@@ -59,7 +59,7 @@ struct Supervisor {
     signals: Signals,
     job: Job,
     server: Server,
-    fleet: Fleet,
+    hosts: JobHosts,
     /// The process id of each rank, on its host.
     pids: Vec<i32>,
     keyboard: Keyboard,
@@ -82,12 +82,12 @@ impl Supervisor {
         let about = About { job: job_name()?, appnums, nodes: host_of_rank(&order.hosts) };
         let far = order.hosts.iter().any(|host| host.name.is_some());
         let delay = if far { DEATH_NEWS_DELAY_FAR } else { DEATH_NEWS_DELAY };
-        let crew = Crew::new(&about.job, signals.before())?;
+        let local = LocalRanks::new(&about.job, signals.before())?;
         Ok(Supervisor {
             started_at: Instant::now(),
             job: Job::new(size, order.timeout).with_news_delay(delay).with_term_grace(term_grace()),
             server: Server::new(about),
-            fleet: Fleet::new(crew, hostname(), size),
+            hosts: JobHosts::new(local, hostname(), size),
             pids: vec![0; size as usize],
             keyboard: Keyboard::new(false),
             stdin: Stdin::Inherited,
@@ -113,13 +113,13 @@ impl Supervisor {
         let hosts = std::mem::take(&mut self.order.hosts);
         let (near, far): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.name.is_none());
         if let Err((fault, ranks)) = self.start_agents(&far) {
-            let near = near.iter().flat_map(|host| &host.seats).map(|seat| seat.rank);
+            let near = near.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank);
             return self.job.handle_not_started(&ranks.into_iter().chain(near).collect::<Vec<_>>(), fault);
         }
         for host in near {
             let stdin = if sys::is_terminal(0) { Stdin::Piped } else { Stdin::Inherited };
-            let work = self.work(host.seats, stdin);
-            self.fleet.crew.handle(Command::Start(work));
+            let work = self.work(host.assignments, stdin);
+            self.hosts.local.handle(Command::Start(work));
         }
     }
 
@@ -130,32 +130,32 @@ impl Supervisor {
             return Ok(());
         }
         let ranks =
-            |hosts: &[HostRanks]| hosts.iter().flat_map(|host| &host.seats).map(|seat| seat.rank).collect();
+            |hosts: &[HostRanks]| hosts.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank).collect();
         let means = means(&self.order).map_err(|fault| (fault, ranks(far)))?;
         let environment = export::variables(&self.order.exports, std::env::vars_os());
         let parts = export::with_directories(&self.order.parts);
         for (i, host) in far.iter().enumerate() {
-            let mut work = self.work(host.seats.clone(), Stdin::Piped);
+            let mut work = self.work(host.assignments.clone(), Stdin::Piped);
             (work.parts, work.environment) = (parts.clone(), environment.clone());
             let name = host.name.as_deref().unwrap_or_default();
-            self.fleet.launch(name, &means, work).map_err(|fault| (fault, ranks(&far[i..])))?;
+            self.hosts.launch(name, &means, work).map_err(|fault| (fault, ranks(&far[i..])))?;
         }
         Ok(())
     }
 
-    fn work(&mut self, seats: Vec<Seat>, stdin: Stdin) -> Work {
-        if seats.first().is_some_and(|seat| seat.rank == 0) {
+    fn work(&mut self, assignments: Vec<Assignment>, stdin: Stdin) -> Work {
+        if assignments.first().is_some_and(|assignment| assignment.rank == 0) {
             self.stdin = stdin;
         }
         let (job, size) = (self.server.job().to_owned(), self.order.size());
-        Work { job, size, parts: self.order.parts.clone(), seats, environment: Vec::new(), stdin }
+        Work { job, size, parts: self.order.parts.clone(), assignments, environment: Vec::new(), stdin }
     }
 
     /// Serves the ranks until all have ended.
     fn stay(&mut self) {
         loop {
             self.hear();
-            self.job.set_losing(self.fleet.deadline().is_some());
+            self.job.set_losing(self.hosts.deadline().is_some());
             self.job.settle(self.started_at.elapsed(), self.server.someone_waits());
             while let Some(action) = self.job.poll_action() {
                 self.act(action);
@@ -167,14 +167,14 @@ impl Supervisor {
             self.serve(self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed())));
             if self.patience.is_some_and(|until| Instant::now() >= until) {
                 self.patience = None;
-                self.strike_off(libc::SIGKILL, Fleet::abandon);
+                self.strike_off(libc::SIGKILL, JobHosts::abandon);
             }
         }
     }
 
     /// Ranks whose agents are given up count as ended by this signal.
-    fn strike_off(&mut self, signal: i32, give_up: impl Fn(&mut Fleet) -> Vec<u32>) {
-        for rank in give_up(&mut self.fleet) {
+    fn strike_off(&mut self, signal: i32, give_up: impl Fn(&mut JobHosts) -> Vec<u32>) {
+        for rank in give_up(&mut self.hosts) {
             self.job.handle_exit(rank, Exit::Signal(signal), Stage::Fresh);
         }
     }
@@ -185,9 +185,9 @@ impl Supervisor {
         self.poll.clear();
         let keyboard = self.keyboard.readable().map(|fd| self.poll.add(fd, true, false));
         self.screen.gather(&mut self.poll);
-        self.fleet.gather(&mut self.poll, !self.screen.is_congested(1));
+        self.hosts.gather(&mut self.poll, !self.screen.is_congested(1));
         let signals = self.poll.add(self.signals.fd(), true, false);
-        let until = [self.fleet.deadline(), self.patience].into_iter().flatten().min();
+        let until = [self.hosts.deadline(), self.patience].into_iter().flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         self.poll.wait([timeout, left].into_iter().flatten().min());
         if keyboard.is_some_and(|place| self.poll.is_ready(place)) {
@@ -196,7 +196,7 @@ impl Supervisor {
         self.screen.serve(&self.poll);
         self.note_loss();
         // Signals come last: what a rank has said is heard before its death is.
-        self.fleet.serve(&self.poll);
+        self.hosts.serve(&self.poll);
         self.hear();
         if self.poll.is_ready(signals) {
             self.take_signals();
@@ -208,11 +208,11 @@ impl Supervisor {
         for stream in 0..2 {
             let held = self.screen.is_congested(stream);
             if held != std::mem::replace(&mut self.held[stream], held) {
-                self.fleet.tell_all(&Command::Hold { stream, held });
+                self.hosts.tell_all(&Command::Hold { stream, held });
             }
             let shut = !self.screen.is_open(stream);
             if shut != std::mem::replace(&mut self.shut[stream], shut) {
-                self.fleet.tell_all(&Command::Shut(stream));
+                self.hosts.tell_all(&Command::Shut(stream));
             }
         }
     }
@@ -226,13 +226,13 @@ impl Supervisor {
 
     fn type_in(&mut self) {
         if let Some(bytes) = self.keyboard.read() {
-            self.fleet.tell(0, Command::Input(bytes));
+            self.hosts.tell(0, Command::Input(bytes));
         }
     }
 
     /// Takes the news from all hosts.
     fn hear(&mut self) {
-        while let Some((news, ranks)) = self.fleet.poll_news() {
+        while let Some((news, ranks)) = self.hosts.poll_news() {
             match news {
                 News::Report(report) => self.note(report),
                 News::Words(words) => self.screen.say(&words),
@@ -240,7 +240,7 @@ impl Supervisor {
                 News::Lost { fault, started: true } => self.job.handle_lost(&ranks, fault),
             }
         }
-        self.fleet.send_mail();
+        self.hosts.send_mail();
     }
 
     fn note(&mut self, report: Report) {
@@ -266,8 +266,8 @@ impl Supervisor {
 
     /// With several hosts a message says on which one it was.
     fn on_its_host(&self, rank: u32, mut fault: Fault) -> Fault {
-        if !self.fleet.is_alone() {
-            fault.on += &format!(", host {}", self.fleet.host(rank));
+        if !self.hosts.is_alone() {
+            fault.on += &format!(", host {}", self.hosts.host(rank));
         }
         fault
     }
@@ -276,13 +276,13 @@ impl Supervisor {
     fn talk(&mut self, rank: u32, bytes: &[u8]) {
         self.server.handle_bytes(rank, bytes);
         while let Some((to, bytes)) = self.server.poll_output() {
-            self.fleet.post(to, bytes);
+            self.hosts.post(to, bytes);
         }
         while let Some(event) = self.server.poll_event() {
             match event {
                 Event::Abort { rank, code } => self.job.handle_abort(rank, code),
                 Event::Garbled { rank, error } => {
-                    self.fleet.tell(rank, Command::HangUp(rank));
+                    self.hosts.tell(rank, Command::HangUp(rank));
                     self.job.handle_garbled(rank, error.to_string());
                 }
             }
@@ -296,7 +296,7 @@ impl Supervisor {
             }
         }
         while let Some(reaped) = sys::reap() {
-            self.fleet.handle_death(reaped);
+            self.hosts.handle_death(reaped);
         }
         self.hear();
     }
@@ -307,12 +307,12 @@ impl Supervisor {
             Action::Signal(signal) => {
                 if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGKILL].contains(&signal)
                 {
-                    self.strike_off(signal, Fleet::abandon_the_late);
+                    self.strike_off(signal, JobHosts::abandon_the_late);
                 }
                 if signal == libc::SIGKILL {
                     self.patience = Some(Instant::now() + KILL_TIME_MAX);
                 }
-                self.fleet.tell_all(&Command::Signal(signal));
+                self.hosts.tell_all(&Command::Signal(signal));
             }
         }
     }
@@ -320,37 +320,37 @@ impl Supervisor {
     /// After the last rank: ends leftovers, takes the last of the output, and says why the job has ended.
     fn end(&mut self) {
         self.dismiss_agents();
-        self.fleet.crew.handle(Command::Finish);
+        self.hosts.local.handle(Command::Finish);
         self.take_signals();
         // From here on signals act as usual: if nobody reads our output, the user may still end us.
         self.signals.before().set();
-        while !self.fleet.crew.is_drained() {
+        while !self.hosts.local.is_drained() {
             self.serve(Some(Duration::from_millis(20)));
         }
         self.hear();
         self.screen.close_all();
-        self.fleet.crew.dismiss_watcher();
+        self.hosts.local.dismiss_watcher();
         self.screen.write_all();
         self.note_loss();
         self.conclude();
         self.screen.write_all();
         self.note_loss();
-        self.fleet.crew.reap_watcher();
+        self.hosts.local.reap_watcher();
     }
 
     /// Has all agents end. A slow reader of our output is waited for, unless the user sends a signal.
     fn dismiss_agents(&mut self) {
-        self.fleet.tell_others(&Command::Finish);
+        self.hosts.tell_others(&Command::Finish);
         let until = Instant::now() + FAREWELL_TIME_MAX;
-        while !self.fleet.others_are_gone() && (Instant::now() < until || self.held != [false; 2]) {
+        while !self.hosts.others_are_gone() && (Instant::now() < until || self.held != [false; 2]) {
             self.serve(Some(Duration::from_millis(20)));
             if self.job.poll_action().is_some() {
                 break;
             }
         }
-        self.fleet.abandon();
+        self.hosts.abandon();
         let until = Instant::now() + LAUNCHER_TIME_MAX;
-        while !self.fleet.launchers_have_ended() && Instant::now() < until {
+        while !self.hosts.launchers_have_ended() && Instant::now() < until {
             self.serve(Some(Duration::from_millis(20)));
         }
     }
@@ -358,7 +358,7 @@ impl Supervisor {
     fn conclude(&mut self) {
         let place = |rank: u32| {
             let part = self.server.appnum(rank) as usize;
-            let (pid, host) = (self.pids[rank as usize], self.fleet.host(rank));
+            let (pid, host) = (self.pids[rank as usize], self.hosts.host(rank));
             Place { pid, host, program: &self.order.parts[part].program }
         };
         let text = match (self.job.cause(), self.job.user_signal()) {

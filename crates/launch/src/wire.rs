@@ -7,7 +7,7 @@
 //! send frames: the length of the payload (4 bytes, little-endian), the payload (postcard), a newline.
 //! The newline is for launchers that pass on what they get line by line.
 
-use crate::plan::{Exit, Part, Seat};
+use crate::plan::{Exit, Part, Assignment};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -73,8 +73,8 @@ pub enum Report {
     NotStarted {
         /// Which ones.
         ranks: Vec<u32>,
-        /// Why.
-        why: Why,
+        /// SentFault.
+        why: SentFault,
     },
     /// A rank said something on its PMI line.
     Said {
@@ -134,21 +134,21 @@ impl Report {
 
 /// A [`Fault`] on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Why {
+pub struct SentFault {
     what: String,
     on: String,
     cause: String,
     remedy: String,
 }
 
-impl From<Fault> for Why {
-    fn from(Fault { what, on, cause, remedy }: Fault) -> Why {
-        Why { what, on, cause, remedy }
+impl From<Fault> for SentFault {
+    fn from(Fault { what, on, cause, remedy }: Fault) -> SentFault {
+        SentFault { what, on, cause, remedy }
     }
 }
 
-impl From<Why> for Fault {
-    fn from(Why { what, on, cause, remedy }: Why) -> Fault {
+impl From<SentFault> for Fault {
+    fn from(SentFault { what, on, cause, remedy }: SentFault) -> Fault {
         Fault { what, on, cause, remedy }
     }
 }
@@ -163,7 +163,7 @@ pub struct Work {
     /// The programs.
     pub parts: Vec<Part>,
     /// The ranks of this host, in order.
-    pub seats: Vec<Seat>,
+    pub assignments: Vec<Assignment>,
     /// Variables that all programs get before their own.
     pub environment: Vec<(OsString, OsString)>,
     /// What standard input rank 0 gets if it is here.

@@ -3,7 +3,7 @@
 //! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends it. Children that this
 //!   process had before it became `mpiexec` (of a shell that called `exec`) are not the job's, nor what these leave.
 //! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every process that
-//!   has the mark of this crew in its environment ([`MARK`]).
+//!   has the mark of these ranks in its environment ([`MARK`]).
 //!
 //! One thing outlives a `kill -9` of `mpiexec`: a process that has cleared its environment and left the process group of
 //! its rank. Only a control group could hold it, and few users may make one; batch systems do.
@@ -13,7 +13,7 @@ use std::fs;
 use std::io::{self, PipeReader, Read, Write};
 use std::time::{Duration, Instant};
 
-/// The variable that marks the processes of a crew. Not the job's name: crews of several hosts of one job may see each
+/// The variable that marks the processes of one host. Not the name of the job: several hosts of one job may see each
 /// other's processes, where the hosts are this one under other names.
 pub const MARK: &str = "VERBENA_CREW";
 

@@ -1,8 +1,8 @@
 //! Starts one rank: its environment, its line to us, its standard streams.
 
-use super::leftovers;
+use super::descendants;
 use crate::sys::{self, Inherited};
-use crate::plan::{Part, Seat};
+use crate::plan::{Part, Assignment};
 use crate::wire::{Stdin, Work};
 use std::ffi::OsStr;
 use std::io;
@@ -39,29 +39,29 @@ pub struct Started {
     pub stdin: Option<ChildStdin>,
 }
 
-/// Starts the rank that has place `local` in the work of this host; `mark` is that of the crew.
+/// Starts the rank that has place `local` in the work of this host; `mark` is that of the ranks of this host.
 ///
 /// # Errors
 /// The message for the user.
 pub fn start(work: &Work, local: usize, mark: &str, inherited: Inherited) -> Result<Started, Fault> {
-    let seat = work.seats[local];
-    let part = &work.parts[seat.part as usize];
-    let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(seat.rank, &error))?;
+    let assignment = work.assignments[local];
+    let part = &work.parts[assignment.part as usize];
+    let (ours, theirs) = UnixStream::pair().map_err(|error| no_resources(assignment.rank, &error))?;
     sys::set_nonblocking(ours.as_raw_fd());
     let mut command = Command::new(&part.program);
     command.args(&part.arguments);
     for (name, value) in work.environment.iter().chain(&part.environment) {
         command.env(name, value);
     }
-    set_environment(&mut command, work, seat, local, theirs.as_raw_fd());
-    command.env(leftovers::MARK, mark);
+    set_environment(&mut command, work, assignment, local, theirs.as_raw_fd());
+    command.env(descendants::MARK, mark);
     if let Some(directory) = &part.directory {
         command.current_dir(directory);
     }
-    command.stdin(stdin_for(work, seat.rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(stdin_for(work, assignment.rank)).stdout(Stdio::piped()).stderr(Stdio::piped());
     tie(&mut command, inherited, theirs.as_raw_fd());
     let mut child = command.spawn().map_err(|error| match error.raw_os_error() {
-        Some(libc::EMFILE | libc::ENFILE) => no_resources(seat.rank, &error),
+        Some(libc::EMFILE | libc::ENFILE) => no_resources(assignment.rank, &error),
         _ => cannot_start(part, &error),
     })?;
     match (child.stdout.take(), child.stderr.take()) {
@@ -71,7 +71,7 @@ pub fn start(work: &Work, local: usize, mark: &str, inherited: Inherited) -> Res
             streams: [out.into(), err.into()],
             stdin: child.stdin.take(),
         }),
-        _ => Err(no_resources(seat.rank, &io::Error::other("no pipe for standard output"))),
+        _ => Err(no_resources(assignment.rank, &io::Error::other("no pipe for standard output"))),
     }
 }
 
@@ -83,7 +83,7 @@ fn stdin_for(work: &Work, rank: u32) -> Stdio {
     }
 }
 
-fn set_environment(command: &mut Command, work: &Work, seat: Seat, local: usize, fd: RawFd) {
+fn set_environment(command: &mut Command, work: &Work, assignment: Assignment, local: usize, fd: RawFd) {
     for name in FOREIGN {
         command.env_remove(name);
     }
@@ -92,9 +92,9 @@ fn set_environment(command: &mut Command, work: &Work, seat: Seat, local: usize,
     command
         .env(PMI_SOCKET, format!("{fd}:{}", sys::inode(fd)))
         .env(LAUNCHER_PID, sys::process_id().to_string());
-    command.env("PMI_RANK", seat.rank.to_string()).env("PMI_SIZE", work.size.to_string());
-    command.env("VERBENA_JOB", &work.job).env("VERBENA_APPNUM", seat.part.to_string());
-    let (local, locals) = (local.to_string(), work.seats.len().to_string());
+    command.env("PMI_RANK", assignment.rank.to_string()).env("PMI_SIZE", work.size.to_string());
+    command.env("VERBENA_JOB", &work.job).env("VERBENA_APPNUM", assignment.part.to_string());
+    let (local, locals) = (local.to_string(), work.assignments.len().to_string());
     command.env("VERBENA_LOCAL_RANK", &local).env("VERBENA_LOCAL_SIZE", &locals);
     // Hydra's names for the same; scripts that bind ranks to devices read them.
     command.env("MPI_LOCALRANKID", &local).env("MPI_LOCALNRANKS", &locals);

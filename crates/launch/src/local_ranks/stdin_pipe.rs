@@ -6,16 +6,16 @@ use std::process::ChildStdin;
 
 /// Writes what comes for rank 0, never waiting for it.
 #[derive(Debug, Default)]
-pub struct Feeder {
+pub struct StdinPipe {
     pipe: Option<ChildStdin>,
     waiting: Vec<u8>,
 }
 
-impl Feeder {
+impl StdinPipe {
     /// Feeds this pipe.
-    pub fn new(pipe: ChildStdin) -> Feeder {
+    pub fn new(pipe: ChildStdin) -> StdinPipe {
         sys::set_nonblocking(pipe.as_raw_fd());
-        Feeder { pipe: Some(pipe), waiting: Vec::new() }
+        StdinPipe { pipe: Some(pipe), waiting: Vec::new() }
     }
 
     /// Takes a piece; an empty one is the end.

@@ -16,7 +16,7 @@ fn work() -> Work {
         job: "job".into(),
         size: 9,
         parts: vec![part],
-        seats: vec![Seat { rank: 7, part: 0 }, Seat { rank: 8, part: 0 }],
+        assignments: vec![Assignment { rank: 7, part: 0 }, Assignment { rank: 8, part: 0 }],
         environment: vec![],
         stdin: Stdin::Piped,
     }
@@ -94,7 +94,7 @@ fn an_opening_of_any_version_is_read() {
 #[test]
 fn a_fault_survives() {
     let fault = Fault::new("a", "b", "c", "d");
-    assert_eq!(Fault::from(Why::from(fault.clone())), fault);
+    assert_eq!(Fault::from(SentFault::from(fault.clone())), fault);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_long_frame_is_refused_before_it_is_kept() {
 
 #[test]
 fn a_host_tells_of_its_own_ranks_only_and_of_what_can_be() {
-    let why = || Why::from(Fault::new("a", "b", "c", "d"));
+    let why = || SentFault::from(Fault::new("a", "b", "c", "d"));
     let own = [1, 4, 7];
     let exit = |exit| Report::Ended { rank: 4, exit };
     for good in [

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use verbena_fault::Fault;
 use verbena_launch::plan::Exit;
-use verbena_launch::wire::{Outbox, Report, Why};
+use verbena_launch::wire::{Outbox, Report, SentFault};
 use verbena_testing::{Lack, skip};
 
 const FORK: [&str; 2] = ["--launcher", "fork"];
@@ -235,7 +235,7 @@ fn an_interrupted_start_on_other_hosts_only_is_no_success() {
 /// An agent that is not ours, or has gone wild, says what it likes: it ends its own host's part and nothing else.
 #[test]
 fn an_agent_that_tells_of_ranks_that_are_not_its_own_is_refused() {
-    let nothing = || Why::from(Fault::new("", "", "", ""));
+    let nothing = || SentFault::from(Fault::new("", "", "", ""));
     let reports = [
         Report::Started { rank: 999, pid: 5 },
         Report::NotStarted { ranks: vec![], why: nothing() },

@@ -62,14 +62,14 @@ impl Access for &Process {
 
 /// First context counter that a process hands out.
 const FIRST_COUNTER: u64 = 2;
-/// After so many sleeps in a row, none longer than this, the progress thread lets others run first: a long message comes through shared memory by
-/// the ring, its sender may wait on this core, and fills the ring if it is not held up at its first packet. Without that the progress of 4 MiB was so
-/// slow that it cost a computation beside it 11 to 20% of its time. Where the kernel copies a message there are few such sleeps, and a yield may delay
-/// the copy by a time slice.
+/// After this many sleeps in a row, none longer than the time below, the progress thread yields first.
+/// The sender of a long message may wait on this core, and fills its ring if it is let run. Without
+/// the yield 4 MiB cost a computation beside them 11 to 20% of its time. Where the kernel copies,
+/// such sleeps are few, and a yield may delay the copy by a time slice.
 const HELPER_SHORT_SLEEPS: u32 = 8;
 const HELPER_SHORT_SLEEP: Duration = Duration::from_micros(100);
 
-/// So many calls that do not wait may find nothing, one after the other, before one lets others run.
+/// This many calls in a row that do not wait may find nothing before one lets others run.
 const VAIN_POLLS: u32 = 8;
 
 impl Process {
@@ -108,7 +108,7 @@ impl Process {
         Process { neighbors, ..self }
     }
 
-    /// The same process, whose receives from any source fail if one of those that may send to them is lost.
+    /// Makes receives from any source fail if a process that may send to them is lost.
     pub fn with_senders(self, may_send: MaySend) -> Process {
         self.engine.lock().set_senders(may_send);
         self
@@ -183,7 +183,7 @@ impl Process {
         self.progress_by(|engine| engine.progress())
     }
 
-    /// As [`Process::progress`], for a round of a wait: channels that cost much to poll have it in turn.
+    /// As [`Process::progress`], for a round of a wait: channels that are dear to poll take turns.
     #[inline]
     fn progress_in_turn(&self) -> bool {
         self.progress_by(|engine| engine.progress_in_turn())
@@ -201,9 +201,9 @@ impl Process {
         moved
     }
 
-    /// Progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`): programs repeat those in loops, so where
-    /// ranks (or threads of this one) share cores one that finds nothing again and again lets another run before it looks again. Not the first ones:
-    /// whoever is let run may compute for a whole time slice.
+    /// Makes progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`). Programs repeat such
+    /// calls in loops, so where ranks or threads share cores, a call that finds nothing yields. The
+    /// first few do not: another process may compute for a whole time slice.
     #[inline]
     pub fn poll(&self) -> bool {
         let moved = self.progress();
@@ -314,7 +314,7 @@ impl Process {
         Some(self.engine_alone(alone).probe_or_progress(context, source, tag))
     }
 
-    /// Waits for a request that may not exist (then `None`); with the completion comes its matching context.
+    /// Waits for a request; `None` if it does not exist. The completion comes with its context.
     #[inline]
     pub fn finish_known(&self, request: RequestId) -> Option<(Completion, u64)> {
         match self.look(|engine| engine.take_known(request)) {
@@ -333,7 +333,7 @@ impl Process {
         self.wait(|process| process.engine.lock().take(request))
     }
 
-    /// An idle round: spin, yield or sleep, as the waiter says. Breaks with the value if it turned up.
+    /// Passes an idle round as the waiter says; breaks with the value if it turned up.
     #[cold]
     fn idle<T>(&self, round: u32, done: &mut impl FnMut(&Process) -> Option<T>) -> ControlFlow<T, u32> {
         if is_shared() && !self.shares_cores && threads::several() {
@@ -342,7 +342,7 @@ impl Process {
         if self.waiter.idle(round) == Step::Again {
             return ControlFlow::Continue(round.saturating_add(1));
         }
-        // Counted before the last look, so that a thread that completes our request after it will ring.
+        // Counted before the last look: a thread that completes our request after it will ring.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let longest = self.engine.lock().arm();
         let mut moved = self.progress();
@@ -377,7 +377,7 @@ impl Process {
         }
     }
 
-    /// A command is done: threads that wait may look for what it did, and the progress thread does what it left to do.
+    /// Wakes the threads that wait for what a command did, and the progress thread for the rest.
     fn tell_others(&self, work: bool) {
         let helper = work && self.helper_sleeps.load(Ordering::SeqCst);
         if helper || self.sleepers.load(Ordering::SeqCst) > 0 {

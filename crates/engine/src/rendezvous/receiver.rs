@@ -100,7 +100,7 @@ impl Core {
         Some(())
     }
 
-    /// The sender reports that it has written all, or what is missing: that is read if it can be, else streamed.
+    /// Takes the sender's report. What it could not write is read if it can be, else streamed.
     fn push_ended(&mut self, peer: Peer, id: Id, piece: Piece, in_place: bool) -> Option<()> {
         let route = self.peers.look(peer)?.route?;
         let (_, incoming) = self.incoming_of(peer, id)?;
@@ -242,7 +242,7 @@ impl Engine {
         }
     }
 
-    /// How an announced message goes: of two directions the one that its channel has learnt to be quicker.
+    /// Chooses how an announced message moves, by what its channel has learnt of both directions.
     fn choose_way(&mut self, route: &Route, place: Id, bytes: u64) -> Way {
         let offer = &self.core.incoming.get(place).expect("a rendezvous").offer;
         let (way, either) = self.core.choose(route, offer, bytes);
@@ -288,7 +288,7 @@ impl Engine {
         let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
         incoming.parts = Parts::alone(Cut::for_one(incoming.bytes, piece_bytes));
         let settings = &self.core.settings;
-        // If long messages go both ways, each side has its own to read, and better in its own cache.
+        // If long messages go both ways, each side has one to read, better in its own cache.
         let one_way = self.core.outgoing.len() == 0;
         let worth_it = settings.copy_by_both && one_way && region.len() >= settings.copy_by_both_bytes_min;
         worth_it && route.put.is_some() && self.divide(id, peer, route, region).is_some()

@@ -5,8 +5,8 @@
 //! `--timeout` and a second Ctrl-C end the job without it.
 
 use crate::cli::hostname;
-use crate::local_ranks::LocalRanks;
 use crate::job::GRACE;
+use crate::local_ranks::LocalRanks;
 use crate::sys::{self, Poll, Signals};
 use crate::wire::{self, COMMAND_BYTES_MAX, Command, Frames, Outbox, Report};
 use std::io::{self, Write};

@@ -34,7 +34,9 @@ pub fn lay_out(wishes: &[Wish<'_>], common: &[Entry], is_here: impl Fn(&str) -> 
             let assignment = Assignment { rank, part };
             match hosts.iter_mut().find(|host| host.name.as_deref() == name) {
                 Some(host) => host.assignments.push(assignment),
-                None => hosts.push(HostRanks { name: name.map(str::to_owned), assignments: vec![assignment] }),
+                None => {
+                    hosts.push(HostRanks { name: name.map(str::to_owned), assignments: vec![assignment] })
+                }
             }
             rank += 1;
         }

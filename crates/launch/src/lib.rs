@@ -33,17 +33,17 @@
 
 pub mod agent;
 pub mod cli;
-pub mod local_ranks;
 pub mod defect;
 pub mod explain;
 pub mod export;
-pub mod job_hosts;
 pub mod hosts;
 pub mod job;
+pub mod job_hosts;
 pub mod keyboard;
 pub mod launcher;
 pub mod layout;
 pub mod lines;
+pub mod local_ranks;
 pub mod output;
 pub mod plan;
 pub mod pmi;

@@ -11,14 +11,13 @@
 //! Call [`LocalRanks::gather`], wait, then [`LocalRanks::serve`]; pass every child that has ended to [`LocalRanks::handle_death`]; take
 //! reports until there are none.
 
-pub mod stdin_pipe;
 pub mod descendants;
 pub mod rank;
 pub mod start;
+pub mod stdin_pipe;
 
 use crate::sys::{self, Inherited, Poll, Reaped, SignalMask};
 use crate::wire::{Command, Report, Work};
-use stdin_pipe::StdinPipe;
 use descendants::Watcher;
 use rank::Rank;
 use start::start;
@@ -26,6 +25,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
+use stdin_pipe::StdinPipe;
 use verbena_fault::Fault;
 
 /// How long we wait at the end for output that somebody else may still hold open.

@@ -3,14 +3,14 @@
 
 use crate::agent::AGENT_OPTION;
 use crate::cli::{Order, hostname};
-use crate::local_ranks::LocalRanks;
 use crate::explain::{Place, explain, signal_name};
 use crate::export;
-use crate::job_hosts::JobHosts;
 use crate::job::{Action, Failure, Job};
+use crate::job_hosts::JobHosts;
 use crate::keyboard::Keyboard;
 use crate::layout::{HostRanks, host_of_rank};
-use crate::plan::{Exit, Assignment};
+use crate::local_ranks::LocalRanks;
+use crate::plan::{Assignment, Exit};
 use crate::pmi::{About, Event, Server, Stage};
 use crate::remote::{Means, News};
 use crate::screen::Screen;
@@ -129,8 +129,9 @@ impl Supervisor {
         if far.is_empty() {
             return Ok(());
         }
-        let ranks =
-            |hosts: &[HostRanks]| hosts.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank).collect();
+        let ranks = |hosts: &[HostRanks]| {
+            hosts.iter().flat_map(|host| &host.assignments).map(|assignment| assignment.rank).collect()
+        };
         let means = means(&self.order).map_err(|fault| (fault, ranks(far)))?;
         let environment = export::variables(&self.order.exports, std::env::vars_os());
         let parts = export::with_directories(&self.order.parts);

@@ -7,7 +7,7 @@
 //! send frames: the length of the payload (4 bytes, little-endian), the payload (postcard), a newline.
 //! The newline is for launchers that pass on what they get line by line.
 
-use crate::plan::{Exit, Part, Assignment};
+use crate::plan::{Assignment, Exit, Part};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;

@@ -40,7 +40,10 @@ const COMMANDS: [(&str, End); 9] = [
 const ELSEWHERE: [(&str, &str); 5] = [
     ("make demo", "`make test` runs the same programs on the stage: tests/tests/mpi4py.rs, and hello below"),
     ("make test", "this test is a part of it"),
-    ("make install PREFIX=/opt/verbena", "it would write outside of the tree; the stage is made by the same script"),
+    (
+        "make install PREFIX=/opt/verbena",
+        "it would write outside of the tree; the stage is made by the same script",
+    ),
     ("export PATH=/opt/verbena/bin:$PATH", "the stage is in the PATH here"),
     ("mpiexec -hosts a:2,b:2 ./hello", "there are no hosts a and b; launch/tests/mpiexec has hosts"),
 ];
@@ -162,7 +165,11 @@ fn every_line_of_a_code_block_is_run_or_has_a_reason() {
     let lines = lines(&readme());
     let (elsewhere, here): (Vec<&String>, Vec<&String>) =
         lines.iter().partition(|line| ELSEWHERE.iter().any(|(known, _)| known == line));
-    assert_eq!(elsewhere.len(), ELSEWHERE.len(), "each line with a reason stands in the README: {elsewhere:?}");
+    assert_eq!(
+        elsewhere.len(),
+        ELSEWHERE.len(),
+        "each line with a reason stands in the README: {elsewhere:?}"
+    );
     let folder = Folder::new("lines");
     let examples = top().join("examples").canonicalize().expect("the examples");
     std::os::unix::fs::symlink(examples, folder.0.join("examples")).expect("a link");

@@ -70,7 +70,7 @@ fn by_ranks(summary: &Summary) -> Result<Vec<Panel>> {
         let Some(first) = rows.first() else {
             bail!("the result has no {point}: measure by cargo xtask peers --page");
         };
-        let heading = format!("{}, {} by ranks", title(point), first.unit);
+        let heading = format!("{}, {} by ranks (less is better)", title(point), first.unit);
         let rows: Vec<(f64, String, &Row)> =
             rows.iter().map(|row| (row.ranks as f64, row.ranks.to_string(), *row)).collect();
         Ok(panel(summary, heading, Form::Bars, &rows))
@@ -79,11 +79,12 @@ fn by_ranks(summary: &Summary) -> Result<Vec<Panel>> {
 }
 
 fn beside_busy(summary: &Summary) -> Result<Vec<Panel>> {
-    let rows: Vec<&Row> = summary.rows.iter().filter(|row| row.busy > 0 && row.unit == "us").collect();
-    let Some(first) = rows.first() else {
+    let Some(first) = summary.rows.iter().find(|row| row.busy > 0) else {
         bail!("the result has nothing beside busy processes: measure by cargo xtask peers --page");
     };
-    let heading = format!("{} ranks beside {} busy processes, us", first.ranks, first.busy);
+    let is_shown = |row: &&Row| row.conditions() == first.conditions() && row.unit == "us";
+    let rows: Vec<&Row> = summary.rows.iter().filter(is_shown).collect();
+    let heading = format!("{} ranks beside {} busy processes, us (less is better)", first.ranks, first.busy);
     let rows: Vec<(f64, String, &Row)> = rows.iter().map(|row| (0.0, title(&row.point), *row)).collect();
     Ok(vec![panel(summary, heading, Form::Bars, &rows)])
 }
@@ -128,7 +129,7 @@ pub mod tests {
         assert_eq!(sizes.1.matches("<polyline").count(), 4);
         // A background, the legend, and bars: five points at three numbers of ranks, start-up at one.
         assert_eq!(ranks.1.matches("<rect").count(), 3 + 2 * (5 * 3 + 1));
-        assert!(busy.1.contains("4 ranks beside 2 busy processes, us"), "{}", busy.1);
+        assert!(busy.1.contains("4 ranks beside 2 busy processes, us (less is better)"), "{}", busy.1);
         assert_eq!(busy.1.matches("<rect").count(), 3 + 2);
     }
 

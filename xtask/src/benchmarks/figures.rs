@@ -33,7 +33,8 @@ pub fn replaced(readme: &str, summary: &Summary) -> Result<String> {
 fn line(summary: &Summary, &(point, ranks, is_beside_busy): &(&str, usize, bool)) -> Result<String> {
     let is_it = |row: &&Row| row.point == point && row.ranks == ranks && (row.busy > 0) == is_beside_busy;
     let row = summary.rows.iter().find(is_it);
-    let row = row.with_context(|| format!("the result has no {point}: measure by cargo xtask peers --page"))?;
+    let row =
+        row.with_context(|| format!("the result has no {point}: measure by cargo xtask peers --page"))?;
     let Conditions { ranks, busy } = row.conditions();
     let ours = row.cells.get(OURS).and_then(|cell| cell.median());
     let value = |value: Option<f64>| value.map_or("failed".into(), |v| format!("{} {}", number(v), row.unit));
@@ -56,7 +57,10 @@ mod tests {
     fn the_figures_are_written_anew_and_the_rest_stays() {
         let readme = format!("before\n{BEGIN}old\n{END}\nafter\n");
         let new = replaced(&readme, &result()).expect("a page");
-        assert!(new.starts_with("before\n") && new.ends_with("-->\nafter\n") && !new.contains("old"), "{new}");
+        assert!(
+            new.starts_with("before\n") && new.ends_with("-->\nafter\n") && !new.contains("old"),
+            "{new}"
+        );
         let last = "| barrier, 4 ranks beside 2 busy processes | 1.00 us | 10.0 us (mpich) | `verbena bench -n 4 --points barrier --busy 2` |";
         assert!(new.contains(last), "{new}");
         assert_eq!(replaced(&new, &result()).expect("a page"), new);

@@ -5,7 +5,7 @@ use crate::peers::render::{date, failures, markdown_table, title};
 use crate::peers::summary::{Row, Summary};
 use std::fmt::Write;
 
-/// A ratio from here on, below 1, is told as level.
+/// A ratio below 1, but not below this, is called level.
 const LEVEL: f64 = 0.95;
 
 /// The method, and what the numbers do not say.
@@ -45,7 +45,10 @@ pub fn text(summary: &Summary) -> String {
     for (file, caption) in charts {
         let _ = writeln!(out, "![{caption}](docs/{file})\n");
     }
-    let _ = writeln!(out, "All axes are logarithmic. A cross stands for a point that failed.\n");
+    let _ = writeln!(
+        out,
+        "All axes are logarithmic. A cross stands for a point that failed, or was not measured.\n"
+    );
     let _ = writeln!(out, "## All values\n\n{}", markdown_table(summary));
     let _ = writeln!(out, "*Ahead by* compares with the best peer; above 1 Verbena is better.\n");
     let failures = failures(summary);
@@ -82,8 +85,9 @@ fn behind(summary: &Summary) -> String {
         return "At no point of this run.\n".into();
     }
     let line = |(ratio, row): &(f64, &Row)| {
-        let level = if *ratio >= LEVEL { ", which is within the noise of such a run" } else { "" };
-        let beside = if row.busy > 0 { format!(" beside {} busy processes", row.busy) } else { String::new() };
+        let level = if *ratio >= LEVEL { ", so level within 5%" } else { "" };
+        let beside =
+            if row.busy > 0 { format!(" beside {} busy processes", row.busy) } else { String::new() };
         let peer = row.best_peer().map_or("", |(name, _)| name);
         format!("- {}, {} ranks{beside}: {ratio:.2} of {peer}{level}\n", title(&row.point), row.ranks)
     };

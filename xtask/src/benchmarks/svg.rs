@@ -45,7 +45,8 @@ pub fn chart(series: &[String], panels: &[Panel], columns: usize) -> String {
     );
     for (at, name) in series.iter().enumerate() {
         let x = MARGINS.0 + at as f64 * 130.0;
-        let _ = writeln!(out, "<rect x=\"{x}\" y=\"14\" width=\"14\" height=\"14\" fill=\"{}\"/>", colour(at));
+        let _ =
+            writeln!(out, "<rect x=\"{x}\" y=\"14\" width=\"14\" height=\"14\" fill=\"{}\"/>", colour(at));
         let _ = writeln!(out, "<text x=\"{}\" y=\"26\">{}</text>", x + 20.0, escaped(name));
     }
     let width = WIDTH / columns as f64;
@@ -98,7 +99,8 @@ impl Plot<'_> {
                 "<line x1=\"{left:.1}\" y1=\"{y:.1}\" x2=\"{right:.1}\" y2=\"{y:.1}\" stroke=\"#dddddd\"/>"
             );
             let (x, y) = (left - 6.0, y + 4.0);
-            let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{tick}</text>");
+            let _ =
+                writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>", label(tick));
         }
         for (at, (_, label)) in self.panel.places.iter().enumerate() {
             let (x, y) = (self.along(at), self.bottom + 18.0);
@@ -190,6 +192,15 @@ fn range(panel: &Panel) -> (f64, f64) {
     (10.0_f64.powf((low / 1.5).log10().floor()), 10.0_f64.powf(high.log10().ceil()))
 }
 
+/// A power of ten, from a thousand on with a prefix.
+fn label(tick: f64) -> String {
+    match tick {
+        tick if tick >= 1e6 => format!("{}M", tick / 1e6),
+        tick if tick >= 1e3 => format!("{}k", tick / 1e3),
+        tick => tick.to_string(),
+    }
+}
+
 /// The powers of ten within the range.
 fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     let (first, last) = (low.log10().round() as i32, high.log10().round() as i32);
@@ -230,6 +241,7 @@ mod tests {
         assert!(plot.up(0.1) > plot.up(1.0) && plot.up(1000.0) >= plot.top && plot.up(0.0) <= plot.bottom);
         assert!(plot.along(0) < plot.along(1) && plot.along(2) <= plot.right);
         assert_eq!(ticks((0.01, 100.0)), [0.01, 0.1, 1.0, 10.0, 100.0]);
+        assert_eq!([0.1, 10.0, 1e4, 1e6].map(label), ["0.1", "10", "10k", "1M"]);
     }
 
     #[test]

@@ -135,7 +135,10 @@ impl Summary {
             commit: commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()),
             machine: String::new(),
             rounds,
-            contenders: contenders.iter().map(|contender| (contender.name.to_string(), String::new())).collect(),
+            contenders: contenders
+                .iter()
+                .map(|contender| (contender.name.to_string(), String::new()))
+                .collect(),
             floor: Floor::default(),
             rows: Vec::new(),
         }
@@ -192,8 +195,10 @@ mod tests {
     use super::*;
 
     fn row(unit: &str, values: &[(&'static str, &[f64])]) -> Row {
-        let cells =
-            values.iter().map(|(name, v)| (name.to_string(), Cell { values: v.to_vec(), failure: None })).collect();
+        let cells = values
+            .iter()
+            .map(|(name, v)| (name.to_string(), Cell { values: v.to_vec(), failure: None }))
+            .collect();
         Row { point: "p".into(), ranks: 2, busy: 0, unit: unit.into(), cells }
     }
 

@@ -67,7 +67,8 @@ fn told(page: &str) -> BTreeMap<String, Vec<String>> {
     let mut layers = BTreeMap::new();
     for row in rows {
         let known = sorted(row.last().map(names).unwrap_or_default());
-        layers.extend(row.first().map(names).unwrap_or_default().into_iter().map(|name| (name, known.clone())));
+        layers
+            .extend(row.first().map(names).unwrap_or_default().into_iter().map(|name| (name, known.clone())));
     }
     layers
 }

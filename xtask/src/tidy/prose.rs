@@ -124,7 +124,8 @@ mod tests {
     #[test]
     fn wide_comments_are_found_in_each_language() {
         let wide = "a comment that is too wide";
-        for (path, mark) in [("a.rs", "///"), ("a.rs", "    //"), ("a.sh", "#"), ("a.py", "#"), ("a.c", " *")] {
+        for (path, mark) in [("a.rs", "///"), ("a.rs", "    //"), ("a.sh", "#"), ("a.py", "#"), ("a.c", " *")]
+        {
             assert_eq!(found(RULES, path, &format!("{mark} {wide}\n")), [("comment-width", 1)], "{path}");
             assert_eq!(found(RULES, path, &format!("{mark} narrow\n")), [], "{path}");
         }
@@ -134,11 +135,13 @@ mod tests {
 
     #[test]
     fn tables_addresses_and_code_may_be_wide() {
-        let text = "//! | a table that is | wide |\n//! https://a.very/long/address\n//! see https://a.b/c/d/e\n";
+        let text =
+            "//! | a table that is | wide |\n//! https://a.very/long/address\n//! see https://a.b/c/d/e\n";
         assert_eq!(found(RULES, "a.rs", text), []);
         let code = "/// ```\n/// let much = longer.than(it_may);\n/// ```\n/// then prose that is wide\n";
         assert_eq!(found(RULES, "a.rs", code), [("comment-width", 4)]);
-        let page = "| a table that is | wide |\n```sh\na command that is wide\n```\n[a link](that-is-long.md)\n";
+        let page =
+            "| a table that is | wide |\n```sh\na command that is wide\n```\n[a link](that-is-long.md)\n";
         assert_eq!(found(RULES, "a.md", page), []);
         assert_eq!(found(RULES, "gen/a.rs", "//! What this is, which is wide.\n"), []);
     }

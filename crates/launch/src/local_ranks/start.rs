@@ -1,8 +1,8 @@
 //! Starts one rank: its environment, its line to us, its standard streams.
 
 use super::descendants;
+use crate::plan::{Assignment, Part};
 use crate::sys::{self, Inherited};
-use crate::plan::{Part, Assignment};
 use crate::wire::{Stdin, Work};
 use std::ffi::OsStr;
 use std::io;

@@ -39,8 +39,11 @@ pub fn command_line(data: &[u8]) {
     let words: Vec<OsString> = words.map(|word| OsString::from_vec(word.to_vec())).collect();
     let Ok(order) = cli::read(words) else { return };
     assert!((1..=MOST).contains(&(order.size() as usize)), "{} ranks", order.size());
-    let mut ranks: Vec<u32> =
-        order.hosts.iter().flat_map(|host| host.seats.iter().map(|seat| seat.rank)).collect();
+    let mut ranks: Vec<u32> = order
+        .hosts
+        .iter()
+        .flat_map(|host| host.assignments.iter().map(|assignment| assignment.rank))
+        .collect();
     ranks.sort_unstable();
     assert!(ranks.into_iter().eq(0..order.size()), "every rank has one host");
 }

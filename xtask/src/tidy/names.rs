@@ -61,7 +61,7 @@ fn of_file(file: &File, forbidden: &[Synonym]) -> Vec<Finding> {
 
 /// The type that a line declares.
 fn declared(line: &str) -> Option<&str> {
-    let mut words = line.trim_start().split_whitespace();
+    let mut words = line.split_whitespace();
     let keyword = words.find(|word| !matches!(*word, "pub" | "unsafe") && !word.starts_with("pub("))?;
     let name = words.next().filter(|_| matches!(keyword, "struct" | "enum" | "trait" | "type" | "union"))?;
     let end = name.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(name.len());

@@ -3,7 +3,7 @@
 //!
 //! | module | job |
 //! | --- | --- |
-//! | [`start`] | starts one rank |
+//! | [`start`](mod@start) | starts one rank |
 //! | [`rank`] | one rank's PMI line and output streams |
 //! | [`stdin_pipe`] | rank 0's standard input |
 //! | [`descendants`] | kills what ranks leave behind, also when this process itself is killed |

@@ -12,7 +12,7 @@
 //! | [`choice`] | which entries are run, and at how many ranks |
 //! | [`build`] | the programs |
 //! | [`library`] | the library under test |
-//! | [`run`] | one run of one entry |
+//! | [`run`](mod@run) | one run of one entry |
 //! | [`judge`] | whether it was right |
 //! | [`expectations`] | what is not expected to pass, and why |
 //! | [`report`] | what came of all |

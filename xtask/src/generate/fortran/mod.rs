@@ -2,9 +2,9 @@
 //!
 //! | made | by |
 //! | --- | --- |
-//! | `crates/fortran/src/generated/types.rs`, `c.rs`: what C has | [`types`](super::types), [`c`] |
+//! | `crates/fortran/src/generated/types.rs`, `c.rs`: what C has | `types`, [`c`] |
 //! | `crates/fortran/src/generated/<family>.rs`: the entry points | [`rust`], [`convert`] |
-//! | `bindings/fortran/mpif.h` | [`include`] |
+//! | `bindings/fortran/mpif.h` | [`include`](mod@include) |
 //! | `bindings/fortran/mpi.f90` | [`module`] |
 //! | `bindings/fortran/mpi_f08.f90` | [`f08`] |
 

@@ -3,7 +3,7 @@
 //! | made | by |
 //! | --- | --- |
 //! | `generated/constants.rs`: constants both ways | [`constants`] |
-//! | `generated/types.rs`: C types of this face | [`types`](super::types) |
+//! | `generated/types.rs`: C types of this face | [`super::types`] |
 //! | `generated/entries.rs`, and that of `crates/abi`: the table between the two libraries | [`entries`] |
 //! | `generated/<family>.rs`: the entry points | [`entry`], [`convert`] |
 

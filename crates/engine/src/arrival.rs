@@ -269,14 +269,16 @@ impl Core {
 
     fn cancel_answered(&mut self, peer: Peer, header: &Header) {
         let id = Id::of(header.context);
-        let Some(request) = self.requests.get(id).filter(|r| r.peer == peer) else { return };
-        if header.flags == 0 || !request.is_under_way() {
+        // Only what was asked is answered: a send that is still queued lies in the outbox.
+        let Some(request) = self.requests.get(id).filter(|r| r.peer == peer && r.cancelling) else { return };
+        if header.flags == 0 {
             return;
         }
         let completion = not_done(request.source, request.tag, None);
         match request.state {
             State::Offered(outgoing) => self.end_outgoing(id, outgoing, completion),
-            _ => self.complete(id, completion),
+            State::AwaitMatch => self.complete(id, completion),
+            _ => {}
         }
     }
 }

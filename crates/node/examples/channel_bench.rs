@@ -1,5 +1,5 @@
-//! Measures the bare channels between two processes: half a round trip and bandwidth by size through shared memory,
-//! and bandwidth by single copy (cma) for large sizes.
+//! Measures the bare channels between two processes: half a round trip and bandwidth by size
+//! through shared memory, and bandwidth by single copy (cma) for large sizes.
 //!
 //! `cargo run --release -p verbena-node --example channel_bench [milliseconds for each line]`
 //!
@@ -165,7 +165,7 @@ impl End {
         self.send(&Header { tag: STOP, ..Header::new(Kind::Data) }, Payload::Bytes(&[]));
     }
 
-    /// Bytes per nanosecond of reads from the peer's memory, of which the peer has sent the key.
+    /// Bytes per nanosecond of reads from the peer's memory, whose key the peer has sent.
     fn read_remote(&mut self, into: Region, limit: Duration) -> Option<f64> {
         let key = loop {
             match self.sink.key.take() {

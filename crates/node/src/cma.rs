@@ -1,10 +1,10 @@
-//! Cross-memory attach: one process of a node reads and writes another one's memory by a system call.
+//! Cross-memory attach: a process reads and writes another process's memory by a system call.
 //!
-//! `process_vm_readv` and `process_vm_writev` copy once where packets copy twice, and need no cooperation of the
-//! other side. They are often forbidden: another user or pid namespace, Yama, a container's seccomp filter. So
-//! nothing is believed: [`Cma::reach`] reads a known word of the peer and writes another one, and says what worked.
-//! A refusal later on is a [`Fault`], after which the peer is not reached any more and the engine copies through
-//! packets.
+//! `process_vm_readv` and `process_vm_writev` copy once where packets copy twice, and need no
+//! cooperation of the other side. They are often forbidden: by another user or pid namespace, by
+//! Yama, by a container's seccomp filter. So the channel tries: [`Cma::reach`] reads a known word
+//! of the peer, writes another one, and says what worked. A later refusal is a [`Fault`]; from then
+//! on the peer is not reached, and the engine copies through packets.
 //!
 //! `VERBENA_CMA=0` leaves the channel out.
 
@@ -32,13 +32,13 @@ use verbena_memory::Region;
 pub use direct::own_memory;
 pub use tracer::allow_tracers;
 
-/// A copy by system call, in either direction: measured with `examples/channel_bench` as below.
+/// The cost of a copy by system call in either direction, measured with `examples/channel_bench`.
 const COST: Cost = Cost { start_ns: 500, byte_ps: 36 };
 
 /// The setting that turns the channel off, as messages name it.
 const SETTING: &str = "VERBENA_CMA";
 
-/// Opens the channel on this side; not for a job of one, and not if `VERBENA_CMA=0`.
+/// Opens the channel on this side, except for a job of one or with `VERBENA_CMA=0`.
 pub fn open(place: &Place) -> Result<Option<CmaOpening>, Fault> {
     if place.size < 2 || !verbena_settings::CMA.get() {
         return Ok(None);
@@ -113,11 +113,11 @@ impl Opening for CmaOpening {
 pub struct Cma {
     me: Peer,
     ways: Vec<Way>,
-    /// The others probe these for as long as the channel lives.
+    /// The words that others probe as long as the channel lives.
     _probes: Box<Probes>,
 }
 
-/// What is known about the memory of one process.
+/// The state of the way to one process's memory.
 #[derive(Clone, Debug)]
 enum Way {
     /// On another node, or this process itself.
@@ -163,7 +163,7 @@ impl Cma {
         }
     }
 
-    /// A permission that was taken back will not return: from now on this peer is not reached.
+    /// Ends the way to this peer: a permission that was taken back will not return.
     fn failed(&mut self, verb: Verb, peer: Peer, len: usize, error: &Error) -> Fault {
         if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EACCES)) {
             self.ways[peer as usize] = Way::Refused(format!("refused later: {}", reason(error)));
@@ -185,7 +185,7 @@ impl Cma {
     }
 }
 
-/// A transfer that the kernel refused.
+/// The fault for a transfer that the kernel refused.
 #[cold]
 fn failed(verb: Verb, peer: Peer, me: Peer, len: usize, error: &Error) -> Fault {
     Fault {
@@ -233,7 +233,7 @@ fn reason(error: &Error) -> String {
     format!("{error}: {hint}")
 }
 
-/// Address and length of exposed memory, as the key carries them.
+/// Makes the key that carries address and length of exposed memory.
 fn make_key(region: Region) -> Key {
     let mut key = Key::default();
     key.0[..8].copy_from_slice(&region.address().to_le_bytes());
@@ -246,7 +246,8 @@ fn read_key(key: &Key) -> (u64, u64) {
     (word(0), word(8))
 }
 
-/// The address of `len` bytes at `offset` of the exposed memory; `None` if they do not lie within it.
+/// The address of `len` bytes at `offset` of the exposed memory; `None` if they do not lie within
+/// it.
 fn remote_address(key: &Key, offset: u64, len: usize) -> Option<u64> {
     let (address, exposed) = read_key(key);
     let end = offset.checked_add(len as u64)?;
@@ -267,8 +268,9 @@ impl Channel for Cma {
             get: read.then_some(COST),
             put: write.then_some(COST),
             in_background: false,
-            // The default was measured with `examples/channel_bench` (2 cores, best of 15 runs): 64 KiB take 4.3 us through
-            // the ring and 2.8 us by a read, which needs a handshake of a microsecond besides; 256 KiB 16.8 and 9.5 us.
+            // The default was measured with `examples/channel_bench` (2 cores, best of 15 runs): 64
+            // KiB take 4.3 us through the ring and 2.8 us by a read, which needs a handshake of a
+            // microsecond besides; 256 KiB take 16.8 and 9.5 us.
             memory_bytes_min: verbena_settings::CMA_BYTES_MIN.get(),
             latency_ns: 1000,
         })

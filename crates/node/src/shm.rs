@@ -1,12 +1,14 @@
 //! Shared memory: packets between processes on one node, through rings in anonymous memory.
 //!
-//! One segment serves all ranks of a job on a node ([`control`] says what is where). The lowest rank makes it and
-//! hands its descriptor to the others ([`handover`]); it has no name, so nothing is left behind when a job is
-//! killed, and `/dev/shm` may be small or full. The ring from one rank to another is made by the sender at
-//! its first packet, without help from the receiver ([`outgoing`], [`incoming`]); [`ring`] is the protocol. Beside
-//! each ring stand words by which both ends divide the copying of long messages ([`division`]).
+//! One segment serves all ranks of a job on a node ([`control`] is its layout). The lowest rank
+//! makes it and hands its descriptor to the others ([`handover`]); it has no name, so nothing is
+//! left behind when a job is killed, and `/dev/shm` may be small or full. The sender makes the ring
+//! to a receiver at its first packet, without the receiver's help ([`outgoing`], [`incoming`]);
+//! [`ring`] is the protocol. Beside each ring stand words by which both ends divide the copying of
+//! long messages ([`division`]).
 //!
-//! A packet of up to 24 bytes takes one cache line. Who waits sleeps at a doorbell ([`verbena_waiting`]).
+//! A packet of up to 24 bytes takes one cache line. A process that waits sleeps at a bell
+//! ([`verbena_waiting`]).
 
 mod boards;
 mod card;
@@ -42,15 +44,16 @@ use verbena_memory::Region;
 use verbena_waiting::sleeper::Sleeper;
 use verbena_waiting::{SLEEP_MAX, Waiter, bell};
 
-/// The largest packet, if the rings allow it: small enough that sender and receiver copy at the same time.
+/// The largest packet, if the rings allow it: small enough that sender and receiver copy at the
+/// same time.
 const PACKET_BYTES_MAX: usize = 16 << 10;
 
 const LATENCY_NS: u32 = 150;
-/// A look that finds nothing: one load.
+/// The cost of a look that finds nothing: one load.
 const EMPTY_NS: u32 = 5;
 
-/// So many times a process was about to sleep before it looks whether the segment is what it was: within a second where
-/// nothing moves.
+/// After this many times that the process was about to sleep, it looks whether the segment is
+/// damaged: within a second where nothing moves.
 const INSPECT_EVERY: u32 = 8;
 
 /// The channel, connected.
@@ -61,20 +64,20 @@ pub struct Shm {
     me: u32,
     /// The ranks of the node as processes of the job.
     peers: Vec<Peer>,
-    /// For each process of the job its way.
+    /// For each process of the job, the way to it.
     links: Vec<Link>,
     inbox: Inbox,
     packet_bytes_max: usize,
-    /// This process is not registered for the sleepers' barrier.
+    /// True if this process is not registered for the sleepers' barrier.
     fence_always: bool,
     load: Load,
     waiter: Arc<Sleeper<DeskOf>>,
     faults: Vec<(Peer, Fault)>,
-    /// How often the process was about to sleep.
+    /// The number of times that the process was about to sleep.
     arms: u32,
 }
 
-/// How a process of the job is reached.
+/// The way to a process of the job.
 #[derive(Debug)]
 enum Link {
     /// On another node, or this process itself.
@@ -90,8 +93,8 @@ enum Link {
 impl Shm {
     fn new(control: Arc<Control>, me: u32, peers: Vec<Peer>, load: Load, job_size: usize) -> Shm {
         let fence_always = bell::register().is_err();
-        // A rank without a core of its own sleeps often, and the barrier interrupts every core: 5 microseconds a sleep, against
-        // 10 nanoseconds for the fence of a sender.
+        // A rank without a core of its own sleeps often, and the barrier interrupts every core: 5
+        // microseconds a sleep, against 10 nanoseconds for the fence of a sender.
         if fence_always || load.oversubscribed() {
             control.desk(me).bell.ask_for_fences();
         }
@@ -107,8 +110,8 @@ impl Shm {
         Shm { control, me, peers, links, inbox, packet_bytes_max, fence_always, load, waiter, faults, arms }
     }
 
-    /// Hands out the sending end towards `peer`, if there can be one: packets to that peer then go through it and no
-    /// longer through [`Channel::send`].
+    /// Hands out the sending end towards `peer`, if there can be one: packets to that peer then go
+    /// through it and no longer through [`Channel::send`].
     pub fn lend(&mut self, peer: Peer) -> Option<Lane> {
         if let Some(&Link::Idle(to)) = self.links.get(peer as usize) {
             self.open(peer, to);
@@ -122,7 +125,7 @@ impl Shm {
         }
     }
 
-    /// The first packet to a peer, or one that cannot be sent.
+    /// Sends the first packet to a peer, or refuses one that cannot be sent.
     #[cold]
     fn send_first(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         let Some(&Link::Idle(to)) = self.links.get(peer as usize) else {
@@ -153,13 +156,13 @@ impl Shm {
         }
     }
 
-    /// Whether no ring has anything.
+    /// Returns whether no ring has anything.
     #[inline(always)]
     pub fn is_silent(&self) -> bool {
         self.inbox.is_silent() && self.faults.is_empty()
     }
 
-    /// As [`Channel::poll`], for a sink whose type is known.
+    /// Polls as [`Channel::poll`], for a sink whose type is known.
     #[inline]
     pub fn poll_into<S: Sink + ?Sized>(&mut self, sink: &mut S) -> usize {
         if self.inbox.is_behind() {
@@ -172,13 +175,13 @@ impl Shm {
         packets
     }
 
-    /// As [`Channel::take_front`], for a packet of one line.
+    /// Takes a packet of one line, as [`Channel::take_front`].
     #[inline(always)]
     pub fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.inbox.take_line(peer, header, into)
     }
 
-    /// Looks whether a program has written over the segment, in words that tell. The next poll reports it.
+    /// Looks for words of the segment that a program has written over. The next poll reports it.
     #[cold]
     fn inspect(&mut self) {
         if self.control.is_sound(self.me) {
@@ -232,7 +235,7 @@ impl Channel for Shm {
         self.poll_into(sink)
     }
 
-    /// A process without peers on its node does not look here for the sake of latency.
+    /// None without peers on the node: then latency is no reason to look here.
     fn poll_cost(&self) -> Option<PollCost> {
         (self.peers.len() > 1).then_some(PollCost { latency_ns: LATENCY_NS, empty_ns: EMPTY_NS })
     }

@@ -42,12 +42,13 @@ fn run_scenarios(filter: String) {
 /// The ranks of a job, with the pipes to them.
 struct Job {
     ranks: Vec<(Child, ChildStdin, BufReader<ChildStdout>)>,
-    /// Of both channels, in hexadecimal.
+    /// The ranks' cards of both channels, in hexadecimal.
     cards: Vec<String>,
 }
 
 impl Job {
-    /// Starts `size` ranks that play `role`, each with this file size limit, and passes their cards around.
+    /// Starts `size` ranks that play `role`, each with this file size limit, and passes their cards
+    /// around.
     fn start(size: u32, role: &str, file_limit: Option<u64>) -> Job {
         let mut job = Job::start_unconnected(size, role, file_limit);
         job.pass_cards();
@@ -151,7 +152,8 @@ fn exchange_works_oversubscribed() {
     all_succeed(Job::start(8, "exchange", None));
 }
 
-/// 64 ranks: a barrier takes a millisecond or so on two cores; a second means that ranks sleep or spin through it.
+/// 64 ranks: a barrier takes a millisecond or so on two cores; a second means that ranks sleep or
+/// spin through it.
 fn barriers_work() {
     let mut job = Job::start(64, "barrier", None);
     let microseconds: u64 = job.line(0).parse().unwrap();
@@ -201,7 +203,8 @@ fn traces(cards: &[String]) -> Vec<String> {
 }
 
 fn a_killed_job_leaves_nothing() {
-    // Killed before it connects, a rank still listens: this shows that the search finds what it looks for.
+    // Killed before it connects, a rank still listens: this shows that the search finds what it
+    // looks for.
     let mut job = Job::start_unconnected(3, "chatter", None);
     assert_eq!(traces(&job.cards).len(), 3);
     job.pass_cards();
@@ -212,7 +215,8 @@ fn a_killed_job_leaves_nothing() {
     assert_eq!(traces(&job.cards), [""; 0]);
 }
 
-/// The survivor goes on sending into the ring of the dead and reading its memory: full, and a fault.
+/// The survivor goes on sending into the ring of the dead and reading its memory: full, and a
+/// fault.
 fn a_killed_partner_is_survived() {
     let mut job = Job::start(2, "survivor", None);
     assert_eq!(job.line(1), "running");

@@ -1,4 +1,4 @@
-//! The members of a board within one process: for the simulator, and for tests of what is made of boards.
+//! The members of a board within one process: for the simulator, and for tests of code on boards.
 
 use super::slate::{Keeper, Measures, Slate};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -13,7 +13,8 @@ struct Shared {
     layout: Layout,
 }
 
-// SAFETY: the memory is only used through the sides of the board, which may be in different threads.
+// SAFETY: the memory is only used through the sides of the board, which may be in different
+// threads.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -26,11 +27,11 @@ impl Drop for Shared {
 }
 
 impl Keeper for Arc<Shared> {
-    /// Whoever drives the members looks at all of them.
+    /// The driver of the members looks at all of them.
     fn wake(&self) {}
 }
 
-/// All sides of a board for so many members, with logs and slots of these sizes.
+/// All sides of a board of `ranks` members, with logs and slots of these sizes.
 ///
 /// # Panics
 /// If `log_bytes` is not a power of two from 128 on, or `slot_bytes` not a multiple of 64.
@@ -41,7 +42,8 @@ pub fn sides(ranks: usize, log_bytes: usize, slots: usize, slot_bytes: usize) ->
     // SAFETY: the size is not zero.
     let base = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
     let shared = Arc::new(Shared { base, layout });
-    // SAFETY: the memory has the right size and is aligned, lives as long as `shared`, and each side is made once.
+    // SAFETY: the memory has the right size and is aligned, lives as long as `shared`, and each
+    // side is made once.
     let side = |me| unsafe { Slate::new(base, measures, me, shared.clone()) };
     (0..ranks).map(|me| Box::new(side(me)) as Box<dyn Board>).collect()
 }

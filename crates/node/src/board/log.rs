@@ -1,22 +1,27 @@
 //! The protocol of the logs: one writer each, and all members read.
 //!
-//! A log is a ring of bytes. A record is a head word and its payload, and takes whole granules ([`Packing`]). Positions
-//! count bytes and never wrap; a position's offset is its remainder. Four rules make it work:
+//! A log is a ring of bytes. A record is a head word and its payload, and takes whole granules
+//! ([`Packing`]). Positions count bytes and never wrap; a position's offset is its remainder. Four
+//! rules make it work:
 //!
-//! 1. A log has four quarters, and a record takes at most a quarter's bytes. The writer zeroes a quarter before it writes
-//!    there, and then tells that it has entered it. A reader looks only where the writer has entered, so at the place of
-//!    a record it finds zero until the head is published. (Old bytes would not do: they might look like a head. Having
-//!    zeroed the quarter, the writer also owns its cache lines before anybody reads there.)
-//! 2. A record never wraps. Where it does not fit before the end it stands at the start of the next lap, which every
-//!    member computes.
-//! 3. Before the writer enters a quarter, all others must have closed the last collective that wrote there a lap ago.
-//! 4. Each member tells which collective it closed last whenever any of the logs came into another quarter. As all
-//!    members compute that alike, whoever waits by rule 3 waits for something that was told or will be without its help.
+//! 1. A log has four quarters, and a record takes at most a quarter's bytes. The writer zeroes a
+//!    quarter before it writes there, and then tells that it has entered it. A reader looks only
+//!    where the writer has entered, so at the place of a record it finds zero until the head is
+//!    published. (Old bytes would not do: they might look like a head. Having zeroed the quarter,
+//!    the writer also owns its cache lines before anybody reads there.)
+//! 2. A record never wraps. If it does not fit before the end, it stands at the start of the next
+//!    lap, which every member computes.
+//! 3. Before the writer enters a quarter, all others must have closed the last collective that
+//!    wrote there a lap ago.
+//! 4. Each member tells which collective it closed last whenever any of the logs came into another
+//!    quarter. All members compute that alike, so what a member waits for by rule 3 was told, or
+//!    will be told without its help.
 //!
-//! A head states the number of its collective, which counts all blocking ones of the communicator, also those that went
-//! by messages or failed before they began. So a member whose call failed finds records that it has not passed, goes past
-//! them, and is in step again; and members who are in different collectives find out. For that sake no head
-//! stands where a payload might be taken for it: a record that does not fit into the rest of a cache line begins a new one.
+//! A head states the number of its collective, which counts all blocking ones of the communicator,
+//! also those that went by messages or failed before they began. So a member whose call failed
+//! finds records that it has not passed, goes past them, and is in step again; and members that are
+//! in different collectives find out. For this reason no head stands where a payload might be taken
+//! for it: a record that does not fit into the rest of a cache line begins a new one.
 //!
 //! The words are behind [`Words`]: mapped memory in `slate`, loom's atomics in the model check
 //! (`cargo test -p verbena-node --lib board`).
@@ -28,8 +33,8 @@ use verbena_memory::{LINE_BYTES, Region};
 /// Bytes of a head.
 pub(crate) const HEAD_BYTES: usize = 8;
 const QUARTERS: u64 = 4;
-/// Bits of a head that describe the record: the payload's bytes, above them what the writer called, and in the highest
-/// of them the packing. The number of the collective is above.
+/// The bits of a head that describe the record: the payload's bytes, above them the writer's call,
+/// and in the highest of them the packing. The number of the collective is above.
 const LENGTH_BITS: u32 = 32;
 const TIGHT: u64 = 1 << (LENGTH_BITS - 1);
 /// Bits for the payload's bytes, which are less than a quarter of a log.
@@ -49,13 +54,14 @@ pub(crate) trait Words {
     fn erase(&self, offset: u64, bytes: usize);
     /// Brings `bytes` bytes of this member's log here, to be written later. Changes nothing.
     fn fetch(&self, _offset: u64, _bytes: u64) {}
-    /// How many quarters, from the first lap on, `rank` has told that it entered beyond the first lap (acquire).
+    /// The number of quarters beyond the first lap that `rank` has told that it entered (acquire).
     fn entered(&self, rank: usize) -> u64;
-    /// Tells how many quarters beyond the first lap this member entered (release).
+    /// Tells the number of quarters beyond the first lap that this member entered (release).
     fn tell_entered(&self, quarters: u64);
-    /// The collective of the last record that `rank` published, as heads state it, and its offset below (acquire).
+    /// The collective of the last record that `rank` published, as heads state it, and its offset
+    /// below (acquire).
     fn latest(&self, rank: usize) -> u64;
-    /// Tells that of this member's (release).
+    /// Tells the collective and offset of this member's last record (release).
     fn tell_latest(&self, latest: u64);
     /// The payload of `bytes` bytes behind the head at `offset` of the log of `rank`.
     fn payload(&self, rank: usize, offset: u64, bytes: usize) -> Region;
@@ -72,25 +78,25 @@ struct Claim {
     shape: Shape,
 }
 
-/// What one member knows of all logs of a board.
+/// One member's knowledge of all logs of a board.
 #[derive(Debug)]
 pub(crate) struct Logs {
     me: usize,
     /// Bytes of a log, a power of two.
     capacity: u64,
-    /// Where the next record of each log is looked for.
+    /// For each log, the position of the next record.
     next: Vec<u64>,
     /// The collective that is open, counted from 1.
     number: u64,
-    /// What this member calls in it.
+    /// This member's call in the collective that is open.
     call: Mark,
-    /// The collective that was opened before, and what this member called in it.
+    /// The collective that was opened before, and this member's call in it.
     previous: (u64, Mark),
-    /// A log came into another quarter since the last time that something was told.
+    /// Set when a log has come into another quarter since something was last told.
     crossed: bool,
     claim: Option<Claim>,
-    /// For each log the quarter, counted from the first lap, up to which it may be read; for this member's own also
-    /// written.
+    /// For each log the quarter, counted from the first lap, up to which it may be read; this
+    /// member's own may also be written up to there.
     entered: Vec<u64>,
     /// For each quarter, the collective that others must have closed before it is written again.
     marks: [u64; QUARTERS as usize],
@@ -136,13 +142,13 @@ impl Logs {
         self.number += u64::from(number.wrapping_sub(self.number as u32));
     }
 
-    /// Says what this member calls in the collective that is open.
+    /// Sets this member's call in the collective that is open.
     #[inline]
     pub(crate) fn set_call(&mut self, call: Mark) {
         self.call = call;
     }
 
-    /// What this member calls in the collective that is open.
+    /// This member's call in the collective that is open.
     pub(crate) fn call(&self) -> Mark {
         self.call
     }
@@ -152,7 +158,7 @@ impl Logs {
         stated(self.number)
     }
 
-    /// Whether a head's number is of an earlier collective than the one that is open.
+    /// Returns whether a head's number is of an earlier collective than the one that is open.
     fn is_past(&self, stated: u64) -> bool {
         self.stated().wrapping_sub(stated) & ((1 << NUMBER_BITS) - 1) < 1 << (NUMBER_BITS - 1)
     }
@@ -161,7 +167,7 @@ impl Logs {
         position / (self.capacity / QUARTERS)
     }
 
-    /// Where a record that comes next to `position` stands.
+    /// The position of the record that comes next to `position`.
     #[inline]
     fn place(&self, position: u64, shape: Shape) -> u64 {
         let position = begin(position, shape);
@@ -173,7 +179,7 @@ impl Logs {
         }
     }
 
-    /// Room for a record in this member's log.
+    /// Claims room for a record in this member's log.
     #[inline]
     pub(crate) fn claim(&mut self, words: &impl Words, shape: Shape) -> Option<Region> {
         assert!(shape.bytes <= self.bytes_max(), "a record of {} bytes", shape.bytes);
@@ -209,15 +215,16 @@ impl Logs {
         let offset = at & (self.capacity - 1);
         words.publish(offset, self.stated() << LENGTH_BITS | described(shape, self.call));
         words.tell_latest(self.stated() << LENGTH_BITS | offset);
-        // The quarter that is zeroed next lies in the caches of those who read it, and all of it would be waited for at once.
+        // Its readers' caches hold the quarter that is zeroed next: all of it would be waited for
+        // at once.
         words.fetch((offset + self.capacity / QUARTERS) & (self.capacity - 1), record_bytes(shape));
         for quarter in self.quarter(at)..=self.quarter(at + record_bytes(shape) - 1) {
             self.marks[(quarter % QUARTERS) as usize] = self.number;
         }
     }
 
-    /// Looks at the record of `rank`, which should have this shape. Goes past those of collectives that this member did
-    /// not get to.
+    /// Looks at the record of `rank`, which should have this shape. Goes past records of
+    /// collectives that this member did not get to.
     #[inline]
     pub(crate) fn look(&mut self, words: &impl Words, rank: usize, shape: Shape) -> Look {
         let at = self.place(self.next[rank], shape);
@@ -258,8 +265,9 @@ impl Logs {
         Clash { number, rank, mine, theirs: called(head) }
     }
 
-    /// For a reader that waits: goes back to where the record of `rank` is, if that stands before the place where it is
-    /// looked for. So it is when `rank` failed in a collective whose record this member passed without reading.
+    /// Goes back, for a reader that waits, to the record of `rank` if it stands before the place
+    /// where it is looked for. This happens when `rank` failed in a collective whose record this
+    /// member passed without reading.
     #[cold]
     pub(crate) fn seek(&mut self, words: &impl Words, rank: usize, shape: Shape) {
         let latest = words.latest(rank);
@@ -275,7 +283,7 @@ impl Logs {
         }
     }
 
-    /// Whether `rank` has entered this quarter.
+    /// Returns whether `rank` has entered this quarter.
     #[cold]
     fn follow(&mut self, words: &impl Words, rank: usize, quarter: u64) -> bool {
         self.entered[rank] = words.entered(rank) + QUARTERS - 1;
@@ -301,7 +309,7 @@ impl Logs {
     }
 }
 
-/// Where a record begins that comes next to `position`, but for the log's end.
+/// The position of the record that comes next to `position`, without regard to the log's end.
 #[inline]
 fn begin(position: u64, shape: Shape) -> u64 {
     let position = position.next_multiple_of(granule(shape.packing));
@@ -310,7 +318,7 @@ fn begin(position: u64, shape: Shape) -> u64 {
     if fits { position } else { position.next_multiple_of(line) }
 }
 
-/// What a head says of the record itself, and of its writer's call.
+/// The bits of a head that describe the record and its writer's call.
 #[inline]
 fn described(shape: Shape, call: Mark) -> u64 {
     let tight = if shape.packing == Packing::Tight { TIGHT } else { 0 };
@@ -318,7 +326,7 @@ fn described(shape: Shape, call: Mark) -> u64 {
     shape.bytes as u64 | u64::from(call.0) << BYTES_BITS | tight
 }
 
-/// What the writer of a head called.
+/// The call of the writer of a head.
 #[inline]
 fn called(head: u64) -> Mark {
     Mark((head >> BYTES_BITS) as u16)

@@ -1,19 +1,22 @@
 //! Parts of a long collective that any member may do: who takes which, and when all are done.
 //!
-//! Each member has some of the parts and takes them in order; whoever has done its own ones takes those of others. So a
-//! collective does not wait for a member that has arrived but has no core at the moment: the last one to arrive does what is
-//! left, and all may leave as soon as every part is done.
+//! Each member has some of the parts and takes them in order; a member that has done its own takes
+//! those of others. So a collective does not wait for a member that has arrived but has no core at
+//! the moment: the last one to arrive does what is left, and all may leave as soon as every part is
+//! done.
 //!
-//! A member's word says of which collective its parts are and how many are taken. The number of the collective keeps out a
-//! member that has not noticed yet that the collective before is over. A member that has done a part counts it in a word of
-//! its own; the sum over all members tells that everything is done. It cannot run ahead: no part of the next collective
-//! can be taken before every member has shown that it is in it.
+//! A member's word says of which collective its parts are and how many are taken. The number of the
+//! collective keeps out a member that has not noticed yet that the previous collective is over. A
+//! member that has done a part counts it in a word of its own; the sum over all members tells when
+//! everything is done. It cannot run ahead: no part of the next collective can be taken before
+//! every member has shown that it is in it.
 
 /// The words through which members speak.
 pub(crate) trait PartWords {
     /// Number of members.
     fn ranks(&self) -> usize;
-    /// The collective of the parts of `rank` in the high half, and how many are taken in the low one (acquire).
+    /// The collective of the parts of `rank` in the high half, and how many are taken in the low
+    /// one (acquire).
     fn offered(&self, rank: usize) -> u64;
     /// Offers this member's parts (release).
     fn offer(&self, word: u64);
@@ -21,24 +24,25 @@ pub(crate) trait PartWords {
     fn replace_offered(&self, rank: usize, old: u64, new: u64) -> bool;
     /// Number of parts that `rank` has done since the board was made (acquire).
     fn finished(&self, rank: usize) -> u64;
-    /// Tells that of this member, before anything that it reads later on (release, and a fence).
+    /// Tells the number of parts that this member has done, before its later reads (release, and a
+    /// fence).
     fn tell_finished(&self, parts: u64);
     /// The last collective of which `rank` could not do a part (acquire).
     fn failed(&self, rank: usize) -> u64;
-    /// Tells that of this member (release).
+    /// Tells the last collective of which this member could not do a part (release).
     fn tell_failed(&self, number: u64);
 }
 
-/// What one member knows of the parts.
+/// One member's knowledge of the parts.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     /// Parts that this member has done since the board was made.
     finished: u64,
-    /// What all members will have done at the end of the collective that is open.
+    /// The parts that all members will have done at the end of the open collective.
     due: u64,
 }
 
-/// The word of collective `number` with so many parts taken.
+/// The word of collective `number` with this many parts taken.
 fn word(number: u64, taken: u64) -> u64 {
     number << 32 | taken
 }
@@ -69,7 +73,7 @@ impl Parts {
         }
     }
 
-    /// So many more parts are to be done, by all members together.
+    /// Adds to the parts that all members together must do.
     pub(crate) fn owe(&mut self, parts: usize) {
         self.due += parts as u64;
     }
@@ -84,12 +88,12 @@ impl Parts {
         self.all_finished(words)
     }
 
-    /// Whether all parts are done.
+    /// Returns whether all parts are done.
     pub(crate) fn all_finished(&self, words: &impl PartWords) -> bool {
         (0..words.ranks()).map(|rank| words.finished(rank)).sum::<u64>() >= self.due
     }
 
-    /// Whether any member could not do a part of collective `number`.
+    /// Returns whether any member could not do a part of collective `number`.
     pub(crate) fn any_failed(&self, words: &impl PartWords, number: u64) -> bool {
         (0..words.ranks()).any(|rank| words.failed(rank) == number)
     }
@@ -143,7 +147,8 @@ mod tests {
         }
     }
 
-    /// One member through some collectives of one part each member; the parts that it did of each, as owners.
+    /// Runs one member through collectives of one part each member; returns the owners of the parts
+    /// it did in each.
     fn run(view: &View, collectives: u64) -> Vec<Vec<usize>> {
         let mut parts = Parts::default();
         (1..=collectives)

@@ -29,21 +29,21 @@ pub(crate) struct Measures {
     pub(crate) slot_bytes: usize,
 }
 
-/// Memory that the logs of all members take together, if that leaves each what it needs.
+/// The memory that the logs of all members take together, if that leaves each what it needs.
 const LOGS_BYTES: usize = 1 << 20;
 const LOG_BYTES_MIN: usize = 16 << 10;
 const LOG_BYTES_MAX: usize = 64 << 10;
-/// As for the logs.
+/// The memory that the slots of all members take together, if that leaves each what it needs.
 const SLOTS_BYTES: usize = 4 << 20;
 const SLOT_BYTES_MIN: usize = 8 << 10;
 const SLOT_BYTES_MAX: usize = 64 << 10;
 /// Slots of each member: some that others read, and some to be filled meanwhile.
 const SLOTS: usize = 8;
-/// Slots of all members that one member may fill, at most. No more pieces than that are unread at a time.
+/// The most slots of all members that one member may fill: no more pieces are unread at a time.
 const SHARED_SLOTS_MAX: usize = 64;
 
 impl Measures {
-    /// For a board of so many members.
+    /// The measures of a board of `ranks` members.
     pub(crate) fn of(ranks: usize) -> Measures {
         let share = |total: usize, low: usize, high: usize| (1 << (total / ranks).ilog2()).clamp(low, high);
         Measures {
@@ -54,7 +54,7 @@ impl Measures {
         }
     }
 
-    /// Bytes of the board.
+    /// The bytes of the board.
     pub(crate) fn bytes(&self) -> usize {
         self.slots_at() + self.ranks * self.slots * self.slot_bytes
     }
@@ -63,7 +63,7 @@ impl Measures {
         self.logs_at() + self.ranks * self.log_bytes
     }
 
-    /// Behind the desks and the sheet, at a page.
+    /// The offset of the logs: behind the desks and the sheet, at a page.
     fn logs_at(&self) -> usize {
         (self.sheet_at() + size_of::<Sheet>()).next_multiple_of(4096)
     }
@@ -72,7 +72,7 @@ impl Measures {
         self.ranks * size_of::<Desk>()
     }
 
-    /// Slots that one member may fill.
+    /// The number of slots that one member may fill.
     fn shared_slots(&self) -> usize {
         (self.ranks * self.slots).min(SHARED_SLOTS_MAX)
     }
@@ -88,12 +88,12 @@ struct Desk {
     failed: AtomicU64,
     entered: AtomicU64,
     latest: AtomicU64,
-    /// The low half of the number of the collective that was opened last, above what the member calls in it.
+    /// The collective that was opened last (low half of its number), above the member's call in it.
     called: AtomicU64,
 }
 
-/// For the posts that announce a slot its number, above it what the poster called, each at the post's remainder. Valid once the post is made, as long as
-/// anybody has not read the slot.
+/// For each post that announces a slot, at the post's remainder: the slot's number, above it the
+/// poster's call. Valid from the post on, until all have read the slot.
 #[repr(C, align(64))]
 struct Sheet([AtomicU32; SHARED_SLOTS_MAX]);
 
@@ -101,7 +101,7 @@ struct Sheet([AtomicU32; SHARED_SLOTS_MAX]);
 #[repr(C, align(64))]
 struct Line(AtomicU64);
 
-/// What keeps a board's memory mapped, and wakes its members.
+/// Keeps a board's memory mapped, and wakes its members.
 pub(crate) trait Keeper: Send {
     /// Wakes the other members that sleep.
     fn wake(&self);
@@ -114,16 +114,17 @@ pub(crate) struct Slate<K> {
     logs: Logs,
     parts: Parts,
     posts: u64,
-    /// For each slot that any member may fill the post by which members say that they have read it.
+    /// For each slot that any member may fill, the post by which members say that they have read
+    /// it.
     read_by: Vec<u64>,
     /// The post by which members say that they have read every slot.
     all_read_by: u64,
-    /// The same of the last results.
+    /// The post by which members say that they have read the last results.
     results_read_by: u64,
     keeper: K,
 }
 
-/// The memory. Valid as long as the keeper beside it.
+/// The board's memory. Valid as long as the keeper beside it.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     base: NonNull<u8>,
@@ -131,14 +132,16 @@ struct Memory {
     me: usize,
 }
 
-// SAFETY: a plain address into shared memory, of which the words are atomic and the bytes are used as the protocol says.
+// SAFETY: a plain address into shared memory, whose words are atomic and whose bytes are used as
+// the protocol says.
 unsafe impl Send for Memory {}
 
 impl Memory {
     #[inline]
     fn desk(&self, rank: usize) -> &Desk {
         assert!(rank < self.measures.ranks);
-        // SAFETY: within the board by the check, aligned as its pages are, and made of atomics only.
+        // SAFETY: within the board by the check, aligned as its pages are, and made of atomics
+        // only.
         unsafe { self.base.add(rank * size_of::<Desk>()).cast::<Desk>().as_ref() }
     }
 
@@ -178,8 +181,8 @@ impl Words for Memory {
 
     fn erase(&self, offset: u64, bytes: usize) {
         assert!(offset as usize + bytes <= self.measures.log_bytes);
-        // SAFETY: within the log by the check. All have closed what stood there, and look there again only once this
-        // member has told that it entered.
+        // SAFETY: within the log by the check. All have closed what stood there, and look there
+        // again only once this member has told that it entered.
         unsafe { std::ptr::write_bytes(self.log_at(self.me, offset), 0, bytes) }
     }
 
@@ -209,8 +212,8 @@ impl Words for Memory {
     #[inline]
     fn payload(&self, rank: usize, offset: u64, bytes: usize) -> Region {
         assert!(offset as usize + HEAD_BYTES + bytes <= self.measures.log_bytes);
-        // SAFETY: within the log by the check. By the protocol the writer alone uses the bytes until it publishes
-        // them, and nobody writes them until all have closed the collective.
+        // SAFETY: within the log by the check. By the protocol the writer alone uses the bytes
+        // until it publishes them, and nobody writes them until all have closed the collective.
         unsafe { Region::new(self.log_at(rank, offset).add(HEAD_BYTES), bytes) }
     }
 
@@ -259,11 +262,11 @@ impl PartWords for Memory {
 }
 
 impl<K: Keeper> Slate<K> {
-    /// The side of member `me` of a board whose memory was zero when it was made.
+    /// One side of a board, that of member `me`. The board's memory was zero when it was made.
     ///
     /// # Safety
-    /// `base` is aligned to 64 bytes and leads to `measures.bytes()` bytes that stay mapped until the keeper is
-    /// dropped, and that only the members of this board use, each side once.
+    /// `base` is aligned to 64 bytes and leads to `measures.bytes()` bytes that stay mapped until
+    /// the keeper is dropped, and that only the members of this board use, each side once.
     pub(crate) unsafe fn new(base: NonNull<u8>, measures: Measures, me: usize, keeper: K) -> Slate<K> {
         let logs = Logs::new(me, measures.ranks, measures.log_bytes);
         let (memory, parts) = (Memory { base, measures, me }, Parts::default());
@@ -279,7 +282,7 @@ impl<K: Keeper> Slate<K> {
         self.keeper.wake();
     }
 
-    /// Whether all other members have made so many posts.
+    /// Returns whether all other members have made this many posts.
     fn others_have_posted(&self, posts: u64) -> bool {
         (0..self.ranks()).all(|rank| rank == self.memory.me || self.has_posted(rank, posts))
     }
@@ -371,7 +374,8 @@ impl<K: Keeper> Board for Slate<K> {
         let measures = self.memory.measures;
         assert!(rank < measures.ranks && index < measures.slots);
         let at = measures.slots_at() + (rank * measures.slots + index) * measures.slot_bytes;
-        // SAFETY: within the board by the check; a collective's posts keep writers and readers apart.
+        // SAFETY: within the board by the check; a collective's posts keep writers and readers
+        // apart.
         unsafe { Region::new(self.memory.base.add(at).as_ptr(), measures.slot_bytes) }
     }
 

@@ -36,7 +36,8 @@ fn transfer_some(verb: Verb, pid: u32, local: Region, remote: u64) -> Result<usi
     let ours = libc::iovec { iov_base: local.address() as *mut _, iov_len: local.len() };
     let theirs = libc::iovec { iov_base: remote as *mut _, iov_len: local.len() };
     let pid = pid as libc::pid_t;
-    // SAFETY: `ours` is valid by the promise of `Region`; the kernel checks the other process's addresses.
+    // SAFETY: `ours` is valid by the promise of `Region`; the kernel checks the other process's
+    // addresses.
     let moved = unsafe {
         match verb {
             Verb::Read => libc::process_vm_readv(pid, &ours, 1, &theirs, 1, 0),

@@ -8,7 +8,7 @@ use verbena_channel::neighbor::{Neighbor, Neighbors};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// The processes of the job, as far as it was known at connect whether they can be reached.
+/// The processes of the job that were known at connect to be reachable or not.
 pub(super) struct Reachable {
     me: Peer,
     ways: Vec<Way>,

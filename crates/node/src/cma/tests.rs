@@ -1,4 +1,5 @@
-//! Two channels in one process read and write each other's memory through the system calls all the same.
+//! Two channels in one process read and write each other's memory through the system calls all the
+//! same.
 
 use super::*;
 use std::sync::atomic::Ordering::*;

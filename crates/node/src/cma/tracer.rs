@@ -1,12 +1,13 @@
-//! Which processes may touch this one's memory where Yama restricts that (`ptrace_scope` 1): by itself only ancestors.
+//! Admits the ranks to this process's memory where Yama (`ptrace_scope` 1) admits only ancestors.
 //!
-//! Ranks are siblings. So each admits the `mpiexec` (or agent) that started it: Yama then lets that process and all its
-//! descendants in, which the ranks of the node are, and nobody else. Another launcher does not say which process that would be.
+//! Ranks are siblings. So each admits the `mpiexec` (or agent) that started it: Yama then lets in
+//! that process and all its descendants, which include the ranks of the node, and nobody else.
+//! Other launchers do not say which process that would be.
 
-/// Where our `mpiexec` and its agents write their process number for the ranks that they start.
+/// The variable in which our `mpiexec` and its agents tell ranks their process number.
 const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
 
-/// Who is admitted beside ancestors.
+/// The processes that are admitted beside ancestors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tracer {
     /// This process and its descendants.
@@ -15,7 +16,8 @@ enum Tracer {
     Any,
 }
 
-/// Admits the other ranks of the node to this process's memory, where they are kept out. The usual checks still bind them.
+/// Admits the other ranks of the node to this process's memory, where they are kept out. The usual
+/// checks still bind them.
 pub fn allow_tracers() {
     if ptrace_scope().is_none() {
         return;
@@ -29,16 +31,16 @@ pub fn allow_tracers() {
     unsafe { libc::prctl(libc::PR_SET_PTRACER, tracer, 0, 0, 0) };
 }
 
-/// Who is admitted, given what the launcher told. A number that is no ancestor's comes from another job or another
-/// namespace: it would admit a stranger, and not the ranks.
+/// Chooses who is admitted, given what the launcher told. A number that is no ancestor's comes from
+/// another job or another namespace: it would admit a stranger, and not the ranks.
 fn choose(told: Option<&str>, is_ancestor: impl Fn(u32) -> bool) -> Tracer {
     let pid = told.and_then(|told| told.trim().parse().ok()).filter(|&pid| is_ancestor(pid));
     pid.map_or(Tracer::Any, Tracer::Process)
 }
 
-/// Whether this process descends from that one.
+/// Returns whether this process descends from that one.
 fn is_ancestor(pid: u32) -> bool {
-    // The first process of a namespace, and whoever has its parent outside, has the parent 0.
+    // The first process of a namespace, or one whose parent is outside, has the parent 0.
     let parents = std::iter::successors(Some(std::os::unix::process::parent_id()), |&child| parent(child));
     parents.take_while(|&parent| parent != 0).any(|parent| parent == pid)
 }
@@ -47,7 +49,8 @@ fn parent(pid: u32) -> Option<u32> {
     parent_in(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The parent in what the kernel says of a process, whose name may hold anything but ends with the last parenthesis.
+/// The parent in the kernel's description of a process. Its name may hold anything but ends with
+/// the last parenthesis.
 fn parent_in(stat: &str) -> Option<u32> {
     stat[stat.rfind(')')? + 1..].split_ascii_whitespace().nth(1)?.parse().ok()
 }

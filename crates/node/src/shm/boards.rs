@@ -1,8 +1,9 @@
 //! Boards in the node's segment: who gets which, and when its memory is given back.
 //!
-//! A ticket is the number of a board and the number of its members. A board's pages are reserved when it is made. Each
-//! member gives up its side when the communicator is freed; the last one gives the pages back, which also makes
-//! them zero for the next board there. If a process is killed the job ends, and the segment with it.
+//! A ticket is the number of a board and the number of its members. A board's pages are reserved
+//! when it is made. Each member gives up its side when the communicator is freed; the last one
+//! gives the pages back, which also makes them zero for the next board there. If a process is
+//! killed the job ends, and the segment with it.
 
 use super::control::Control;
 use crate::board::slate::{Keeper, Measures, Slate};
@@ -19,14 +20,14 @@ pub(super) struct NodeBoards {
     pub(super) control: Arc<Control>,
     /// The ranks of the node as processes of the job.
     pub(super) peers: Vec<Peer>,
-    /// This process is not registered for the sleepers' barrier.
+    /// True if this process is not registered for the sleepers' barrier.
     pub(super) fence_always: bool,
 }
 
-/// A page before each board counts the sides that were given up.
+/// The bytes before each board: a page that counts the sides that were given up.
 const HEAD_BYTES: usize = super::segment::PAGE_BYTES;
 
-/// Bytes of a board with so many members in the segment.
+/// The bytes in the segment of a board with this many members.
 pub(super) fn bytes(members: usize) -> usize {
     HEAD_BYTES + Measures::of(members).bytes()
 }
@@ -78,8 +79,9 @@ impl Boards for NodeBoards {
             bells: self.bells(members, me)?,
             fence_always: self.fence_always,
         };
-        // SAFETY: a whole number of pages into the segment, within it by `at`. The keeper holds the segment. The
-        // ticket is this communicator's, each member of which opens its own side once.
+        // SAFETY: a whole number of pages into the segment, within it by `at`. The keeper holds the
+        // segment. The ticket is this communicator's, and each of its members opens its own side
+        // once.
         let slate = unsafe { Slate::new(head.add(HEAD_BYTES), Measures::of(members.len()), me, keeper) };
         Some(Box::new(slate))
     }
@@ -91,12 +93,13 @@ struct BoardKeeper {
     control: Arc<Control>,
     board: u32,
     members: u32,
-    /// Doorbells of the other members, in the segment.
+    /// The bells of the other members, in the segment.
     bells: Vec<NonNull<Bell>>,
     fence_always: bool,
 }
 
-// SAFETY: the doorbells are made of atomics and stay mapped with the control area that is held beside them.
+// SAFETY: the bells are made of atomics and stay mapped with the control area that is held beside
+// them.
 unsafe impl Send for BoardKeeper {}
 
 impl Keeper for BoardKeeper {
@@ -118,7 +121,8 @@ impl Drop for BoardKeeper {
         if left.fetch_add(1, AcqRel) + 1 < self.members {
             return;
         }
-        // Where pages cannot be given back they are not zero either: then the board is not used again.
+        // Where pages cannot be given back they are not zero either: then the board is not used
+        // again.
         if self.control.segment().release(at, bytes(self.members as usize)).is_ok() {
             self.control.give_board(self.board);
         }

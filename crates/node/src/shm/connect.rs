@@ -16,7 +16,7 @@ use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 use verbena_machine::{node, random};
 
-/// How long the ranks of a node wait for each other at connect.
+/// The time for which the ranks of a node wait for each other at connect.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The channel on this side: a listening socket and a card.
@@ -55,13 +55,14 @@ impl ShmOpening {
         let me = me.ok_or_else(|| no_own_card(self.me))? as u32;
         let peers: Vec<Peer> = mates.iter().map(|&(p, _)| p).collect();
         let control = if me == 0 { self.provide(&peers)? } else { self.obtain(me, &mates)? };
-        // Ranks of other nodes on the same cores are left out: to sleep earlier for their sake costs ranks that talk over a network
-        // more than it gives (kernels of four ranks on two nodes of one emulated machine took 1.3 times as long).
+        // Ranks of other nodes on the same cores are left out: to sleep earlier for their sake
+        // costs ranks that talk over a network more than it gives (kernels of four ranks on two
+        // nodes of one emulated machine took 1.3 times as long).
         let load = Load { local_ranks: peers.len() as u32, ..*load };
         Ok(Shm::new(control, me, peers, load, cards.len()))
     }
 
-    /// The lowest rank makes the segment and serves the others; it tells them too if that fails.
+    /// Makes the segment and serves the others, as the lowest rank; tells them too if that fails.
     fn provide(&self, peers: &[Peer]) -> Result<Arc<Control>, Fault> {
         let made = create(peers.len() as u32, ring_log2(peers.len() as u32), self.card.secret);
         let regret = made.as_ref().err().map_or_else(String::new, Fault::to_string);
@@ -83,7 +84,7 @@ impl ShmOpening {
         }
     }
 
-    /// The others ask the lowest rank.
+    /// Asks the lowest rank for the segment.
     fn obtain(&self, me: u32, mates: &[(Peer, &Card)]) -> Result<Arc<Control>, Fault> {
         let (server, card) = mates[0];
         let gift = handover::ask(card.socket, card.secret, me, Instant::now() + self.limit);
@@ -109,8 +110,8 @@ impl Opening for ShmOpening {
     }
 }
 
-/// The segment with rings as large as wanted, or as the limits of this process allow; boards are given up first.
-/// The descriptor is for the others.
+/// Creates the segment with rings as large as wanted, or as the limits of this process allow;
+/// boards are given up first. The descriptor is for the others.
 fn create(ranks: u32, ring_log2: u32, secret: u64) -> Result<(Arc<Control>, OwnedFd), Fault> {
     let mut measures = Measures { ranks, ring_log2, boards: BOARDS_MAX };
     loop {
@@ -133,13 +134,13 @@ fn ring_log2(ranks: u32) -> u32 {
     }
 }
 
-/// Log2 of the ring that holds at least so many bytes.
+/// Log2 of the smallest ring that holds this many bytes.
 pub(super) fn log2_of(bytes: usize) -> u32 {
     bytes.next_power_of_two().ilog2().max(RING_LOG2_MIN)
 }
 
-/// The rings of one rank take about 4 MiB when all speak with all, and those of the node at most a quarter of
-/// the memory that is free.
+/// Log2 of a ring's bytes by default: the rings of one rank take about 4 MiB when all speak with
+/// all, and those of the node at most a quarter of the memory that is free.
 pub(super) fn default_ring_log2(ranks: u32, free_bytes: u64) -> u32 {
     let pairs = u64::from(ranks) * u64::from(ranks - 1).max(1);
     let wanted = ((4 << 20) / ranks).ilog2().clamp(14, 18);

@@ -8,8 +8,8 @@
 //! | pool | room for a ring between every two ranks | rings, each on its own pages |
 //! | boards | the rest | boards, see `boards` |
 //!
-//! Ranks are counted on the node here (0 is the one that created the segment). Everything that is read from here
-//! was perhaps written by a program gone wild, and is checked before use.
+//! Ranks are counted on the node here (0 is the one that created the segment). A program gone wild
+//! may have written anything here, so all is checked before use.
 
 use super::boards;
 use super::segment::{PAGE_BYTES, Segment};
@@ -20,7 +20,8 @@ use verbena_waiting::whereabouts::{Told, Whereabouts};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"verbena1");
 
-/// Bytes of a ring beyond its lines: the page of the consumer's position and of the divisions' words.
+/// Bytes of a ring beyond its lines: the page of the consumer's position and of the divisions'
+/// words.
 pub(crate) const RING_EXTRA_BYTES: usize = PAGE_BYTES;
 
 /// The measures of a segment, fixed when it is created.
@@ -30,32 +31,32 @@ pub(crate) struct Measures {
     pub(crate) ranks: u32,
     /// Log2 of a ring's bytes.
     pub(crate) ring_log2: u32,
-    /// How many boards there is room for, at most [`BOARDS_MAX`].
+    /// The number of boards that there is room for, at most [`BOARDS_MAX`].
     pub(crate) boards: u32,
 }
 
-/// Most boards of a segment: they are counted in the bits of a word.
+/// The most boards of a segment: they are counted in the bits of a word.
 pub(crate) const BOARDS_MAX: u32 = 64;
 
 impl Measures {
-    /// Bytes of the control area, whole pages.
+    /// The bytes of the control area, whole pages.
     pub(crate) fn control_bytes(&self) -> usize {
         let ranks = self.ranks as usize;
         (size_of::<Head>() + ranks * size_of::<Desk>() + ranks * ranks * 8).next_multiple_of(PAGE_BYTES)
     }
 
-    /// Where the boards begin: behind room for a ring between every two ranks.
+    /// The offset of the boards: behind room for a ring between every two ranks.
     pub(crate) fn boards_at(&self) -> usize {
         let ranks = self.ranks as usize;
         self.control_bytes() + ranks * (ranks - 1) * (RING_EXTRA_BYTES + (1 << self.ring_log2))
     }
 
-    /// Bytes kept for each board, whatever its number of members.
+    /// The bytes kept for each board, whatever its number of members.
     pub(crate) fn board_bytes(&self) -> usize {
         (2..=self.ranks as usize).map(boards::bytes).max().unwrap_or(0)
     }
 
-    /// Bytes of the whole segment.
+    /// The bytes of the whole segment.
     pub(crate) fn total_bytes(&self) -> usize {
         self.boards_at() + self.boards as usize * self.board_bytes()
     }
@@ -73,7 +74,7 @@ struct Head {
 
 #[repr(C, align(64))]
 struct Pool {
-    /// Offset in the segment at which the next ring is made.
+    /// The offset in the segment at which the next ring is made.
     next: AtomicU64,
     /// A bit for each board in use.
     boards: AtomicU64,
@@ -85,10 +86,10 @@ struct Pool {
 pub(crate) struct Desk {
     /// Wakes the rank when it sleeps.
     pub(crate) bell: Bell,
-    /// How many rings were announced to the rank.
+    /// The number of rings that were announced to the rank.
     pub(crate) announced: AtomicU32,
-    /// Where it was when it last waited for long, or its progress thread when that woke: twice the core plus 1, and 1 more for the
-    /// thread; 0 before that.
+    /// The core where the rank was when it last waited for long, or where its progress thread was
+    /// when it last woke: twice the core plus 1, and 1 more for the thread; 0 before that.
     place: AtomicU32,
 }
 
@@ -114,8 +115,8 @@ impl Control {
         Ok(Arc::new(control))
     }
 
-    /// Reads the control area of a segment that another process made; `None` if it is not the one with
-    /// this secret for this many ranks.
+    /// Reads the control area of a segment that another process made; `None` if it is not the one
+    /// with this secret for this many ranks.
     pub(crate) fn adopt(segment: Segment, ranks: u32, secret: u64) -> Option<Arc<Control>> {
         segment.at(0, size_of::<Head>())?;
         let mut control = Control { segment, measures: Measures { ranks, ring_log2: 0, boards: 0 } };
@@ -130,8 +131,8 @@ impl Control {
         (told && control.segment.len() == control.measures.total_bytes()).then(|| Arc::new(control))
     }
 
-    /// Whether what was written when the segment was made still stands there, and rank `me` was told of no more rings than
-    /// there can be: if not, a program has written over it.
+    /// Returns whether a program has left alone what was written when the segment was made, and
+    /// rank `me` was told of no more rings than there can be.
     pub(crate) fn is_sound(&self, me: u32) -> bool {
         let (head, Measures { ranks, ring_log2, boards }) = (self.head(), self.measures);
         head.magic.load(Relaxed) == MAGIC
@@ -169,8 +170,8 @@ impl Control {
         self.place(size_of::<Head>() + ranks * size_of::<Desk>() + index * 8)
     }
 
-    /// Takes room for a ring out of the pool and returns its offset; `None` if the pool is used up (which only a
-    /// program that wrote into the segment brings about).
+    /// Takes room for a ring out of the pool and returns its offset; `None` if the pool is used up
+    /// (only a program that wrote into the segment brings this about).
     pub(crate) fn take_ring(&self) -> Option<usize> {
         let bytes = RING_EXTRA_BYTES + (1 << self.measures.ring_log2);
         let offset = self.head().pool.next.fetch_add(bytes as u64, Relaxed) as usize;
@@ -188,7 +189,7 @@ impl Control {
         Some(before.trailing_ones())
     }
 
-    /// Gives a board back, whose memory is zero.
+    /// Gives back a board, whose memory is zero.
     pub(crate) fn give_board(&self, board: u32) {
         self.head().pool.boards.fetch_and(!(1 << board), AcqRel);
     }
@@ -201,8 +202,8 @@ impl Control {
 
     fn place<T>(&self, offset: usize) -> &T {
         let at = self.segment.at(offset, size_of::<T>()).expect("the control area lies within the segment");
-        // SAFETY: within the mapping (checked), aligned by the layout above, and made of atomics only, for
-        // which every bit pattern is valid and shared change is allowed.
+        // SAFETY: within the mapping (checked), aligned by the layout above, and made of atomics
+        // only, for which every bit pattern is valid and shared change is allowed.
         unsafe { at.cast::<T>().as_ref() }
     }
 }
@@ -210,7 +211,7 @@ impl Control {
 /// A desk in a mapped segment, with its memory kept alive.
 #[derive(Clone, Debug)]
 pub(crate) struct DeskOf {
-    /// Whose segment it is in.
+    /// The control area of its segment.
     pub(crate) control: Arc<Control>,
     /// The rank on the node.
     pub(crate) rank: u32,
@@ -226,7 +227,7 @@ impl Whereabouts for DeskOf {
     fn tell(&self, Told { core, helper }: Told) {
         let told = core.wrapping_add(1) << 1 | u32::from(helper);
         let word = &self.control.desk(self.rank).place;
-        // Whoever sends to this rank reads the line of its desk.
+        // Every sender to this rank reads the line of its desk.
         if word.load(Relaxed) != told {
             word.store(told, Relaxed);
         }

@@ -1,9 +1,9 @@
-//! Who copies which part of a message: one word that both sides see.
+//! Division of a message's copy between sender and receiver: one word that both sides see.
 //!
-//! The receiver opens a division for a message of so many parts, of which it has the first. It takes parts from the front,
-//! the sender, while it is in the library, from the back, until they meet. Each part is handed out once. So a sender that is busy
-//! elsewhere holds nothing up, since it takes a part only when it is about to copy it, and nobody asks and waits for an
-//! answer.
+//! The receiver opens a division for a message of this many parts, and has the first. It takes
+//! parts from the front; the sender, while it is in the library, takes them from the back, until
+//! they meet. Each part is handed out once. A sender that is busy elsewhere holds nothing up: it
+//! takes a part only when it is about to copy it, and nobody asks and waits for an answer.
 //!
 //! | bits | field |
 //! | --- | --- |
@@ -12,9 +12,11 @@
 //! | 10 | parts taken from the front |
 //! | 10 | parts taken from the back |
 //!
-//! The words stand in the page before a ring's lines, each on its own cache line. The receiver of the ring alone opens and
-//! ends them. A word of which all parts are taken gives nothing any more, so the receiver can leave it as it is: each
-//! look at a word that the other side wrote costs the way of a cache line. The tag keeps a sender that has not heard of the end yet out of the next division.
+//! The words stand in the page before a ring's lines, each on its own cache line. Only the receiver
+//! of the ring opens and ends them. A word whose parts are all taken gives nothing any more, so the
+//! receiver can leave it as it is: each look at a word that the other side wrote costs the transfer
+//! of a cache line. The tag keeps a sender that has not heard of the end yet out of the next
+//! division.
 
 use super::mapped::{DIVISIONS, MappedRing};
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -73,12 +75,13 @@ impl Counts {
     }
 }
 
-/// Opens a division, the first part of which is taken.
+/// Opens a division whose first part is taken.
 fn open(word: &impl Word, tag: u64, parts: u32) {
     word.store(Counts { parts: parts.into(), first: 1, last: 0 }.word(tag));
 }
 
-/// Takes the next part from one end; `None` if all are taken, or if it is another division's word by now.
+/// Takes the next part from one end; `None` if all are taken, or if it is another division's word
+/// by now.
 fn take(word: &impl Word, tag: u64, end: End) -> Option<u32> {
     let mut seen = word.load();
     loop {
@@ -132,7 +135,7 @@ impl Desk {
         ring.division_word(split(division).0).map_or(0, end)
     }
 
-    /// Frees the word of a division of which all parts are taken.
+    /// Frees the word of a division whose parts are all taken.
     pub(super) fn forget(&mut self, division: Division) {
         self.free |= 1 << split(division).0;
     }

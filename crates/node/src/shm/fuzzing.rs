@@ -1,8 +1,8 @@
-//! What must hold of any card of `shm`: the fuzz target of this channel (see `fuzz/`).
+//! The fuzz target of `shm` (see `fuzz/`): what must hold of any card.
 
 use super::card::Card;
 
-/// A card.
+/// Checks a card.
 pub fn card(data: &[u8]) {
     if let Some(card) = Card::parse(data) {
         assert!(data.starts_with(&card.emit()));

@@ -1,8 +1,8 @@
 //! Hands the segment's descriptor from the rank that made it to the others of its node.
 //!
-//! Every process listens on an abstract socket of random name from the moment it opens the channel (before the
-//! cards travel), so whoever reads the card can connect at once. The lowest rank then serves the rest; the
-//! others drop their sockets. Abstract sockets leave no file behind.
+//! Every process listens on an abstract socket of random name from the moment it opens the channel
+//! (before the cards travel), so a process that reads the card can connect at once. The lowest rank
+//! then serves the rest; the others drop their sockets. Abstract sockets leave no file behind.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 const HELLO_BYTES: usize = 12;
 const TEXT_BYTES_MAX: usize = 2000;
 
-/// What the server gives to each client.
+/// The server's answer to each client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offer<'a> {
     /// The segment.
     Memory(BorrowedFd<'a>),
-    /// There is none, and this is why.
+    /// There is none, for this reason.
     Regret(&'a str),
 }
 
-/// What a client got.
+/// The answer that a client got.
 #[derive(Debug)]
 pub(crate) enum Gift {
     /// The segment.
@@ -44,13 +44,14 @@ fn text(name: u64) -> String {
 pub(crate) fn listen(name: u64) -> Result<UnixListener> {
     let listener = UnixListener::bind_addr(&address(name)?)?;
     listener.set_nonblocking(true)?;
-    // SAFETY: a call on our own socket. A longer queue than the usual 128, so that no rank's connect blocks.
+    // SAFETY: a call on our own socket. A longer queue than the usual 128, so that no rank's
+    // connect blocks.
     unsafe { libc::listen(listener.as_raw_fd(), 4096) };
     Ok(listener)
 }
 
-/// Serves the ranks 1 to `ranks` - 1 of the node; returns those that did not come by the deadline. All connections are
-/// served as they speak, so one that says nothing holds up no other.
+/// Serves the ranks 1 to `ranks` - 1 of the node; returns those that did not come by the deadline.
+/// All connections are served as they speak, so a silent one holds up no other.
 pub(crate) fn serve(
     listener: &UnixListener,
     secret: u64,
@@ -78,10 +79,12 @@ pub(crate) fn serve(
     Ok(missing)
 }
 
-/// Connections that have not said all yet, at most: beyond that the oldest is given up. Our own clients speak at once.
+/// The most connections that have not said all yet: beyond that the oldest is given up. Our own
+/// clients speak at once.
 const CLIENTS_MAX: usize = 1024;
 
-/// Accepts the connections that are there, except those of other users. Where no descriptor is left the oldest silent client makes room.
+/// Accepts the connections that are there, except those of other users. If no descriptor is left,
+/// the oldest silent client makes room.
 fn accept_all(listener: &UnixListener, clients: &mut Vec<Client>) -> Result<()> {
     for _ in 0..CLIENTS_MAX {
         match listener.accept() {
@@ -112,14 +115,14 @@ struct Client {
 }
 
 impl Client {
-    /// `None` for a stranger.
+    /// Wraps a connection; `None` for a stranger.
     fn new(stream: UnixStream) -> Option<Client> {
         same_user(&stream).ok()?;
         stream.set_nonblocking(true).ok()?;
         Some(Client { stream, hello: [0; HELLO_BYTES], heard: 0 })
     }
 
-    /// Reads what there is, and answers once all was said; returns the client's rank then.
+    /// Reads what there is, and answers once all was said; then returns the client's rank.
     fn serve(&mut self, secret: u64, offer: Offer<'_>) -> Result<Option<u32>> {
         while self.heard < HELLO_BYTES {
             match self.stream.read(&mut self.hello[self.heard..]) {
@@ -157,7 +160,7 @@ pub(crate) fn ask(name: u64, secret: u64, rank: u32, deadline: Instant) -> Resul
     receive(&mut server)
 }
 
-/// Connects to the server `name`. One whose queue of connections is full is waited for until the deadline.
+/// Connects to the server `name`; if its queue is full, waits for it until the deadline.
 pub(crate) fn connect(name: u64, deadline: Instant) -> Result<UnixStream> {
     // SAFETY: makes a descriptor.
     let fd = unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
@@ -166,7 +169,7 @@ pub(crate) fn connect(name: u64, deadline: Instant) -> Result<UnixStream> {
     }
     // SAFETY: the descriptor is new and ours.
     let stream = unsafe { UnixStream::from_raw_fd(fd) };
-    // It bounds how long the call below waits, too.
+    // This also bounds the wait of the call below.
     stream.set_write_timeout(Some(left(deadline)?))?;
     let (address, bytes) = raw_address(name);
     loop {
@@ -229,7 +232,8 @@ fn wait_readable(sockets: impl IntoIterator<Item = RawFd>, deadline: Instant) ->
     }
 }
 
-/// The kernel vouches for the other end's user; a stranger gets nothing and gives nothing.
+/// Checks, by the kernel's word, that the other end is of our user: a stranger gets nothing and
+/// gives nothing.
 fn same_user(stream: &UnixStream) -> Result<()> {
     let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: 0 };
     let mut len = size_of::<libc::ucred>() as libc::socklen_t;
@@ -253,8 +257,8 @@ fn send_descriptor(stream: &UnixStream, fd: BorrowedFd<'_>) -> Result<()> {
     let mut byte = [1u8];
     let mut control = ControlBytes([0; 64]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    // SAFETY: the structure may be zero; all that it points to lives until the call is over, and the control
-    // area is larger than one descriptor needs.
+    // SAFETY: the structure may be zero; all that it points to lives until the call is over, and
+    // the control area is larger than one descriptor needs.
     let sent = unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &mut part;

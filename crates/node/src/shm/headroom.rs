@@ -1,7 +1,8 @@
-//! How much memory may be taken before the kernel starts to kill: what rings must not use up.
+//! The memory that may be taken before the kernel starts to kill: rings must not use it up.
 //!
-//! Reserving pages fails in good order where the machine has none left, but at a control group's limit the kernel
-//! ends a process instead. So the limits are read before the size of the rings is chosen.
+//! Reserving pages fails in good order where the machine has none left, but at a control group's
+//! limit the kernel ends a process instead. So the limits are read before the size of the rings is
+//! chosen.
 
 use verbena_machine::cgroup::{self, Group, Version};
 
@@ -16,7 +17,7 @@ fn available(meminfo: &str) -> Option<u64> {
     Some(rest.split_whitespace().next()?.parse::<u64>().ok()? << 10)
 }
 
-/// Limit less use; file pages that are not in use count as free.
+/// The limit less the use; file pages that are not in use count as free.
 fn left(group: &Group) -> Option<u64> {
     let (limit, used) = match group.version {
         Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),

@@ -1,4 +1,4 @@
-//! The receiving ends: the rings of all who have ever sent something.
+//! The receiving ends: the rings of all ranks that have sent something.
 
 use super::control::Control;
 use super::division::{self, Desk};
@@ -18,14 +18,14 @@ const PACKETS_PER_POLL_MAX: usize = 16;
 /// All incoming rings.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    /// How many rings were announced to this rank: a word in shared memory.
+    /// The number of rings announced to this rank: a word in shared memory.
     counter: NonNull<AtomicU32>,
     rings: Vec<Incoming>,
     /// The counter when last looked at.
     announced: u32,
-    /// Ranks of the node whose ring is known (or was refused).
+    /// True for the ranks of the node whose ring is known (or was refused).
     known: Vec<bool>,
-    /// For each process of the job the place of its ring, or `NONE`; as far as it was ever needed.
+    /// For each process of the job the place of its ring, or `NONE`; only as long as needed so far.
     places: Vec<u32>,
 }
 
@@ -43,18 +43,18 @@ unsafe impl Send for FlagWord {}
 
 #[derive(Debug)]
 struct Incoming {
-    /// The flag word at the next position: all that a silent peer costs is to read it.
+    /// The flag word at the next position: a poll of a silent peer only reads it.
     next: FlagWord,
     consumer: Consumer,
     ring: MappedRing,
     divisions: Desk,
     peer: Peer,
-    /// The sender's doorbell, for when it sleeps on a full ring.
+    /// The sender's bell, for when it sleeps on a full ring.
     bell: NonNull<Bell>,
     fence_always: bool,
 }
 
-// SAFETY: the doorbell is made of atomics and stays mapped as long as the channel that holds this.
+// SAFETY: the bell is made of atomics and stays mapped as long as the channel that holds this.
 unsafe impl Send for Incoming {}
 
 impl Inbox {
@@ -65,8 +65,8 @@ impl Inbox {
         Inbox { counter, rings, announced: 0, known, places }
     }
 
-    /// Delivers what has arrived and returns the number of packets. Rings that turn out corrupt are left
-    /// alone from then on and put into `faults`.
+    /// Delivers what has arrived and returns the number of packets. Corrupt rings are put into
+    /// `faults` and left alone from then on.
     #[inline]
     pub(super) fn poll<S: Sink + ?Sized>(&mut self, sink: &mut S, faults: &mut Vec<(Peer, Fault)>) -> usize {
         let mut packets = 0;
@@ -86,20 +86,21 @@ impl Inbox {
         packets
     }
 
-    /// Whether no ring has anything and none is new: one load for each ring.
+    /// Returns whether no ring has anything and none is new: one load for each ring.
     #[inline(always)]
     pub(super) fn is_silent(&self) -> bool {
         self.rings.iter().all(Incoming::is_silent) && !self.is_behind()
     }
 
-    /// As [`verbena_channel::Channel::take_front`], for a packet of one line: nothing is called, so nothing need be saved. What
-    /// is rare is left to the general way.
+    /// Takes a packet of one line, as [`verbena_channel::Channel::take_front`]: it calls nothing,
+    /// so nothing need be saved. Rare cases are left to `take_front`.
     #[inline(always)]
     pub(super) fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         let ring = self.of(peer)?;
         // SAFETY: see FlagWord.
         let bytes = payload_of_line(unsafe { &*ring.next.0 }.load(Acquire))?;
-        // SAFETY: the flag word says that a record begins there which takes this line only; we move on below.
+        // SAFETY: the flag word says that a record begins there which takes this line only; we move
+        // on below.
         let (head, payload) = unsafe { line_at(ring.next.0, bytes) };
         if bytes > into.len() || !header.is_in(head) || !ring.consumer.advance_silently(&ring.ring) {
             return None;
@@ -109,7 +110,7 @@ impl Inbox {
         Some(bytes)
     }
 
-    /// As [`verbena_channel::Channel::take_front`].
+    /// Takes the next packet; see [`verbena_channel::Channel::take_front`].
     pub(super) fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         let ring = self.of(peer)?;
         let bytes = ring.take_front(header, into)?;
@@ -133,20 +134,20 @@ impl Inbox {
         self.of(peer).and_then(|ring| division::take_part(&ring.ring, division, End::Front))
     }
 
-    /// Ends a division and says how many parts the sender took; of a ring that is gone nothing is known.
+    /// Ends a division and says how many parts the sender took: none if the ring is gone.
     pub(super) fn end_division(&mut self, peer: Peer, division: Division) -> u32 {
         self.of(peer).map_or(0, |ring| ring.divisions.end(&ring.ring, division))
     }
 
-    /// Ends a division of which all parts are taken.
+    /// Ends a division whose parts are all taken.
     pub(super) fn forget_division(&mut self, peer: Peer, division: Division) {
         if let Some(ring) = self.of(peer) {
             ring.divisions.forget(division);
         }
     }
 
-    /// Gives up rings whose told position is another than this end, which alone writes it, has told: their senders might wait for
-    /// room for ever.
+    /// Gives up rings whose told position was overwritten (only this end writes it): their senders
+    /// might wait for room for ever.
     pub(super) fn inspect(&mut self, faults: &mut Vec<(Peer, Fault)>) {
         let mut index = 0;
         while let Some(ring) = self.rings.get(index) {
@@ -169,14 +170,15 @@ impl Inbox {
         removed
     }
 
-    /// Whether rings were announced that `adopt` has not seen.
+    /// Returns whether rings were announced that `adopt` has not seen.
     #[inline]
     pub(super) fn is_behind(&self) -> bool {
         // SAFETY: see `new`.
         unsafe { self.counter.as_ref() }.load(Acquire) != self.announced
     }
 
-    /// Looks for new rings towards `me`. `peers` are the ranks of the node, as processes of the job.
+    /// Looks for new rings towards `me`. `peers` are the ranks of the node, as processes of the
+    /// job.
     #[cold]
     pub(super) fn adopt(
         &mut self,
@@ -210,14 +212,14 @@ impl Inbox {
 }
 
 impl Incoming {
-    /// Whether there is nothing.
+    /// Returns whether the ring is empty.
     #[inline(always)]
     fn is_silent(&self) -> bool {
         // SAFETY: see FlagWord.
         unsafe { &*self.next.0 }.load(Relaxed) == 0
     }
 
-    /// Delivers what there is, up to a bound.
+    /// Delivers the packets that are there, up to a bound.
     #[inline(always)]
     fn drain<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Result<usize, Box<Fault>> {
         let taken = self.deliver(sink);
@@ -284,7 +286,7 @@ fn corrupt(peer: Peer, part: &str, found: u64) -> Box<Fault> {
     )
 }
 
-/// The fault of the segment's head, towards one of all processes of the node.
+/// The fault of a corrupt head of the segment, towards `peer`.
 #[cold]
 pub(super) fn corrupt_segment(peer: Peer) -> Box<Fault> {
     let what = "the memory that the ranks of this node share was overwritten: its head holds nonsense";

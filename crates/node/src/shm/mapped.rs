@@ -1,4 +1,5 @@
-//! A ring in the mapped segment: the one place where the ring's words and bytes are touched by address.
+//! A ring in the mapped segment: the one place where the ring's words and bytes are touched by
+//! address.
 
 use super::control::{Control, RING_EXTRA_BYTES};
 use super::ring::{LINE_PAYLOAD_BYTES_MAX, Lines, RECORD_HEAD_BYTES};
@@ -13,17 +14,19 @@ pub(crate) const DIVISIONS: usize = RING_EXTRA_BYTES / LINE_BYTES - 1;
 /// Log2 of the smallest ring's bytes.
 pub(crate) const RING_LOG2_MIN: u32 = 12;
 
-/// A ring. The segment must stay mapped as long as this exists: its holder holds the [`Control`] too.
+/// A ring. The segment must stay mapped as long as this exists: its holder holds the [`Control`]
+/// too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MappedRing {
     lines: *mut u8,
     consumed: *const AtomicU64,
     count: u64,
-    /// Whether this processor can demote lines.
+    /// True if this processor can demote lines.
     demotes: bool,
 }
 
-// SAFETY: plain addresses into shared memory; each end is used by one thread at a time, through `&mut`.
+// SAFETY: plain addresses into shared memory; each end is used by one thread at a time, through
+// `&mut`.
 unsafe impl Send for MappedRing {}
 
 impl MappedRing {
@@ -52,22 +55,26 @@ impl MappedRing {
 
     #[inline]
     fn flag_ref(&self, line: u64) -> &AtomicU64 {
-        // SAFETY: `Producer` and `Consumer` mask every line they name by the count, so the word is within the
-        // ring, which is within the mapping (checked by `at`); it is aligned, since lines are.
+        // SAFETY: `Producer` and `Consumer` mask every line they name by the count, so the word is
+        // within the ring, which is within the mapping (checked by `at`); it is aligned, since
+        // lines are.
         unsafe { &*self.flag_word(line) }
     }
 
     #[inline]
     fn consumed_ref(&self) -> &AtomicU64 {
-        // SAFETY: the first word of the ring's pages, within the mapping (checked by `at`), aligned to a page.
+        // SAFETY: the first word of the ring's pages, within the mapping (checked by `at`), aligned
+        // to a page.
         unsafe { &*self.consumed }
     }
 
-    /// A word by which both ends divide the copying of a message; `None` if there is none of that number.
+    /// A word by which both ends divide the copying of a message; `None` if there is none of that
+    /// number.
     #[inline]
     pub(crate) fn division_word(&self, slot: usize) -> Option<&AtomicU64> {
         let line = self.consumed.cast::<u8>().wrapping_add((slot + 1) * LINE_BYTES);
-        // SAFETY: within the ring's first page by the check, which is within the mapping; aligned, as lines are.
+        // SAFETY: within the ring's first page by the check, which is within the mapping; aligned,
+        // as lines are.
         (slot < DIVISIONS).then(|| unsafe { &*line.cast::<AtomicU64>() })
     }
 
@@ -77,7 +84,8 @@ impl MappedRing {
     /// The record lies within the ring and the consumer has not moved on from it.
     #[inline]
     pub(crate) unsafe fn record(&self, line: u64, payload_bytes: usize) -> &[u8] {
-        // SAFETY: the caller's promise; a sound producer leaves the bytes alone until the consumer moves on.
+        // SAFETY: the caller's promise; a sound producer leaves the bytes alone until the consumer
+        // moves on.
         unsafe { std::slice::from_raw_parts(self.body(line), HEADER_BYTES + payload_bytes) }
     }
 
@@ -95,7 +103,8 @@ impl MappedRing {
     /// Writes header and payload of a record of one line.
     ///
     /// # Safety
-    /// The line was claimed and not committed yet, and `region` has at most [`LINE_PAYLOAD_BYTES_MAX`] bytes.
+    /// The line was claimed and not committed yet, and `region` has at most
+    /// [`LINE_PAYLOAD_BYTES_MAX`] bytes.
     #[inline(always)]
     pub(crate) unsafe fn fill_line(&self, line: u64, header: [u64; 4], region: Region) {
         debug_assert!(region.len() <= LINE_PAYLOAD_BYTES_MAX);
@@ -163,8 +172,8 @@ impl Lines for MappedRing {
 /// Header and payload of the record of one line that begins with this flag word.
 ///
 /// # Safety
-/// A record of one line with this many bytes of payload begins there, and the consumer does not move on from it while the slices are
-/// used.
+/// A record of one line with this many bytes of payload begins there, and the consumer does not
+/// move on from it while the slices are used.
 #[inline(always)]
 pub(crate) unsafe fn line_at<'a>(
     flag: *const AtomicU64,
@@ -179,7 +188,8 @@ pub(crate) unsafe fn line_at<'a>(
 #[inline]
 pub(crate) fn fetch_to_write<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch touches nothing, whatever the address; processors without the instruction do nothing.
+    // SAFETY: a prefetch touches nothing, whatever the address; processors without the instruction
+    // do nothing.
     unsafe {
         std::arch::asm!("prefetchw [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
     }
@@ -187,7 +197,8 @@ pub(crate) fn fetch_to_write<T>(at: *const T) {
     let _ = at;
 }
 
-/// Whether the processor has the instruction that [`demote`] uses: bit 25 of `ecx` in leaf 7 of `cpuid`.
+/// Returns whether the processor has the instruction that [`demote`] uses: bit 25 of `ecx` in leaf
+/// 7 of `cpuid`.
 fn can_demote() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::x86_64::__cpuid(0).eax >= 7
@@ -200,7 +211,8 @@ fn can_demote() -> bool {
 #[inline]
 fn demote<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint that changes no memory, on a line of the ring; the processor knows it (`can_demote`).
+    // SAFETY: a hint that changes no memory, on a line of the ring; the processor knows it
+    // (`can_demote`).
     unsafe {
         std::arch::asm!("cldemote [{at}]", at = in(reg) at, options(nostack, preserves_flags, readonly));
     }

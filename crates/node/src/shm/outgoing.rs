@@ -1,6 +1,6 @@
 //! The sending end towards one peer: its ring, made at the first packet.
 //!
-//! The channel lends it to the engine ([`Shm::lend`](super::Shm::lend)), which keeps it with all else that it knows of the
+//! The channel lends it to the engine ([`Shm::lend`](super::Shm::lend)), which keeps it beside the
 //! peer: a small message then asks no table and calls nothing.
 
 use super::control::{Control, RING_EXTRA_BYTES};
@@ -21,24 +21,25 @@ use verbena_waiting::bell::Bell;
 pub struct Lane {
     ring: MappedRing,
     producer: Producer,
-    /// The peer's doorbell, in the segment.
+    /// The peer's bell, in the segment.
     bell: NonNull<Bell>,
-    /// This process is not registered for the sleepers' barrier.
+    /// True if this process is not registered for the sleepers' barrier.
     fence_always: bool,
-    /// What `heard` was when the last message of several lines was sent.
+    /// The value of `heard` when the last message of several lines was sent.
     heard: u32,
-    /// Keeps ring and doorbell mapped.
+    /// Keeps ring and bell mapped.
     _control: Arc<Control>,
 }
 
-// SAFETY: the doorbell is made of atomics and stays mapped as long as this, which holds the segment.
+// SAFETY: the bell is made of atomics and stays mapped as long as this, which holds the segment.
 unsafe impl Send for Lane {}
 
 impl Lane {
     /// The longest payload of a packet of one line.
     pub const LINE_BYTES_MAX: usize = LINE_PAYLOAD_BYTES_MAX;
 
-    /// Sends one packet, which must be no longer than the channel said ([`verbena_channel::Reach`]); false if the ring is full.
+    /// Sends one packet, which must be no longer than the channel said
+    /// ([`verbena_channel::Reach`]); false if the ring is full.
     pub fn send(&mut self, header: &Header, payload: Payload<'_>) -> bool {
         let payload_bytes = payload.len();
         let Some(claim) = self.producer.claim(&self.ring, lines_for(payload_bytes)) else { return false };
@@ -52,20 +53,21 @@ impl Lane {
         true
     }
 
-    /// As `send`, for a whole message that lies in one piece. `heard` counts what came from the peer (wrapping): a peer that
-    /// has said something since the last message probably waits for this one.
+    /// Sends a whole message that lies in one piece, as `send`. `heard` counts what came from the
+    /// peer (wrapping): a peer that has said something since the last message probably waits for
+    /// this one.
     #[inline(always)]
     pub fn send_region(&mut self, header: Header, region: Region, heard: u32) -> bool {
         self.send_line(header, region) || self.send_words(header.words(), region, heard)
     }
 
-    /// Whether `send_line` would send a message of this length.
+    /// Returns whether `send_line` would send a message of this length.
     #[inline(always)]
     pub fn has_line(&self, bytes: usize) -> bool {
         bytes <= LINE_PAYLOAD_BYTES_MAX && self.producer.has_quick_line()
     }
 
-    /// As `send_region`, but false too if it takes more than one line that is at hand.
+    /// Sends as `send_region`, but returns false if it takes more than one line that is at hand.
     #[inline(always)]
     pub fn send_line(&mut self, header: Header, region: Region) -> bool {
         // A copy, so that the compiler knows that nothing written to the ring changes it.
@@ -80,7 +82,7 @@ impl Lane {
         true
     }
 
-    /// As `send_region`, for all that takes no quick line.
+    /// Sends as `send_region`, for all that takes no quick line.
     #[inline(never)]
     fn send_words(&mut self, words: [u64; 4], region: Region, heard: u32) -> bool {
         let header = Header::of_words(words);
@@ -91,9 +93,10 @@ impl Lane {
         }
     }
 
-    /// As `send_region`, for a message of several lines. If the peer waits for it, its lines are, once it is published, pushed towards the receiver, and
-    /// those of a next message like it are fetched while nobody waits for them: measured alone, 17 lines take 327 ns
-    /// from one core to another so, and 395 without (2 lines 147 and 223). In a stream of messages it would do harm.
+    /// Sends a message of several lines. If the peer waits for it, its lines are pushed towards the
+    /// receiver once it is published, and those of a next message like it are fetched while nobody
+    /// waits for them: measured alone, 17 lines then take 327 ns from one core to another, and 395
+    /// without (2 lines 147 and 223). In a stream of messages this would do harm.
     fn send_lines(&mut self, header: &Header, region: Region, waited_for: bool) -> bool {
         let (bytes, count) = (region.len(), lines_for(region.len()));
         let Some(claim) = self.producer.claim(&self.ring, count) else { return false };
@@ -101,8 +104,8 @@ impl Lane {
         let record = unsafe { self.ring.record_mut(claim.line, bytes) };
         let (head, body) = record.split_at_mut(HEADER_BYTES);
         if count == 2 {
-            // The line that the receiver looks at goes last, so that it stays here until all is there. With more
-            // lines that costs more than it saves (measured).
+            // The line that the receiver looks at goes last, so that it stays here until all is
+            // there. With more lines that costs more than it saves (measured).
             let (first, rest) = body.split_at_mut(LINE_PAYLOAD_BYTES_MAX);
             region.read(LINE_PAYLOAD_BYTES_MAX, rest);
             region.read(0, first);
@@ -130,8 +133,9 @@ impl Lane {
         self.ring
     }
 
-    /// Makes the ring from `me` to `to` (ranks on the node): room from the pool, pages reserved, offset
-    /// published, receiver told. Where memory is short the ring is smaller, as long as a packet fits.
+    /// Makes the ring from `me` to `to` (ranks on the node): takes room from the pool, reserves
+    /// pages, publishes the offset, tells the receiver. Where memory is short the ring is smaller,
+    /// as long as a packet fits.
     pub(super) fn make(
         control: &Arc<Control>,
         me: u32,

@@ -1,16 +1,17 @@
-//! The protocol of a one-way ring: which line holds what, who may write it when.
+//! The protocol of a one-way ring: which line holds what, and who may write it when.
 //!
-//! A ring is a power of two of 64-byte lines. A record takes whole lines: a flag word, the packet header,
-//! the payload. One process produces, one consumes. Positions count lines and never wrap; a position's
-//! line is its remainder. Three rules make it work:
+//! A ring is a power of two of 64-byte lines. A record takes whole lines: a flag word, the packet
+//! header, the payload. One process produces, one consumes. Positions count lines and never wrap; a
+//! position's line is its remainder. Three rules make it work:
 //!
 //! 1. The flag word at the next position is zero until the record there is complete. The producer
 //!    clears the word *behind* a record before it publishes the record, so the consumer polls one
 //!    word and never meets old bytes.
-//! 2. A record never wraps. Where it does not fit before the end a skip flag sends the consumer to line 0;
-//!    it is published after the record there, so both appear at once.
-//! 3. The consumer tells its position only every quarter ring. A record takes a quarter at most, so a producer
-//!    that finds no room has always some unread record ahead, or a position about to be told: no stall.
+//! 2. A record never wraps. If it does not fit before the end, a skip flag sends the consumer to
+//!    line 0; it is published after the record there, so both appear at once.
+//! 3. The consumer tells its position only every quarter ring. A record takes a quarter at most, so
+//!    a producer that finds no room has always some unread record ahead, or a position about to be
+//!    told: no stall.
 //!
 //! The words themselves are behind [`Lines`]: mapped memory in the channel, loom's atomics in the
 //! model check (`cargo test -p verbena-node --lib ring`).
@@ -23,8 +24,8 @@ pub(crate) const RECORD_HEAD_BYTES: usize = 8 + verbena_channel::packet::HEADER_
 /// The longest payload of a record of one line.
 pub(crate) const LINE_PAYLOAD_BYTES_MAX: usize = LINE_BYTES - RECORD_HEAD_BYTES;
 
-/// Up to so many lines a record is passed on with care ([`Producer::pass_on`]): a longer one takes so long to copy that
-/// its lines travel meanwhile.
+/// The longest record, in lines, that is passed on with care ([`Producer::pass_on`]): a longer one
+/// takes so long to copy that its lines travel meanwhile.
 const CARE_LINES_MAX: u64 = 40;
 
 const SKIP: u64 = 2;
@@ -45,7 +46,8 @@ pub(crate) trait Lines {
     fn tell_consumed(&self, position: u64);
     /// Asks for a line to be brought into this processor's cache, to be written. Changes nothing.
     fn fetch(&self, _line: u64) {}
-    /// Pushes a line out of this processor's own cache, to where the others find it sooner. Changes nothing.
+    /// Pushes a line out of this processor's own cache, to where the others find it sooner. Changes
+    /// nothing.
     fn demote(&self, _line: u64) {}
 }
 
@@ -55,7 +57,8 @@ pub(crate) fn lines_for(payload_bytes: usize) -> u64 {
     (RECORD_HEAD_BYTES + payload_bytes).div_ceil(LINE_BYTES) as u64
 }
 
-/// Bytes of the payload of the record with this flag word, if it takes one line; `None` for every other word.
+/// Bytes of the payload of the record with this flag word, if it takes one line; `None` for every
+/// other word.
 #[inline(always)]
 pub(crate) fn payload_of_line(flag: u64) -> Option<usize> {
     // The two low bits, which are 1 in a record, get to the top, so that one comparison sees all.
@@ -71,16 +74,17 @@ pub(crate) fn payload_bytes_max(ring_bytes: usize) -> usize {
 /// The sending end.
 #[derive(Debug)]
 pub(crate) struct Producer {
-    /// Where the next record begins.
+    /// The position of the next record.
     head: u64,
-    /// Flag words from `head` to here (exclusive) are zero. While `quick` is not 0 those up to `head + 2` are too.
+    /// Flag words from `head` to here (exclusive) are zero. While `quick` is not 0 those up to
+    /// `head + 2` are too.
     clean: u64,
     /// Positions below this may be written.
     limit: u64,
-    /// Below this a record of one line needs no look at anything else: there is room for it and for the two flag words
-    /// behind, and the first of these is zero.
+    /// Below this a record of one line needs no look at anything else: there is room for it and for
+    /// the two flag words behind, and the first of these is zero.
     quick: u64,
-    /// Whether there may be quick lines at all.
+    /// True if there may be quick lines at all.
     may_be_quick: bool,
 }
 
@@ -94,24 +98,25 @@ pub(crate) struct Claim {
 }
 
 impl Producer {
-    /// The end of a new ring, whose memory is zero.
+    /// The producer of a new ring, whose memory is zero.
     pub(crate) fn new(lines: &impl Lines, may_be_quick: bool) -> Producer {
         Producer { head: 0, clean: lines.count(), limit: lines.count(), quick: 0, may_be_quick }
     }
 
-    /// A free line, to be filled and then given to `commit_quick_line`; `None` if `claim` must be asked.
+    /// A free line, to be filled and then given to `commit_quick_line`; `None` if `claim` must be
+    /// asked.
     #[inline(always)]
     pub(crate) fn quick_line(&mut self, ring: &impl Lines) -> Option<u64> {
         self.has_quick_line().then(|| self.head & (ring.count() - 1))
     }
 
-    /// Whether `quick_line` would give one.
+    /// Returns whether `quick_line` would give one.
     #[inline(always)]
     pub(crate) fn has_quick_line(&self) -> bool {
         self.head < self.quick
     }
 
-    /// As `commit`, for the record of one line that was written to a quick line.
+    /// Commits the record of one line that was written to a quick line.
     #[inline(always)]
     pub(crate) fn commit_quick_line(&mut self, ring: &impl Lines, line: u64, payload_bytes: usize) {
         ring.publish(line, (payload_bytes as u64) << 2 | 1);
@@ -119,7 +124,7 @@ impl Producer {
         self.head += 1;
     }
 
-    /// Room for a record of `count` lines; `None` if there is none now.
+    /// Claims room for a record of `count` lines; `None` if there is none now.
     #[inline]
     pub(crate) fn claim(&mut self, ring: &impl Lines, count: u64) -> Option<Claim> {
         let line = self.head & (ring.count() - 1);
@@ -140,7 +145,8 @@ impl Producer {
         (self.head + skip + count < self.limit).then_some(Claim { line, lines: count, skip })
     }
 
-    /// A position that the consumer cannot have (a stray write by the program) gives no room.
+    /// Looks at the consumer's position. An impossible one (a stray write by the program) gives no
+    /// room.
     fn look_at_consumed(&mut self, ring: &impl Lines) {
         let consumed = ring.consumed();
         if consumed <= self.head && consumed + ring.count() > self.limit {
@@ -150,8 +156,9 @@ impl Producer {
 
     /// Publishes the record that was written to the claimed lines.
     ///
-    /// The flag word two lines on is cleared *after* the publication: for records of one line the word that rule
-    /// 1 asks for is then clear already, and no store to another line stands between a message and its arrival.
+    /// The flag word two lines on is cleared *after* the publication: for records of one line the
+    /// word that rule 1 asks for is then clear already, and no store to another line stands between
+    /// a message and its arrival.
     #[inline]
     pub(crate) fn commit(&mut self, ring: &impl Lines, claim: Claim, payload_bytes: usize) {
         let mask = ring.count() - 1;
@@ -172,16 +179,18 @@ impl Producer {
             ring.clear((next + 1) & mask);
             self.clean = next + 2;
         }
-        // At `head` the words at `head` and `head + 1` are zero, and each quick line clears one more.
+        // At `head` the words at `head` and `head + 1` are zero, and each quick line clears one
+        // more.
         self.quick =
             if self.may_be_quick && self.clean >= next + 2 { self.limit.saturating_sub(2) } else { 0 };
     }
 }
 
 impl Producer {
-    /// After the record of `count` lines at `line` was committed: pushes its lines towards the consumer, and fetches the
-    /// next `count` lines and the one behind, if they may be written. The consumer has read those, so they lie in its
-    /// processor's cache, and the next record would wait for each.
+    /// After the record of `count` lines at `line` was committed, pushes its lines towards the
+    /// consumer, and fetches the next `count` lines and the one behind, if they may be written. The
+    /// consumer has read those, so they lie in its processor's cache, and the next record would
+    /// wait for each.
     #[inline]
     pub(crate) fn pass_on(&self, ring: &impl Lines, line: u64, count: u64) {
         if count > CARE_LINES_MAX {
@@ -197,18 +206,18 @@ impl Producer {
 /// The receiving end.
 #[derive(Debug)]
 pub(crate) struct Consumer {
-    /// Where the next record begins.
+    /// The position of the next record.
     tail: u64,
     /// The position last told to the producer.
     told: u64,
 }
 
-/// What stands at the consumer's position.
+/// The content at the consumer's position.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing yet.
     Nothing,
-    /// A record of which the payload has this many bytes.
+    /// A record whose payload has this many bytes.
     Record {
         /// Its first line.
         line: u64,
@@ -220,7 +229,7 @@ pub(crate) enum Found {
 }
 
 impl Consumer {
-    /// The end of a ring from which nothing was consumed yet.
+    /// The consumer of a ring from which nothing was consumed yet.
     pub(crate) fn new() -> Consumer {
         Consumer { tail: 0, told: 0 }
     }
@@ -270,7 +279,8 @@ impl Consumer {
         Found::Record { line, payload_bytes: payload_bytes as usize }
     }
 
-    /// Moves on past a record of one line; false, and nothing happened, if the position were to be told then.
+    /// Moves on past a record of one line; false, and nothing happened, if the position must be
+    /// told.
     #[inline(always)]
     pub(crate) fn advance_silently(&mut self, ring: &impl Lines) -> bool {
         let silent = self.tail + 1 - self.told < ring.count() / 4;

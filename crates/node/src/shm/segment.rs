@@ -1,12 +1,13 @@
 //! A node's segment: anonymous memory that lives as long as a process holds it, and no longer.
 //!
-//! The memory comes from `memfd_create`, so it has no name that a killed job could leave behind, and the
-//! size of `/dev/shm` does not matter. It is sparse; pages are reserved before they are
+//! The memory comes from `memfd_create`, so it has no name that a killed job could leave behind,
+//! and the size of `/dev/shm` does not matter. It is sparse; pages are reserved before they are
 //! touched, so a lack of memory is an error here and never a signal later.
 //!
-//! Once all ranks have the memory, its descriptor is closed: the program might close it too, and open a file under its
-//! number. Pages are reserved and given back by `madvise` on the mapping. Only kernels that cannot do that (before Linux 5.14)
-//! need the descriptor, which is then compared before each use ([`Kept`]).
+//! Once all ranks have the memory, its descriptor is closed: the program might close it too, and
+//! open a file under its number. Pages are reserved and given back by `madvise` on the mapping.
+//! Only kernels that cannot do that (before Linux 5.14) need the descriptor, which is then compared
+//! before each use ([`Kept`]).
 
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -21,21 +22,23 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 pub(crate) struct Segment {
     base: NonNull<u8>,
     len: usize,
-    /// The memory's descriptor, where pages cannot be reserved without it.
+    /// The memory's descriptor, if pages cannot be reserved without it.
     memory: Option<Kept<OwnedFd>>,
 }
 
-// SAFETY: the segment is plain shared memory; whoever takes a pointer into it answers for its use.
+// SAFETY: the segment is plain shared memory; a holder of a pointer into it answers for its use.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// New zeroed memory of `len` bytes, none of it reserved, whose size is fixed for good: no process that
-    /// holds the descriptor can shrink it under the others. The descriptor is for them, and to be closed then.
+    /// Creates zeroed memory of `len` bytes, none of it reserved. Its size is fixed for good: no
+    /// process that holds the descriptor can shrink it under the others. The descriptor is for
+    /// them, and is closed then.
     pub(crate) fn create(len: usize) -> Result<(Segment, OwnedFd)> {
         within_file_limit(len)?;
-        // SAFETY: the name is a C string; the call makes a descriptor and touches no memory of ours.
+        // SAFETY: the name is a C string; the call makes a descriptor and touches no memory of
+        // ours.
         let fd =
             unsafe { libc::memfd_create(c"verbena".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         if fd < 0 {
@@ -93,7 +96,8 @@ impl Segment {
         }
     }
 
-    /// Larger pages than ours would be shared by parts that are reserved and given back apart.
+    /// Returns whether `madvise` reserves pages. Larger pages than ours would be shared by parts
+    /// that are reserved and given back apart.
     fn can_reserve_by_mapping(&self) -> bool {
         // SAFETY: the call only answers.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -118,7 +122,8 @@ impl Segment {
         loop {
             match reserve() {
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
-                // What the kernel says where touching a page would raise a signal. The pages that it got are given back.
+                // The kernel's error where touching a page would raise a signal. The pages that it
+                // got are given back.
                 Err(error) if error.raw_os_error() == Some(libc::EFAULT) => {
                     let _ = self.release(offset, len);
                     return Err(Error::from_raw_os_error(libc::ENOSPC));
@@ -128,8 +133,8 @@ impl Segment {
         }
     }
 
-    /// Gives the pages of a range back, whole pages: they are zero when next touched, or rather reserved. Nobody may use
-    /// the range any more.
+    /// Gives the pages of a range back, whole pages: they are zero when next touched or reserved.
+    /// Nobody may use the range any more.
     ///
     /// # Errors
     /// The kernel cannot, or [`kept::lost`].
@@ -151,7 +156,8 @@ impl Segment {
     /// Tells the kernel what to do with the pages of a range of the mapping.
     fn advise(&self, offset: usize, len: usize, advice: libc::c_int) -> Result<()> {
         let at = self.at(offset, len).ok_or(std::io::ErrorKind::InvalidInput)?;
-        // SAFETY: a range of our own mapping; the callers' advice takes no page away that anybody uses.
+        // SAFETY: a range of our own mapping; the callers' advice takes no page away that anybody
+        // uses.
         match unsafe { libc::madvise(at.as_ptr().cast(), len, advice) } {
             0 => Ok(()),
             _ => Err(Error::last_os_error()),
@@ -168,7 +174,7 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: our own mapping; whoever holds a pointer into it holds the segment too.
+        // SAFETY: our own mapping; every holder of a pointer into it holds the segment too.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
@@ -183,7 +189,8 @@ fn allocate(memory: &Kept<OwnedFd>, mode: libc::c_int, offset: usize, len: usize
     }
 }
 
-/// A file limit (`ulimit -f`) covers anonymous memory too, and stepping over it raises a signal; so look first.
+/// Checks the file limit (`ulimit -f`): it covers anonymous memory too, and stepping over it raises
+/// a signal.
 fn within_file_limit(len: usize) -> Result<()> {
     match file_limit() {
         Some(limit) if len as u64 > limit => Err(Error::from_raw_os_error(libc::EFBIG)),

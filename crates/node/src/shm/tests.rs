@@ -82,7 +82,7 @@ fn packets_arrive_whole_and_in_order() {
     }
 }
 
-/// Everything that is on its way to `end`.
+/// Takes everything that is on its way to `end`.
 fn drain(end: &mut Shm) -> Basket {
     let mut basket = Basket::default();
     while end.poll(&mut basket) > 0 {}
@@ -164,7 +164,8 @@ fn every_rank_reaches_every_other() {
     }
 }
 
-/// A sender that sleeps on a full ring is woken by the receiver that makes room, and not by the sleep's limit.
+/// A sender that sleeps on a full ring is woken by the receiver that makes room, and not by the
+/// sleep's limit.
 #[test]
 fn a_sender_asleep_on_a_full_ring_is_woken() {
     let (mut a, mut b) = pair();
@@ -289,7 +290,7 @@ fn overwritten_words_are_found_while_nothing_moves() {
 
 mod shortage;
 
-/// What is next is taken straight to its place, by either way, and what is not wanted stays for the poll.
+/// The next packet is taken straight to its place, either way; an unwanted one stays for the poll.
 #[test]
 fn the_next_packet_can_be_taken_by_its_header() {
     let (mut a, mut b) = pair();
@@ -318,7 +319,7 @@ fn the_next_packet_can_be_taken_by_its_header() {
     assert!(drain(&mut b).packets.is_empty());
 }
 
-/// What becomes of a peer that dies is tried with real processes (`tests/processes.rs`).
+/// The death of a peer is tried with real processes (`tests/processes.rs`).
 #[test]
 fn it_keeps_the_promises_of_a_channel() {
     conformance::every_packet_arrives_once(&mut pair());

@@ -1,4 +1,4 @@
-//! What a rank does in each scenario.
+//! The work of a rank in each scenario.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Rank {
     round: u32,
 }
 
-/// What has arrived: packets of each peer are checked as they come.
+/// The arrived packets: those of each peer are checked as they come.
 struct Inbox {
     next: Vec<u32>,
     keys: Vec<Option<Key>>,
@@ -110,7 +110,7 @@ fn findings(result: Result<Rank, Fault>) {
 }
 
 impl Rank {
-    /// One round of progress, with waiting as the library does it.
+    /// Makes one round of progress, with waiting as the library does it.
     fn progress(&mut self) {
         if self.shm.poll(&mut self.inbox) > 0 {
             self.round = 0;
@@ -136,7 +136,7 @@ impl Rank {
         }
     }
 
-    /// Everybody sends `count` packets of all sizes to everybody, then waits for all that comes.
+    /// Sends `count` packets of all sizes to every rank, then waits for all that comes.
     fn exchange(mut self, count: u32) {
         let max = self.shm.reach((self.me + 1) % self.size).unwrap().packet_bytes_max;
         for sequence in 0..count {
@@ -150,7 +150,8 @@ impl Rank {
         }
     }
 
-    /// Barriers by dissemination: in step k each rank tells the one 2^k further on, and waits for the one as far back.
+    /// Runs barriers by dissemination: in step k each rank tells the one 2^k further on, and waits
+    /// for the one as far back.
     fn barriers(mut self, count: u32) {
         let start = std::time::Instant::now();
         let steps = || (0..).map(|k| 1u32 << k).take_while(|&distance| distance < self.size);
@@ -167,7 +168,7 @@ impl Rank {
         say(&format!("{}", (start.elapsed() / count).as_micros()));
     }
 
-    /// Everybody reads and writes everybody's memory, by keys that travel in packets.
+    /// Reads and writes every rank's memory, by keys that travel in packets.
     fn memory(mut self) {
         const PART: usize = 100_000;
         // One part to be read, then one for each writer.

@@ -5,7 +5,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering::*};
 use std::cell::RefCell;
 
-/// Logs of which every 8 bytes are an atomic word, so that heads and payload may be told apart wrongly.
+/// Logs whose every 8 bytes are an atomic word, so that head and payload may be mistaken.
 struct Model {
     words: Vec<Vec<AtomicU64>>,
     closed: Vec<AtomicU64>,

@@ -1,12 +1,12 @@
-//! The ring's protocol under loom, which tries the interleavings and the reorderings that the memory model allows,
-//! and reports bytes that one end touches while the other may.
+//! The ring's protocol under loom, which tries the interleavings and the reorderings that the
+//! memory model allows, and reports bytes that one end touches while the other may.
 
 use super::*;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering::*};
 
-/// A ring of which each line carries one word besides its flag.
+/// A ring whose lines each carry one word besides the flag.
 struct Model {
     flags: Vec<AtomicU64>,
     words: Vec<UnsafeCell<u64>>,
@@ -176,7 +176,8 @@ fn a_full_ring_has_room_again_after_a_quarter() {
     });
 }
 
-/// Rule 3: an empty ring takes the largest record, wherever the ends stand and whatever was not told yet.
+/// Rule 3: an empty ring takes the largest record, wherever the ends stand and whatever was not
+/// told yet.
 #[test]
 fn an_empty_ring_always_has_room_for_the_largest_record() {
     quiet(16, |ring| {

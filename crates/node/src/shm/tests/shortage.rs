@@ -1,4 +1,4 @@
-//! What happens when memory is short, or when a process does not do its part at connect.
+//! Behaviour when memory is short, or when a process does not do its part at connect.
 
 use super::*;
 use crate::shm::connect::{default_ring_log2, log2_of};
@@ -81,7 +81,7 @@ fn whole(file: &std::fs::File) -> Vec<u8> {
     bytes
 }
 
-/// Where the kernel knows the advice nothing is kept, and pages that are given back are zero.
+/// Where the kernel knows the advice no descriptor is kept, and pages given back are zero.
 #[test]
 fn no_descriptor_is_kept() {
     let (segment, memory) = segment::Segment::create(1 << 16).unwrap();
@@ -96,7 +96,7 @@ fn no_descriptor_is_kept() {
     assert_eq!(unsafe { byte.read() }, 0);
 }
 
-/// Opens `ranks` ranks, of which only the first `present` connect.
+/// Opens `ranks` ranks; only the first `present` connect.
 fn connect_all(ranks: u32, present: usize, limit: Duration) -> Vec<Result<Shm, Fault>> {
     let mut openings: Vec<ShmOpening> = (0..ranks).map(|me| ShmOpening::new(me, limit).unwrap()).collect();
     let cards: Vec<Option<Vec<u8>>> =

@@ -1,11 +1,12 @@
-//! What peers may do with memory that is shown to them.
+//! The rights of peers over memory that is exposed to them.
 
-/// The rights of a peer over exposed memory. A channel whose device guards memory grants these and no others.
+/// The rights of a peer over exposed memory. A channel whose device guards memory grants these and
+/// no others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Access {
-    /// The peer may read it ([`Channel::get`](crate::Channel::get)).
+    /// True if the peer may read it ([`Channel::get`](crate::Channel::get)).
     pub read: bool,
-    /// The peer may write it ([`Channel::put`](crate::Channel::put)).
+    /// True if the peer may write it ([`Channel::put`](crate::Channel::put)).
     pub write: bool,
 }
 
@@ -22,7 +23,7 @@ impl Access {
     /// Every combination of rights.
     pub const ALL: [Access; 4] = [Access::NONE, Access::READ, Access::WRITE, Access::READ_WRITE];
 
-    /// Its place in [`Access::ALL`].
+    /// The index in [`Access::ALL`].
     pub fn index(self) -> usize {
         usize::from(self.read) | usize::from(self.write) << 1
     }

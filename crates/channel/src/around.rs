@@ -1,7 +1,7 @@
 //! A channel around another: it sees each packet that goes through, and hands everything else on.
 //!
-//! Tracing and the simulator's costs are such channels. Only this file must know every method of [`Channel`]. It takes no
-//! packet past its poll, so that all packets pass the [`Tap`].
+//! Tracing and the simulator's costs are such channels. Only this file must know every method of
+//! [`Channel`]. It takes no packet past its poll, so that all packets pass the [`Tap`].
 
 use crate::board::Boards;
 use crate::neighbor::Neighbors;
@@ -18,9 +18,9 @@ use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_waiting::Waiter;
 
-/// What is done about the packets that pass.
+/// Handles the packets that pass.
 pub trait Tap: Send {
-    /// A packet goes out: passes it on to `inner`.
+    /// Passes a packet that goes out on to `inner`.
     fn send(
         &mut self,
         inner: &mut dyn Channel,
@@ -31,18 +31,18 @@ pub trait Tap: Send {
         inner.send(peer, header, payload)
     }
 
-    /// `inner` is about to be polled.
+    /// Tells that `inner` is about to be polled.
     fn polling(&mut self) {}
 
-    /// A packet came in: passes it on to `sink`.
+    /// Passes a packet that came in on to `sink`.
     fn packet(&mut self, sink: &mut dyn Sink, peer: Peer, header: &Header, payload: &[u8]);
 }
 
-/// A channel (or what leads to one, as a box does) with a [`Tap`] around it.
+/// A channel (or a pointer to one, such as a box) with a [`Tap`] around it.
 pub struct Around<I, T> {
     /// The channel.
     pub inner: I,
-    /// What is done about its packets.
+    /// The handler of its packets.
     pub tap: T,
 }
 

@@ -1,52 +1,53 @@
 //! Boards: memory that the members of a communicator share, for collectives without messages.
 //!
-//! A board has three sorts of words. Each member has a *log* to which it alone appends records and which all the others read;
-//! short collectives are made of that. And each member has a few *slots*, large pieces of memory that all may read, with
-//! a counter of its *posts*, by which it tells that something in a slot is ready; long collectives go through them piece
-//! by piece. And members share out the *parts* of collectives in which they reach into each other's memory.
+//! A board has three sorts of words. Each member has a *log* to which it alone appends records and
+//! which all others read; short collectives are made of these. Each member also has a few *slots*,
+//! large pieces of memory that all may read, and a counter of its *posts*, by which it tells that
+//! something in a slot is ready; long collectives go through them piece by piece. And members share
+//! out the *parts* of collectives in which they reach into each other's memory.
 //!
-//! What a collective appends, posts and reads follows from its arguments, which all members know alike. So every member
-//! counts along where each log stands, and nobody needs to be told.
+//! A collective's appends, posts and reads follow from its arguments, which all members know alike.
+//! So every member counts along where each log stands, and nobody needs to be told.
 
 use crate::Peer;
 use crate::mark::Mark;
 use verbena_memory::Region;
 
-/// What a reader found at its place in a log.
+/// The result of a reader's look at its place in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Nothing yet.
     Nothing,
     /// The record's bytes. They may be read until [`Board::close`].
     Record(Region),
-    /// A record of another collective: the members do not call the same ones in the same order. Has the number of
-    /// that collective, as heads state it.
+    /// A record of another collective, with that one's number, as heads state it: the members do
+    /// not call the same ones in the same order.
     Astray(Clash),
     /// A record by a member whose call does not match this one's.
     Unlike(Clash),
 }
 
-/// Two members called what does not match.
+/// Two members whose calls do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clash {
     /// The number of the collective, as [`Board::open`] was given it.
     pub number: u64,
     /// The other member.
     pub rank: usize,
-    /// What this member called.
+    /// This member's call.
     pub mine: Mark,
-    /// What the other one called.
+    /// The other member's call.
     pub theirs: Mark,
 }
 
-/// How records lie in a log.
+/// The way in which records lie in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Side by side, so that several short ones share a cache line: best where one member writes many and the others
-    /// follow.
+    /// Side by side, so that several short ones share a cache line: best where one member writes
+    /// many and the others follow.
     Tight,
-    /// In cache lines of their own: best where members answer each other, since whoever waits for a record then does
-    /// not hold the line that the next one goes to.
+    /// In cache lines of their own: best where members answer each other, since a member that waits
+    /// for a record does not hold the line that the next one goes to.
     Lines,
 }
 
@@ -55,12 +56,13 @@ pub enum Packing {
 pub struct Shape {
     /// Bytes of the payload.
     pub bytes: usize,
-    /// Where it lies.
+    /// The packing of the record.
     pub packing: Packing,
 }
 
-/// One member's side of a board. A collective claims and publishes at most one record, looks at the records of others
-/// and passes every record, also its own and those that it does not read; then it closes.
+/// One member's side of a board. A collective claims and publishes at most one record, looks at the
+/// records of others, and passes every record, also its own and those that it does not read; then
+/// it closes.
 pub trait Board: Send {
     /// Number of members.
     fn ranks(&self) -> usize;
@@ -71,29 +73,33 @@ pub trait Board: Send {
     /// The longest record in bytes.
     fn record_bytes_max(&self) -> usize;
 
-    /// Begins a collective. `number` counts the blocking collectives of the communicator from 1, whichever way they go and
-    /// whether or not they fail, so that all members agree on it; it may wrap.
+    /// Begins a collective. `number` counts the blocking collectives of the communicator from 1,
+    /// whichever way they go and whether or not they fail, so that all members agree on it; it may
+    /// wrap.
     fn open(&mut self, number: u32);
 
     /// The number of the collective that is open, which does not wrap.
     fn number(&self) -> u64;
 
-    /// Says what this member calls in the collective that is open; the others compare it with what they call.
+    /// Tells this member's call in the open collective; the others compare it with theirs.
     fn tell_call(&mut self, mark: Mark);
 
-    /// For a member that waits: another one that is in the same collective, and called what does not match.
+    /// Finds, for a member that waits, another member of this collective whose call does not match.
     fn clash(&self) -> Option<Clash>;
 
-    /// Room for a record of this shape in this member's log; `None` as long as somebody has not read what stands there.
+    /// Claims room for a record of this shape in this member's log; `None` as long as somebody has
+    /// not read what stands there.
     fn claim(&mut self, shape: Shape) -> Option<Region>;
 
     /// Publishes the claimed record and wakes members that sleep.
     fn publish(&mut self);
 
-    /// The record of this collective in the log of `rank`. It should have this shape; it says itself how long it is.
+    /// Looks at the record of this collective in the log of `rank`. It should have this shape; it
+    /// states its own length.
     fn look(&mut self, rank: usize, shape: Shape) -> Look;
 
-    /// For a member that waits for that record: finds it also where it should not be, because a call of `rank` failed.
+    /// Finds, for a member that waits, the record also where it should not be, because a call of
+    /// `rank` failed.
     fn seek(&mut self, rank: usize, shape: Shape);
 
     /// Goes past a record of this shape in the log of `rank`.
@@ -102,10 +108,10 @@ pub trait Board: Send {
     /// Ends a collective: nothing of it is read any more.
     fn close(&mut self);
 
-    /// Slots of each member.
+    /// The number of slots of each member.
     fn slots(&self) -> usize;
 
-    /// Bytes of each slot.
+    /// The bytes of each slot.
     fn slot_bytes(&self) -> usize;
 
     /// Slot `index` of member `rank`.
@@ -114,65 +120,70 @@ pub trait Board: Send {
     /// Counts one more post of this member and wakes members that sleep.
     fn post(&mut self);
 
-    /// Number of posts that this member has made.
+    /// The number of posts that this member has made.
     fn posted(&self) -> u64;
 
-    /// Whether member `rank` has made so many posts.
+    /// Returns whether member `rank` has made this many posts.
     fn has_posted(&self, rank: usize, posts: u64) -> bool;
 
-    /// A slot of any member, for a collective in which one member fills slots and all others read them: its
-    /// number, if all others are done with what stands there. The lowest one.
+    /// The number of the lowest slot of any member whose content all others are done with, if there
+    /// is one: for a collective in which one member fills slots and all others read them.
     fn free_slot(&self) -> Option<usize>;
 
     /// The slot of this number, as [`Board::free_slot`] and [`Board::announced`] give it.
     fn any_slot(&self, number: usize) -> Region;
 
-    /// Counts one more post of this member, which says that it has filled this slot, and wakes members that sleep.
+    /// Counts one more post of this member, which says that it has filled this slot, and wakes
+    /// members that sleep.
     fn announce(&mut self, number: usize);
 
-    /// The slot that `rank` announced by the post that has the number of this member's next one, and what it
-    /// called; `None` if it has not yet.
+    /// The slot that `rank` announced by the post numbered as this member's next one, and its call;
+    /// `None` if it has not yet.
     fn announced(&self, rank: usize) -> Option<(usize, Mark)>;
 
-    /// Counts one more post of this member, which says that it has read this slot, and wakes members that sleep.
+    /// Counts one more post of this member, which says that it has read this slot, and wakes
+    /// members that sleep.
     fn release(&mut self, number: usize);
 
-    /// Whether all other members have read whatever was put into slots, results aside.
+    /// Returns whether all other members have read what was put into slots, results aside.
     fn slots_are_read(&self) -> bool;
 
-    /// Counts one more post of this member, which says that it has read the results of a collective that stand in slots,
-    /// and wakes members that sleep.
+    /// Counts one more post of this member, which says that it has read the results of a collective
+    /// that stand in slots, and wakes members that sleep.
     fn say_results_read(&mut self);
 
-    /// Offers this member's parts of the open collective to all members, before its record is published.
+    /// Offers this member's parts of the open collective to all members, before its record is
+    /// published.
     fn offer_parts(&mut self);
 
-    /// Once all members have offered theirs: so many parts are to be done in all.
+    /// Adds to the parts that must be done in all, once all members have offered theirs.
     fn owe_parts(&mut self, parts: usize);
 
-    /// Takes the next part of the `parts` that `owner` offered in the last collective that was opened.
+    /// Takes the next part of the `parts` that `owner` offered in the last collective that was
+    /// opened.
     fn take_part(&mut self, owner: usize, parts: usize) -> Option<usize>;
 
-    /// Counts a part that this member took, and whether it could be done; wakes members that sleep if it was the last.
+    /// Counts a part that this member took, and whether it could be done; wakes members that sleep
+    /// if it was the last.
     fn finish_part(&mut self, done: bool);
 
-    /// Whether all parts are done.
+    /// Returns whether all parts are done.
     fn all_parts_finished(&self) -> bool;
 
-    /// Once they are: whether any of them could not be done.
+    /// Returns, once all are done, whether any of them could not be done.
     fn any_part_failed(&self) -> bool;
 }
 
-/// What a channel offers that can share memory among several processes.
+/// Makes and opens boards, for a channel whose processes can share memory.
 pub trait Boards: Send + Sync {
-    /// Whether all of these processes can share a board. All of them get the same answer.
+    /// Returns whether all of these processes can share a board. All of them get the same answer.
     fn unites(&self, members: &[Peer]) -> bool;
 
-    /// Makes a board for so many members: a ticket with which each opens its side, once. `None` if boards are
-    /// turned off here or there is no memory left for one.
+    /// Makes a board for this many members: a ticket with which each opens its side, once. `None`
+    /// if boards are turned off here or no memory is left for one.
     fn make(&self, members: usize) -> Option<u64>;
 
-    /// This member's side of the board; `members` in an order that all agree on. `None` if the ticket is none that
-    /// [`Boards::make`] gave for as many members.
+    /// Opens this member's side of the board; `members` in an order that all agree on. `None` if
+    /// [`Boards::make`] gave no such ticket for as many members.
     fn open(&self, ticket: u64, members: &[Peer], me: usize) -> Option<Box<dyn Board>>;
 }

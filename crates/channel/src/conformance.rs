@@ -43,19 +43,19 @@ impl<C: Channel> Ends for (C, C) {
 /// This many packets go each way.
 const PACKETS: u32 = 500;
 
-/// A channel that takes more packets than this from a peer that never looks has no limit.
+/// The most packets that a channel with a limit takes for a peer that never looks.
 const FULL_PACKETS_MAX: u32 = 1 << 20;
 
-/// What takes longer than this has hung.
+/// The time after which a check has hung.
 const HUNG: Duration = Duration::from_secs(60);
 
-/// Looks for what must not come.
+/// The number of polls that look for what must not come.
 const LATER_POLLS: u32 = 200;
 
-/// The number by which a transfer is known.
+/// The token of a transfer.
 const TOKEN: u64 = 0x70_4b_e4;
 
-/// What arrived at one end.
+/// The packets and transfers that arrived at one end.
 #[derive(Default)]
 struct Basket {
     packets: Vec<(Peer, Header, Vec<u8>)>,
@@ -83,7 +83,7 @@ struct Trial<'a> {
     arrived: [Basket; 2],
     /// The number of packets sent from each end.
     sent: [u32; 2],
-    /// How many ends still live.
+    /// The number of ends that still live.
     alive: usize,
 }
 
@@ -136,8 +136,7 @@ impl<'a> Trial<'a> {
         });
     }
 
-    /// Waits until everything sent so far has arrived, looks on for what must not come, and
-    /// compares.
+    /// Waits until everything sent so far has arrived, looks for what must not come, and compares.
     fn settle(&mut self, bytes_of: impl Fn(u32) -> usize) {
         let has_all = |trial: &Trial, end: usize| trial.packets_from(end).len() >= trial.sent[end] as usize;
         self.until("arriving", |trial| (0..trial.ends.count()).all(|end| has_all(trial, end)));
@@ -151,7 +150,8 @@ impl<'a> Trial<'a> {
         &self.arrived[self.other(end)].packets
     }
 
-    /// Each packet from this end is there once, as it was sent; in order, if the channel says so.
+    /// Checks that each packet from this end is there once, as sent; in order, if the channel says
+    /// so.
     fn compare(&mut self, end: usize, bytes_of: &impl Fn(u32) -> usize) {
         let (ordered, to) = (self.reach(end).ordered, self.other(end));
         let (_, from) = self.ends.channel(to);
@@ -189,8 +189,8 @@ fn pattern(end: usize, number: u32, bytes: usize) -> Vec<u8> {
     (0..bytes as u32).map(|at| at.wrapping_mul(31).wrapping_add(start) as u8).collect()
 }
 
-/// Every packet arrives once and whole, both ways, in order if the channel says so; then the
-/// channel is quiet.
+/// Checks that every packet arrives once and whole, both ways, in order if the channel says so;
+/// then the channel is quiet.
 ///
 /// # Panics
 /// If not.
@@ -209,7 +209,7 @@ pub fn every_packet_arrives_once(ends: &mut dyn Ends) {
     });
 }
 
-/// `Full` does nothing: the packet can be sent again, none is lost, and none comes twice.
+/// Checks that `Full` does nothing: the packet can be sent again, none is lost, none comes twice.
 ///
 /// # Panics
 /// If not, or if the channel is never full.
@@ -218,8 +218,8 @@ pub fn full_does_nothing(ends: &mut dyn Ends) {
     trial.meet();
     let bytes = trial.reach(0).packet_bytes_max.min(1000);
     let mut refused = 0;
-    // What takes packets in the background may make room at any time: Full is asked for more than
-    // once.
+    // A channel that takes packets in the background may make room at any time, so `Full` is asked
+    // for more than once.
     while refused < 5 {
         match trial.try_send(0, bytes) {
             Ok(()) => assert!(trial.sent[0] < FULL_PACKETS_MAX, "the channel is never full"),
@@ -235,11 +235,11 @@ pub fn full_does_nothing(ends: &mut dyn Ends) {
     trial.settle(bytes_of);
 }
 
-/// Memory that is moved lies behind and before bytes that must stay as they are.
+/// The bytes before and behind moved memory that must stay as they are.
 const GUARD: usize = 64;
-/// How much is moved.
+/// The number of bytes that are moved.
 const MOVED: usize = 100_000;
-/// From where on in the exposed memory.
+/// The offset in the exposed memory.
 const OFFSET: u64 = 777;
 
 /// Exposes memory at end 1 to end 0.
@@ -271,7 +271,7 @@ fn conceal(trial: &mut Trial, key: &Key) {
     channel.conceal(peer, key);
 }
 
-/// Exposed memory is read at an offset, and nothing beside the target changes.
+/// Checks that exposed memory is read at an offset, and nothing beside the target changes.
 ///
 /// # Panics
 /// If not, or if the channel does not say that it can.
@@ -292,7 +292,7 @@ pub fn memory_is_read(ends: &mut dyn Ends) {
     assert!(read[..GUARD].iter().chain(&read[GUARD + MOVED..]).all(|byte| *byte == 0), "more was written");
 }
 
-/// Exposed memory is written at an offset, and nothing beside it changes.
+/// Checks that exposed memory is written at an offset, and nothing beside it changes.
 ///
 /// # Panics
 /// If not, or if the channel does not say that it can.
@@ -315,8 +315,8 @@ pub fn memory_is_written(ends: &mut dyn Ends) {
     );
 }
 
-/// When the peer is gone the channel says so: by `Broken`, or to the sink, once. Then it takes
-/// nothing for it.
+/// Checks that the channel tells, once, when the peer is gone: by `Broken`, or to the sink. After
+/// that it takes nothing for the peer.
 ///
 /// # Panics
 /// If not.

@@ -1,15 +1,15 @@
-//! What the key of exposed memory tells, for the channels whose device reads and writes remote memory.
+//! The content of a key of exposed memory, for channels whose device accesses remote memory.
 
 use crate::Key;
 
-/// Exposed memory.
+/// Exposed memory, as its key describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exposed {
-    /// Where offsets count from, as the device takes it: an address, or 0.
+    /// The base of offsets, as the device takes it: an address, or 0.
     pub base: u64,
-    /// Its length.
+    /// The length in bytes.
     pub bytes: u64,
-    /// What the device knows the memory by.
+    /// The device's key of the memory.
     pub key: u64,
     /// The number of the exposure in the process that made it.
     pub number: u32,
@@ -26,14 +26,14 @@ impl Exposed {
         key
     }
 
-    /// What the key tells.
+    /// Decodes a key.
     pub fn of(key: &Key) -> Exposed {
         let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
         let number = u32::from_le_bytes(key.0[24..28].try_into().expect("four bytes"));
         Exposed { base: word(0), bytes: word(8), key: word(16), number }
     }
 
-    /// Where some bytes of it are; `None` if they do not lie within.
+    /// The place of `bytes` bytes at `offset`; `None` if they do not lie within the memory.
     pub fn part(&self, offset: u64, bytes: usize) -> Option<u64> {
         let end = offset.checked_add(bytes as u64).filter(|end| *end <= self.bytes)?;
         self.base.checked_add(end).map(|_| self.base + offset)

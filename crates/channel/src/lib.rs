@@ -1,12 +1,12 @@
-//! The wires: how packets, and where possible memory, get from one process to another.
+//! The channels: how packets, and where possible memory, get from one process to another.
 //!
-//! Each wire is one module behind the [`Channel`] trait. A channel says what it can do for a peer
-//! ([`Reach`]) and the engine chooses by that alone: no code above the trait asks which channel it
-//! holds. To add a channel, write types that implement [`Opening`] and [`Channel`], and name them in
-//! `verbena_wires::registry`.
+//! Each channel is one module behind the [`Channel`] trait. A channel says what it can do for a
+//! peer ([`Reach`]), and the engine chooses by that alone: no code above the trait asks which
+//! channel it holds. To add a channel, write types that implement [`Opening`] and [`Channel`], and
+//! name them in `verbena_wires::registry`.
 //!
-//! This crate is one of the edges where `unsafe` lives: what it does with the program's memory goes
-//! by [`verbena_memory::Region`].
+//! This crate is one of the edges where `unsafe` lives: it uses the program's memory as
+//! [`verbena_memory::Region`] says.
 
 mod access;
 pub mod around;
@@ -35,50 +35,54 @@ use verbena_waiting::{NAP, Waiter};
 /// The index of a process in the job (its rank in `MPI_COMM_WORLD`).
 pub type Peer = u32;
 
-/// The largest payload of a control packet in bytes; every channel takes packets at least this long.
+/// The largest payload of a control packet in bytes; every channel takes packets at least this
+/// long.
 pub const CONTROL_BYTES_MAX: usize = 128;
 
-/// What a channel can do for one peer. The engine's choice of protocol rests on this and nothing else.
+/// A channel's abilities for one peer. The engine chooses protocols by this and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// The largest packet payload in bytes; 0 if this channel moves no packets (memory only).
     pub packet_bytes_max: usize,
-    /// Largest message in bytes worth sending eagerly through this channel.
+    /// The largest message in bytes worth sending eagerly through this channel.
     pub eager_bytes_max: usize,
-    /// Packets arrive in the order in which they were sent.
+    /// True if packets arrive in the order in which they were sent.
     pub ordered: bool,
-    /// What it costs to read the remote process's memory ([`Channel::get`]); `None` if it cannot be read.
+    /// The cost of reading the remote process's memory ([`Channel::get`]); `None` if it cannot be
+    /// read.
     pub get: Option<Cost>,
-    /// What it costs to write there ([`Channel::put`]); `None` if that is not possible.
+    /// The cost of writing there ([`Channel::put`]); `None` if that is not possible.
     pub put: Option<Cost>,
-    /// Memory is moved in the background, and the channel itself sees to it that other traffic gets its turn: the
-    /// engine hands it whole messages. Else it moves memory within the call, and gets a piece at a time.
+    /// True if memory is moved in the background, and the channel itself lets other traffic take
+    /// its turn: the engine hands it whole messages. Else it moves memory within the call, a piece
+    /// at a time.
     pub in_background: bool,
-    /// From this many bytes on, `get` and `put` beat copying through packets.
+    /// The size from which `get` and `put` beat copying through packets, in bytes.
     pub memory_bytes_min: usize,
-    /// Estimated time of a smallest packet, one way, in nanoseconds: the engine prefers the lowest.
+    /// The estimated time of a smallest packet, one way, in nanoseconds: the engine prefers the
+    /// lowest.
     pub latency_ns: u32,
 }
 
-/// What a transfer of memory takes, from the call until the bytes are in place and this side knows it (paper 2, figure 15,
-/// compares the two directions).
+/// The time of a transfer of memory, from the call until the bytes are in place and this side knows
+/// it (paper 2, figure 15, compares the two directions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// The smallest transfer, in nanoseconds.
+    /// The time of the smallest transfer, in nanoseconds.
     pub start_ns: u32,
-    /// What each byte adds, in picoseconds.
+    /// The time that each byte adds, in picoseconds.
     pub byte_ps: u32,
 }
 
 impl Cost {
-    /// The estimated time of so many bytes, in nanoseconds.
+    /// The estimated time of this many bytes, in nanoseconds.
     pub fn ns(&self, bytes: u64) -> u64 {
         let added_ps = u128::from(bytes) * u128::from(self.byte_ps);
         u64::from(self.start_ns).saturating_add((added_ps / 1000).try_into().unwrap_or(u64::MAX))
     }
 }
 
-/// Who moves a long message that both could.
+/// The side that moves a long message that both could move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The receiver reads it.
@@ -90,32 +94,32 @@ pub enum Direction {
 /// A channel's choice for one message, which [`Channel::choice_ended`] hands back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Who moves it.
+    /// The side that moves it.
     pub direction: Direction,
-    /// The channel's own: what sort of message it is.
+    /// The sort of message, in the channel's own terms.
     pub class: u8,
 }
 
-/// What a channel holds for a peer ([`Channel::connection`]).
+/// The connection that a channel holds for a peer ([`Channel::connection`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
     /// The channel needs none.
     Needless,
     /// None: a packet would make one.
     None,
-    /// One to be.
+    /// One is being made.
     Making,
     /// One over which packets go.
     Up,
 }
 
-/// What it takes to look for packets of a channel, and how soon they come: what the polling scheduler goes by (paper 3, 3.1
-/// and 3.2).
+/// The cost of polling a channel and the delay of its packets: the polling scheduler goes by these
+/// (paper 3, 3.1 and 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PollCost {
-    /// Estimated time of a smallest packet, one way, in nanoseconds.
+    /// The estimated time of a smallest packet, one way, in nanoseconds.
     pub latency_ns: u32,
-    /// A poll that finds nothing, in nanoseconds.
+    /// The time of a poll that finds nothing, in nanoseconds.
     pub empty_ns: u32,
 }
 
@@ -124,8 +128,8 @@ pub struct PollCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key(pub [u8; 32]);
 
-/// Names a message whose parts are handed out to both sides ([`Channel::divide`]). It travels in a packet; only the
-/// channel that made it can read it.
+/// Names a message whose parts are handed out to both sides ([`Channel::divide`]). It travels in a
+/// packet; only the channel that made it can read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division(pub u64);
 
@@ -141,7 +145,7 @@ pub enum End {
     Back,
 }
 
-/// What became of the program's memory that a channel had to register with its device.
+/// Counts of registrations of the program's memory with a channel's device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registrations {
     /// Operations that found their memory registered.
@@ -150,17 +154,17 @@ pub struct Registrations {
     pub misses: u64,
     /// Registrations given up to make room for others.
     pub evicted: u64,
-    /// Registrations given up since the program had given the memory back.
+    /// Registrations given up because the program had given the memory back.
     pub invalidated: u64,
-    /// Operations whose memory could not be registered, so that it was copied.
+    /// Operations whose memory could not be registered and was copied.
     pub refused: u64,
-    /// Registrations there are.
+    /// Registrations that exist now.
     pub entries: u64,
     /// Bytes registered.
     pub bytes: u64,
 }
 
-/// Why a packet was not taken.
+/// The reason why a packet was not taken.
 #[derive(Debug)]
 pub enum SendError {
     /// No room now; nothing was sent. Try again after progress.
@@ -169,7 +173,7 @@ pub enum SendError {
     Broken(Fault),
 }
 
-/// How a `get` or `put` stands when the call returns.
+/// The state of a `get` or `put` when the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     /// All bytes are moved.
@@ -207,7 +211,7 @@ impl Payload<'_> {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -224,116 +228,123 @@ impl Payload<'_> {
     }
 }
 
-/// Where a channel delivers what it finds when polled. The engine implements it.
+/// Takes what a channel finds when polled. The engine implements it.
 pub trait Sink {
-    /// A packet from `peer`. `payload` is only valid during the call (it may lie in a ring).
+    /// Takes a packet from `peer`. `payload` is only valid during the call (it may lie in a ring).
     fn packet(&mut self, peer: Peer, header: &Header, payload: &[u8]);
-    /// The `get` or `put` that was started with `token` has ended.
+    /// Takes the end of the `get` or `put` that was started with `token`.
     fn transferred(&mut self, token: u64, outcome: Result<(), Fault>);
-    /// Nothing more will arrive from `peer` over this channel, and nothing more can be sent to it.
+    /// Tells that nothing more arrives from `peer` over this channel, or can be sent to it.
     fn broken(&mut self, _peer: Peer, _fault: Fault) {}
 }
 
-/// A wire to other processes. All methods are called under the engine's lock and never block.
+/// A channel to other processes. All methods are called under the engine's lock and never block.
 pub trait Channel: Send {
     /// The name as settings and reports show it: `shm`, `cma`, `loopback`.
     fn name(&self) -> &'static str;
 
-    /// What this channel can do for `peer`; `None` if it cannot reach it. Cheap after the first call for
-    /// a peer; the first may try the feature for real.
+    /// Returns what this channel can do for `peer`; `None` if it cannot reach it. Cheap after the
+    /// first call for a peer; the first may try the feature for real.
     fn reach(&mut self, peer: Peer) -> Option<Reach>;
 
     /// Sends one packet. On `Full` nothing happened.
     fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError>;
 
-    /// From now on packets to `peer` are kept until they are known to be taken, so that
-    /// [`undelivered`](Channel::undelivered) can hand them back. `false` if this channel cannot do that.
+    /// Keeps packets to `peer`, from now on, until they are known to be taken, so that
+    /// [`undelivered`](Channel::undelivered) can hand them back. `false` if this channel cannot do
+    /// that.
     fn keep_sent(&mut self, _peer: Peer) -> bool {
         false
     }
 
-    /// Of a peer that this channel has lost: the packets that it may not have taken, since
-    /// [`keep_sent`](Channel::keep_sent) was asked for, each once; some that were taken do no harm. They are forgotten here.
+    /// Hands back the packets that a lost peer may not have taken since
+    /// [`keep_sent`](Channel::keep_sent) was asked for, each once, and forgets them. Some that were
+    /// taken do no harm.
     fn undelivered(&mut self, _peer: Peer) -> Vec<(Header, Vec<u8>)> {
         Vec::new()
     }
 
-    /// The peer has given this channel up. If it still works on this side, it is as good as broken: it delivers what has
-    /// arrived, ends its transfers, and is used no more.
+    /// Tells that the peer has given this channel up. If it still works on this side, it counts as
+    /// broken: it delivers what has arrived, ends its transfers, and is used no more.
     fn abandon(&mut self, _peer: Peer, _fault: &Fault) {}
 
-    /// This channel will be needed for the peer, beside another or in the place of one that the peer was lost on: it may see to a
-    /// connection now, and should not wait for it longer than for a peer that is known to live.
+    /// Tells that this channel will be needed for the peer, beside another or in place of a lost
+    /// one. It may see to a connection now, and should wait no longer for it than for a peer that
+    /// is known to live.
     fn meet(&mut self, _peer: Peer) {}
 
-    /// What this channel holds for the peer.
+    /// The connection that this channel holds for the peer.
     fn connection(&self, _peer: Peer) -> Connection {
         Connection::Needless
     }
 
-    /// Connections there are or are to be, with all peers.
+    /// The number of connections with all peers, up or being made.
     fn connections(&self) -> usize {
         0
     }
 
-    /// Every peer has another way to this process: of connections that they ask for, no more than so many are made here.
+    /// Limits the connections that peers get when they ask: each has another way to this process.
     fn limit_connections(&mut self, _most: usize) {}
 
-    /// Gives the connection with the peer back, if there is one. Both sides know that everything has been taken that went
-    /// over it either way, and that the other gives it back as well. Packets make a new one.
+    /// Gives the connection with the peer back, if there is one. Both sides know that all that went
+    /// over it either way has been taken, and that the other side gives it back as well. Packets
+    /// make a new one.
     fn leave(&mut self, _peer: Peer) {}
 
-    /// What this channel is one rail of: over the channels that give the same name here, long messages may be striped. They give
-    /// keys of memory ([`expose`](Channel::expose)) only while they are connected. `None` if it is none.
+    /// The name shared by the rails of this channel; `None` if it is no rail. Long messages may be
+    /// striped over channels of one name. They give keys of memory ([`expose`](Channel::expose))
+    /// only while they are connected.
     fn rail_of(&self) -> Option<&'static str> {
         None
     }
 
-    /// From now on packets to `peer` are only put in place, and move when [`release`](Channel::release) is called or there
-    /// is no room for more: so copying and transferring take turns (paper 2, 4.2). Channels whose packets need no
-    /// transfer ignore it.
+    /// Only puts packets to `peer` in place from now on. They move when
+    /// [`release`](Channel::release) is called or there is no room for more: so copying and
+    /// transferring take turns (paper 2, 4.2). Channels whose packets need no transfer ignore it.
     fn hold(&mut self, _peer: Peer) {}
 
     /// Ends [`hold`](Channel::hold), and transfers what was put in place.
     fn release(&mut self, _peer: Peer) {}
 
-    /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns how
-    /// many events there were.
+    /// Delivers what has arrived to `sink` (a bounded number of packets per call) and returns the
+    /// number of events.
     fn poll(&mut self, sink: &mut dyn Sink) -> usize;
 
-    /// What polling costs here. `None`: the channel is polled in every round, and no other is put off for its sake.
+    /// The cost of polling here. `None`: the channel is polled in every round, and no other is put
+    /// off for its sake.
     fn poll_cost(&self) -> Option<PollCost> {
         None
     }
 
-    /// The longest payload of a packet of a stream ([`packet::Kind::Data`]) to `peer` now, if that is more than any packet may
-    /// have ([`Reach::packet_bytes_max`]).
+    /// The longest payload now of a packet of a stream ([`packet::Kind::Data`]) to `peer`, if
+    /// longer than [`Reach::packet_bytes_max`] allows for any packet.
     fn stream_bytes_max(&mut self, _peer: Peer) -> Option<usize> {
         None
     }
 
-    /// Whether every packet taken so far has reached the other side's memory, so that this process may leave. The first
-    /// call says that it is about to.
+    /// Returns whether every packet taken so far has reached the other side's memory, so that this
+    /// process may leave. The first call says that it is about to.
     fn is_quiet(&mut self) -> bool {
         true
     }
 
-    /// This process leaves for good: nothing is sent or polled any more once this has returned `true`. Until then it is called
-    /// again and again, with polls between. The answers to what others have sent last may be lost, so a channel over a
-    /// service that loses tells them here.
+    /// Leaves for good: once this has returned `true`, nothing is sent or polled any more. Until
+    /// then it is called again and again, with polls between. The answers to the last packets of
+    /// others may be lost, so a channel over a lossy service tells them here.
     fn farewell(&mut self) -> bool {
         true
     }
 
-    /// Takes the packet that is next from `peer`, if it is there, its header is this one but for the length, and its
-    /// payload fits `into`: copies the payload there and returns its length. `None` says that nothing happened, and leaves
-    /// the packet to [`Channel::poll`], which need not be possible here at all.
+    /// Takes the next packet from `peer`, if it is there, its header is this one but for the
+    /// length, and its payload fits `into`: copies the payload there and returns its length. `None`
+    /// says that nothing happened, and leaves the packet to [`Channel::poll`]; a channel may always
+    /// return it.
     fn take_front(&mut self, _peer: Peer, _header: &Header, _into: Region) -> Option<usize> {
         None
     }
 
-    /// Describes `region` so that `peer` may do with it what `access` says; `None` if this channel
-    /// cannot move memory with that peer.
+    /// Describes `region` so that `peer` may use it as `access` says; `None` if this channel cannot
+    /// move memory with that peer.
     fn expose(&mut self, _peer: Peer, _region: Region, _access: Access) -> Option<Key> {
         None
     }
@@ -366,61 +377,65 @@ pub trait Channel: Send {
         Err(unsupported(self.name(), "write", peer))
     }
 
-    /// Chooses who moves a message of so many bytes to this process, where both can: by what earlier ones took, which the costs in
-    /// [`Reach`] (whose answer is `estimate`) can only guess. `None` if the channel learns nothing. Such a message must be
-    /// followed by [`choice_ended`](Channel::choice_ended) as soon as it has ended, however it went in the end.
+    /// Chooses who moves a message of this many bytes to this process, where both can. It goes by
+    /// the times of earlier ones, which the costs in [`Reach`] (whose answer is `estimate`) can
+    /// only guess. `None` if the channel learns nothing. Every such message must be followed by
+    /// [`choice_ended`](Channel::choice_ended) as soon as it has ended, however it went.
     fn choose_direction(&mut self, _bytes: u64, _estimate: Direction) -> Option<Choice> {
         None
     }
 
-    /// The message of that choice has ended.
+    /// Tells that the message of that choice has ended.
     fn choice_ended(&mut self, _choice: Choice) {}
 
-    /// The receiver of a message from `peer` would share its copying with the sender: opens a division into `parts` (2 to
-    /// [`PARTS_MAX`]), of which the receiver has the first already. [`take_part`](Channel::take_part) hands the others
-    /// out to both sides, each part once. `None` if there is nothing that both sides see at once, or if two
-    /// copiers are no quicker than one here.
+    /// Opens a division of a message from `peer` into `parts` (2 to [`PARTS_MAX`]), so that the
+    /// sender shares the copying; the receiver has the first part already.
+    /// [`take_part`](Channel::take_part) hands the others out to both sides, each once. `None` if
+    /// there is nothing that both sides see at once, or if two copiers are no quicker than one
+    /// here.
     fn divide(&mut self, _peer: Peer, _parts: u32) -> Option<Division> {
         None
     }
 
-    /// Takes the next part of a division with `peer` from one end: its number, counted from the front. `None` if all are
-    /// taken or the division has ended.
+    /// Takes the next part of a division with `peer` from one end and returns its number, counted
+    /// from the front. `None` if all are taken or the division has ended.
     fn take_part(&mut self, _peer: Peer, _division: Division, _from: End) -> Option<u32> {
         None
     }
 
-    /// The receiver ends the division: nothing of it is taken any more. Returns how many parts the sender took.
+    /// Ends the division for the receiver: no part is taken any more. Returns how many the sender
+    /// took.
     fn end_division(&mut self, _peer: Peer, _division: Division) -> u32 {
         0
     }
 
-    /// As [`end_division`](Channel::end_division) where the receiver knows that all parts are taken: costs no look at
-    /// what the sender wrote.
+    /// Ends a division whose parts are all taken, as the receiver knows: unlike
+    /// [`end_division`](Channel::end_division) it needs no look at what the sender wrote.
     fn forget_division(&mut self, peer: Peer, division: Division) {
         self.end_division(peer, division);
     }
 
-    /// The program says from which processes it will hear most, in order.
+    /// Passes on from which processes the program will hear most, in order.
     fn hint(&mut self, _peers: &[Peer]) {}
 
-    /// The process is about to sleep: what comes from now on must wake it, by the waiter's bell or by [`descriptors`](Channel::descriptors). The
-    /// caller polls once more afterwards, for what came before. Returns for how long it may sleep: a channel that wakes nobody
-    /// allows a nap, one that must do something by itself at some time no longer than until then.
+    /// Prepares for sleep: what comes from now on must wake the process, by the waiter's bell or by
+    /// [`descriptors`](Channel::descriptors). The caller polls once more afterwards, for what came
+    /// before. Returns how long it may sleep: a channel that wakes nobody allows a nap; one that
+    /// must act by itself at some time allows no longer than until then.
     fn arm(&mut self) -> Duration {
         NAP
     }
 
-    /// It is awake again.
+    /// Tells that the process is awake again.
     fn disarm(&mut self) {}
 
-    /// What becomes readable when something comes for a process that [`arm`](Channel::arm)ed this channel. They stay open
-    /// as long as the channel.
+    /// Descriptors that become readable when something comes for a process that
+    /// [`arm`](Channel::arm)ed this channel. They stay open as long as the channel.
     fn descriptors(&self) -> Vec<RawFd> {
         Vec::new()
     }
 
-    /// How a process waits so that what arrives here wakes it; `None` if this channel wakes nobody.
+    /// The waiter that what arrives here wakes; `None` if this channel wakes nobody.
     fn waiter(&self) -> Option<Arc<dyn Waiter>> {
         None
     }
@@ -430,7 +445,7 @@ pub trait Channel: Send {
         None
     }
 
-    /// What became of the program's memory that had to be registered; `None` if this channel registers none.
+    /// Counts of registrations of the program's memory; `None` if this channel registers none.
     fn registrations(&self) -> Option<Registrations> {
         None
     }
@@ -440,18 +455,20 @@ pub trait Channel: Send {
         None
     }
 
-    /// Messages that came from no process of this job, as far as the channel can tell, and were dropped.
+    /// The number of messages that were dropped because they seemed to come from no process of this
+    /// job.
     fn strange_messages(&self) -> u64 {
         0
     }
 
-    /// Why the channel reaches nobody at all, where it could not be opened although the job may need it.
+    /// The reason why the channel reaches nobody, if it could not be opened but the job may need
+    /// it.
     fn absence(&self) -> Option<&Fault> {
         None
     }
 
-    /// What the channel found out about this machine and its peers, in words, one finding a line: what was
-    /// chosen and why. For `verbena info`.
+    /// Findings about this machine and its peers, in words, one a line: what was chosen and why.
+    /// For `verbena info`.
     fn findings(&self) -> Vec<String> {
         Vec::new()
     }

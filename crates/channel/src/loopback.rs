@@ -1,7 +1,7 @@
 //! The channel of a process to itself: a queue of packets, and memory read where it lies.
 //!
-//! A short message is copied into the queue, so that a blocking send to oneself returns; a long one is read
-//! from the sender's buffer when its receive is there.
+//! A short message is copied into the queue, so that a blocking send to oneself returns; a long one
+//! is read from the sender's buffer when its receive is there.
 
 use crate::packet::Header;
 use crate::{Access, Channel, Cost, Key, Opening, Payload, Peer, Place, Reach, SendError, Sink, Transfer};
@@ -12,17 +12,17 @@ use verbena_machine::cores::Load;
 use verbena_memory::Region;
 use verbena_waiting::SLEEP_MAX;
 
-/// A copy within one process.
+/// The cost of a copy within one process.
 const COST: Cost = Cost { start_ns: 20, byte_ps: 30 };
-/// Largest packet in bytes, and largest message sent eagerly.
+/// The largest packet in bytes, and the largest message sent eagerly.
 const PACKET_BYTES_MAX: usize = 64 << 10;
-/// Packets in the queue.
+/// The most packets in the queue.
 const QUEUE_MAX: usize = 1024;
-/// Bytes in the queue.
+/// The most bytes in the queue.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
-/// Payload memories kept to be used again.
+/// The most payload memories that are kept to be used again.
 const SPARE_MAX: usize = 64;
-/// Packets delivered per poll.
+/// The most packets delivered per poll.
 const POLL_MAX: usize = 64;
 
 struct Packet {
@@ -30,7 +30,7 @@ struct Packet {
     payload: Vec<u8>,
 }
 
-/// The channel.
+/// A process's channel to itself.
 pub struct Loopback {
     me: Peer,
     queue: VecDeque<Packet>,
@@ -44,7 +44,7 @@ pub fn open(place: &Place) -> Result<Option<LoopbackOpening>, Fault> {
     Ok(Some(LoopbackOpening { me: place.me }))
 }
 
-/// The channel on this side.
+/// The channel before it is connected.
 #[derive(Debug)]
 pub struct LoopbackOpening {
     me: Peer,
@@ -68,7 +68,7 @@ impl Loopback {
         Loopback { me, queue: VecDeque::new(), queue_bytes: 0, spare: Vec::new() }
     }
 
-    /// Whether there is nothing to deliver.
+    /// Returns whether there is nothing to deliver.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
@@ -140,8 +140,8 @@ impl Channel for Loopback {
         _token: u64,
     ) -> Result<Transfer, Fault> {
         let word = |at: usize| u64::from_le_bytes(key.0[at..at + 8].try_into().expect("eight bytes"));
-        // SAFETY: the key was made by `expose` in this very process, from a region that stays valid until
-        // the operation ends; `part` checks the range.
+        // SAFETY: the key was made by `expose` in this very process, from a region that stays valid
+        // until the operation ends; `part` checks the range.
         let exposed = unsafe { Region::new(word(0) as *mut u8, word(8) as usize) };
         into.copy_from(exposed.part(offset as usize, into.len()));
         Ok(Transfer::Done)
@@ -201,7 +201,7 @@ mod tests {
         assert!(to.iter().copied().eq(50..60));
     }
 
-    /// Its only end.
+    /// The channel's only end.
     impl Ends for Loopback {
         fn count(&self) -> usize {
             1

@@ -1,20 +1,20 @@
 //! Marks: what the sender of a message, or the writer of a record, says of its call, so that a
 //! receiver whose own call does not match it finds out.
 //!
-//! A mark never takes part in matching. The lowest four bits stand for the type of the elements; 0 there
-//! goes with every type. What the other bits mean is for the layers above.
+//! A mark never takes part in matching. The lowest four bits stand for the type of the elements; 0
+//! there goes with every type. The other bits are defined by the layers above.
 
-/// Sixteen bits that say what a message belongs to; 0 says nothing.
+/// Sixteen bits that say which call a message belongs to; 0 says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark(pub u16);
 
 impl Mark {
-    /// It says nothing, and goes with every other.
+    /// The mark that says nothing, and goes with every other.
     pub const NONE: Mark = Mark(0);
     /// The bits for the type of the elements.
     pub const TYPE: u16 = 15;
 
-    /// Whether what both say cannot belong together.
+    /// Returns whether the calls of both marks cannot belong together.
     #[inline]
     pub fn is_unlike(self, other: Mark) -> bool {
         self != other && self.differs(other)

@@ -18,13 +18,14 @@ use crate::mark::Mark;
 /// Bytes of an encoded header.
 pub const HEADER_BYTES: usize = 32;
 
-/// What a packet means to the engine.
+/// The meaning of a packet to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// A whole message.
     Eager = 1,
-    /// A whole message whose sender waits for the match (`MPI_Ssend`); the header's length is the sender's request.
+    /// A whole message whose sender waits for the match (`MPI_Ssend`); the header's length is the
+    /// sender's request.
     EagerSync = 2,
     /// Answer to `EagerSync`: it was matched.
     Matched = 3,
@@ -80,11 +81,11 @@ impl Kind {
 /// A decoded packet header; see the module for the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the packet means.
+    /// The meaning of the packet.
     pub kind: Kind,
     /// Bits defined by the engine.
     pub flags: u8,
-    /// What the message belongs to; no part of what is matched.
+    /// The mark of the message; no part of what is matched.
     pub mark: Mark,
     /// Number of the packet between this pair of processes.
     pub sequence: u32,
@@ -135,7 +136,7 @@ impl Header {
         out
     }
 
-    /// Whether these bytes are this header, but for the length.
+    /// Returns whether these bytes are this header, but for the length.
     #[inline(always)]
     pub fn is_in(&self, bytes: &[u8; HEADER_BYTES]) -> bool {
         let words = self.words();

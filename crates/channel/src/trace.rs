@@ -1,4 +1,5 @@
-//! The time of a message, point by point: paper 1's breakdown of latency (section 6.3.2 and figure 16).
+//! The time of a message, point by point: paper 1's breakdown of latency (section 6.3.2 and figure
+//! 16).
 //!
 //! | component | from | to |
 //! | --- | --- | --- |
@@ -10,10 +11,11 @@
 //! | `r_protocol` | the engine gets it | the engine has delivered it |
 //! | `r_aditompi` | the engine has delivered it | [`leave`]: the program goes on |
 //!
-//! It is switched on by the setting `VERBENA_TRACE` before the channels open, and then every channel with packets is
-//! wrapped in a [`Traced`]. Without it nothing is wrapped, and the points outside the channels are one branch each, off the
-//! quick ways; with it the quick ways step aside. All stamps are of a clock that the processes of a machine (or of nodes in one guest)
-//! have in common ([`clock`]): across machines `IBA` says nothing.
+//! It is switched on by the setting `VERBENA_TRACE` before the channels open; then every channel
+//! with packets is wrapped in a [`Traced`]. Without it nothing is wrapped, and the points outside
+//! the channels are one branch each, off the fast paths; with it the fast paths step aside. All
+//! stamps are of a clock that the processes of a machine (or of nodes in one guest) have in common
+//! ([`clock`]): across machines `IBA` says nothing.
 
 mod clock;
 mod records;
@@ -33,7 +35,7 @@ use verbena_fault::Fault;
 static ON: AtomicBool = AtomicBool::new(false);
 static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
 
-/// What a thread knows of the message that it is sending, and of the packet that it is taking.
+/// A thread's knowledge of the message that it is sending, and of the packet that it is taking.
 #[derive(Clone, Copy, Default)]
 struct Now {
     entered: u64,
@@ -61,13 +63,13 @@ thread_local! {
     static NOW: Cell<Now> = const { Cell::new(NOTHING) };
 }
 
-/// Whether messages are traced.
+/// Returns whether messages are traced.
 #[inline(always)]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Reads the settings, and begins to trace if they say so; the channels are then to be wrapped.
+/// Begins to trace if the settings say so; the channels are then to be wrapped.
 pub fn start() {
     if verbena_settings::TRACE.get().is_some() {
         clock::choose();
@@ -76,7 +78,7 @@ pub fn start() {
     }
 }
 
-/// Writes what was traced to a file of this process, if it traces.
+/// Writes the trace of this process to its file, if it traces.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -94,7 +96,7 @@ pub fn finish(me: Peer) -> Result<(), Fault> {
     })
 }
 
-/// Out of line, so that the quick ways do not ask for the thread's place.
+/// Changes the thread's notes. Out of line, so that the fast paths do not ask for their place.
 #[cold]
 #[inline(never)]
 fn update(change: impl FnOnce(&mut Now, u64)) {
@@ -105,7 +107,7 @@ fn update(change: impl FnOnce(&mut Now, u64)) {
     });
 }
 
-/// The program has called MPI.
+/// Stamps that the program has called MPI.
 #[inline]
 pub fn enter() {
     if is_on() {
@@ -113,7 +115,7 @@ pub fn enter() {
     }
 }
 
-/// MPI returns to the program from this call, which gets the messages that were delivered during it.
+/// Stamps that MPI returns from this call, which gets the messages delivered during it.
 #[inline]
 pub fn leave(call: &str) {
     if is_on() {
@@ -124,7 +126,7 @@ pub fn leave(call: &str) {
     }
 }
 
-/// The engine has got a message to send.
+/// Stamps that the engine has got a message to send.
 #[inline]
 pub fn in_engine() {
     if is_on() {
@@ -132,7 +134,7 @@ pub fn in_engine() {
     }
 }
 
-/// What was built is now handed to the device, or put into memory that the receiver reads.
+/// Stamps that the packet is handed to the device, or put into memory that the receiver reads.
 #[inline]
 pub fn posting(way: Way) {
     if is_on() {
@@ -140,7 +142,7 @@ pub fn posting(way: Way) {
     }
 }
 
-/// The device has taken it, or it is there.
+/// Stamps that the device has taken it, or it is there.
 #[inline]
 pub fn posted() {
     if is_on() {
@@ -148,7 +150,7 @@ pub fn posted() {
     }
 }
 
-/// The receiver begins to look for packets.
+/// Stamps that the receiver begins to look for packets.
 #[inline]
 pub fn looking(way: Way) {
     if is_on() {
@@ -156,7 +158,7 @@ pub fn looking(way: Way) {
     }
 }
 
-/// The receiver has found that a packet is there.
+/// Stamps that the receiver has found a packet.
 #[inline]
 pub fn seen(way: Way) {
     if is_on() {
@@ -164,7 +166,8 @@ pub fn seen(way: Way) {
     }
 }
 
-/// A message left in one packet. Only one that the program gave in the call under way can be told apart from others.
+/// Records a message that left in one packet. Only one that the program gave in the call under way
+/// can be told apart from others.
 fn sent(peer: Peer, header: &Header) {
     let now = NOW.get();
     if now.entered == 0 || now.engine == 0 {
@@ -185,7 +188,7 @@ fn sent(peer: Peer, header: &Header) {
     });
 }
 
-/// A message of one packet was handed to the engine at that time, and has been delivered just now.
+/// Records a message of one packet that the engine got at that time and has delivered just now.
 fn delivered(peer: Peer, header: &Header, handed: u64) {
     let (now, delivered) = (NOW.get(), clock::ticks());
     NOW.set(Now { looked: delivered, seen: 0, ..now });

@@ -1,9 +1,10 @@
 //! The clock of the stamps.
 //!
-//! The monotonic clock is the same for all processes of a machine by its definition, but where the kernel keeps it
-//! by a slow device (in an emulated guest for instance) a reading is a system call. The time-stamp counter of the processor is read
-//! in a few nanoseconds; whether the cores agree on it is the user's to know, and `verbena trace` says how many messages
-//! came before they were sent.
+//! By definition the monotonic clock is the same for all processes of a machine. But where the
+//! kernel keeps it by a slow device (in an emulated guest for instance), a reading is a system
+//! call. The time-stamp counter of the processor is read in a few nanoseconds; the user must know
+//! whether the cores agree on it, and `verbena trace` says how many messages came before they were
+//! sent.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +16,7 @@ pub fn choose() {
         .store(cfg!(target_arch = "x86_64") && verbena_settings::TRACE_CLOCK.get() == 1, Ordering::Relaxed);
 }
 
-/// Whether it is the time-stamp counter.
+/// Returns whether the clock is the time-stamp counter.
 pub fn is_counter() -> bool {
     COUNTER.load(Ordering::Relaxed)
 }
@@ -25,7 +26,8 @@ pub fn is_counter() -> bool {
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     if is_counter() {
-        // SAFETY: every processor of this architecture has the instruction, and Linux allows it unless a program asks not to.
+        // SAFETY: every processor of this architecture has the instruction, and Linux allows it
+        // unless a program asks not to.
         return unsafe { std::arch::x86_64::_rdtsc() };
     }
     monotonic_ns()

@@ -1,4 +1,4 @@
-//! What was traced, in memory and as a file of JSON.
+//! The traced messages, in memory and as a file of JSON.
 
 use super::clock::{is_counter, monotonic_ns, ticks};
 use crate::Peer;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
-/// How a packet went.
+/// The way that a packet went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
@@ -33,15 +33,15 @@ pub struct Sent {
     pub sequence: u32,
     /// Length of the message.
     pub bytes: u64,
-    /// How it went.
+    /// The way that it went.
     pub way: Way,
-    /// The program called MPI.
+    /// When the program called MPI.
     pub entered: u64,
-    /// The engine got it.
+    /// When the engine got it.
     pub engine: u64,
-    /// Its posting began.
+    /// When its posting began.
     pub posting: u64,
-    /// Its posting ended.
+    /// When its posting ended.
     pub posted: u64,
 }
 
@@ -50,36 +50,36 @@ pub struct Sent {
 pub struct Received {
     /// The sending process.
     pub peer: Peer,
-    /// As in [`Sent`].
+    /// The packet's number, as in [`Sent`].
     pub sequence: u32,
     /// Length of the message.
     pub bytes: u64,
-    /// How it came.
+    /// The way that it came.
     pub way: Way,
-    /// The look that found it began.
+    /// When the look that found it began.
     pub looked: u64,
-    /// It was found.
+    /// When it was found.
     pub seen: u64,
-    /// The engine got it.
+    /// When the engine got it.
     pub handed: u64,
-    /// The engine had delivered it.
+    /// When the engine had delivered it.
     pub delivered: u64,
-    /// The call during which it was delivered returned; 0 if it has not.
+    /// When the call during which it was delivered returned; 0 if it has not.
     pub left: u64,
-    /// Whether that call was one that waits for a message (`MPI_Recv`, `MPI_Wait`).
+    /// True if that call waits for a message (`MPI_Recv`, `MPI_Wait`).
     pub awaited: bool,
 }
 
-/// What one process traced.
+/// The trace of one process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Log {
     /// The process's number in the job.
     pub rank: Peer,
-    /// Length of a tick of the clock.
+    /// The length of a tick of the clock.
     pub tick_ns: f64,
-    /// What it takes to read the clock: about so much of each component is the tracing's.
+    /// The time of a reading of the clock: about this much of each component is due to the tracing.
     pub stamp_ns: f64,
-    /// Messages for which there was no room.
+    /// The number of messages for which there was no room.
     pub dropped: u64,
     /// Messages sent, in order.
     pub sent: Vec<Sent>,
@@ -87,7 +87,7 @@ pub struct Log {
     pub received: Vec<Received>,
 }
 
-/// Reads such a file.
+/// Reads a file of one process's trace.
 ///
 /// # Errors
 /// If it cannot be read, or is no such file.
@@ -105,11 +105,11 @@ pub(super) struct Recorder {
     left: usize,
 }
 
-/// Readings of the clock by which its cost is found.
+/// The number of readings of the clock by which its cost is found.
 const READINGS: u32 = 1000;
 
 impl Recorder {
-    /// Room for so many messages each way.
+    /// A recorder with room for this many messages each way.
     pub fn new(records_max: usize) -> Recorder {
         let began = (monotonic_ns(), ticks());
         (0..READINGS).for_each(|_| {
@@ -135,7 +135,7 @@ impl Recorder {
         }
     }
 
-    /// A call returns.
+    /// Notes that a call returns.
     pub fn left(&mut self, left: u64, awaited: bool) {
         for record in &mut self.log.received[self.left..] {
             (record.left, record.awaited) = (left, awaited);

@@ -5,13 +5,13 @@ use crate::around::Tap;
 use crate::packet::{Header, Kind};
 use crate::{Channel, Payload, Peer, SendError, Sink};
 
-/// Stamps the messages that pass.
+/// A tap that stamps the messages that pass.
 pub struct Traced {
     way: Way,
 }
 
 impl Traced {
-    /// Stamps for the channel of this name.
+    /// A tap for the channel of this name.
     pub fn new(channel: &str) -> Traced {
         let way = match channel {
             "shm" => Way::Shm,

@@ -1,4 +1,4 @@
-//! The control groups that this process is in: where their limits on cores and memory can be read.
+//! The control groups of this process: where their limits on cores and memory can be read.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub enum Version {
 pub struct Group {
     /// The interface that its files belong to.
     pub version: Version,
-    /// Its directory.
+    /// The group's directory.
     pub at: PathBuf,
 }
 
@@ -32,14 +32,15 @@ impl Group {
     }
 }
 
-/// This process's groups under `controller` (`cpu`, `memory`) and all above them: each one's limit holds.
+/// The groups of this process under `controller` (`cpu`, `memory`) and all above them: each one's
+/// limit holds.
 pub fn groups(controller: &str) -> Vec<Group> {
     let lines = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     lines.lines().flat_map(|line| groups_of_line(Path::new("/sys/fs/cgroup"), line, controller)).collect()
 }
 
 /// The groups of a line of `/proc/self/cgroup` under a mount of them: number, controllers, path;
-/// version 2 has no controllers. In a container the path may be the host's, of which only the top is
+/// version 2 has no controllers. In a container the path may be the host's, and only its top is
 /// visible here: so go upwards, and take what is there.
 pub fn groups_of_line(mount: &Path, line: &str, controller: &str) -> Vec<Group> {
     let mut fields = line.splitn(3, ':').skip(1);

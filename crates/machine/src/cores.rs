@@ -1,30 +1,32 @@
-//! How many cores the ranks of a node really have: affinity mask and cgroup quota, against the number of ranks.
+//! The cores that the ranks of a node really have: affinity mask and cgroup quota, against the
+//! number of ranks.
 
 use super::cgroup::{self, Group, Version};
 
-/// Cores against ranks, as measured when the job started.
+/// The cores against the ranks, as measured when the job started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Ranks of the job that may use some of the cores that this process may, on its node or beside it.
+    /// The ranks of the job that may use some of this process's cores, on its node or beside it.
     pub local_ranks: u32,
-    /// Cores that those may use.
+    /// The cores that those may use.
     pub cores: u32,
-    /// Cores' worth of time that the cgroup grants (quota by period), if it limits it.
+    /// The time that the cgroup grants, in cores (quota by period), if it limits it.
     pub quota: Option<f64>,
 }
 
 impl Load {
-    /// As seen from this process alone, for a node with this many ranks that may all run where it may.
+    /// Measures from this process alone, for a node with this many ranks that may all run where it
+    /// may.
     pub fn measure(local_ranks: u32) -> Load {
         Load { local_ranks, cores: count_union(std::iter::once(&*affinity())), quota: quota() }
     }
 
-    /// How many ranks there are for each core's worth of time.
+    /// The number of ranks for each core's worth of time.
     pub fn ranks_per_core(&self) -> f64 {
         f64::from(self.local_ranks) / self.quota.unwrap_or(f64::INFINITY).min(f64::from(self.cores))
     }
 
-    /// Whether ranks must share cores, so that one that spins holds up another.
+    /// Returns whether ranks must share cores, so that one that spins holds up another.
     pub fn oversubscribed(&self) -> bool {
         self.ranks_per_core() > 1.0
     }
@@ -77,7 +79,7 @@ fn quota_of(group: &Group) -> Option<f64> {
     }
 }
 
-/// `max 100000` or `50000 100000`: quota and period in microseconds.
+/// Parses quota and period in microseconds, as in `max 100000` or `50000 100000`.
 fn parse_v2(text: &str) -> Option<f64> {
     let (quota, period) = text.trim().split_once(' ')?;
     ratio(quota, period)
@@ -88,8 +90,8 @@ fn ratio(quota: &str, period: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// Moves this thread to another core that it may use, and leaves it free to go where it may as before. Nothing happens
-/// if there is no other core, or if the system refuses.
+/// Moves this thread to another core that it may use; it may go where it might before. Nothing
+/// happens if there is no other core, or if the system refuses.
 #[cold]
 pub fn leave_core() {
     let here = here();
@@ -119,14 +121,14 @@ pub fn only(mask: &[u8], meant: impl Fn(u32) -> bool) -> Vec<u8> {
     mask.iter().enumerate().map(of_byte).collect()
 }
 
-/// Lets this thread run on the cores of this mask only, one bit each, lowest first. `false`, and nothing happens, if the system refuses, as it does if
-/// there is none.
+/// Lets this thread run on the cores of this mask only, one bit each, lowest first. `false`, and
+/// nothing happens, if the system refuses, as it does if there is none.
 pub fn confine(mask: &[u8]) -> bool {
     // SAFETY: the call reads as many bytes as the slice has.
     unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) == 0 }
 }
 
-/// The core on which this thread is, as far as the system says; else the largest number.
+/// The core on which this thread is; the largest number if the system does not say.
 pub fn here() -> u32 {
     // SAFETY: the call takes nothing and touches no memory of ours.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX)

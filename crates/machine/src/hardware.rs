@@ -1,8 +1,8 @@
-//! The hardware that this process is restricted to: Linux's description of packages, memory nodes, caches and cores
-//! (sysfs) against the process's affinity mask.
+//! The hardware that this process is restricted to: Linux's description of packages, memory nodes,
+//! caches and cores (sysfs) against the process's affinity mask.
 //!
-//! Names are those of hwloc, the common ground of all who speak of such things: `Package`, `NUMANode`,
-//! `L3Cache` and so on down to `PU`, the hardware thread.
+//! The names are those of hwloc, which all tools share: `Package`, `NUMANode`, `L3Cache` and so on
+//! down to `PU`, the hardware thread.
 
 use crate::cores::affinity;
 use std::fs::read_to_string;
@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 /// A sort of hardware resource of this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// hwloc's name of the sort.
+    /// The sort's name in hwloc.
     pub name: &'static str,
-    /// The one of its sort that the process is restricted to, as the lowest core (by the system's number) that
-    /// belongs to it; `None` if the process may run on several.
+    /// The one of its sort that the process is restricted to, as the lowest core (by the system's
+    /// number) that belongs to it; `None` if the process may run on several.
     pub instance: Option<u32>,
 }
 
-/// Where the system describes its hardware.
+/// The folder where the system describes its hardware.
 const ROOT: &str = "/sys/devices/system";
 
-/// The resources that the system tells of, from the outermost to the innermost, as they are now. Empty if the system
-/// tells nothing.
+/// The resources that the system tells of now, from the outermost to the innermost. Empty if the
+/// system tells nothing.
 pub fn resources() -> Vec<Resource> {
     resources_in(Path::new(ROOT), &cores_of(&affinity()))
 }

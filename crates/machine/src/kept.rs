@@ -1,14 +1,15 @@
 //! Open files whose descriptor number is kept for the life of the process.
 //!
-//! A program may close every descriptor (to become a daemon, by `closefrom`), and its own files then get these numbers. To
-//! write, read or close by such a number would hit the program's file. So the file is known by its device and inode, and
-//! compared before each use. Files that share one inode (an eventfd, on older kernels a userfaultfd) cannot be told apart so.
+//! A program may close every descriptor (to become a daemon, by `closefrom`), and its own files
+//! then get these numbers. To write, read or close by such a number would hit the program's file.
+//! So the file is known by its device and inode, and compared before each use. Files that share one
+//! inode (an eventfd, on older kernels a userfaultfd) cannot be told apart so.
 
 use std::io::{Error, Result};
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-/// What tells one open file from another.
+/// The identity of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -37,7 +38,7 @@ impl<T: AsFd> Kept<T> {
         identity(self.file.as_fd()).is_ok_and(|now| now == self.identity).then_some(&*self.file)
     }
 
-    /// Its number, whatever that means now: only for calls that do no harm to another file.
+    /// The file's number, whatever that means now: only for calls that do no harm to another file.
     pub fn number(&self) -> RawFd {
         self.file.as_fd().as_raw_fd()
     }
@@ -62,12 +63,12 @@ fn identity(file: BorrowedFd<'_>) -> Result<Identity> {
     }
 }
 
-/// The error of a use for which a descriptor of the library is gone.
+/// The error of a use whose descriptor of the library is gone.
 pub fn lost() -> Error {
     Error::from_raw_os_error(libc::EBADF)
 }
 
-/// Whether an error is [`lost`].
+/// Returns whether an error is [`lost`].
 pub fn is_lost(error: &Error) -> bool {
     error.raw_os_error() == Some(libc::EBADF)
 }

@@ -1,4 +1,4 @@
-//! What the operating system tells a process of the machine that it runs on.
+//! The machine that a process runs on, as the operating system describes it.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -1,15 +1,17 @@
-//! Who is on the same node: the part of a process's surroundings that must agree for memory to be shared.
+//! The node of a process: the part of its surroundings that must agree for memory to be shared.
 
 use std::os::unix::fs::MetadataExt;
 
-/// The node of this process, as a number that is equal exactly on processes that may share memory: same boot
-/// of the same kernel, same host name (so that a node may be simulated by a namespace of its own), same network
-/// namespace (the descriptor travels over an abstract socket, and those belong to it).
+/// The node of this process, as a number that is equal exactly on processes that may share memory:
+/// same boot of the same kernel, same host name (so that a node may be simulated by a namespace of
+/// its own), same network namespace (the descriptor travels over an abstract socket, and those
+/// belong to it).
 pub fn identity() -> u64 {
     hash(format!("{}\n{}\n{}", boot_id(), host_name(), namespace("net")).as_bytes())
 }
 
-/// The machine of this process, as a number that is equal exactly on processes of one boot of one kernel.
+/// The machine of this process, as a number that is equal exactly on processes of one boot of one
+/// kernel.
 pub fn machine() -> u64 {
     hash(boot_id().as_bytes())
 }
@@ -18,7 +20,8 @@ fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// The network of this process, as a number that is equal exactly on processes that see the same interfaces.
+/// The network of this process, as a number that is equal exactly on processes that see the same
+/// interfaces.
 pub fn network_identity() -> u64 {
     hash(format!("{}\n{}", boot_id(), namespace("net")).as_bytes())
 }

@@ -1,4 +1,5 @@
-//! Random bits from the kernel: for what nobody may guess. Secrets come from here and from nowhere else.
+//! Random bits from the kernel, which nobody may guess. Secrets come from here and from nowhere
+//! else.
 
 use std::io::{Error, Result};
 use verbena_fault::Fault;
@@ -14,10 +15,10 @@ pub fn word() -> Result<u64> {
     if got == 8 { Ok(u64::from_le_bytes(word)) } else { Err(Error::last_os_error()) }
 }
 
-/// As [`word`], with the failure in four parts.
+/// Returns a [`word`], or a failure in four parts.
 ///
 /// # Errors
-/// As of [`word`].
+/// A seccomp filter refuses `getrandom`.
 pub fn secret() -> std::result::Result<u64, Fault> {
     word().map_err(|error| {
         Fault::new(

@@ -1,8 +1,9 @@
 //! A contiguous copy, with ordinary or non-temporal stores by the size of the whole operation.
 //!
-//! Ordinary stores first fetch the destination's lines into the cache. Non-temporal ones write lines whole, past
-//! the caches: they save that fetch where the destination is not in cache, and lose where it is, or where
-//! somebody reads it soon. Measured here (Xeon with 2 MiB of L2 and a large L3, GB/s, medians of noisy runs):
+//! Ordinary stores first fetch the destination's lines into the cache. Non-temporal ones write
+//! lines whole, past the caches: they save that fetch where the destination is not in cache, and
+//! lose where it is, or where somebody reads it soon. Measured here (Xeon with 2 MiB of L2 and a
+//! large L3, GB/s, medians of noisy runs):
 //!
 //! | bytes | to memory in L3: ordinary, non-temporal | to memory in no cache | to memory in L3, and read afterwards |
 //! | --- | --- | --- | --- |
@@ -13,18 +14,19 @@
 //! | 32 MiB | 13, 13 | 7.0, 12.1 | 3.0, 4.3 |
 //! | 64 MiB | 8, 14 | 7.3, 12.2 | 3.2, 4.5 |
 //!
-//! Whether a destination is in cache cannot be asked. So non-temporal stores are taken from the size on from which
-//! they lose in no column ([`NONTEMPORAL_BYTES_MIN`]), unless the caller knows better and says so ([`Stores`]).
+//! No program can ask whether a destination is in cache. So non-temporal stores are used from the
+//! size on from which they lose in no column ([`NONTEMPORAL_BYTES_MIN`]), unless the caller knows
+//! better and says so ([`Stores`]).
 //!
-//! What is counted is the *whole* operation (a message, a collective's vector), of which one copy may move a small
-//! piece: many small copies sweep the caches as one large copy does.
+//! The size is that of the *whole* operation (a message, a collective's vector); one copy may move
+//! a small piece of it: many small copies sweep the caches as one large copy does.
 
 use crate::Region;
 
-/// From this many bytes of a whole operation on, [`Stores::by_size`] passes the caches by.
+/// The size of a whole operation from which [`Stores::by_size`] passes the caches by, in bytes.
 pub const NONTEMPORAL_BYTES_MIN: usize = 32 << 20;
 
-/// How a copy writes.
+/// The way in which a copy writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stores {
     /// Through the caches: for what is in cache, or is read soon.
@@ -41,8 +43,8 @@ impl Stores {
     }
 }
 
-/// Copies `from` to `to`, which must be of the same length (overlap allowed). What was written non-temporally is
-/// visible to others in the order of the program, as with ordinary stores.
+/// Copies `from` to `to`, which must be of the same length (overlap allowed). Others see
+/// non-temporal writes in the order of the program, as with ordinary stores.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -64,7 +66,8 @@ mod nontemporal {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
 
     const VECTOR_BYTES: usize = 16;
-    /// Memory works faster on several pages at a time than on one after the other: 11.5 against 8.5 GB/s.
+    /// The number of pages worked on at a time: faster than one after the other, 11.5 against 8.5
+    /// GB/s.
     const PAGES: usize = 4;
     const PAGE_BYTES: usize = 4096;
     const BLOCK_BYTES: usize = PAGES * PAGE_BYTES;
@@ -100,8 +103,9 @@ mod nontemporal {
         let source = from.pointer().wrapping_add(at).cast::<__m128i>();
         let target = to.pointer().wrapping_add(at).cast::<__m128i>();
         for vector in 0..LINE_BYTES / VECTOR_BYTES {
-            // SAFETY: the line lies within both regions, which are of one length and valid by their creators'
-            // promise; `target` is at a line's begin, as the store wants. The caller ends with a store fence.
+            // SAFETY: the line lies within both regions, which are of one length and valid by their
+            // creators' promise; `target` is at a line's begin, as the store wants. The caller ends
+            // with a store fence.
             unsafe { _mm_stream_si128(target.add(vector), _mm_loadu_si128(source.add(vector))) };
         }
     }
@@ -111,7 +115,7 @@ mod nontemporal {
 mod nontemporal {
     use crate::Region;
 
-    /// Elsewhere the processor's own choice has to do.
+    /// Copies by the processor's own choice, which has to do elsewhere.
     pub(super) fn copy(from: Region, to: Region) {
         to.copy_from(from);
     }

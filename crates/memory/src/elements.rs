@@ -1,11 +1,13 @@
-//! Elements of a datatype in memory, addressed by number: the form in which collectives name their blocks.
+//! Elements of a datatype in memory, addressed by number: the form in which collectives name their
+//! blocks.
 
 use crate::layout::Layout;
 use crate::scratch::Scratch;
 use crate::{Buffer, Region};
 use std::sync::Arc;
 
-/// Memory seen as a sequence of elements; element `k` has its origin `k` extents behind the first one's.
+/// Memory seen as a sequence of elements; element `k` has its origin `k` extents behind the first
+/// one's.
 #[derive(Clone, Copy, Debug)]
 pub struct Elements<'a> {
     origin: *mut u8,
@@ -16,8 +18,8 @@ impl<'a> Elements<'a> {
     /// Elements of this layout, the first one's origin at `origin`.
     ///
     /// # Safety
-    /// Every byte of every element that is asked for later obeys the promise of [`Region::new`]. For an
-    /// MPI call these are the elements that its count and displacement arguments name.
+    /// Every byte of every element that is asked for later obeys the promise of [`Region::new`].
+    /// For an MPI call these are the elements that its count and displacement arguments name.
     #[inline]
     pub unsafe fn new(origin: *mut u8, layout: &'a Arc<Layout>) -> Elements<'a> {
         Elements { origin, layout }
@@ -48,25 +50,25 @@ impl<'a> Elements<'a> {
         self.layout.size() * count
     }
 
-    /// Whether both begin at the same address.
+    /// Returns whether both begin at the same address.
     #[inline]
     pub fn is_at(&self, other: &Elements<'_>) -> bool {
         self.origin == other.origin
     }
 
-    /// The same memory with element `first` as the first one.
+    /// This memory, with element `first` as the first one.
     #[inline]
     pub fn from(&self, first: isize) -> Elements<'a> {
         self.displaced(first * self.layout.extent())
     }
 
-    /// The same layout `bytes` further on.
+    /// These elements, `bytes` further on.
     #[inline]
     pub fn displaced(&self, bytes: isize) -> Elements<'a> {
         Elements { origin: self.origin.wrapping_offset(bytes), ..*self }
     }
 
-    /// The same origin with another layout.
+    /// This origin with another layout.
     #[inline]
     pub fn laid_out(&self, layout: &'a Arc<Layout>) -> Elements<'a> {
         Elements { layout, ..*self }
@@ -82,11 +84,13 @@ impl<'a> Elements<'a> {
         unsafe { Buffer::strided(self.from(first).origin, count, self.layout) }
     }
 
-    /// The origins of `count` elements, as user functions expect them: a region that begins at the first
-    /// element's origin. Its bytes may not all belong to an element, nor all elements' bytes to it.
+    /// The origins of `count` elements, as user functions expect them: a region that begins at the
+    /// first element's origin. Its bytes may not all belong to an element, nor all elements' bytes
+    /// to it.
     #[inline]
     pub fn origins(&self, count: usize) -> Region {
-        // SAFETY: only the bytes that the layout names are touched through it, which the creator promised.
+        // SAFETY: only the bytes that the layout names are touched through it, which the creator
+        // promised.
         unsafe { Region::new(self.origin, (count * self.layout.extent().unsigned_abs()).max(1)) }
     }
 }

@@ -1,12 +1,14 @@
 //! The program's memory, wrapped once at the edge and handled safely from then on.
 //!
-//! MPI hands the library raw addresses that stay valid until an operation completes (MPI-5.0, 3.7.2).
-//! That promise is taken at one place, [`Region::new`] and [`Buffer::strided`]; everything above works with
-//! [`Buffer`], which knows how to copy packed bytes out of and into contiguous or scattered memory.
+//! MPI hands the library raw addresses that stay valid until an operation completes (MPI-5.0,
+//! 3.7.2). That promise is taken at one place, [`Region::new`] and [`Buffer::strided`]; everything
+//! above works with [`Buffer`], which copies packed bytes out of and into contiguous or scattered
+//! memory.
 //!
-//! Safe code copies by address and never holds a Rust reference to such memory: the program, another process or a
-//! device may write it, and one buffer may be given twice. Only `unsafe` at the edges lends slices
-//! ([`Region::bytes`], [`Region::bytes_mut`]; `cargo xtask tidy` keeps them out of `engine` and `mpi`).
+//! Safe code copies by address and never holds a Rust reference to such memory: the program,
+//! another process or a device may write it, and one buffer may be given twice. Only `unsafe` at
+//! the edges lends slices ([`Region::bytes`], [`Region::bytes_mut`]; `cargo xtask tidy` keeps them
+//! out of `engine` and `mpi`).
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -31,7 +33,7 @@ pub use owned::Owned;
 use std::sync::Arc;
 pub use values::{Plain, combine, fold};
 
-/// Bytes of a line of the processors' caches, which copies, rings and receive buffers are laid out by.
+/// The bytes of a line of the processors' caches: the unit of copies, rings and receive buffers.
 pub const LINE_BYTES: usize = 64;
 
 /// A contiguous span of the program's memory.
@@ -57,9 +59,9 @@ impl Region {
     /// Wraps `len` bytes at `address`.
     ///
     /// # Safety
-    /// The bytes must be readable (and writable, if the region is received into) until every operation
-    /// that holds a copy of this region has completed, and no one else may write them meanwhile. If `len`
-    /// is 0 any address will do.
+    /// The bytes must be readable (and writable, if the region is received into) until every
+    /// operation that holds a copy of this region has completed, and no one else may write them
+    /// meanwhile. If `len` is 0 any address will do.
     #[inline]
     pub unsafe fn new(address: *mut u8, len: usize) -> Region {
         if len == 0 { Region::EMPTY } else { Region { address, len } }
@@ -68,20 +70,20 @@ impl Region {
     /// The memory of a slice that the library itself owns and keeps until the operation completes.
     ///
     /// # Safety
-    /// As [`Region::new`]: the slice must outlive every operation on the region.
+    /// As for [`Region::new`]: the slice must outlive every operation on the region.
     #[inline]
     pub unsafe fn of(slice: &mut [u8]) -> Region {
         // SAFETY: the caller's promise is the same.
         unsafe { Region::new(slice.as_mut_ptr(), slice.len()) }
     }
 
-    /// Length in bytes.
+    /// The length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether the span is empty.
+    /// Returns whether the span is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -112,7 +114,7 @@ impl Region {
         unsafe { Region::new(self.address.add(offset), len) }
     }
 
-    /// Apart, so that the check alone is in the way of each packet.
+    /// Panics. Out of line, so that the check alone is in the way of each packet.
     #[cold]
     #[inline(never)]
     fn has_no(&self, offset: usize, len: usize) -> ! {
@@ -127,7 +129,7 @@ impl Region {
         unsafe { std::ptr::copy(part.address, out.as_mut_ptr(), out.len()) }
     }
 
-    /// Copies all bytes, of which there must be at most 24, to `out`, without a call.
+    /// Copies all bytes, at most 24, to `out` without a call.
     ///
     /// # Safety
     /// `out` leads to that many writable bytes.
@@ -163,7 +165,7 @@ impl Region {
         }
     }
 
-    /// As [`Region::write`] to offset 0, for at most 24 bytes, without a call.
+    /// Copies `data`, at most 24 bytes, to offset 0 without a call.
     ///
     /// # Panics
     /// If they are more, or do not fit.
@@ -216,17 +218,19 @@ impl Region {
     }
 }
 
-/// Up to so many bytes [`copy_short`] copies.
+/// The most bytes that [`copy_short`] copies.
 const SHORT_BYTES_MAX: usize = 24;
 
-/// Copies at most [`SHORT_BYTES_MAX`] bytes (overlap allowed): a call of `memcpy` costs more than such a copy.
+/// Copies at most [`SHORT_BYTES_MAX`] bytes (overlap allowed): a call of `memcpy` costs more than
+/// such a copy.
 ///
 /// # Safety
 /// `from` leads to `len` readable and `to` to `len` writable bytes.
 #[inline(always)]
 unsafe fn copy_short(from: *const u8, to: *mut u8, len: usize) {
     debug_assert!(len <= SHORT_BYTES_MAX);
-    // SAFETY: every access lies within `len` bytes by the comparison around it; all are read before any is written.
+    // SAFETY: every access lies within `len` bytes by the comparison around it; all are read before
+    // any is written.
     unsafe {
         if len > 16 {
             let (first, second, last) =
@@ -302,7 +306,7 @@ impl Buffer {
         Buffer::Strided(Strided { origin, count, layout: layout.clone(), first: 0, len })
     }
 
-    /// Packed length in bytes.
+    /// The packed length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -311,7 +315,7 @@ impl Buffer {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -350,7 +354,7 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::copy_out`], into a region (overlap allowed).
+    /// Packs the bytes from packed offset `offset` on into a region (overlap allowed).
     #[inline]
     pub fn pack(&self, offset: usize, out: Region) {
         match self {
@@ -372,7 +376,7 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::copy_in`], from a region (overlap allowed).
+    /// Unpacks a region to packed offset `offset` (overlap allowed).
     #[inline]
     pub fn unpack(&self, offset: usize, data: Region) {
         match self {
@@ -395,7 +399,7 @@ impl Strided {
         unsafe { self.layout.unpack(self.origin, self.count, first, data) }
     }
 
-    /// The offset, after a check that `len` bytes from there on lie within.
+    /// Checks that `len` bytes from packed offset `offset` on lie within, and returns the offset.
     #[inline]
     fn within(&self, offset: usize, len: usize) -> usize {
         assert!(

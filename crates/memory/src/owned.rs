@@ -1,10 +1,11 @@
 //! Memory of the library's own, which lends regions.
 //!
-//! A [`Region`] knows no owner, so that messages can hold it for nothing; safe code could then keep one for longer than its
-//! owner lives. That stays an error of a message and never becomes one of memory: a block is not given back to the
-//! allocator when its owner goes, but to a reserve of the process, from where the next owner of that size takes it.
-//! So whatever a region of this module leads to stays mapped, initialised memory of the library. Large blocks
-//! lose their pages meanwhile, so that the reserve holds addresses but hardly any memory.
+//! A [`Region`] knows no owner, so that messages can hold it at no cost; safe code could then keep
+//! one for longer than its owner lives. That stays an error of a message and never becomes one of
+//! memory: when its owner goes, a block is not given back to the allocator but to a reserve of the
+//! process, from which the next owner of that size takes it. So the memory of a region of this
+//! module always stays mapped, initialised memory of the library. Large blocks lose their pages
+//! meanwhile, so that the reserve holds addresses but hardly any memory.
 
 use super::{LINE_BYTES, Region};
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
@@ -14,16 +15,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const PAGED_BYTES_MIN: usize = 256 << 10;
 /// Memory of paged blocks that the reserve keeps, in bytes; pages above that are given back.
 const RESIDENT_BYTES_MAX: usize = 16 << 20;
-/// Sizes are powers of two.
+/// The number of sizes, which are powers of two.
 const SIZES: usize = usize::BITS as usize;
 
 /// Blocks without an owner.
 static RESERVE: Mutex<Reserve> = Mutex::new(Reserve { blocks: [const { Vec::new() }; SIZES], resident: 0 });
 
 struct Reserve {
-    /// By the power of two that is their size.
+    /// The blocks by the power of two that is their size.
     blocks: [Vec<Block>; SIZES],
-    /// Bytes of paged blocks that still have their pages.
+    /// The bytes of paged blocks that still have their pages.
     resident: usize,
 }
 
@@ -31,13 +32,13 @@ struct Reserve {
 #[derive(Clone, Copy, Debug)]
 struct Block {
     start: *mut u8,
-    /// It has two to the power of this many bytes.
+    /// The power of two that is its size in bytes.
     power: u32,
-    /// All its bytes are 0.
+    /// True if all its bytes are 0.
     is_zero: bool,
 }
 
-// SAFETY: an address; who took the block from the reserve owns it alone.
+// SAFETY: an address; the taker of a block from the reserve owns it alone.
 unsafe impl Send for Block {}
 
 impl Reserve {
@@ -68,15 +69,16 @@ impl Reserve {
 #[derive(Debug)]
 pub struct Owned {
     block: Block,
-    /// Length asked for, in bytes.
+    /// The length asked for, in bytes.
     len: usize,
 }
 
-// SAFETY: it offers nothing but the block's address and length, which threads may share as they share a region.
+// SAFETY: it offers nothing but the block's address and length, which threads may share as they
+// share a region.
 unsafe impl Sync for Owned {}
 
 impl Owned {
-    /// `len` bytes of 0, which begin at a cache line.
+    /// Takes `len` bytes of 0, which begin at a cache line.
     ///
     /// # Panics
     /// If no block is that long.
@@ -88,7 +90,7 @@ impl Owned {
         owned
     }
 
-    /// As [`Owned::zeroed`], with what the last owner left in it.
+    /// Takes `len` bytes with what the last owner left in them.
     pub(crate) fn stale(len: usize) -> Owned {
         let bytes =
             len.max(LINE_BYTES).checked_next_power_of_two().expect("a length within the address space");
@@ -97,21 +99,21 @@ impl Owned {
         Owned { block: kept.unwrap_or_else(|| Block::new(power)), len }
     }
 
-    /// The memory. The operations that were given the region should end before the owner goes: the next owner may
-    /// use the same memory.
+    /// The memory. The operations that were given the region should end before the owner goes: the
+    /// next owner may use the same memory.
     #[inline]
     pub fn lend(&self) -> Region {
         // SAFETY: the block is as long, is never unmapped, and is initialised.
         unsafe { Region::new(self.block.start, self.len) }
     }
 
-    /// Length in bytes.
+    /// The length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -151,8 +153,8 @@ impl Block {
         self.bytes() >= PAGED_BYTES_MIN
     }
 
-    /// Gives the pages back to the kernel; the addresses stay valid. Whether all bytes are 0 now: that is only to spare
-    /// memory, and a failure changes nothing.
+    /// Gives the pages back to the kernel; the addresses stay valid. Returns whether all bytes are
+    /// 0 now. This only spares memory, and a failure changes nothing.
     fn empty(&self) -> bool {
         if cfg!(miri) {
             return false;
@@ -167,7 +169,7 @@ fn heap(layout: Layout) -> *mut u8 {
     unsafe { alloc_zeroed(layout) }
 }
 
-/// Whole pages, which take no memory before they are touched.
+/// Maps whole pages, which take no memory before they are touched.
 fn pages(layout: Layout) -> *mut u8 {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

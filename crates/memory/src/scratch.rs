@@ -1,20 +1,20 @@
-//! Temporary memory of one operation: handed out piece by piece, taken back all at once, and kept for the
-//! next operation, so that the steady state allocates nothing.
+//! Temporary memory of one operation: handed out piece by piece, taken back all at once, and kept
+//! for the next operation, so that the steady state allocates nothing.
 
 use crate::{LINE_BYTES, Owned, Region};
 
-/// Alignment of every piece: that of the widest predefined datatype, and of a cache line.
+/// The alignment of every piece: that of the widest predefined datatype, and of a cache line.
 const ALIGN: usize = LINE_BYTES;
-/// Smallest block that is asked for, in bytes.
+/// The smallest block that is asked for, in bytes.
 const BLOCK_BYTES_MIN: usize = 4096;
-/// Memory kept between operations, in bytes; what is above is given back.
+/// The most memory kept between operations, in bytes; the rest is given back.
 pub const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// A pool of temporary memory. Pieces stay where they are until [`Scratch::clear`].
 #[derive(Default)]
 pub struct Scratch {
     blocks: Vec<Owned>,
-    /// Bytes used of the last block.
+    /// The bytes used of the last block.
     used: usize,
 }
 
@@ -36,7 +36,8 @@ impl Scratch {
         region
     }
 
-    /// Takes all pieces back. Several blocks become one, so that the next operation of this size fits.
+    /// Takes all pieces back. Several blocks become one, so that the next operation of this size
+    /// fits.
     pub fn clear(&mut self) {
         self.used = 0;
         let total: usize = self.blocks.iter().map(Owned::len).sum();

@@ -6,13 +6,15 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsRawFd;
 
 impl Region {
-    /// Reads bytes at `position` of the file until the region is full or the file ends. Returns how many.
+    /// Reads bytes at `position` of the file until the region is full or the file ends. Returns how
+    /// many.
     ///
     /// # Errors
-    /// Of `pread`, but interruptions.
+    /// Those of `pread`, but interruptions.
     pub fn read_file(&self, file: &File, position: u64) -> Result<usize> {
         self.repeat(position, |rest, at| {
-            // SAFETY: the region is valid by its creator's promise; the kernel checks the address as well.
+            // SAFETY: the region is valid by its creator's promise; the kernel checks the address
+            // as well.
             unsafe { libc::pread(file.as_raw_fd(), rest.pointer().cast(), rest.len(), at) }
         })
     }
@@ -20,7 +22,7 @@ impl Region {
     /// Writes all bytes to `position` of the file.
     ///
     /// # Errors
-    /// Of `pwrite`, but interruptions; `WriteZero` if the file takes no more.
+    /// Those of `pwrite`, but interruptions; `WriteZero` if the file takes no more.
     pub fn write_file(&self, file: &File, position: u64) -> Result<()> {
         let written = self.repeat(position, |rest, at| {
             // SAFETY: as in `read_file`.
@@ -29,7 +31,7 @@ impl Region {
         if written == self.len() { Ok(()) } else { Err(ErrorKind::WriteZero.into()) }
     }
 
-    /// Calls `step` for what is left until it moves nothing. Returns the bytes moved.
+    /// Calls `step` for the rest until it moves nothing. Returns the bytes moved.
     fn repeat(&self, position: u64, step: impl Fn(Region, libc::off_t) -> isize) -> Result<usize> {
         let mut done = 0;
         while done < self.len() {

@@ -1,12 +1,13 @@
 //! Plain values in regions, and the loops that combine them element by element.
 //!
-//! Everything goes by address, and nothing need be aligned. So the regions of a loop may be one and the same, as when a
-//! program names one buffer twice, or overlap: elements are then taken in their order, each read before its
-//! result is written. The compiler makes vector code for regions that lie apart.
+//! Everything goes by address, and nothing need be aligned. So the regions of a loop may be one and
+//! the same, as when a program names one buffer twice, or overlap: elements are then taken in their
+//! order, each read before its result is written. The compiler makes vector code for regions that
+//! lie apart.
 
 use super::Region;
 
-/// Values that any bytes are, without padding.
+/// Values for which any bytes are valid, without padding.
 ///
 /// # Safety
 /// Every pattern of bits is a value of the type, and it has no padding.

@@ -1,12 +1,13 @@
-//! How a process passes its idle rounds that shares its cores with no other rank: it looks again at once, spins, and yields.
+//! The idle rounds of a process that shares its cores with no other rank: look again, spin, yield.
 
 use super::Step;
 use super::patience::Patience;
 use verbena_machine::cores::Load;
 
-/// Idle rounds in which the process only looks again. A round of progress over a device takes some hundred instructions, so it
-/// is itself the pause that the instruction of that name makes between looks. And that instruction costs 0.4 to 1 us
-/// on an emulated processor, which gives the core away for it; 40 to 140 cycles on others.
+/// The idle rounds in which the process only looks again. A round of progress over a device takes
+/// some hundred instructions, so it is itself the pause that the instruction of that name makes
+/// between looks. And that instruction costs 0.4 to 1 us on an emulated processor, which gives the
+/// core away for it; 40 to 140 cycles on others.
 const LOOKS: u32 = 200;
 
 /// The rounds before a sleep.
@@ -23,7 +24,7 @@ impl Alone {
         Alone { patience, looks: if patience.spins > 0 { LOOKS } else { 0 } }
     }
 
-    /// One idle round; `None` when it is time to sleep.
+    /// Passes one idle round; `None` when it is time to sleep.
     #[inline]
     pub fn pass(&self, round: u32) -> Option<Step> {
         match round.checked_sub(self.looks) {

@@ -1,24 +1,27 @@
 //! The progress thread keeps off the core on which the program computes.
 //!
-//! The scheduler may put a thread that wakes beside the computation even where another rank only waits on the next core, and
-//! waiting ranks yield while a computation does not. So the thread looks now and then where the program's first thread is, and
-//! may run on all cores but that one.
+//! The scheduler may put a thread that wakes beside the computation even if another rank only waits
+//! on the next core, and waiting ranks yield while a computation does not. So the thread looks now
+//! and then where the program's first thread is, and may run on all cores but that one.
 
 use std::time::{Duration, Instant};
 use verbena_machine::cores;
 
-/// A look costs some microseconds, opening the file included (a number that is kept might come to mean the program's file); the scheduler moves a computation less often than this.
+/// The time from one look to the next. A look costs some microseconds, opening the file included (a
+/// number that is kept might come to mean the program's file); the scheduler moves a computation
+/// less often than this.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// What the kernel says of a process, of which its first thread's core is the 37th word behind the name (proc(5)).
+/// The kernel's description of a process: its first thread's core is the 37th word behind the name
+/// (proc(5)).
 const STAT: &str = "/proc/self/stat";
 const CORE_WORD: usize = 36;
 
-/// Where this thread may run.
+/// The cores on which this thread may run.
 #[derive(Debug)]
 pub struct Apart {
     /// The cores that the process may use.
     allowed: Vec<u8>,
-    /// Whether these are more than one.
+    /// True if these are more than one.
     several: bool,
     /// The core that is left alone.
     left: Option<u32>,
@@ -26,14 +29,14 @@ pub struct Apart {
 }
 
 impl Apart {
-    /// For the calling thread, which may run on all cores of the process so far.
+    /// Begins for the calling thread, which may run on all cores of the process so far.
     pub fn new() -> Apart {
         let allowed = cores::affinity();
         let several = cores::count_union(std::iter::once(&*allowed)) > 1;
         Apart { allowed, several, left: None, looked: None }
     }
 
-    /// The thread was woken: it goes where the program's first thread is not.
+    /// Moves the woken thread to where the program's first thread is not.
     pub fn keep(&mut self) {
         if !self.several || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_EVERY) {
             return;
@@ -53,7 +56,8 @@ impl Default for Apart {
     }
 }
 
-/// The core in what the kernel says of a process, whose name may hold anything but ends with the last parenthesis.
+/// The core in the kernel's description of a process. Its name may hold anything but ends with the
+/// last parenthesis.
 fn core_in(stat: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(&stat[stat.iter().rposition(|&byte| byte == b')')? + 1..]).ok()?;
     text.split_ascii_whitespace().nth(CORE_WORD)?.parse().ok()

@@ -1,9 +1,10 @@
 //! Ranks that share cores spread over them by themselves.
 //!
-//! The scheduler takes ranks that yield and sleep for light ones, and leaves all four on one of two cores for seconds: an
-//! all-to-all then takes 400 us instead of 8, a barrier 15 instead of 4 (measured). So each rank looks now and then where the others last waited, and the
-//! last rank of a crowded core moves. Nobody is bound: the scheduler may move it again, and does so if another program works on that core. Each
-//! move therefore doubles the time to this rank's next one.
+//! The scheduler takes ranks that yield and sleep for light ones, and leaves all four on one of two
+//! cores for seconds: an all-to-all then takes 400 us instead of 8, a barrier 15 instead of 4
+//! (measured). So each rank looks now and then where the others last waited, and the last rank of a
+//! crowded core moves. Nobody is bound: the scheduler may move it again, and does so if another
+//! program works on that core. Each move therefore doubles the time to this rank's next one.
 
 use super::whereabouts::{Told, Whereabouts};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -11,28 +12,28 @@ use verbena_machine::cores::{self, Load};
 
 /// Idle rounds from one look to the next, before the first move.
 const LOOK_EVERY: u32 = 64;
-/// How often the number is doubled at most: to about a tenth of a second of yields.
+/// The most times that the number is doubled: to about a tenth of a second of yields.
 const DOUBLED_MAX: u32 = 10;
 
-/// What a rank knows of how evenly the cores are shared.
+/// A rank's knowledge of how evenly the cores are shared.
 #[derive(Debug)]
 pub(super) struct Balance {
-    /// Ranks on a core where all cores have the same number, rounded up.
+    /// The ranks on a core where all cores have the same number, rounded up.
     fair: u32,
     /// Idle rounds since the last look.
     rounds: AtomicU32,
-    /// How often it moved.
+    /// The number of times that it moved.
     moves: AtomicU32,
 }
 
 impl Balance {
-    /// For so many ranks on so many cores.
+    /// The balance of a rank under this load.
     pub fn new(load: &Load) -> Balance {
         let fair = load.local_ranks.div_ceil(load.cores.max(1));
         Balance { fair, rounds: AtomicU32::new(0), moves: AtomicU32::new(0) }
     }
 
-    /// An idle round has passed.
+    /// Counts an idle round.
     #[inline]
     pub fn pass(&self, ranks: &impl Whereabouts) {
         let rounds = self.rounds.load(Relaxed) + 1;
@@ -49,7 +50,7 @@ impl Balance {
         ranks.tell(Told { core: here, helper: false });
         let told: Vec<u32> = ranks.told().flatten().map(|told| told.core).collect();
         let crowd = told.iter().filter(|&&core| core == here).count() as u32;
-        // Who has not told yet may be anywhere.
+        // A rank that has not told yet may be anywhere.
         if crowd <= self.fair || told.len() < ranks.told().count() {
             return;
         }
@@ -65,7 +66,7 @@ impl Balance {
     }
 }
 
-/// The core of a mask with the fewest ranks, by where all of them are, if it has at least two fewer than the core `here`.
+/// The core of a mask with the fewest ranks, if it has at least two fewer than the core `here`.
 fn emptier(here: u32, told: &[u32], mask: &[u8]) -> Option<u32> {
     let ranks_on = |core: u32| told.iter().filter(|&&other| other == core).count();
     let allowed = (0..).zip(mask).flat_map(|(byte, bits)| {
@@ -94,7 +95,7 @@ mod tests {
         assert_eq!(emptier(0, &[0, 0, 0], &[]), None);
     }
 
-    /// Four ranks, of which this one is the last, all on one core.
+    /// Four ranks, all on one core; this one is the last.
     struct Crowd;
 
     impl Whereabouts for Crowd {
@@ -118,7 +119,8 @@ mod tests {
         if cores < 2 {
             return;
         }
-        // The scheduler may move this thread between two of its looks, and then it stays where it is.
+        // The scheduler may move this thread between two of its looks, and then it stays where it
+        // is.
         let mut rounds = 0;
         while balance.moves.load(Relaxed) < 3 {
             balance.pass(&Crowd);

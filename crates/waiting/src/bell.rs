@@ -1,17 +1,18 @@
-//! The doorbell of a process: how it sleeps until another one has something for it.
+//! The bell of a process: how it sleeps until another process has something for it.
 //!
-//! The sleeper raises `sleeping`, makes sure that every sender sees it, looks at its rings once more and
-//! then waits on that word. A sender publishes its packet and then reads `sleeping`. Each side writes one word and
-//! reads the other's (Dekker's pattern), so both need a full fence between. The sender is on the fast path, so the
-//! sleeper pays for both: `membarrier(GLOBAL_EXPEDITED)` puts a fence into every running registered process. Where
-//! that system call is refused, the desk says so and its senders do fence.
+//! The sleeper raises `sleeping`, makes sure that every sender sees it, looks at its rings once
+//! more and then waits on that word. A sender publishes its packet and then reads `sleeping`. Each
+//! side writes one word and reads the other's (Dekker's pattern), so both need a full fence
+//! between. The sender is on the fast path, so the sleeper pays for both:
+//! `membarrier(GLOBAL_EXPEDITED)` puts a fence into every running registered process. Where that
+//! system call is refused, the desk says so and its senders do fence.
 
 use super::events;
 use std::io::{Error, Result};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*, compiler_fence, fence};
 use std::time::Duration;
 
-/// The words of a doorbell, in shared memory. All zero is a process that is awake.
+/// The words of a bell, in shared memory. All zero is a process that is awake.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Bell {
@@ -21,18 +22,18 @@ pub struct Bell {
     fence: AtomicU32,
     /// The name of the socket that it sleeps on (`events.rs`); 0 if it waits on the word.
     socket: AtomicU64,
-    /// What must be sent there.
+    /// The secret that must be sent there.
     secret: AtomicU64,
 }
 
 /// The process waits on the word itself.
 const ON_WORD: u32 = 1;
-/// It waits on a socket, beside other descriptors.
+/// The process waits on a socket, beside other descriptors.
 const ON_SOCKET: u32 = 2;
 
 impl Bell {
-    /// For a sender, after it has published something: wakes the owner if it sleeps. `fence_always` if
-    /// this process is not registered for the sleepers' barrier.
+    /// Wakes the owner if it sleeps: for a sender, after it has published something. `fence_always`
+    /// if this process is not registered for the sleepers' barrier.
     #[inline]
     pub fn notify(&self, fence_always: bool) {
         compiler_fence(SeqCst);
@@ -62,14 +63,14 @@ impl Bell {
         }
     }
 
-    /// The owner sleeps on the socket of this name from now on, and waits on the word no more; 0 takes that back. Only
-    /// while the word is down.
+    /// Makes the owner sleep on the socket of this name from now on, and no more on the word; 0
+    /// takes that back. Only while the word is down.
     pub fn sleep_on(&self, socket: u64, secret: u64) {
         self.secret.store(secret, Relaxed);
         self.socket.store(socket, Release);
     }
 
-    /// What the word says when it is up.
+    /// The value of the word when it is up.
     fn place(&self) -> u32 {
         if self.socket.load(Relaxed) == 0 { ON_WORD } else { ON_SOCKET }
     }
@@ -79,7 +80,7 @@ impl Bell {
         self.fence.store(1, SeqCst);
     }
 
-    /// Whether senders must fence.
+    /// Returns whether senders must fence.
     pub fn wants_fences(&self) -> bool {
         self.fence.load(Relaxed) != 0
     }
@@ -93,7 +94,7 @@ impl Bell {
         fence(SeqCst);
     }
 
-    /// As `raise`, where only threads of this process ring, which do fence.
+    /// Raises the word where only threads of this process ring, which do fence.
     pub fn raise_locally(&self) {
         self.sleeping.store(self.place(), SeqCst);
         fence(SeqCst);
@@ -104,13 +105,13 @@ impl Bell {
         self.sleeping.store(0, Relaxed);
     }
 
-    /// Whether the owner sleeps, or is about to.
+    /// Returns whether the owner sleeps, or is about to.
     pub fn is_raised(&self) -> bool {
         self.sleeping.load(Relaxed) != 0
     }
 
-    /// Sleeps until rung, or `limit` is over, or a signal arrives. Returns at once if rung since `raise`.
-    /// False if the limit came first.
+    /// Sleeps until rung, or `limit` is over, or a signal arrives. Returns at once if rung since
+    /// `raise`. False if the limit came first.
     pub fn wait(&self, limit: Duration) -> bool {
         let limit =
             libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
@@ -122,7 +123,8 @@ impl Bell {
 }
 
 fn futex_wake(word: &AtomicU32) {
-    // SAFETY: the kernel uses the address as a name only. The word is shared between processes, so no PRIVATE flag.
+    // SAFETY: the kernel uses the address as a name only. The word is shared between processes, so
+    // no PRIVATE flag.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
@@ -146,7 +148,8 @@ mod tests {
     use super::*;
     use verbena_testing::refusal::{Call, refuse};
 
-    /// One side of a rally: a counter, who sleeps for it, and how many rings its writer has finished.
+    /// One side of a rally: a counter, who sleeps for it, and how many rings its writer has
+    /// finished.
     #[derive(Default)]
     struct Side {
         bell: Bell,
@@ -161,8 +164,8 @@ mod tests {
             self.notified.store(value, Release);
         }
 
-        /// Waits for `value` and returns how many wake-ups were lost: the writer had finished its ring, and still the
-        /// word is up.
+        /// Waits for `value` and returns how many wake-ups were lost: the writer had finished its
+        /// ring, and still the word is up.
         fn take(&self, value: u64) -> u64 {
             let mut lost = 0;
             while self.value.load(Acquire) != value {
@@ -178,7 +181,7 @@ mod tests {
     }
 
     impl Bell {
-        /// As a process does at connect.
+        /// Connects as a process does.
         fn connect(&self) {
             if register().is_err() {
                 self.ask_for_fences();
@@ -214,8 +217,8 @@ mod tests {
         assert_eq!(lost, 0);
     }
 
-    /// The narrow window itself: in each round both sides start at the same moment, and it is lost if the sleeper
-    /// saw nothing while the writer saw nobody asleep. Returns the rounds lost.
+    /// Tries the narrow window itself: in each round both sides start at the same moment, and it is
+    /// lost if the sleeper saw nothing while the writer saw nobody asleep. Returns the rounds lost.
     fn duel(rounds: u64, prepare: impl Fn() + Sync) -> u64 {
         let (side, ready) = (Side::default(), [AtomicU64::new(0), AtomicU64::new(0)]);
         let meet = |me: usize, round: u64| {

@@ -1,5 +1,5 @@
-//! The waiter of a process without peers on its node whose channels tell of arrivals by descriptors: spin, yield, sleep on
-//! those.
+//! The waiter of a process without peers on its node whose channels tell of arrivals by
+//! descriptors: spin, yield, sleep on those.
 
 use super::alone::Alone;
 use super::bell::Bell;
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 use verbena_machine::cores::Load;
 
-/// As [`Plain`](super::Plain), but asleep on descriptors.
+/// Waits as [`Plain`](super::Plain), but sleeps on descriptors.
 #[derive(Debug)]
 pub struct Eventful {
     bell: Bell,
     events: Events,
     alone: Alone,
-    /// Threads between arming and waking.
+    /// The threads between arming and waking.
     armed: AtomicU32,
 }
 

@@ -1,15 +1,18 @@
-//! Sleeping on descriptors: what becomes readable when a device has something, and a socket that other processes ring.
+//! Sleep on descriptors: those of devices, and a socket that other processes ring.
 //!
-//! A futex and descriptors cannot be waited for together. So a process that sleeps on descriptors puts the name of a datagram socket
-//! beside the word of its bell, and whoever rings sends to it. The name is abstract, as that of the socket by which the
-//! segment was handed over (`shm/handover.rs`): the ranks of a node share its name space already, and no rank needs
+//! A futex and descriptors cannot be waited for together. So a process that sleeps on descriptors
+//! puts the name of a datagram socket beside the word of its bell, and a process that rings sends
+//! to it. The name is abstract, like that of the socket by which the segment was handed over
+//! (`shm/handover.rs`): the ranks of a node share its name space already, and no rank needs
 //! descriptors of the others.
 //!
-//! Every user of the machine sees such a name, and anybody may send there. So beside the name stands a secret, which only ranks of
-//! the node can read, and the kernel lets nothing else into the socket (a filter): strangers wake nobody.
+//! Every user of the machine sees such a name, and anybody may send there. So beside the name
+//! stands a secret, which only ranks of the node can read, and the kernel lets nothing else into
+//! the socket (a filter): strangers wake nobody.
 //!
-//! The program may close the descriptors of its process. So a socket is known to be ours before anything is read from it or
-//! sent by it, and replaced if it is not. The devices' descriptors are only waited for.
+//! The program may close the descriptors of its process. So a socket is checked to be ours before
+//! anything is read from it or sent by it, and replaced if it is not. The devices' descriptors are
+//! only waited for.
 
 use super::{NAP, bell::Bell};
 use std::io::{Error, Result};
@@ -22,14 +25,15 @@ use verbena_fault::Fault;
 use verbena_machine::kept::Kept;
 use verbena_machine::random;
 
-/// Rings that are forgotten at a time. Each rank of a node sends one for a sleep.
+/// The number of rings that are forgotten at a time. Each rank of a node sends one for a sleep.
 const RINGS_MAX: usize = 64;
 
-/// What a process sleeps on.
+/// The descriptors that a process sleeps on.
 #[derive(Debug)]
 pub(crate) struct Events {
     descriptors: Vec<RawFd>,
-    /// `None` if the program closed it and no other could be opened: then the bell's word is slept on.
+    /// `None` if the program closed it and no other could be opened: then the bell's word is slept
+    /// on.
     door: Mutex<Option<Door>>,
 }
 
@@ -56,7 +60,7 @@ impl Door {
     }
 }
 
-/// From now on the kernel drops all that comes to the socket but these eight bytes.
+/// Makes the kernel drop all that comes to the socket but these eight bytes.
 fn admit_only(socket: &UnixDatagram, secret: u64) -> Result<()> {
     let op = |code: u32, jf, k| libc::sock_filter { code: code as u16, jt: 0, jf, k };
     let is = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
@@ -83,7 +87,8 @@ fn admit_only(socket: &UnixDatagram, secret: u64) -> Result<()> {
 }
 
 impl Events {
-    /// Descriptors, which must stay open as long as this, and a socket for the bell, which the bell is told.
+    /// Opens a socket for the bell, which is told of it, beside descriptors that must stay open as
+    /// long as this.
     ///
     /// # Errors
     /// The process has no descriptor left, or the sandbox allows no socket.
@@ -97,7 +102,7 @@ impl Events {
         self.door.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before the bell's word is raised: a socket that the program closed is replaced, and the bell told.
+    /// Replaces a socket that the program closed, and tells the bell: before its word is raised.
     pub(crate) fn prepare(&self, bell: &Bell) {
         let mut door = self.door();
         if door.as_ref().is_some_and(|door| door.socket.get().is_some()) {
@@ -110,7 +115,8 @@ impl Events {
         }
     }
 
-    /// Sleeps until something is readable, or `limit` is over, or a signal arrives. False if the limit came first.
+    /// Sleeps until something is readable, or `limit` is over, or a signal arrives. False if the
+    /// limit came first.
     pub(crate) fn wait(&self, bell: &Bell, limit: Duration) -> bool {
         let socket = self.door().as_ref().and_then(|door| Some(door.socket.get()?.as_raw_fd()));
         let Some(socket) = socket else { return bell.wait(limit.min(NAP)) };
@@ -137,7 +143,7 @@ impl Events {
     }
 }
 
-/// Says once that descriptors are gone which nothing can replace.
+/// Warns once that descriptors are gone which nothing can replace.
 #[cold]
 fn warn_of_closed() {
     static SAID: Once = Once::new();
@@ -152,8 +158,9 @@ fn warn_of_closed() {
     });
 }
 
-/// Wakes the process that sleeps under this name. It may have gone, and if its socket is full it is being woken already. Without a socket
-/// of our own nobody is rung, and the other sleeps to its limit.
+/// Wakes the process that sleeps under this name. It may have gone, and if its socket is full it is
+/// being woken already. Without a socket of our own nobody is rung, and the other sleeps to its
+/// limit.
 #[cold]
 pub(crate) fn ring(name: u64, secret: u64) {
     static RINGER: Mutex<Option<Kept<UnixDatagram>>> = Mutex::new(None);
@@ -181,7 +188,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
     const SHORT: Duration = Duration::from_millis(5);
 
-    /// As the owner does before it sleeps, and its senders.
+    /// Raises the word as its owner does before it sleeps, then rings as a sender does.
     fn ring(bell: &Bell) {
         bell.raise_locally();
         bell.ring();
@@ -199,7 +206,7 @@ mod tests {
         let (bell, events) = events(vec![reader.as_raw_fd()]);
         ring(&bell);
         assert!(events.wait(&bell, LONG));
-        // Whoever comes later is woken too, until the rings are forgotten.
+        // Later threads are woken too, until the rings are forgotten.
         assert!(events.wait(&bell, LONG));
         events.drain();
         assert!(!events.wait(&bell, SHORT));
@@ -226,7 +233,7 @@ mod tests {
         (0..100).for_each(|_| ring(&bell));
     }
 
-    /// Whoever knows the name, which every user sees, but not the secret.
+    /// A stranger knows the name, which every user sees, but not the secret.
     #[test]
     fn strangers_wake_nobody_and_fill_nothing() {
         let (bell, events) = events(Vec::new());

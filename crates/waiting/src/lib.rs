@@ -1,7 +1,8 @@
 //! Waiting: spin, then yield, then sleep.
 //!
-//! The process that waits calls [`Waiter::idle`] each time a round of progress found nothing. The waiter
-//! decides by what it knows (cores against local ranks, rounds so far) and says so in a [`Step`].
+//! A process that waits calls [`Waiter::idle`] each time a round of progress found nothing. The
+//! waiter decides by what it knows (cores against local ranks, rounds so far) and answers with a
+//! [`Step`].
 //!
 //! A process with peers on its node gets its waiter from the shared-memory channel
 //! (`Channel::waiter`); any other uses [`Plain`].
@@ -12,11 +13,11 @@
 //! | `eventful` | a process that sleeps on descriptors of devices |
 //! | [`sleeper`] | a process that its peers on the node wake |
 //! | `apart` | the thread that makes progress beside the program |
-//! | [`bell`] | the doorbell that a process sleeps at |
+//! | [`bell`] | the bell at which a process sleeps |
 //! | `events` | sleeping on descriptors and the bell at once |
 //! | [`mates`] | which processes of the job share cores |
-//! | `patience` | how long a process spins and yields before it sleeps |
-//! | [`whereabouts`] | on which cores the ranks of a node are, as far as they told |
+//! | `patience` | the time that a process spins and yields before it sleeps |
+//! | [`whereabouts`] | the cores on which the ranks of a node said they are |
 //! | `balance`, `strangers`, `alone` | what a process does before it sleeps |
 //! | [`lock`] | the engine's lock, cheap for a process with one thread |
 
@@ -41,13 +42,14 @@ pub use plain::Plain;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// The longest sleep where everybody who is waited for rings.
+/// The longest sleep of a process if everything that it waits for rings.
 pub const SLEEP_MAX: Duration = Duration::from_millis(100);
 
-/// The longest sleep where something may come that rings no bell: RDMA from another node, a device, another thread.
+/// The longest sleep of a process if something may come that rings no bell: RDMA from another node,
+/// a device, another thread.
 pub const NAP: Duration = Duration::from_micros(200);
 
-/// What the caller must do after an idle round.
+/// The caller's next step after an idle round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Make progress again (the waiter spun or yielded).
@@ -57,29 +59,35 @@ pub enum Step {
     Armed,
 }
 
-/// How a process waits. Shared by its threads.
+/// A process's way to wait. Shared by its threads.
 pub trait Waiter: Send + Sync {
-    /// One idle round; `round` counts them since the last time something happened.
+    /// Passes an idle round; `round` counts them since the last time something happened.
     fn idle(&self, round: u32) -> Step;
-    /// Sleeps until rung or until a bounded time is over, `longest` at most. Only after [`Step::Armed`].
+    /// Sleeps until rung or until a bounded time is over, `longest` at most. Only after
+    /// [`Step::Armed`].
     fn sleep(&self, longest: Duration);
     /// Takes the arming back without sleeping.
     fn disarm(&self);
-    /// Whether ranks share cores, so that a call that finds nothing and does not wait had better [`step_aside`](Waiter::step_aside).
+    /// Returns whether ranks share cores, so that a call that finds nothing and does not wait had
+    /// better [`step_aside`](Waiter::step_aside).
     fn shares_cores(&self) -> bool;
     /// Lets another process run.
     fn step_aside(&self) {
         std::thread::yield_now();
     }
-    /// From now on it sleeps on these descriptors too. Once, before the first wait; they stay open as long as the waiter.
+    /// Sleeps, from now on, on these descriptors too. Once, before the first wait; they stay open
+    /// as long as the waiter.
     ///
     /// # Errors
-    /// The process has no descriptor left, or the sandbox allows no socket: then it must not sleep for long.
+    /// The process has no descriptor left, or the sandbox allows no socket: then it must not sleep
+    /// for long.
     fn watch(&self, _descriptors: Vec<RawFd>) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
-    /// The calling thread, which makes progress beside the program, has woken: whoever waits on its core lets it work.
+    /// Notes that the calling thread, which makes progress beside the program, has woken: waiters
+    /// on its core let it work.
     fn help(&self) {}
-    /// Wakes the other threads of this process that sleep here (one of them made progress for another).
+    /// Wakes the other threads of this process that sleep here (one of them made progress for
+    /// another).
     fn ring_self(&self);
 }

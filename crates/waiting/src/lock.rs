@@ -1,9 +1,10 @@
 //! A lock that costs two plain stores while only one thread may call MPI.
 //!
 //! Below `MPI_THREAD_MULTIPLE` the program promises that no two threads are inside MPI at once
-//! (MPI-5.0, 11.6), so mutual exclusion is already given; the lock then only notices that it is held, which
-//! a second thread or a callback that breaks the standard's rules brings about. [`share`] switches the real
-//! mutex on, before a second thread may enter; [`turn`] says how both ways exclude each other.
+//! (MPI-5.0, 11.6), so mutual exclusion is already given; the lock then only notices that it is
+//! held, which happens if a second thread or a callback breaks the standard's rules. [`share`]
+//! switches the real mutex on before a second thread may enter; [`turn`] says how both ways exclude
+//! each other.
 
 mod turn;
 
@@ -16,11 +17,12 @@ use turn::{Turn, enter, enter_alone, try_enter, try_enter_alone};
 
 static SHARED: AtomicBool = AtomicBool::new(false);
 
-/// What a panic says when two calls are inside at once though threads do not share.
+/// The text of the panic when two calls are inside at once though threads do not share.
 pub const MISUSE: &str = "two calls are inside MPI communication at once";
 
-/// From now on several threads may take locks at once. If one of them `may_hold` a lock already, in the way for a thread alone, it keeps
-/// that until it is done with it, and the others wait: a session may ask for threads while the program's first thread is in MPI.
+/// Lets several threads take locks at once from now on. If one of them `may_hold` a lock already,
+/// taken alone, it keeps it until it is done, and the others wait: a session may ask for threads
+/// while the program's first thread is in MPI.
 pub fn share(may_hold: bool) {
     if !SHARED.swap(true, Ordering::SeqCst) && may_hold {
         fence_all_threads();
@@ -37,29 +39,31 @@ fn fence_all_threads() {
         .into_iter()
         .all(|command| unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } == 0);
     if !fenced {
-        // A sandbox refuses the call. A store leaves its processor within microseconds, and whoever does not run has fenced.
+        // A sandbox refuses the call. A store leaves its processor within microseconds, and a
+        // thread that does not run has fenced.
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
 
-/// Whether several threads may be inside MPI at once.
+/// Returns whether several threads may be inside MPI at once.
 #[inline]
 pub fn is_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
 }
 
-/// Says that only one thread was inside MPI when a call began, which keeps it to its end. Should [`share`] come meanwhile, locks notice.
+/// Says that only one thread was inside MPI when a call began; the call keeps it to its end. If
+/// [`share`] comes meanwhile, locks notice.
 #[derive(Clone, Copy, Debug)]
 pub struct Alone(PhantomData<*const ()>);
 
 impl Alone {
-    /// What it says, if it is so.
+    /// Returns the token if threads do not share.
     #[inline(always)]
     pub fn now() -> Option<Alone> {
         if is_shared() { None } else { Some(Alone(PhantomData)) }
     }
 
-    /// The same, of a caller who knows it already.
+    /// Makes the token for a caller that knows already that threads do not share.
     ///
     /// # Safety
     /// [`is_shared`] was false when the call began.
@@ -76,7 +80,8 @@ pub struct Lock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: access is exclusive: by the program's promise before threads share, and by `turn` from then on.
+// SAFETY: access is exclusive: by the program's promise before threads share, and by `turn` from
+// then on.
 unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: moving the lock moves the value.
 unsafe impl<T: Send> Send for Lock<T> {}
@@ -112,10 +117,10 @@ impl<T> Lock<T> {
         Guard { lock: self, real }
     }
 
-    /// The value, in a call that is alone in MPI and that asks for it while no lock is held.
+    /// Lends the value to a call that is alone in MPI, while no lock is held.
     ///
-    /// Threads that come to share between the beginning of the call and this are not noticed: a second look
-    /// at the flag here costs each short message five instructions of 115.
+    /// Threads that come to share between the beginning of the call and this are not noticed: a
+    /// second look at the flag here costs each short message five instructions of 115.
     ///
     /// # Panics
     /// With [`MISUSE`] if it is held.
@@ -128,12 +133,12 @@ impl<T> Lock<T> {
         AloneGuard { lock: self, _here: PhantomData }
     }
 
-    /// The lock if it is free now.
+    /// Takes the lock if it is free now.
     #[inline]
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         let real = is_shared();
         let free = if real { try_enter(self) } else { try_enter_alone(self) };
-        // Not `then_some`: a guard that is made and dropped would free the lock of whoever holds it.
+        // Not `then_some`: a guard that is made and dropped would free the lock of its holder.
         free.then(|| Guard { lock: self, real })
     }
 }
@@ -154,7 +159,7 @@ impl<T> Turn for Lock<T> {
         self.held.store(held, Ordering::Release);
     }
 
-    /// Only the compiler must keep the order: `share` puts the fence into the processor.
+    /// Keeps the order in the compiler only: `share` puts the fence into the processor.
     #[inline(always)]
     fn light_fence(&self) {
         compiler_fence(Ordering::SeqCst);

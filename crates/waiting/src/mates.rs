@@ -1,7 +1,8 @@
-//! Which processes of a job share cores with this one, by what each tells of itself when the job starts.
+//! Processes of a job that share cores with this one, by what each tells of itself at the start.
 //!
-//! Whose node is another one, and who shares no memory, may run on the same cores all the same: in a container or a namespace
-//! beside this one, or where the user left `shm` out. Who spins there holds them up as well.
+//! A process of another node, with which no memory is shared, may still run on the same cores: in a
+//! container or a namespace beside this one, or because the user left `shm` out. If it spins there,
+//! it holds them up as well.
 //!
 //! | bytes | field of a card |
 //! | --- | --- |
@@ -11,7 +12,7 @@
 use verbena_machine::cores::Load;
 use verbena_machine::{cores, node};
 
-/// What the others must know of this process.
+/// The card of this process, for the others.
 pub fn card() -> Vec<u8> {
     [&node::machine().to_le_bytes()[..], &cores::affinity()].concat()
 }
@@ -22,7 +23,8 @@ fn parse(card: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from_le_bytes(*machine), mask))
 }
 
-/// How many ranks share the cores of process `me` or some of them, and how many cores those may use, by the cards of all.
+/// The number of ranks that share some cores of process `me`, and of the cores that they may use,
+/// by the cards of all.
 pub fn load(me: usize, cards: &[Option<Vec<u8>>]) -> Load {
     let all: Vec<_> = cards.iter().map(|card| parse(card.as_deref()?)).collect();
     let Some(&Some((machine, mask))) = all.get(me) else { return Load::measure(1) };

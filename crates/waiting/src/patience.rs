@@ -1,34 +1,37 @@
-//! How long a process spins and yields before it sleeps.
+//! The time that a process spins and yields before it sleeps.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 use verbena_machine::cores::Load;
 
-/// Yields of all ranks that share a core, before they sleep.
+/// The yields of all ranks that share a core, before they sleep.
 const YIELDS_SHARED: f64 = 200.0;
 
-/// How many idle rounds pass before the next, deeper way of waiting.
+/// The numbers of idle rounds before the next, deeper way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Patience {
     /// Rounds of pure spinning, which decide the latency.
     pub(crate) spins: u32,
     /// Rounds after those, before sleep.
     pub(crate) yields: u32,
-    /// Of those, every how many-th yields the core; the others pause it.
+    /// Every n-th of those yields the core; the others pause it.
     pub(crate) yield_every: u32,
 }
 
 impl Patience {
-    /// With a core for each rank a wait is a few microseconds of spinning, then milliseconds in which only a small part
-    /// goes to yields: these are for the case that the scheduler has put two ranks on one core all the same, where
-    /// pure spinning would cost a whole spin for each message (35 microseconds, measured). Where no other
-    /// rank is on the core they are rare.
+    /// The patience that suits this load.
     ///
-    /// With fewer cores than ranks whoever spins holds up the very rank that it waits for: yield at once. A
-    /// yield to a rank that has work costs a microsecond, a sleep and a wake several. The more ranks share a core, the more
-    /// of them run at each yield: fewer yields are enough, and ranks that only yield to each other must soon sleep.
+    /// With a core for each rank a wait is a few microseconds of spinning, then milliseconds in
+    /// which only a small part goes to yields. Those help if the scheduler has put two ranks on one
+    /// core all the same: there pure spinning would cost a whole spin for each message (35
+    /// microseconds, measured). If no other rank is on the core they are rare.
     ///
-    /// Each number counts as it is set by `VERBENA_WAIT_...`, if it is.
+    /// With fewer cores than ranks, a rank that spins holds up the very rank that it waits for:
+    /// yield at once. A yield to a rank that has work costs a microsecond, a sleep and a wake
+    /// several. The more ranks share a core, the more of them run at each yield: fewer yields are
+    /// enough, and ranks that only yield to each other must soon sleep.
+    ///
+    /// A number set by `VERBENA_WAIT_...` takes precedence.
     pub(crate) fn for_load(load: &Load) -> Patience {
         let found = if load.oversubscribed() {
             let yields = YIELDS_SHARED / load.ranks_per_core();
@@ -44,37 +47,39 @@ impl Patience {
         }
     }
 
-    /// Whether this idle round yields the core (if it does not sleep).
+    /// Returns whether this idle round yields the core (if it does not sleep).
     #[inline]
     pub(crate) fn yields_at(&self, round: u32) -> bool {
         round.checked_sub(self.spins).is_some_and(|round| round.is_multiple_of(self.yield_every))
     }
 
-    /// Whether it is time to sleep.
+    /// Returns whether it is time to sleep.
     pub(crate) fn is_over(&self, round: u32) -> bool {
         round.checked_sub(self.spins).is_some_and(|round| round >= self.yields)
     }
 
-    /// Whether nobody may spin.
+    /// Returns whether nobody may spin.
     pub(crate) fn shares_cores(&self) -> bool {
         self.spins == 0
     }
 }
 
-/// How many times a rank without a core of its own yields before it sleeps, learnt from its sleeps.
+/// The number of yields of a rank without a core of its own before it sleeps, learnt from its
+/// sleeps.
 ///
-/// Where ranks talk all the time a yield gets the answer at a third of what a sleep and a wake cost, and a few yields
-/// are enough: each lets all the others run. Where they wait for long, their yields only take time from those that work.
+/// Where ranks talk all the time, a yield gets the answer at a third of the cost of a sleep and a
+/// wake, and a few yields are enough: each lets all the others run. Where they wait for long, their
+/// yields only take time from those that work.
 #[derive(Debug)]
 pub(crate) struct Learnt(pub(crate) AtomicU32);
 
 impl Learnt {
-    /// The limit is never lower.
+    /// The lower bound of the limit.
     pub(crate) const YIELDS_MIN: u32 = 4;
-    /// A sleep from this length on was a long one: the wake that ended it does not matter.
+    /// A sleep of at least this length was a long one: the wake that ended it does not matter.
     pub(crate) const LONG: Duration = Duration::from_micros(500);
 
-    /// The limit after a sleep of this length, given the most that it may be.
+    /// Adapts the limit after a sleep of this length; it stays at most `max`.
     pub(crate) fn after(&self, slept: Duration, max: u32) {
         let now = self.0.load(Relaxed);
         let next = if slept < Self::LONG { now.saturating_mul(2) } else { now / 2 };

@@ -1,4 +1,5 @@
-//! The waiter of a process that nobody can ring: a single process, or one without peers on its node.
+//! The waiter of a process that nobody can ring: a single process, or one without peers on its
+//! node.
 
 use super::alone::Alone;
 use super::bell::Bell;
@@ -6,8 +7,8 @@ use super::{NAP, Step, Waiter};
 use std::time::Duration;
 use verbena_machine::cores::Load;
 
-/// Looks again at once, spins, yields, then takes short naps, since what it waits for (another thread, a device) may ring
-/// no bell.
+/// Looks again at once, spins, yields, then takes short naps, since what it waits for (another
+/// thread, a device) may ring no bell.
 #[derive(Debug)]
 pub struct Plain {
     bell: Bell,
@@ -15,7 +16,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// A waiter for a process that shares its cores with so many.
+    /// The waiter of a process whose cores have this load.
     pub fn new(load: &Load) -> Plain {
         Plain { bell: Bell::default(), alone: Alone::new(load) }
     }
@@ -52,7 +53,8 @@ mod tests {
     use super::super::patience::Patience;
     use super::*;
 
-    /// A round that only looks again must cost nothing like a yield or a nap, and naps must come in the end.
+    /// A round that only looks again must cost less than a yield or a nap, and naps must come in
+    /// the end.
     #[test]
     fn it_looks_again_then_spins_and_yields_and_at_last_naps() {
         let patience = Patience { spins: 1, yields: 2, yield_every: 1 };

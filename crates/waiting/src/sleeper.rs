@@ -1,4 +1,4 @@
-//! The waiter of a process whose peers share memory with it: spin, yield, sleep on the doorbell.
+//! The waiter of a process whose peers share memory with it: spin, yield, sleep at the bell.
 
 use super::balance::Balance;
 use super::bell::Bell;
@@ -13,43 +13,48 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use verbena_machine::cores::{self, Load};
 
-/// Every so many idle rounds a rank with a core of its own yields though no other rank seems to be there: about 300
-/// microseconds, by when the one that it waits for has probably lost its core to another program.
+/// After this many idle rounds a rank with a core of its own yields though no other rank seems to
+/// be there: about 300 microseconds, by when the rank that it waits for has probably lost its core
+/// to another program.
 const YIELD_TO_STRANGERS_EVERY: u32 = 4096;
 
-/// Waits at the doorbell `B`.
+/// Waits at the bell `B`.
 #[derive(Debug)]
 pub struct Sleeper<B> {
     bell: B,
     patience: Patience,
     yields: Learnt,
-    /// Threads of this process between arming and waking: the last one takes the bell's word down.
+    /// The threads of this process between arming and waking: the last one takes the bell's word
+    /// down.
     armed: Mutex<u32>,
     company: Company,
     balance: Balance,
     strangers: Strangers,
-    /// What it sleeps on, if not on the bell's word.
+    /// The events that it sleeps on, if not on the bell's word.
     events: OnceLock<Events>,
 }
 
-/// Notices that this process shares its core with the one that it waits for, though there would be a core for each.
+/// Notices that this process shares its core with the one that it waits for, though there would be
+/// a core for each.
 ///
-/// Then wait after wait ends when the core was yielded, and each message costs two switches of the core (two
-/// microseconds, measured, against two tenths). The scheduler may leave it so for seconds, since neither process is ever
-/// away for long. So one of them leaves the core by itself ([`cores::leave_core`]).
+/// Then wait after wait ends when the core was yielded, and each message costs two switches of the
+/// core (two microseconds, measured, against two tenths). The scheduler may leave it so for
+/// seconds, since neither process is ever away for long. So one of them leaves the core by itself
+/// ([`cores::leave_core`]).
 #[derive(Debug, Default)]
 struct Company {
-    /// The last idle round yielded the core.
+    /// True if the last idle round yielded the core.
     yielded: AtomicBool,
-    /// How many waits in a row ended so.
+    /// The number of waits in a row that ended so.
     waits: AtomicU32,
-    /// How often that was answered: each time doubles the waits that it takes, for where leaving does not help.
+    /// The number of times that the process left: each doubles the waits before the next, since
+    /// leaving may not help.
     answers: AtomicU32,
 }
 
-/// So many waits in a row do not end with a yield by chance.
+/// This many waits in a row do not end with a yield by chance.
 const COMPANY_WAITS: u32 = 32;
-/// How often the number is doubled at most: to two seconds of waits of two microseconds.
+/// The most times that the number is doubled: to two seconds of waits of two microseconds.
 const DOUBLED_MAX: u32 = 15;
 
 impl Company {
@@ -91,10 +96,12 @@ impl<B: AsRef<Bell> + Whereabouts> Sleeper<B> {
         }
     }
 
-    /// Whether this idle round yields the core, where each rank should have one, and then what of others is there.
+    /// Returns, if this idle round yields the core although each rank should have one, which others
+    /// are there.
     ///
-    /// A rank that it waits for gives the core back in microseconds. Another program keeps it for a whole time slice, in
-    /// which the answer lies unread: 16 KiB took 300 microseconds beside a busy process, and 1.6 without yields. So it
+    /// A rank that it waits for gives the core back in microseconds. Another program keeps it for a
+    /// whole time slice, in which the answer lies unread: 16 KiB took 300 microseconds beside a
+    /// busy process, and 1.6 without yields. So it yields only if another rank is on its core.
     /// yields only if another rank is on its core.
     fn yields_at(&self, patience: Patience, round: u32) -> Option<Others> {
         if !patience.yields_at(round) || patience.is_over(round) {
@@ -121,7 +128,8 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
             patience.yields_at(round)
         } else {
             let yields = if over { None } else { self.yields_at(patience, round) };
-            // Another rank's progress thread is no company to be left: on the next core its program may compute.
+            // Another rank's progress thread is no reason to leave: on the next core its program
+            // may compute.
             if self.company.is_met(round, yields.is_some_and(|others| others != Others::Helpers)) {
                 cores::leave_core();
             }
@@ -151,7 +159,7 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
             Some(events) => events.wait(self.bell.as_ref(), longest.min(SLEEP_MAX)),
             None => self.bell.as_ref().wait(longest.min(SLEEP_MAX)),
         };
-        // With a core each a rank has yielded for milliseconds already: nothing to learn.
+        // With a core each, a rank has yielded for milliseconds already: there is nothing to learn.
         if self.patience.shares_cores() {
             self.yields.after(start.elapsed(), self.patience.yields);
         }
@@ -178,7 +186,7 @@ impl<B: AsRef<Bell> + Whereabouts + Send + Sync> Waiter for Sleeper<B> {
     }
 
     fn help(&self) {
-        // Where ranks share cores they yield anyhow, and count who is where.
+        // Ranks that share cores yield anyhow, and count who is where.
         if !self.patience.shares_cores() {
             self.bell.tell(Told { core: cores::here(), helper: true });
         }
@@ -197,9 +205,9 @@ mod tests {
     #[derive(Default)]
     struct Own {
         bell: Bell,
-        /// Nobody else is on this core.
+        /// True if nobody else is on this core.
         alone: bool,
-        /// Only the other's progress thread is.
+        /// True if only the other's progress thread is.
         helper: bool,
     }
 
@@ -242,7 +250,7 @@ mod tests {
         assert_eq!((steps[7], sleeper.idle(u32::MAX)), (Step::Armed, Step::Armed));
     }
 
-    /// A wait that ends in this round, of which round 3 yields; whether company was met.
+    /// Waits until this round, where round 3 yields; returns whether company was met.
     fn wait_until(company: &Company, round: u32) -> bool {
         (0..=round).map(|round| company.is_met(round, round == 3)).last().expect("at least one round")
     }

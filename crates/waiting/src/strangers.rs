@@ -1,41 +1,44 @@
-//! Notices that another program has this core too, and keeps off yields.
+//! Notices that another program has this core too, and then avoids yields.
 //!
-//! Who yields to such a one loses the core for a whole time slice, and the message that it waits for lies unread for as
-//! long; who sleeps instead is given the core as soon as it is woken, since it has used little of its share. A barrier of
-//! four ranks on two cores, both of them with a busy process beside, took 2.4 ms with yields and 0.13 without
-//! (measured). But where only ranks are, a yield gets the answer at a third of what a sleep and a wake cost, though it takes long if they copy much.
-//! So a yield that takes long while more is runnable than ranks are awake is answered by sleeps for a while, the longer, the more often that happens.
+//! A process that yields to another program loses the core for a whole time slice, and the message
+//! that it waits for lies unread for as long; one that sleeps instead gets the core as soon as it
+//! is woken, since it has used little of its share. A barrier of four ranks on two cores, each
+//! beside a busy process, took 2.4 ms with yields and 0.13 without (measured). But where only ranks
+//! are, a yield gets the answer at a third of the cost of a sleep and a wake, though it takes long
+//! if they copy much. So if a yield takes long while more threads are runnable than ranks are
+//! awake, the process sleeps for a while instead: longer each time it happens.
 
 use super::whereabouts::Whereabouts;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A yield from this length on went to one that used its time slice.
+/// A yield of at least this length went to a process that used its time slice.
 const LONG: Duration = Duration::from_millis(1);
-/// For so many waits nothing is yielded after the first long yield, and at most.
+/// The number of waits without yields after the first long yield; below, the most.
 const WAITS_MIN: u32 = 64;
 const WAITS_MAX: u32 = 8192;
 
-/// A rank may look asleep that is on its way there, so one such yield alone is no proof.
+/// A rank that is about to sleep may look asleep, so one such yield alone is no proof.
 const PROOFS: u32 = 2;
-/// While no stranger was met lately, one in so many yields is timed: reading the clock twice takes a tenth of a yield.
+/// While no stranger was met recently, one in this many yields is timed: reading the clock twice
+/// takes a tenth of a yield.
 const TIMED_EVERY: u32 = 4;
 
-/// What a process knows of strangers on its core.
+/// A process's knowledge of strangers on its core.
 #[derive(Debug)]
 pub(super) struct Strangers {
-    /// Waits yet that sleep rather than yield.
+    /// The number of waits still to come that sleep rather than yield.
     waits: AtomicU32,
-    /// How many it will be after the next long yield.
+    /// The value of `waits` after the next long yield.
     next: AtomicU32,
-    /// Long yields to strangers, as it seemed, since the last one that went to ranks.
+    /// The long yields that seemed to go to strangers, since the last one that went to ranks.
     proofs: AtomicU32,
-    /// Yields so far, timed or not.
+    /// The yields so far, timed or not.
     yields: AtomicU32,
 }
 
 impl Strangers {
-    /// None were met.
+    /// The state before any were met.
     pub fn new() -> Strangers {
         Strangers {
             waits: AtomicU32::new(0),
@@ -45,19 +48,19 @@ impl Strangers {
         }
     }
 
-    /// Whether a wait had better sleep than yield.
+    /// Returns whether a wait had better sleep than yield.
     #[inline]
     pub fn are_here(&self) -> bool {
         self.waits.load(Relaxed) > 0
     }
 
-    /// A wait sleeps.
+    /// Notes that a wait sleeps.
     pub fn slept(&self) {
         let waits = self.waits.load(Relaxed);
         self.waits.store(waits.saturating_sub(1), Relaxed);
     }
 
-    /// Yields the core, and sees how long that took.
+    /// Yields the core, and notes how long that took.
     #[inline]
     pub fn yield_to_them(&self, ranks: &impl Whereabouts) {
         let yields = self.yields.load(Relaxed);
@@ -73,13 +76,13 @@ impl Strangers {
         }
     }
 
-    /// Yields so far.
+    /// The yields so far.
     #[cfg(test)]
     pub fn yields_so_far(&self) -> u32 {
         self.yields.load(Relaxed)
     }
 
-    /// Another test's process may be a stranger too.
+    /// Forgets all: another test's process may be a stranger too.
     #[cfg(test)]
     pub fn forget(&self) {
         self.waits.store(0, Relaxed);
@@ -103,7 +106,7 @@ impl Strangers {
     }
 }
 
-/// Threads of the whole machine that run or could; `None` where the kernel does not say.
+/// The threads of the whole machine that run or could; `None` where the kernel does not say.
 #[cold]
 fn runnable() -> Option<u32> {
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;
@@ -125,7 +128,7 @@ mod tests {
         assert_eq!((runnable_in(""), runnable_in("0 0 0 x/1 2")), (None, None));
     }
 
-    /// How many waits sleep from now on.
+    /// The number of waits that sleep from now on.
     fn sleeps(strangers: &Strangers) -> u32 {
         (0..).take_while(|_| strangers.are_here()).inspect(|_| strangers.slept()).count() as u32
     }

@@ -1,5 +1,5 @@
-//! Moves the bytes of the runs that a walk finds. Blocks of the usual small sizes have loops of their own,
-//! in which a block is one or two machine moves.
+//! Moves the bytes of the runs that a walk finds. Blocks of the usual small sizes have loops of
+//! their own, in which a block is one or two machine moves.
 
 use super::walk::Visitor;
 use crate::Region;

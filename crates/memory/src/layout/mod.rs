@@ -1,11 +1,12 @@
-//! Where the bytes of a datatype's elements lie (MPI-5.0, chapter 5: type maps), in a form made for copying.
+//! The places of the bytes of a datatype's elements (MPI-5.0, chapter 5: type maps), in a form made
+//! for copying.
 //!
-//! A [`Layout`] is a small tree of shapes ([`tree`]): one run of bytes, equal blocks at a constant stride,
-//! equal blocks at listed places, runs at listed places, a repeated shape, a list of shapes. It is
-//! normalised while it is built: neighbouring runs are joined, a regular list becomes a stride, so that
-//! `MPI_Type_vector` of ten million blocks is one node. A packed offset is found by division or binary
-//! search, so a message cut into fragments is walked once in all. [`walk`] finds the runs, [`copy`] moves
-//! their bytes.
+//! A [`Layout`] is a small tree of shapes ([`tree`]): one run of bytes, equal blocks at a constant
+//! stride, equal blocks at listed places, runs at listed places, a repeated shape, a list of
+//! shapes. It is normalised while it is built: neighbouring runs are joined, a regular list becomes
+//! a stride, so that `MPI_Type_vector` of ten million blocks is one node. A packed offset is found
+//! by division or binary search, so a message cut into fragments is walked once in all. [`walk`]
+//! finds the runs, [`copy`] moves their bytes.
 
 mod copy;
 #[cfg(test)]
@@ -17,18 +18,19 @@ use crate::{Buffer, Region};
 use std::sync::Arc;
 use tree::{List, Tree};
 
-/// The layout of one element: which bytes, relative to its origin, in packed order, and the distance
-/// (extent) to the next element.
+/// The layout of one element: which bytes, relative to its origin, in packed order, and the
+/// distance (extent) to the next element.
 #[derive(Clone, Debug)]
 pub struct Layout {
     extent: isize,
     tree: Arc<Tree>,
-    /// Bytes of an element if it is solid and has any, else 0: what nearly every message asks first.
+    /// The bytes of an element if it is solid and has any, else 0: nearly every message asks this
+    /// first.
     solid: usize,
 }
 
 impl Layout {
-    /// `blocks` are (byte displacement, bytes) in packed order.
+    /// A layout of `blocks`: (byte displacement, bytes) in packed order.
     ///
     /// # Panics
     /// If the end of a block does not fit `isize`.
@@ -40,7 +42,7 @@ impl Layout {
         Layout::of(extent, list.finish().expect("blocks within the address space"))
     }
 
-    /// One run of `len` bytes at the origin, each element right after the one before.
+    /// A layout of `len` bytes at the origin, each element right after the one before.
     pub fn contiguous(len: usize) -> Layout {
         Layout::new(vec![(0, len)], len as isize)
     }
@@ -57,15 +59,15 @@ impl Layout {
         self.extent
     }
 
-    /// The lowest byte's displacement and the one after the highest byte's (MPI's true bounds); `(0, 0)` for
-    /// an element of no bytes.
+    /// The lowest byte's displacement and the one after the highest byte's (MPI's true bounds);
+    /// `(0, 0)` for an element of no bytes.
     #[inline]
     pub fn bounds(&self) -> (isize, isize) {
         (self.tree.low, self.tree.high)
     }
 
-    /// The range of bytes, relative to the first origin, in which `count` elements lie. `None` if it does
-    /// not fit the address space.
+    /// The range of bytes, relative to the first origin, in which `count` elements lie. `None` if
+    /// it does not fit the address space.
     pub fn span(&self, count: usize) -> Option<(isize, isize)> {
         if count == 0 || self.size() == 0 {
             return Some((0, 0));
@@ -77,7 +79,7 @@ impl Layout {
         high.checked_sub(low).map(|_| (low, high))
     }
 
-    /// The same bytes with another distance between elements (`MPI_Type_create_resized`).
+    /// This layout with another distance between elements (`MPI_Type_create_resized`).
     pub fn with_extent(&self, extent: isize) -> Layout {
         Layout::of(extent, self.tree.clone())
     }
@@ -92,14 +94,16 @@ impl Layout {
         Layout { extent, solid: solid.map_or(0, |(_, len)| len), tree }
     }
 
-    /// Bytes of one element, if elements are solid: all bytes from the origin on, each element right after the
-    /// one before, so that `n` elements are `n` times as many bytes at the first origin. 0 if they are not.
+    /// The bytes of one element, if elements are solid: all bytes from the origin on, each element
+    /// right after the one before, so that `n` elements are `n` times as many bytes at the first
+    /// origin. 0 if they are not.
     #[inline]
     pub fn solid(&self) -> usize {
         self.solid
     }
 
-    /// If `count` elements are one run of bytes: its displacement from the origin and its length.
+    /// The displacement from the origin and the length of `count` elements, if they are one run of
+    /// bytes.
     #[inline]
     pub fn contiguous_span(&self, count: usize) -> Option<(isize, usize)> {
         if count == 0 || self.tree.size == 0 {
@@ -137,8 +141,8 @@ impl Layout {
         walk::repeated(&self.tree, self.extent, 0, range, &mut unpacker);
     }
 
-    /// Calls `each` with displacement and length of every run of bytes in `len` packed bytes from `offset`
-    /// of `count` elements on, in packed order.
+    /// Calls `each` with displacement and length of every run of bytes in `len` packed bytes from
+    /// `offset` of `count` elements on, in packed order.
     ///
     /// # Panics
     /// If the packed range goes beyond the elements.
@@ -166,8 +170,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Adds `count` elements of `layout`, one extent apart, the first one's origin at `at`. `None` if the
-    /// bounds or the size overflow.
+    /// Adds `count` elements of `layout`, one extent apart, the first one's origin at `at`. `None`
+    /// if the bounds or the size overflow.
     pub fn add(&mut self, at: isize, count: usize, layout: &Layout) -> Option<()> {
         if count == 0 || layout.size() == 0 {
             return Some(());
@@ -186,12 +190,12 @@ impl Builder {
     }
 }
 
-/// Copies the bytes of `count` elements of `layout`, and no others. The regions begin at the first origins, as
-/// [`Elements::origins`](crate::elements::Elements::origins) makes them, whose creator promised all bytes that
-/// the layout names even where they lie outside of the region.
+/// Copies the bytes of `count` elements of `layout`, and no others. The regions begin at the first
+/// origins, as [`Elements::origins`](crate::elements::Elements::origins) makes them, whose creator
+/// promised all bytes that the layout names even where they lie outside of the region.
 pub fn copy_elements(from: Region, to: Region, count: usize, layout: &Arc<Layout>) {
     let buffer = |region: Region| {
-        // SAFETY: whoever made the origins promised every byte of the elements.
+        // SAFETY: the maker of the origins promised every byte of the elements.
         unsafe { Buffer::strided(region.pointer(), count, layout) }
     };
     match (buffer(from), buffer(to)) {

@@ -1,8 +1,8 @@
-//! The tree of shapes and how it is normalised.
+//! The tree of shapes and its normalisation.
 
 use std::sync::Arc;
 
-/// Lists at most this long are spelt out inside longer ones, where their runs may join their neighbours.
+/// The longest lists that are spelt out inside longer ones, where their runs may join others.
 const INLINE_RUNS_MAX: usize = 8;
 
 /// A set of bytes in packed order. Never changes; shared between layouts.
@@ -17,8 +17,8 @@ pub(super) struct Tree {
     pub shape: Shape,
 }
 
-/// How the bytes lie. Lists have at least two entries and nothing in a tree is empty, except for
-/// the whole tree: so the depth is at most the logarithm of the size.
+/// The way in which the bytes lie. Lists have at least two entries and nothing in a tree is empty,
+/// except for the whole tree: so the depth is at most the logarithm of the size.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// No byte at all.
@@ -61,7 +61,7 @@ impl Tree {
         Some(Arc::new(Tree { size: len, low: at, high, shape: Shape::Run { at, len } }))
     }
 
-    /// Displacement and length, if this is a single run.
+    /// The displacement and length, if this is a single run.
     #[inline]
     pub fn as_run(&self) -> Option<(isize, usize)> {
         match self.shape {
@@ -93,7 +93,7 @@ impl Tree {
         Some((size, self.low.checked_add(last.min(0))?, self.high.checked_add(last.max(0))?))
     }
 
-    /// Number of runs, if there are few.
+    /// The number of runs, if there are few.
     fn few_runs(&self) -> Option<usize> {
         let runs = match &self.shape {
             Shape::Empty => 0,

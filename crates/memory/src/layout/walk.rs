@@ -1,7 +1,8 @@
 //! Finds the runs of bytes behind a range of packed offsets.
 //!
-//! Every function takes a range that lies within its shape; displacements cannot overflow because the
-//! bounds of the tree were checked when it was built, and `Buffer`'s creator vouches for whole messages.
+//! Every function takes a range that lies within its shape; displacements cannot overflow because
+//! the bounds of the tree were checked when it was built, and `Buffer`'s creator vouches for whole
+//! messages.
 
 use super::tree::{Run, Shape, Tree};
 use std::ops::Range;
@@ -99,7 +100,8 @@ fn part(tree: &Tree, base: isize, range: Range<usize>, visitor: &mut impl Visito
     }
 }
 
-/// The three pieces of a range over equal blocks: the end of a first one, whole ones, the start of a last.
+/// The three pieces of a range over equal blocks: the end of a first one, whole ones, the start of
+/// a last.
 fn cut(range: &Range<usize>, len: usize) -> (usize, usize, usize, usize) {
     let (index, skip) = (range.start / len, range.start % len);
     let head = if skip == 0 { 0 } else { (len - skip).min(range.len()) };

@@ -14,11 +14,12 @@ struct Model {
     /// The mutex's guard, while it is locked.
     locked: std::cell::UnsafeCell<Option<MutexGuard<'static, ()>>>,
     inside: UnsafeCell<u32>,
-    /// Whether the fences are there.
+    /// True if the fences are there.
     fences: bool,
 }
 
-// SAFETY: the test is about just this: loom reports it if two threads use the number at the same time.
+// SAFETY: the test is about just this: loom reports it if two threads use the number at the same
+// time.
 unsafe impl Sync for Model {}
 // SAFETY: as above.
 unsafe impl Send for Model {}
@@ -74,7 +75,8 @@ impl Model {
     }
 
     fn keep(&self, guard: MutexGuard<'_, ()>) {
-        // SAFETY: the mutex lives longer than what is kept beside it, and only the thread that has locked it comes here.
+        // SAFETY: the mutex lives longer than what is kept beside it, and only the thread that has
+        // locked it comes here.
         unsafe {
             *self.locked.get() =
                 Some(std::mem::transmute::<MutexGuard<'_, ()>, MutexGuard<'static, ()>>(guard))
@@ -91,7 +93,7 @@ impl Model {
         self.inside.with_mut(|count| unsafe { *count += 1 });
     }
 
-    /// What a thread alone does in a call that began when nobody shared.
+    /// Works as a thread alone in a call that began when nobody shared.
     fn work_alone(&self) {
         assert!(enter_alone(self), "it holds nothing");
         self.work();
@@ -105,14 +107,14 @@ impl Model {
     }
 }
 
-/// Tries all interleavings of what this does.
+/// Tries all interleavings of `run`.
 fn check(preemptions: usize, run: fn()) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(run);
 }
 
-/// A call of a thread alone with two turns, as another one comes to share and takes one.
+/// Runs a call of a thread alone with two turns, as another one comes to share and takes one.
 fn meet(model: Model) {
     let lock = Arc::new(model);
     let other = {
@@ -141,7 +143,7 @@ fn loom_without_its_fences_they_do_not() {
     check(3, || meet(Model { fences: false, ..Model::new() }));
 }
 
-/// Two threads that share, beside the one that came in alone.
+/// Two threads that share exclude each other and the one that came in alone.
 #[test]
 fn loom_threads_that_share_exclude_each_other_and_the_one_alone() {
     check(2, || {

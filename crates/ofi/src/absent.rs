@@ -4,7 +4,7 @@ use verbena_channel::packet::Header;
 use verbena_channel::{Channel, Payload, Peer, Reach, SendError, Sink};
 use verbena_fault::Fault;
 
-/// Nothing but the reason.
+/// The channel's stand-in, with nothing but the reason.
 #[derive(Debug)]
 pub struct Absent {
     reason: Vec<String>,
@@ -12,13 +12,13 @@ pub struct Absent {
 }
 
 impl Absent {
-    /// libfabric could not be used.
+    /// Absent because libfabric could not be used.
     pub fn because(fault: &Fault) -> Absent {
         let reason = fault.to_string().lines().map(|line| line.trim().to_owned()).collect();
         Absent { reason, fault: fault.clone() }
     }
 
-    /// Nobody needs it.
+    /// Absent because nobody needs it.
     pub fn unneeded() -> Absent {
         let reason = "not opened: the other channels reach every process (VERBENA_OFI=always opens it)";
         let fault =

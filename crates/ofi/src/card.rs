@@ -1,8 +1,8 @@
-//! What a process tells the others, in two rounds: first where it is, then how its endpoint is reached.
+//! The cards of a process, in two rounds: first where it is, then how its endpoint is reached.
 //!
-//! libfabric is opened only between the two, once it is clear that some process is on another node: opening it takes longer
-//! than all else at start-up.
-//! (Version 1.17 takes 0.38 s, since it reads `/proc/kallsyms` twice in `fi_getinfo`.)
+//! libfabric is opened only between the two, once it is clear that some process is on another node:
+//! opening it takes longer than all else at start-up. (Version 1.17 takes 0.38 s, since it reads
+//! `/proc/kallsyms` twice in `fi_getinfo`.)
 
 use std::net::IpAddr;
 
@@ -13,14 +13,14 @@ pub struct Interface {
     pub name: String,
     /// The address.
     pub ip: IpAddr,
-    /// Bits of the address that name its network.
+    /// The bits of the address that name its network.
     pub prefix_bits: u8,
-    /// What the driver says of its speed, in millions of bits a second; 0 if it says nothing.
+    /// The speed as the driver states it, in millions of bits a second; 0 if it does not.
     pub rate_mbps: u32,
 }
 
 impl Interface {
-    /// Its network: first address and bits.
+    /// The interface's network: first address and bits.
     pub fn network(&self) -> (u128, u8) {
         let (bits, width) = match self.ip {
             IpAddr::V4(ip) => (u128::from(u32::from(ip)), 32),
@@ -35,11 +35,11 @@ impl Interface {
 /// The first card: where this process is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// The user wants the channel whether or not another one reaches everybody.
+    /// True if the user wants the channel whether or not another one reaches everybody.
     pub is_wanted: bool,
-    /// Equal on processes that may share memory.
+    /// The node: equal on processes that may share memory.
     pub node: u64,
-    /// Equal on processes that see the same interfaces.
+    /// The network: equal on processes that see the same interfaces.
     pub network: u64,
     /// Addresses that this process may use.
     pub interfaces: Vec<Interface>,
@@ -54,7 +54,7 @@ pub struct Contact {
     pub place: String,
     /// The address as the provider has it.
     pub address: Vec<u8>,
-    /// What every message to it must bear: nobody else knows it.
+    /// The token that every message to it must bear: nobody else knows it.
     pub token: u64,
 }
 

@@ -1,30 +1,31 @@
-//! Which provider on which interface: a judgement on what libfabric offers, which opens nothing.
+//! The choice of provider and interface among libfabric's offers, which opens nothing.
 
 use std::net::IpAddr;
 use verbena_fabric::Offer;
 
-/// Providers by preference: networks with hardware of their own, then TCP in the forms that versions of libfabric have: `net` of 1.16 and
-/// 1.17 is what `tcp` alone is from 1.18 on, a third quicker than with `ofi_rxm` over it. The
-/// rest is not used unless it is named: providers for one node, wrappers, those over verbs (the channels `rc` and `ud` are for
-/// these), and what libfabric itself calls outdated.
+/// The providers by preference: networks with hardware of their own, then TCP in the forms that
+/// versions of libfabric have: `net` of 1.16 and 1.17 is the same as `tcp` alone from 1.18 on, a
+/// third quicker than with `ofi_rxm` over it. The rest is not used unless it is named: providers
+/// for one node, wrappers, those over verbs (the channels `rc` and `ud` are for these), and those
+/// that libfabric itself calls outdated.
 const PROVIDERS: [&str; 10] =
     ["cxi", "efa", "opx", "psm2", "gni", "bgq", "tcp", "net", "tcp;ofi_rxm", "net;ofi_rxm"];
 
-/// What decides about an offer.
+/// The properties that decide about an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The provider.
     pub provider: String,
     /// The interface or device.
     pub domain: String,
-    /// Its address, if it is one of the Internet's.
+    /// The address, if it is one of the Internet's.
     pub ip: Option<IpAddr>,
-    /// Messages keep their order.
+    /// True if messages keep their order.
     pub is_ordered: bool,
 }
 
 impl Candidate {
-    /// What decides about this offer.
+    /// The properties of this offer.
     pub fn of(offer: &Offer) -> Candidate {
         Candidate {
             provider: offer.provider(),
@@ -35,7 +36,7 @@ impl Candidate {
     }
 }
 
-/// What the user and the other processes decide.
+/// The decisions of the user and the other processes.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// The provider that the user names.
@@ -47,13 +48,13 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// How much a candidate is preferred (least first).
+    /// The preference of a candidate (least first).
     ///
     /// # Errors
-    /// Why it is not used, in words.
+    /// The reason why it is not used, in words.
     pub fn rank(&self, candidate: &Candidate) -> Result<usize, String> {
         let rank = match &self.provider {
-            // A user who names the core provider means whatever is layered on it.
+            // A user who names the core provider means any provider layered on it.
             Some(named) if is_named(named, &candidate.provider) => 0,
             Some(_) => return Err("VERBENA_OFI_PROVIDER names another provider".into()),
             None => PROVIDERS
@@ -70,7 +71,7 @@ impl Wish {
         }
     }
 
-    /// The places of the candidates that fit, best first; libfabric's order among equals.
+    /// The indices of the candidates that fit, best first; libfabric's order among equals.
     pub fn order(&self, candidates: &[Candidate]) -> Vec<usize> {
         let mut fit: Vec<(usize, usize)> =
             (0..candidates.len()).filter_map(|at| Some((self.rank(&candidates[at]).ok()?, at))).collect();
@@ -79,7 +80,8 @@ impl Wish {
     }
 }
 
-/// Whether the user's word means the provider: its whole name, or the core of a layered one.
+/// Returns whether the user's word means the provider: its whole name, or the core of a layered
+/// one.
 fn is_named(word: &str, provider: &str) -> bool {
     provider == word || provider.split(';').next() == Some(word)
 }

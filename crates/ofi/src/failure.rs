@@ -1,4 +1,4 @@
-//! What the channel says when something is broken: both ends, with provider, interface and address.
+//! The channel's faults: they name both ends, with provider, interface and address.
 
 use super::Ofi;
 use std::time::Duration;
@@ -14,7 +14,8 @@ impl Ofi {
         format!("the way from rank {} ({}) to rank {peer} ({other}) over {provider}", self.me, self.place)
     }
 
-    /// An operation for the peer failed with this number of libfabric; `said` is what the provider adds.
+    /// The fault of an operation for the peer that failed with this number of libfabric; `said` is
+    /// the provider's addition.
     pub(super) fn failed(&self, peer: Peer, number: i32, said: &str) -> Fault {
         let what = format!("rank {peer} cannot be reached any more over libfabric");
         let mut fault = explain::fault(what, self.ends(peer), number);
@@ -24,7 +25,7 @@ impl Ofi {
         fault
     }
 
-    /// No connection could be made in time.
+    /// The fault if no connection could be made in time.
     pub(super) fn no_answer(&self, peer: Peer, after: Duration) -> Fault {
         Fault::new(
             format!("rank {peer} cannot be connected to for {} s", after.as_secs()),
@@ -34,7 +35,7 @@ impl Ofi {
         )
     }
 
-    /// The connection that there was is gone.
+    /// The fault if a connection that existed is gone.
     pub(super) fn cut(&self, peer: Peer) -> Fault {
         Fault::new(
             format!("the connection to rank {peer} was cut"),
@@ -44,7 +45,7 @@ impl Ofi {
         )
     }
 
-    /// A message makes no sense: nothing that follows can be trusted.
+    /// The fault of a message that makes no sense: nothing that follows can be trusted.
     pub(super) fn nonsense(&self, peer: Peer) -> Fault {
         Fault::new(
             format!("rank {peer} sent a packet that makes no sense"),
@@ -54,7 +55,7 @@ impl Ofi {
         )
     }
 
-    /// A transfer that the engine may not ask for.
+    /// The fault of a transfer that the engine may not ask for.
     pub(super) fn out_of_range(&self, peer: Peer) -> Fault {
         Fault::new(
             "a transfer goes beyond the memory that was exposed for it, or its peer is given up",

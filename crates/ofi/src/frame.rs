@@ -1,4 +1,4 @@
-//! What stands before each message of the channel.
+//! The frame before each message of the channel.
 //!
 //! | offset | bytes | field | meaning |
 //! | --- | --- | --- | --- |
@@ -19,15 +19,15 @@ pub const FRAME_BYTES: usize = 24;
 /// Bytes before a packet's payload.
 pub const PACKET_FRAME_BYTES: usize = FRAME_BYTES + HEADER_BYTES;
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// A packet of the engine.
     Packet = 1,
-    /// Only says what was heard.
+    /// Only says how many packets were taken.
     Ack = 2,
-    /// As `Ack`, and asks for one.
+    /// Like `Ack`, and asks for one.
     AckWanted = 3,
 }
 
@@ -40,13 +40,14 @@ pub struct Frame {
     pub source: Peer,
     /// Packets of the receiver that the sender has taken.
     pub heard: u32,
-    /// The number of a packet between this pair: a gap shows that a connection was cut and made anew.
+    /// The number of a packet between this pair: a gap shows that a connection was cut and made
+    /// anew.
     pub number: u32,
-    /// What follows.
+    /// The kind of message that follows.
     pub kind: Kind,
 }
 
-/// Whether the message begins with this token: nothing else is looked at before.
+/// Returns whether the message begins with this token: nothing else is looked at before.
 #[inline]
 pub fn bears(message: &[u8], token: u64) -> bool {
     message.first_chunk().is_some_and(|bytes| u64::from_le_bytes(*bytes) == token)
@@ -65,7 +66,8 @@ impl Frame {
         out
     }
 
-    /// The frame at the beginning of a message, and what stands behind it; `None` if that is none.
+    /// Decodes the frame at the beginning of a message, and returns it with the bytes behind it;
+    /// `None` if it is no frame.
     #[inline]
     pub fn parse(message: &[u8]) -> Option<(Frame, &[u8])> {
         let (bytes, rest) = message.split_first_chunk::<FRAME_BYTES>()?;

@@ -1,19 +1,21 @@
-//! The network interfaces of this process, and which of them all processes should use: a judgement on the cards, alike on all.
+//! The network interfaces of this process, and the choice among them by the cards, alike on all
+//! processes.
 //!
-//! Users suffer from a library that takes the wrong interface: a bridge of containers that every node has under the same address, or
-//! a network that only some nodes have. So the first choice is a network that every process has an address in, and an
-//! address that two machines share counts for nothing.
+//! Users suffer from a library that takes the wrong interface: a bridge of containers that every
+//! node has under the same address, or a network that only some nodes have. So the first choice is
+//! a network in which every process has an address, and an address that two machines share counts
+//! for nothing.
 
 use super::card::{Interface, Notice};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 
-/// The addresses of this process that are up, of the interfaces that `names` names (of all, if it is empty). Addresses that
-/// mean something else on each link are left out.
+/// The addresses of this process that are up, of the interfaces that `names` names (of all, if it
+/// is empty). Addresses that mean something else on each link are left out.
 ///
 /// # Errors
-/// The kernel's.
+/// Those of the kernel.
 pub fn own(names: &[String]) -> std::io::Result<Vec<Interface>> {
     let mut list = std::ptr::null_mut();
     // SAFETY: fills in the pointer.
@@ -88,8 +90,8 @@ fn rate_mbps(name: &str) -> u32 {
     said.trim().parse().unwrap_or(0)
 }
 
-/// What process `me` is to use, and why, in words. `None` if it has nothing of use: then a provider with addresses of its
-/// own is left.
+/// The interface for process `me` to use, and why, in words. `None` if it has no useful one: then a
+/// provider with addresses of its own is left.
 pub fn choose(me: usize, notices: &[Option<Notice>]) -> Option<(Interface, String)> {
     let mine = notices.get(me)?.as_ref()?;
     let all: Vec<&Notice> = notices.iter().flatten().collect();
@@ -100,7 +102,8 @@ pub fn choose(me: usize, notices: &[Option<Notice>]) -> Option<(Interface, Strin
     common(mine, &all).or_else(|| routed(mine, &all))
 }
 
-/// Whether the address leads from one machine to another: no loopback, and on one machine only.
+/// Returns whether the address leads from one machine to another: no loopback, and on one machine
+/// only.
 fn leads_out(ip: &IpAddr, all: &[&Notice]) -> bool {
     let mut owners = all.iter().filter(|notice| notice.interfaces.iter().any(|it| it.ip == *ip));
     let first = owners.next();
@@ -137,7 +140,7 @@ fn routed(mine: &Notice, all: &[&Notice]) -> Option<(Interface, String)> {
     None
 }
 
-/// From which address the kernel sends to another one; nothing is sent.
+/// The address from which the kernel sends to another one; nothing is sent.
 fn source_towards(ip: IpAddr) -> Option<IpAddr> {
     let any: IpAddr = if ip.is_ipv4() { IpAddr::from([0; 4]) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
     let socket = UdpSocket::bind((any, 0)).ok()?;

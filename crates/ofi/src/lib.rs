@@ -1,26 +1,27 @@
-//! The channel `ofi`: libfabric, for every network that is not verbs; plain TCP over Ethernet first, so that nodes without RDMA
-//! work out of the box.
+//! The channel `ofi`: libfabric, for every network that is not verbs; plain TCP over Ethernet
+//! first, so that nodes without RDMA work out of the box.
 //!
-//! It has one endpoint for reliable datagrams (`FI_EP_RDM`) on one interface. Packets are messages from a bounded pool of buffers into
-//! a few large posted ones; what a peer has taken it tells on its own packets, or by a message of its own when nothing else goes
-//! its way, so that a process that leaves knows that all has arrived, and what a lost peer may not have taken can be handed
+//! It has one endpoint for reliable datagrams (`FI_EP_RDM`) on one interface. Packets are messages
+//! from a bounded pool of buffers into a few large posted ones. A peer tells what it has taken on
+//! its own packets, or by a message of its own when nothing else goes that way. So a process that
+//! leaves knows that all has arrived, and packets that a lost peer may not have taken can be handed
 //! back. Long messages are read or written where they lie, if the provider can.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`card`] | what processes tell each other at the start, in two rounds |
 //! | [`interfaces`] | network interfaces, and which all should use |
-//! | [`choose`] | which provider |
+//! | [`choose`] | the choice of a provider |
 //! | [`open`] | opening, only if somebody needs it |
 //! | [`absent`] | the channel where it is not open |
 //! | [`net`] | libfabric's objects, and registering memory |
-//! | [`frame`] | what stands before each message |
+//! | [`frame`] | the bytes before each message |
 //! | [`name`] | the names of operations under way |
 //! | [`sends`], [`receives`] | buffers |
-//! | [`links`] | what is known of each peer |
-//! | [`send`], [`poll`] | sending; what is done when polled |
+//! | [`links`] | the state of each peer |
+//! | [`send`], [`poll`] | sending; the work of a poll |
 //! | [`memory`] | long messages |
-//! | [`failure`] | what it says when something breaks |
+//! | [`failure`] | the faults when something breaks |
 //! | [`settings`] | its settings |
 
 mod absent;
@@ -58,7 +59,8 @@ use verbena_fault::Fault;
 use verbena_memory::Region;
 use verbena_waiting::{NAP, SLEEP_MAX};
 
-/// Above those of `rc` and `ud`: this channel is for where nothing better reaches the peer.
+/// The estimated latency, above those of `rc` and `ud`: this channel is for where nothing better
+/// reaches the peer.
 const LATENCY_NS: u32 = 20_000;
 
 /// The channel, connected.
@@ -70,34 +72,34 @@ pub struct Ofi {
     memory: Memory,
     links: Links,
     me: Peer,
-    /// What messages to this process must bear.
+    /// The token that messages to this process must bear.
     token: u64,
-    /// Messages that did not.
+    /// The number of messages that did not bear it.
     strangers: u64,
-    /// The own end in words.
+    /// This end in words.
     place: String,
     settings: Settings,
     inject_bytes_max: usize,
-    /// Messages of one sender keep their order.
+    /// True if messages of one sender keep their order.
     is_ordered: bool,
     batch: Vec<Completion>,
-    /// Peers that are to be told what was taken.
+    /// The peers that must be told what was taken.
     owed: Vec<Peer>,
-    /// Peers that were lost and not reported yet.
+    /// The peers that were lost and not reported yet.
     broken: Vec<(Peer, Fault)>,
     polls: u32,
-    /// The time as of the last look at the clock.
+    /// The time of the last look at the clock.
     now: Instant,
     tended: Instant,
     findings: Vec<String>,
 }
 
-// SAFETY: everything of libfabric in it is used by one thread at a time, under the engine's lock (`FI_THREAD_DOMAIN`), and the
-// places in its lists of completions are read only by that thread.
+// SAFETY: everything of libfabric in it is used by one thread at a time, under the engine's lock
+// (`FI_THREAD_DOMAIN`), and the places in its lists of completions are read only by that thread.
 unsafe impl Send for Ofi {}
 
 impl Ofi {
-    /// The channel of a process with this end, `mine`, and the contacts of all.
+    /// Connects a process with this end, `mine`, given the contacts of all.
     ///
     /// # Errors
     /// Receive buffers cannot be posted.
@@ -116,7 +118,7 @@ impl Ofi {
         for contact in &mut contacts {
             *contact = contact.take().filter(|contact| contact.provider == mine.provider);
         }
-        // Oneself is reached by loopback.
+        // Loopback reaches the process itself.
         contacts[place.me as usize] = None;
         let receives = Receives::new(&mut net, &settings)?;
         let now = Instant::now();
@@ -183,8 +185,8 @@ impl Channel for Ofi {
         self.poll_all(sink)
     }
 
-    /// All has arrived when every peer that is not lost has told that it took everything, and nothing that it is
-    /// owed is left.
+    /// Returns whether every peer that is not lost has told that it took everything, and nothing
+    /// that it is owed is left: then all has arrived.
     fn is_quiet(&mut self) -> bool {
         for at in 0..self.links.met() {
             let peer = self.links.met_at(at);
@@ -212,7 +214,7 @@ impl Channel for Ofi {
         self.break_link(peer, fault.clone());
     }
 
-    /// What is owed to others, and what is there already, keeps the process awake.
+    /// Stays awake for answers owed to others, and for what is there already.
     fn arm(&mut self) -> Duration {
         let may_sleep = self.owed.is_empty() && self.broken.is_empty() && self.net.queue.may_sleep();
         if may_sleep { SLEEP_MAX } else { NAP }

@@ -1,4 +1,4 @@
-//! What is known of each peer. Nothing is kept of one that was never spoken to but its card.
+//! The state of each peer. A peer that was never spoken to has only its card.
 
 use super::card::Contact;
 use super::sends::Slot;
@@ -8,49 +8,51 @@ use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
 
-/// Answers, a second or more apart, until packets that a peer lacks count as lost: it may take messages out of order.
+/// The answers, a second or more apart, until packets that a peer lacks count as lost: it may take
+/// messages out of order.
 const LACKING_MAX: u32 = 5;
 
-/// Packets taken beyond a gap: more than any peer has under way.
+/// The most packets taken beyond a gap: more than any peer has under way.
 const EARLY_MAX: usize = 1 << 16;
 
 /// A peer that was met.
 pub struct Link {
-    /// What operations name it by.
+    /// The address by which operations name it.
     pub address: u64,
-    /// What its messages must bear.
+    /// The token that its messages must bear.
     pub token: u64,
-    /// Packets sent to it, wrapping.
+    /// The number of packets sent to it, wrapping.
     pub sent: u32,
-    /// The buffers of those that it has not told to have taken, oldest first.
+    /// The buffers of the packets that it has not told to have taken, oldest first.
     pub untold: VecDeque<Slot>,
-    /// Packets taken from it without a gap, wrapping.
+    /// The number of packets taken from it without a gap, wrapping.
     pub heard: u32,
-    /// The numbers of those taken beyond a gap: long messages may complete after short ones.
+    /// The numbers of packets taken beyond a gap: long messages may complete after short ones.
     early: BTreeSet<u32>,
-    /// How many of them it was told of.
+    /// The value of `heard` that it was last told.
     pub told: u32,
-    /// It is on the list of those who are owed an answer.
+    /// True if it is on the list of peers that are owed an answer.
     pub is_owed: bool,
-    /// When something last came from it.
+    /// The time when something last came from it.
     pub news: Instant,
-    /// When it was last asked for an answer.
+    /// The time when it was last asked for an answer.
     pub asked: Instant,
     /// The number of packets sent when it was asked whether all had arrived, before leaving.
     pub asked_at_end: u32,
-    /// Messages to it that the provider has.
+    /// The number of messages to it that the provider has.
     pub flying: u32,
     /// The number of packets sent when it was last asked.
     pub asked_sent: u32,
-    /// Answers in a row by which it lacks packets that were sent before it was asked.
+    /// The number of answers in a row by which it lacks packets that were sent before it was asked.
     pub lacking: u32,
-    /// The provider has taken something for it, or something came from it: there was a connection.
+    /// True if the provider has taken something for it, or something came from it: there was a
+    /// connection.
     pub was_connected: bool,
-    /// Since when the provider takes nothing for it, although it has nothing of it.
+    /// The time since when the provider takes nothing for it, although it has nothing of it.
     pub refused_since: Option<Instant>,
-    /// Why it is given up.
+    /// The reason why it is given up.
     pub broken: Option<Box<Fault>>,
-    /// What it may not have taken when it was lost.
+    /// The packets that it may not have taken when it was lost.
     pub undelivered: Vec<(Header, Vec<u8>)>,
 }
 
@@ -80,7 +82,7 @@ impl Link {
         }
     }
 
-    /// Takes a packet with this number into account. Whether it is the next one.
+    /// Takes a packet with this number into account. Returns whether it is the next one.
     #[inline]
     pub fn hear(&mut self, number: u32) -> bool {
         let next = |heard: u32| heard.wrapping_add(1);
@@ -95,20 +97,20 @@ impl Link {
         true
     }
 
-    /// Whether more came beyond a gap than any peer sends before it hears of the gap.
+    /// Returns whether more came beyond a gap than any peer sends before it hears of the gap.
     pub fn has_strayed(&self) -> bool {
         self.early.len() > EARLY_MAX
     }
 
-    /// The provider has taken something for it.
+    /// Notes that the provider has taken something for it.
     #[inline]
     pub fn is_heard_of(&mut self) {
         self.was_connected = true;
         self.refused_since = None;
     }
 
-    /// The peer has answered. Whether it has lacked packets for too long that the provider says are sent: a connection was cut and
-    /// made anew, and what was on its way is lost.
+    /// Counts an answer of the peer. Returns whether it has lacked packets for too long that the
+    /// provider says are sent: a connection was cut and made anew, and what was on its way is lost.
     pub fn has_lost(&mut self) -> bool {
         if !self.untold.is_empty() && self.flying == 0 && self.asked_sent == self.sent {
             self.lacking += 1;
@@ -116,8 +118,8 @@ impl Link {
         self.lacking >= LACKING_MAX
     }
 
-    /// The peer tells that it has taken so many packets: hands out the buffers of those that it had not told of before. A number
-    /// that cannot be is ignored.
+    /// Takes the number of packets that the peer tells to have taken: hands out the buffers of
+    /// those that it had not told of before. An impossible number is ignored.
     pub fn take_told(&mut self, heard: u32) -> impl Iterator<Item = Slot> + '_ {
         let left = self.sent.wrapping_sub(heard) as usize;
         let count = self.untold.len().saturating_sub(left);
@@ -142,7 +144,7 @@ impl Links {
         Links { contacts, links, met: Vec::new() }
     }
 
-    /// How a peer is reached.
+    /// The card by which a peer is reached.
     pub fn contact(&self, peer: Peer) -> Option<&Contact> {
         self.contacts.get(peer as usize)?.as_ref()
     }
@@ -153,28 +155,28 @@ impl Links {
         self.links.get_mut(peer as usize)?.as_deref_mut()
     }
 
-    /// As [`Links::get`], to look only.
+    /// The peer, if it was met, to look only.
     pub fn look(&self, peer: Peer) -> Option<&Link> {
         self.links.get(peer as usize)?.as_deref()
     }
 
-    /// The peer is met.
+    /// Adds a peer that is met.
     pub fn add(&mut self, peer: Peer, link: Link) {
         self.links[peer as usize] = Some(Box::new(link));
         self.met.push(peer);
     }
 
-    /// Those who were met, in the order of meeting.
+    /// The number of peers that were met.
     pub fn met(&self) -> usize {
         self.met.len()
     }
 
-    /// One of them.
+    /// The peer that was met as number `at`, from 0.
     pub fn met_at(&self, at: usize) -> Peer {
         self.met[at]
     }
 
-    /// Everyone who was met.
+    /// All peers that were met.
     pub fn iter(&self) -> impl Iterator<Item = &Link> {
         self.links.iter().filter_map(Option::as_deref)
     }

@@ -1,8 +1,9 @@
 //! Long messages, read or written where they lie.
 //!
-//! A transfer is one message, or what is left of one. It is begun in pieces, a few under way at a time, so that packets for the same
-//! peer, which share its connection, get their turn. Registrations last as long as an operation: with TCP they are an entry in
-//! a table, and providers that pin memory keep registrations themselves.
+//! A transfer is one message, or the rest of one. It is begun in pieces, a few under way at a time,
+//! so that packets for the same peer, which share its connection, get their turn. Registrations
+//! last as long as an operation: with TCP they are an entry in a table, and providers that pin
+//! memory keep registrations themselves.
 
 use super::Ofi;
 use super::name::Name;
@@ -15,14 +16,14 @@ use verbena_fabric::{MemoryRegion, Refused, raw};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// Pieces of one transfer under way.
+/// The most pieces of one transfer under way.
 const PIECES_MAX: u32 = 4;
 
 /// Transfers and exposures.
 #[derive(Default)]
 pub struct Memory {
     moves: Slab<Move>,
-    /// Transfers with pieces to begin, which take turns.
+    /// The transfers with pieces to begin, which take turns.
     waiting: VecDeque<u32>,
     ended: Vec<(u64, Result<(), Fault>)>,
     exposed: Slab<MemoryRegion>,
@@ -37,19 +38,19 @@ struct Move {
     registered: Option<MemoryRegion>,
     remote: u64,
     key: u64,
-    /// Bytes of the pieces that were begun.
+    /// The bytes of the pieces that were begun.
     begun: usize,
     under_way: u32,
     failure: Option<Fault>,
 }
 
 impl Memory {
-    /// Whether pieces wait to be begun.
+    /// Returns whether pieces wait to be begun.
     pub fn has_work(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether no transfer is under way.
+    /// Returns whether no transfer is under way.
     pub fn is_idle(&self) -> bool {
         self.moves.is_empty()
     }
@@ -64,7 +65,7 @@ impl Memory {
         self.moves.get(at as usize).map(|one| one.peer)
     }
 
-    /// Ends a transfer of which nothing is under way, if it is over.
+    /// Ends a transfer if it is over and nothing of it is under way.
     fn settle(&mut self, at: u32) {
         let Some(one) = self.moves.get(at as usize) else { return };
         let over = one.failure.is_some() || one.begun == one.local.len();
@@ -76,7 +77,7 @@ impl Memory {
 }
 
 impl Ofi {
-    /// Registers memory with which peers may do so much from now on; `None` if that cannot be.
+    /// Registers memory for these accesses by peers from now on; `None` if that cannot be.
     pub(super) fn expose_memory(&mut self, region: Region, access: Access) -> Option<Key> {
         if !self.net.moves_memory() || region.is_empty() {
             return None;
@@ -94,7 +95,8 @@ impl Ofi {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
     /// # Errors
-    /// The peer is given up, the place does not lie within, or the own memory cannot be registered.
+    /// The peer is given up, the place does not lie within, or this process's memory cannot be
+    /// registered.
     pub(super) fn move_memory(
         &mut self,
         peer: Peer,
@@ -133,7 +135,7 @@ impl Ofi {
         Ok(Transfer::Pending)
     }
 
-    /// Begins what may be begun, each transfer in turn.
+    /// Begins the pieces that may be begun, each transfer in turn.
     pub(super) fn advance_moves(&mut self) {
         for _ in 0..self.memory.waiting.len() {
             let Some(at) = self.memory.waiting.pop_front() else { return };
@@ -166,8 +168,8 @@ impl Ofi {
             let remote = one.remote + one.begun as u64;
             let context = self.net.contexts.take(Name::Move(at).number());
             let (to, key, endpoint) = (link.address, one.key, &self.net.endpoint);
-            // SAFETY: the engine keeps the region until the transfer has ended, which is reported when no piece is under
-            // way; the context was taken for this.
+            // SAFETY: the engine keeps the region until the transfer has ended, which is reported
+            // when no piece is under way; the context was taken for this.
             let posted = unsafe {
                 match one.is_read {
                     true => endpoint.read(to, memory, bytes, descriptor, remote, key, context),
@@ -191,7 +193,7 @@ impl Ofi {
         }
     }
 
-    /// A piece has ended, with a failure or without.
+    /// Notes that a piece has ended, with a failure or without.
     pub(super) fn piece_ended(&mut self, at: u32, failure: Option<Fault>) {
         let Some(one) = self.memory.moves.get_mut(at as usize) else { return };
         one.under_way -= 1;
@@ -201,7 +203,8 @@ impl Ofi {
         self.memory.settle(at);
     }
 
-    /// The peer is given up: its transfers end, each when nothing of it is under way any more.
+    /// Ends the transfers of a peer that is given up, each when nothing of it is under way any
+    /// more.
     pub(super) fn break_moves(&mut self, peer: Peer, fault: &Fault) {
         let of_peer = self.memory.moves.iter_mut().filter(|(_, one)| one.peer == peer);
         let all: Vec<u32> = of_peer

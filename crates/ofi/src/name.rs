@@ -1,6 +1,6 @@
-//! The names of operations under way: what sort, and which.
+//! The names of operations under way: which sort, and which one.
 
-/// What completes.
+/// An operation that completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     /// The send from this slot.
@@ -12,7 +12,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// As one number.
+    /// The name as one number.
     pub fn number(self) -> u64 {
         match self {
             Name::Send(at) => 1 << 32 | u64::from(at),

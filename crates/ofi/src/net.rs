@@ -1,4 +1,4 @@
-//! The objects of libfabric that one end has, and how memory is registered with them.
+//! The libfabric objects of one end, and the registration of memory with them.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -11,30 +11,30 @@ use verbena_fault::Fault;
 use verbena_machine::random;
 use verbena_memory::Region;
 
-/// Completions that the queue has room for: more than can be under way.
+/// The completions that the queue has room for: more than can be under way.
 const QUEUE_SIZE: usize = 4096;
 
 /// The endpoint and what it needs. The fields are dropped in this order.
 pub struct Net {
-    /// Closing it ends all use of memory.
+    /// The endpoint. Closing it ends all use of memory.
     pub endpoint: Endpoint,
-    /// Where everything completes.
+    /// The queue where everything completes.
     pub queue: CompletionQueue,
-    /// Those whom it speaks to.
+    /// The addresses of its peers.
     pub addresses: AddressVector,
     /// The names of operations under way.
     pub contexts: Contexts,
     domain: Arc<Domain>,
 }
 
-/// So many keys are drawn for a registration, should each be in use already.
+/// The most keys that are drawn for a registration while each is in use already.
 const DRAWS_MAX: u32 = 16;
 
 impl Net {
-    /// Opens what is offered, for about `peers` others and messages of up to `message_bytes`.
+    /// Opens an offer, for about `peers` others and messages of up to `message_bytes`.
     ///
     /// # Errors
-    /// The provider's.
+    /// Those of the provider.
     pub fn open(offer: &Offer, peers: usize, message_bytes: usize, sleeps: bool) -> Result<Net, Fault> {
         let domain = Domain::open(offer)?;
         let queue = CompletionQueue::new(&domain, QUEUE_SIZE, sleeps)?;
@@ -44,32 +44,32 @@ impl Net {
         Ok(Net { endpoint, queue, addresses, contexts: Contexts::default(), domain })
     }
 
-    /// What was opened.
+    /// The offer that was opened.
     pub fn offer(&self) -> &Offer {
         self.domain.offer()
     }
 
-    /// Whether one buffer takes several messages.
+    /// Returns whether one buffer takes several messages.
     pub fn takes_several(&self) -> bool {
         takes_several(self.offer())
     }
 
-    /// Whether it reads and writes remote memory.
+    /// Returns whether the endpoint reads and writes remote memory.
     pub fn moves_memory(&self) -> bool {
         self.offer().capabilities() & raw::FI_RMA != 0
     }
 
-    /// Registers memory, with which peers who know its key may do so much.
+    /// Registers memory for these accesses by peers that know its key.
     ///
     /// # Errors
-    /// The provider's.
+    /// Those of the provider.
     pub fn register(&mut self, region: Region, access: Access) -> Result<MemoryRegion, Fault> {
         let read = if access.read { raw::FI_REMOTE_READ } else { 0 };
         let write = if access.write { raw::FI_REMOTE_WRITE } else { 0 };
         self.register_for(region, read | write)
     }
 
-    /// What guards exposed memory, in words.
+    /// The guard of exposed memory, in words.
     pub fn guard(&self) -> String {
         match self.key_bits() {
             0 => "exposed memory is guarded by keys of the provider".into(),
@@ -77,7 +77,7 @@ impl Net {
         }
     }
 
-    /// Bits of a key; 0 if the provider chooses them.
+    /// The bits of a key; 0 if the provider chooses keys.
     fn key_bits(&self) -> u32 {
         match self.offer().memory_mode() & raw::FI_MR_PROV_KEY {
             0 => self.offer().key_bytes().min(8) as u32 * 8,
@@ -85,7 +85,7 @@ impl Net {
         }
     }
 
-    /// A key that nobody foresees: many providers ask for nothing but the key, whoever comes.
+    /// Draws a key that nobody foresees: many providers ask a caller for nothing but the key.
     fn draw_key(&self) -> Result<u64, Fault> {
         match self.key_bits() {
             0 => Ok(0),
@@ -96,7 +96,7 @@ impl Net {
     /// Registers memory for operations of this end, if the provider asks for that.
     ///
     /// # Errors
-    /// The provider's.
+    /// Those of the provider.
     pub fn register_local(&mut self, region: Region, access: u64) -> Result<Option<MemoryRegion>, Fault> {
         match self.offer().memory_mode() & raw::FI_MR_LOCAL {
             0 => Ok(None),
@@ -108,8 +108,8 @@ impl Net {
         let mut made = Err(raw::FI_ENOKEY as i32);
         for _ in 0..DRAWS_MAX {
             let key = self.draw_key()?;
-            // SAFETY: a region is memory that may be read and written as long as an operation holds it, and the owner of the
-            // registration is that operation.
+            // SAFETY: a region is memory that may be read and written as long as an operation holds
+            // it, and the owner of the registration is that operation.
             made = unsafe { MemoryRegion::new(&self.domain, region.address(), region.len(), access, key) };
             if !matches!(made, Err(number) if number == raw::FI_ENOKEY as i32) {
                 break;
@@ -123,7 +123,7 @@ impl Net {
         bound.map_err(|number| fault("memory cannot be registered", on(), number))
     }
 
-    /// What peers add to offsets in exposed memory.
+    /// The number that peers add to offsets in exposed memory.
     pub fn remote_base(&self, region: &Region) -> u64 {
         match self.offer().memory_mode() & raw::FI_MR_VIRT_ADDR {
             0 => 0,
@@ -136,7 +136,7 @@ fn takes_several(offer: &Offer) -> bool {
     offer.capabilities() & raw::FI_MULTI_RECV != 0
 }
 
-/// What local operations name registered memory by; null where it needs no registration.
+/// The descriptor of registered memory for local operations; null if it needs no registration.
 pub fn descriptor(registered: Option<&MemoryRegion>) -> *mut c_void {
     registered.map_or(null_mut(), MemoryRegion::descriptor)
 }

@@ -1,5 +1,5 @@
-//! Opening the channel in two rounds: the first says where each process is, the second, which there is only if some process
-//! needs it, opens libfabric and says how it is reached.
+//! Opening the channel in two rounds: the first says where each process is. The second, which there
+//! is only if some process needs it, opens libfabric and says how it is reached.
 
 use super::Ofi;
 use super::absent::Absent;
@@ -15,7 +15,8 @@ use verbena_machine::cores::Load;
 use verbena_machine::{node, random};
 use verbena_settings as table;
 
-/// Opens the channel on this side; not for a job of one, and not if the user leaves it out. libfabric is not touched yet.
+/// Opens the channel on this side, except for a job of one or if the user leaves it out. libfabric
+/// is not touched yet.
 ///
 /// # Errors
 /// None now; what the user names is tried in the second round.
@@ -35,7 +36,7 @@ pub fn open(place: &Place) -> Result<Option<OfiOpening>, Fault> {
     Ok(Some(OfiOpening { place: place.clone(), notice, end: None }))
 }
 
-/// When the user wants libfabric to be opened.
+/// The user's wish when libfabric is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Auto,
@@ -49,7 +50,7 @@ impl When {
     }
 }
 
-/// Whether the user asks for this very channel.
+/// Returns whether the user asks for this very channel.
 fn is_named() -> bool {
     names(table::CHANNELS.get()).iter().any(|name| name == "ofi")
 }
@@ -63,15 +64,17 @@ fn no_interfaces(error: &std::io::Error) -> Fault {
     )
 }
 
-/// Whether libfabric is to be opened, by the first cards of all processes: somebody wants it, or somebody is on another node, and not
-/// all processes have a channel for networks already (`others`). All processes come to the same answer.
+/// Returns whether libfabric must be opened, by the first cards of all processes: somebody wants
+/// it, or somebody is on another node and not all processes have a channel for networks already
+/// (`others`). All processes come to the same answer.
 pub fn meets_again(cards: &[Option<Vec<u8>>], others: bool) -> bool {
     let notices: Vec<Notice> = cards.iter().flatten().filter_map(|card| Notice::parse(card)).collect();
     let apart = notices.iter().any(|notice| notice.node != notices[0].node);
     notices.iter().any(|notice| notice.is_wanted) || apart && !others
 }
 
-/// Open on this side: where it is, and from the second round on its end, or why there is none.
+/// The channel before it is connected: where it is, and from the second round on its end, or why
+/// there is none.
 pub struct OfiOpening {
     place: Place,
     notice: Notice,
@@ -80,13 +83,13 @@ pub struct OfiOpening {
 
 /// The channel, connected.
 pub enum Connected {
-    /// To other processes.
+    /// Connected to other processes.
     Open(Box<Ofi>),
-    /// To nobody: it was not opened.
+    /// Connected to nobody: it was not opened.
     Absent(Absent),
 }
 
-/// What was opened.
+/// The opened end.
 struct End {
     net: Net,
     contact: Contact,
@@ -103,7 +106,8 @@ impl Opening for OfiOpening {
 
     fn second_card(&mut self, cards: &[Option<Vec<u8>>]) -> Result<Vec<u8>, Fault> {
         let end = End::open(&self.place, cards);
-        // A user who names the channel or what it is to use is told; else the others reach each other without this process.
+        // A user who names the channel or what it must use hears of it; else the others do without
+        // this process.
         if let (Err(fault), true) = (&end, is_strict()) {
             return Err(fault.clone());
         }
@@ -174,10 +178,10 @@ impl End {
     }
 }
 
-/// What fits, best first: with as much of what the channel can use as there is.
+/// The offers that fit, best first: with as much of what the channel can use as there is.
 ///
 /// # Errors
-/// libfabric's.
+/// Those of libfabric.
 pub(super) fn offers(library: &'static Library, wish: &Wish) -> Result<Vec<Offer>, Fault> {
     let steps = [raw::FI_RMA | raw::FI_MULTI_RECV, raw::FI_RMA, raw::FI_MULTI_RECV, 0];
     for capabilities in steps {

@@ -1,4 +1,4 @@
-//! What is done when polled: completions, messages, answers owed, and a look at the clock now and then.
+//! The work of a poll: completions, messages, answers owed, and a look at the clock now and then.
 
 use super::Ofi;
 use super::frame::{self, Frame, Kind};
@@ -11,18 +11,19 @@ use verbena_fabric::{Completion, Failure};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// Reads of the queue in one poll.
+/// The most reads of the queue in one poll.
 const READS_MAX: usize = 4;
-/// Polls between two looks at the clock.
+/// The number of polls between two looks at the clock.
 const POLLS_TO_CLOCK: u32 = 64;
 /// The time between two looks at all peers.
 const TEND_EVERY: Duration = Duration::from_millis(200);
-/// A peer that has not told for so long that it took something is asked, which shows whether it is still there.
+/// After this long without being told what it took, a peer is asked: this shows whether it still
+/// lives.
 const UNTOLD_MAX: Duration = Duration::from_secs(1);
-/// A peer of which nothing was heard for so long is asked.
+/// After this long without any message from a peer, it is asked.
 const SILENT_MAX: Duration = Duration::from_secs(5);
-/// A connection that is gone and is not made anew for so long is lost. The provider makes it anew by itself if the other process
-/// lives, whether or not that one is inside MPI.
+/// The time after which a connection that is gone and was not made anew is lost. The provider makes
+/// it anew by itself if the other process lives, whether or not that one is inside MPI.
 const LOST_MAX: Duration = Duration::from_secs(3);
 
 impl Ofi {
@@ -87,7 +88,7 @@ impl Ofi {
         unsafe { self.net.contexts.give_back(completion.context) };
     }
 
-    /// The provider is done with a message. Returns for whom it was.
+    /// Notes that the provider is done with a message. Returns for whom it was.
     fn landed(&mut self, slot: Slot) -> Peer {
         let peer = self.sends.landed(slot);
         if let Some(link) = self.links.get(peer) {
@@ -96,8 +97,9 @@ impl Ofi {
         peer
     }
 
-    /// The frame of a message, and what stands behind it; `None` if it is a stranger's: it does not bear our token, which nobody but
-    /// this job's processes knows, or comes from another end than that of the process that it names.
+    /// The frame of a message, and the bytes behind it; `None` if it is a stranger's: it does not
+    /// bear our token, which only this job's processes know, or comes from another end than that of
+    /// the process that it names.
     fn open<'a>(&mut self, message: &'a [u8], from: Option<u64>) -> Option<(Frame, &'a [u8])> {
         let opened = Some(message).filter(|message| frame::bears(message, self.token)).and_then(Frame::parse);
         let known = opened.filter(|(frame, _)| {
@@ -107,9 +109,10 @@ impl Ofi {
         known
     }
 
-    /// A message: what it says of our packets, then the packet in it.
+    /// Delivers a message: what it says of our packets, then the packet in it.
     fn deliver(&mut self, message: Region, from: Option<u64>, sink: &mut dyn Sink) {
-        // SAFETY: the provider wrote it and is done with the buffer, until it is posted again after this.
+        // SAFETY: the provider wrote it and is done with the buffer, until it is posted again after
+        // this.
         let Some((frame, rest)) = self.open(unsafe { message.bytes() }, from) else { return };
         let peer = frame.source;
         let ack_every = (self.settings.window / 4).max(1) as u32;
@@ -142,7 +145,7 @@ impl Ofi {
         }
     }
 
-    /// An operation failed: its peer is lost.
+    /// Gives the peer of a failed operation up.
     #[cold]
     fn fail(&mut self, failure: &Failure) {
         match failure.name.and_then(Name::of) {
@@ -156,7 +159,7 @@ impl Ofi {
                     self.piece_ended(at, Some(fault));
                 }
             }
-            // A message that came torn, since its sender is gone: its own sends tell of that.
+            // A message that came torn, since its sender is gone: our own sends tell of that.
             Some(Name::Receive(at)) if self.receives.is_back(failure.flags) => {
                 if let Err(fault) = self.receives.recycle(&mut self.net, at, failure.context) {
                     self.break_all(&fault);
@@ -196,7 +199,7 @@ impl Ofi {
         }
     }
 
-    /// Looks after one peer: gives it up if nothing gets through to it, and asks it for an answer if it is silent.
+    /// Gives a peer up if nothing gets through to it, and asks it for an answer if it is silent.
     fn tend(&mut self, peer: Peer) {
         let now = self.now;
         let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return };
@@ -232,7 +235,7 @@ impl Ofi {
         self.broken.push((peer, fault));
     }
 
-    /// Reports the ends of transfers, and who was lost.
+    /// Reports the ends of transfers, and the peers that were lost.
     fn report(&mut self, sink: &mut dyn Sink) -> usize {
         let ended = self.memory.take_ended();
         let broken = std::mem::take(&mut self.broken);

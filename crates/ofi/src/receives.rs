@@ -1,5 +1,5 @@
-//! Buffers for receiving: a few large ones that take many messages each, or, where the provider cannot do that, many that take
-//! one.
+//! Buffers for receiving: a few large ones that take many messages each; if the provider cannot do
+//! that, many that take one.
 
 use super::name::Name;
 use super::net::{self, Net};
@@ -10,15 +10,15 @@ use verbena_fabric::{Completion, MemoryRegion, Refused, raw};
 use verbena_fault::Fault;
 use verbena_memory::{Owned, Region};
 
-/// Large buffers.
+/// The number of large buffers.
 const LARGE: usize = 3;
-/// Buffers for one message each.
+/// The number of buffers for one message each.
 const SMALL: usize = 64;
 
-/// All buffers. They are the provider's but while a message is read.
+/// All buffers. They are the provider's, except while a message is read.
 pub struct Receives {
     buffers: Vec<Buffer>,
-    /// Those that could not be posted again yet.
+    /// The buffers that could not be posted again yet.
     waiting: Vec<u32>,
     takes_several: bool,
 }
@@ -31,10 +31,10 @@ struct Buffer {
 }
 
 impl Receives {
-    /// Makes and posts them all.
+    /// Makes and posts all buffers.
     ///
     /// # Errors
-    /// The provider's.
+    /// Those of the provider.
     pub fn new(net: &mut Net, settings: &Settings) -> Result<Receives, Fault> {
         let takes_several = net.takes_several();
         let (count, bytes) = match takes_several {
@@ -58,7 +58,8 @@ impl Receives {
         let memory: *mut u8 = buffer.region.pointer();
         let descriptor = net::descriptor(buffer.registered.as_ref());
         let (bytes, several) = (buffer.region.len(), self.takes_several);
-        // SAFETY: the buffer is ours, posted once at a time, and outlives the endpoint; the context was taken for this.
+        // SAFETY: the buffer is ours, posted once at a time, and outlives the endpoint; the context
+        // was taken for this.
         let posted = unsafe { net.endpoint.receive(memory, bytes, descriptor, several, context) };
         if posted.is_err() {
             // SAFETY: taken above; nothing was begun.
@@ -90,25 +91,25 @@ impl Receives {
         within.then(|| buffer.region.part(offset, completion.bytes))
     }
 
-    /// Whether the buffer is ours again after this completion.
+    /// Returns whether the buffer is ours again after this completion.
     pub fn is_back(&self, flags: u64) -> bool {
         !self.takes_several || flags & raw::FI_MULTI_RECV != 0
     }
 
-    /// The buffer is ours again, and what came in it was read: posts it again.
+    /// Posts a buffer again that is ours again, and whose content was read.
     ///
     /// # Errors
-    /// The provider's.
+    /// Those of the provider.
     pub fn recycle(&mut self, net: &mut Net, at: u32, context: *mut c_void) -> Result<(), Fault> {
         // SAFETY: taken when the buffer was posted, and that receive is over.
         unsafe { net.contexts.give_back(context) };
         self.post(net, at)
     }
 
-    /// Posts what could not be posted before.
+    /// Posts the buffers that could not be posted before.
     ///
     /// # Errors
-    /// The provider's.
+    /// Those of the provider.
     pub fn catch_up(&mut self, net: &mut Net) -> Result<(), Fault> {
         std::mem::take(&mut self.waiting).into_iter().try_for_each(|at| self.post(net, at))
     }

@@ -66,7 +66,7 @@ impl Ofi {
         }
     }
 
-    /// Hands a message to the provider. Whether it still uses the buffer.
+    /// Hands a message to the provider. Returns whether it still uses the buffer.
     fn hand_over(&mut self, to: u64, slot: Slot) -> Result<bool, Refused> {
         let message = self.sends.message(slot);
         if message.len() <= self.inject_bytes_max {
@@ -75,8 +75,8 @@ impl Ofi {
         }
         let context = self.net.contexts.take(Name::Send(slot).number());
         let (memory, descriptor) = (message.pointer().cast_const(), self.sends.descriptor(slot));
-        // SAFETY: the buffer is ours, is left alone until the send completes, and outlives the endpoint; the context was taken
-        // for this.
+        // SAFETY: the buffer is ours, is left alone until the send completes, and outlives the
+        // endpoint; the context was taken for this.
         let posted = unsafe { self.net.endpoint.send(to, memory, message.len(), descriptor, context) };
         if posted.is_err() {
             // SAFETY: taken above; nothing was begun.
@@ -85,7 +85,7 @@ impl Ofi {
         posted.map(|()| true)
     }
 
-    /// The provider took nothing for the peer.
+    /// Handles that the provider took nothing for the peer.
     #[cold]
     pub(super) fn refused(&mut self, peer: Peer, refused: Refused) -> SendError {
         match refused {
@@ -104,7 +104,7 @@ impl Ofi {
         }
     }
 
-    /// The peer is to be told soon what was taken.
+    /// Notes that the peer must be told soon what was taken.
     pub(super) fn owe(&mut self, peer: Peer) {
         let Some(link) = self.links.get(peer) else { return };
         if !link.is_owed && link.broken.is_none() {
@@ -113,7 +113,7 @@ impl Ofi {
         }
     }
 
-    /// Tells what was taken to those who are owed it.
+    /// Tells the peers that are owed it what was taken.
     pub(super) fn pay(&mut self) {
         for peer in std::mem::take(&mut self.owed) {
             self.links.get(peer).expect("met").is_owed = false;
@@ -123,7 +123,7 @@ impl Ofi {
         }
     }
 
-    /// This process is about to leave: asks the peer, once, whether all that was sent has arrived.
+    /// Asks the peer, once, whether all that was sent has arrived: this process is about to leave.
     pub(super) fn ask_at_end(&mut self, peer: Peer) {
         let Some(link) = self.links.get(peer) else { return };
         let sent = link.sent;
@@ -132,7 +132,8 @@ impl Ofi {
         }
     }
 
-    /// Tells a peer what was taken from it. False if the provider has no room, and it should be tried again.
+    /// Tells a peer what was taken from it. False if the provider has no room, and it should be
+    /// tried again.
     pub(super) fn tell(&mut self, peer: Peer, kind: Kind) -> bool {
         let Some(link) = self.links.get(peer).filter(|link| link.broken.is_none()) else { return true };
         let (to, token, heard) = (link.address, link.token, link.heard);

@@ -1,5 +1,6 @@
-//! Buffers for sending. A packet stays in its buffer until the provider is done with it and the peer has told that it took
-//! it: so what a lost peer may not have taken can be handed back, and a process that leaves knows that all has arrived.
+//! Buffers for sending. A packet stays in its buffer until the provider is done with it and the
+//! peer has told that it took it: so packets that a lost peer may not have taken can be handed
+//! back, and a process that leaves knows that all has arrived.
 
 use super::net::{self, Net};
 use std::ffi::c_void;
@@ -8,7 +9,7 @@ use verbena_fabric::{MemoryRegion, raw};
 use verbena_fault::Fault;
 use verbena_memory::{Owned, Region};
 
-/// Buffers that are made at a time.
+/// The number of buffers that are made at a time.
 const SLAB_SLOTS: usize = 16;
 
 /// The number of a buffer.
@@ -30,7 +31,7 @@ struct Slab {
     registered: Option<MemoryRegion>,
 }
 
-/// What holds a buffer, besides the peer it was for.
+/// The holders of a buffer, and the peer it was for.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     peer: Peer,
@@ -40,7 +41,7 @@ struct State {
 }
 
 impl Sends {
-    /// No buffers yet; each will have `slot_bytes`.
+    /// Begins without buffers; each will have `slot_bytes`.
     pub fn new(slot_bytes: usize, slots_max: usize) -> Sends {
         let slot_bytes = slot_bytes.next_multiple_of(64);
         Sends { slot_bytes, slots_max, slabs: Vec::new(), states: Vec::new(), free: Vec::new() }
@@ -71,32 +72,32 @@ impl Sends {
         Ok(())
     }
 
-    /// The message in a buffer: as long as was said when it was taken.
+    /// The message in a buffer, with the length that was given when it was taken.
     #[inline]
     pub fn message(&self, slot: Slot) -> Region {
         let (slab, at) = (slot as usize / SLAB_SLOTS, slot as usize % SLAB_SLOTS);
         self.slabs[slab].region.part(at * self.slot_bytes, self.states[slot as usize].bytes)
     }
 
-    /// What operations name the buffer's memory by.
+    /// The descriptor by which operations name the buffer's memory.
     pub fn descriptor(&self, slot: Slot) -> *mut c_void {
         net::descriptor(self.slabs[slot as usize / SLAB_SLOTS].registered.as_ref())
     }
 
-    /// The message was handed to the provider, who uses the buffer until it lands if `is_flying`; and it is kept until
-    /// [`Sends::taken`].
+    /// Notes that the message was handed to the provider, which uses the buffer until it lands if
+    /// `is_flying`; it is kept until [`Sends::taken`].
     pub fn sent(&mut self, slot: Slot, is_flying: bool) {
         let state = &mut self.states[slot as usize];
         (state.is_flying, state.is_kept) = (is_flying, true);
     }
 
-    /// The provider is done with the buffer. Returns for whom it was.
+    /// Notes that the provider is done with the buffer. Returns for whom it was.
     pub fn landed(&mut self, slot: Slot) -> Peer {
         self.states[slot as usize].is_flying = false;
         self.give_back(slot)
     }
 
-    /// The message need not be kept any more.
+    /// Notes that the message need not be kept any more.
     pub fn taken(&mut self, slot: Slot) {
         self.states[slot as usize].is_kept = false;
         self.give_back(slot);
@@ -111,7 +112,7 @@ impl Sends {
         state.peer
     }
 
-    /// Whether the provider has any of them.
+    /// Returns whether the provider has any of them.
     pub fn any_flying(&self) -> bool {
         self.states.iter().any(|state| state.is_flying)
     }

@@ -6,36 +6,37 @@ use verbena_channel::{CONTROL_BYTES_MAX, Cost};
 use verbena_fabric::Offer;
 use verbena_settings as table;
 
-/// The longest message that is copied: over the Internet's protocols, where to ask first costs more than to copy up to here (a longer
-/// one should be on the wire while it is copied, so it goes in pieces); and over hardware that reads memory by itself.
+/// The longest message that is copied: here over the Internet's protocols, where to ask first costs
+/// more than to copy up to here (a longer one should be on the wire while it is copied, so it goes
+/// in pieces); below over hardware that reads memory by itself.
 const IP_COPIED_BYTES_MAX: usize = 64 << 10;
 const HARDWARE_COPIED_BYTES_MAX: usize = 16 << 10;
 
 /// All settings of the channel. The table of settings says what each is for.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Largest message in bytes, with all headers.
+    /// The largest message in bytes, with all headers.
     pub message_bytes: usize,
-    /// Bytes of a buffer that takes several messages.
+    /// The bytes of a buffer that takes several messages.
     pub receive_bytes: usize,
-    /// Buffers for sending, over all peers.
+    /// The most buffers for sending, over all peers.
     pub send_buffers_max: usize,
-    /// Packets to one peer that it has not told to have taken.
+    /// The most packets to one peer that it has not told to have taken.
     pub window: usize,
-    /// From this length on, in bytes, messages are read or written rather than copied.
+    /// The length in bytes from which messages are read or written rather than copied.
     pub memory_bytes_min: usize,
-    /// Longest piece of a long message that is read or written at a time, in bytes.
+    /// The longest piece of a long message that is read or written at a time, in bytes.
     pub piece_bytes: usize,
-    /// What reading and writing cost.
+    /// The cost of reading and writing.
     pub cost: Cost,
-    /// A peer to which no connection can be made for so long is given up.
+    /// The time after which a peer to which no connection can be made is given up.
     pub connect_max: Duration,
-    /// A process that waits sleeps until the network wakes it.
+    /// True if a process that waits sleeps until the network wakes it.
     pub sleeps: bool,
 }
 
 impl Settings {
-    /// What the table of settings says now for a provider that offers this.
+    /// The current settings for a provider that offers this.
     pub fn current(offer: &Offer) -> Settings {
         let copied = if offer.ip().is_some() { IP_COPIED_BYTES_MAX } else { HARDWARE_COPIED_BYTES_MAX };
         Settings {
@@ -55,7 +56,7 @@ impl Settings {
         .sound()
     }
 
-    /// The same within the bounds that the channel needs.
+    /// Brings the settings within the bounds that the channel needs.
     pub fn sound(mut self) -> Settings {
         self.message_bytes = self.message_bytes.max(PACKET_FRAME_BYTES + CONTROL_BYTES_MAX);
         self.receive_bytes = self.receive_bytes.max(4 * self.message_bytes);

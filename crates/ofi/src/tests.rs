@@ -19,7 +19,7 @@ use verbena_machine::random;
 use verbena_memory::{Buffer, Owned};
 use verbena_testing::{Lack, skip};
 
-/// What arrived at one end.
+/// The packets and transfers that arrived at one end.
 #[derive(Default)]
 struct Arrived {
     packets: Vec<(Peer, Header, Vec<u8>)>,
@@ -262,7 +262,7 @@ fn a_sleeper_is_woken_by_the_descriptor() {
     }
 }
 
-/// The ends, of which the second may go.
+/// The two ends; the second may go.
 struct Both {
     first: Ofi,
     second: Option<Ofi>,

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`registry`] | the list of channels, and how a process opens them and meets the others |
+//! | [`registry`] | the list of channels, by which a process opens them and meets the others |
 //! | `wire` | an open channel as the engine holds it: [`Wire`] |
 //!
 //! Nothing below this crate names every channel, and nothing above it need name one.

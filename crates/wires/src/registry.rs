@@ -1,6 +1,7 @@
-//! The list of channels, and how a process opens them and meets the others.
+//! The list of channels: a process opens them and meets the others by it.
 //!
-//! A new channel is one module that opens it, one line in [`CHANNELS`], and how it becomes a [`Wire`].
+//! A new channel is one module that opens it, one line in [`CHANNELS`], and its conversion to a
+//! [`Wire`].
 
 use crate::Wire;
 use verbena_channel::{Opening, Peer, Place, loopback};
@@ -47,7 +48,7 @@ const CHANNELS: &[(&str, Open)] = &[
     ("ofi", |name, place| verbena_ofi::open(place).map(|opening| with_rails(name, opening))),
 ];
 
-/// The channel, if there is one, and the same over other ports.
+/// The channel, if there is one, and its rails over other ports.
 fn with_rails<O>(name: &'static str, opening: Option<O>) -> Openings
 where
     O: Opening<Channel: Into<Wire>> + 'static,
@@ -66,7 +67,7 @@ pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
 /// Channels that reach other nodes by hardware of their own.
 const NETWORKS: [&str; 2] = ["rc", "ud"];
 
-/// What stands in a card before the part that is about cores.
+/// The name in a card before the part about cores.
 const CORES: &str = "cores";
 
 /// The channels that are open on this side, before the others are known.
@@ -74,11 +75,11 @@ pub struct Opened {
     openings: Openings,
 }
 
-/// Opens the channels that `wanted` names (all, if it is `None`). A channel that has no use here, such as `shm`
-/// for a process alone, is left out even where it is named.
+/// Opens the channels that `wanted` names (all, if it is `None`). A channel that has no use here,
+/// such as `shm` for a process alone, is left out even where it is named.
 ///
 /// # Errors
-/// An unknown name, with a list of the known ones; or what the channel itself failed at.
+/// An unknown name, with a list of the known ones; or the fault of the channel itself.
 pub fn open(place: &Place, wanted: Option<&str>) -> Result<Opened, Fault> {
     let names: Option<Vec<&str>> =
         wanted.map(|list| list.split(',').map(str::trim).filter(|n| !n.is_empty()).collect());
@@ -109,8 +110,8 @@ fn unknown(name: &str) -> Fault {
 }
 
 impl Opened {
-    /// What the other processes must know of this one: for each channel, and before them for its cores, the name's length and name, the
-    /// card's length (little-endian, 4 bytes) and card.
+    /// The card of this process. For each channel, and before them for its cores: the name's length
+    /// and name, the card's length (little-endian, 4 bytes) and card.
     pub fn card(&self) -> Vec<u8> {
         let channels = self.openings.iter().map(|(name, opening)| (*name, opening.card()));
         let mut out = Vec::new();
@@ -123,11 +124,12 @@ impl Opened {
         out
     }
 
-    /// What the others must know besides, given the cards of all processes in rank order; `None` if one round is enough. All
-    /// processes come to the same answer, also those that have not opened the channel that asks.
+    /// The second card, given the cards of all processes in rank order; `None` if one round is
+    /// enough. All processes come to the same answer, also those that have not opened the channel
+    /// that asks.
     ///
     /// # Errors
-    /// What the user asked for by name cannot be.
+    /// The user asked by name for something that cannot be.
     pub fn second_card(&mut self, cards: &[Vec<u8>]) -> Result<Option<Vec<u8>>, Fault> {
         let has_network = |card: &Vec<u8>| parse_card(card).iter().any(|(name, _)| NETWORKS.contains(name));
         let notices = of_channel("ofi", cards);
@@ -138,8 +140,8 @@ impl Opened {
         opening.map_or(Ok(Vec::new()), |(_, opening)| opening.second_card(&notices)).map(Some)
     }
 
-    /// Connects every channel, given the cards of all processes in rank order, of the first round and of the second, if there was
-    /// one.
+    /// Connects every channel, given the cards of all processes in rank order: those of the first
+    /// round, and of the second, if there was one.
     pub fn connect(
         self,
         cards: &[Vec<u8>],
@@ -155,7 +157,7 @@ impl Opened {
     }
 }
 
-/// How many processes of the job share the cores of process `me`, by the cards of all.
+/// The load of the cores of process `me`, by the cards of all.
 pub fn load(me: Peer, cards: &[Vec<u8>]) -> Load {
     mates::load(me as usize, &of_channel(CORES, cards))
 }
@@ -169,7 +171,7 @@ fn of_channel(name: &str, cards: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
 /// A channel's name and its part of a process's card.
 type Entry<'a> = (&'a str, &'a [u8]);
 
-/// The channels in a card; what cannot be read is left out.
+/// The channels in a card; unreadable parts are left out.
 fn parse_card(mut card: &[u8]) -> Vec<Entry<'_>> {
     let mut out = Vec::new();
     while let Some((entry, rest)) = parse_entry(card) {

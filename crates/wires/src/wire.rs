@@ -1,9 +1,10 @@
 //! An open channel as the engine holds it.
 //!
-//! Everything that a channel can do goes through the trait [`Channel`], and nobody above asks which one it is. But a
-//! small message takes little more time than calls through a table of functions do, so polling, taking what is next and
-//! sending, which are on its way, are called directly where the channel is known here, and the compiler can join them with the engine's
-//! own code. (Through shared memory sending goes by the end that the channel lends: [`Wire::lend`].)
+//! A channel does everything through the trait [`Channel`], and nobody above asks which one it is.
+//! But a small message takes little more time than calls through a table of functions do. So
+//! polling, taking the next packet and sending are called directly where the channel is known here,
+//! and the compiler can join them with the engine's own code. (Through shared memory, the engine
+//! sends by the lane that the channel lends: [`Wire::lend`].)
 
 use std::ops::{Deref, DerefMut};
 use verbena_channel::around::Around;
@@ -28,7 +29,7 @@ pub enum Wire {
     Loopback(Box<Loopback>),
     /// Packets and memory by RDMA.
     Rc(Box<Rc<Verbs>>),
-    /// A channel on which packets arrive and that is not known here.
+    /// A channel that moves packets and is not known here.
     Other(Box<dyn Channel>),
     /// A channel that only moves memory, and at once: there is nothing to poll.
     Memory(Box<dyn Channel>),
@@ -44,8 +45,8 @@ impl Wire {
         Wire::Other(Box::new(Around { inner: self, tap }))
     }
 
-    /// Hands out the sending end towards `peer`, if this channel has such a thing by itself: packets to that peer
-    /// then go through it and no longer through [`Channel::send`].
+    /// Hands out the sending end towards `peer`, if this channel has one: packets to that peer then
+    /// go through it and no longer through [`Channel::send`].
     pub fn lend(&mut self, peer: Peer) -> Option<Lane> {
         match self {
             Wire::Shm(shm) => shm.lend(peer),
@@ -53,25 +54,26 @@ impl Wire {
         }
     }
 
-    /// Whether there is nothing to poll, as far as a glance tells.
+    /// Returns whether a glance tells that there is nothing to poll.
     #[inline(always)]
     pub fn is_silent(&self) -> bool {
         match self {
             Wire::Shm(shm) => shm.is_silent(),
             Wire::Loopback(loopback) => loopback.is_empty(),
             Wire::Memory(_) => true,
-            // What arrives outside its rings shows only to the device.
+            // A packet outside the rings shows only to the device.
             Wire::Rc(_) | Wire::Other(_) => false,
         }
     }
 
-    /// Whether a glance tells all.
+    /// Returns whether a glance tells all.
     #[inline]
     pub fn shows(&self) -> bool {
         !matches!(self, Wire::Rc(_) | Wire::Other(_))
     }
 
-    /// As [`Channel::take_front`], where that needs no call: on some channels, and for very short messages.
+    /// Takes the next packet where that needs no call: on some channels, and for very short
+    /// messages.
     #[inline(always)]
     pub fn take_line(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         match self {
@@ -80,7 +82,7 @@ impl Wire {
         }
     }
 
-    /// As [`Channel::take_front`].
+    /// Takes the next packet; see [`Channel::take_front`].
     #[inline(always)]
     pub fn take_front(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         match self {
@@ -91,10 +93,10 @@ impl Wire {
         }
     }
 
-    /// As [`Channel::send`].
+    /// Sends a packet; see [`Channel::send`].
     ///
     /// # Errors
-    /// As [`Channel::send`].
+    /// Those of [`Channel::send`].
     #[inline(always)]
     pub fn send(&mut self, peer: Peer, header: &Header, payload: Payload<'_>) -> Result<(), SendError> {
         match self {
@@ -103,7 +105,7 @@ impl Wire {
         }
     }
 
-    /// As [`Channel::poll`].
+    /// Polls; see [`Channel::poll`].
     #[inline]
     pub fn poll<S: Sink>(&mut self, sink: &mut S) -> usize {
         match self {

@@ -1,4 +1,5 @@
-//! Strangers that reach the port of an end over TCP: what they send moves a counter, and guessed keys open nothing.
+//! Strangers that reach the port of an end over TCP: their messages move a counter, and guessed
+//! keys open nothing.
 
 use super::*;
 use crate::frame::{Frame, Kind as FrameKind};
@@ -10,7 +11,7 @@ use verbena_fabric::{Offer, raw};
 const GUESSES: std::ops::RangeInclusive<u64> = 1..=100;
 const BYTES: usize = 64 << 10;
 
-/// Somebody who knows the address of an end, and nothing else.
+/// A stranger that knows the address of an end, and nothing else.
 struct Stranger {
     net: Net,
     to: u64,
@@ -25,7 +26,7 @@ impl Stranger {
         Stranger { net, to }
     }
 
-    /// Makes progress, and forgets what comes of it: whether anything completed.
+    /// Makes progress; returns, of each completion, whether it was a success.
     fn poll(&mut self) -> Vec<bool> {
         let mut completed = Vec::new();
         let read = self.net.queue.read(&mut completed);
@@ -39,7 +40,7 @@ impl Stranger {
         });
     }
 
-    /// Reads or writes by a guessed key; whether that worked.
+    /// Reads or writes by a guessed key; returns whether that worked.
     fn moves(
         &mut self,
         ends: &mut [End; 2],
@@ -53,7 +54,8 @@ impl Stranger {
         let mut outcome = None;
         until(ends, "a guess", |_| {
             outcome = self.poll().first().copied();
-            // SAFETY: the memory lives until the operation has ended, which is waited for; the context was taken for this.
+            // SAFETY: the memory lives until the operation has ended, which is waited for; the
+            // context was taken for this.
             let posted = outcome.is_none().then(|| unsafe {
                 match is_read {
                     true => self.net.endpoint.read(to, memory, bytes, null_mut(), remote, key, context),
@@ -70,7 +72,7 @@ impl Stranger {
     }
 }
 
-/// Frames that the receiver must not believe: each lies in a way of its own, and one is torn.
+/// Frames that the receiver must not believe: each lies in its own way, and one is torn.
 fn forged(token: u64) -> Vec<Vec<u8>> {
     let frame = Frame { token, source: 1, heard: 0, number: 1, kind: FrameKind::Packet };
     let packet = |frame: &Frame| [&frame.emit()[..], &header(0).emit(), b"forged"].concat();
@@ -176,7 +178,8 @@ fn misuse(access: Access) {
     };
     assert_eq!(begun.expect("begun"), Transfer::Pending);
     until(&mut ends, "the end", |ends| !ends[0].arrived.ended.is_empty());
-    // A write may have ended here when its bytes have left. What follows it comes after, or the connection was cut for it.
+    // A write may have ended here when its bytes have left. What follows it comes after, or the
+    // connection was cut for it.
     send(&mut ends, 0, 0, b"behind it");
     until(&mut ends, "what follows", |ends| {
         !ends[1].arrived.packets.is_empty() || ends.iter().any(|end| !end.arrived.broken.is_empty())

@@ -40,7 +40,7 @@ impl<C: Channel> Ends for (C, C) {
     }
 }
 
-/// This many packets go each way.
+/// The number of packets that go each way.
 const PACKETS: u32 = 500;
 
 /// The most packets that a channel with a limit takes for a peer that never looks.

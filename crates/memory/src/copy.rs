@@ -115,7 +115,7 @@ mod nontemporal {
 mod nontemporal {
     use crate::Region;
 
-    /// Copies by the processor's own choice, which has to do elsewhere.
+    /// Copies with the processor's own choice of stores, on other architectures.
     pub(super) fn copy(from: Region, to: Region) {
         to.copy_from(from);
     }

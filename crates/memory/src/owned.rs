@@ -11,7 +11,7 @@ use super::{LINE_BYTES, Region};
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Blocks from this size on are whole pages, which can be given back to the kernel.
+/// The size from which blocks are whole pages, which can be given back to the kernel.
 const PAGED_BYTES_MIN: usize = 256 << 10;
 /// Memory of paged blocks that the reserve keeps, in bytes; pages above that are given back.
 const RESIDENT_BYTES_MAX: usize = 16 << 20;

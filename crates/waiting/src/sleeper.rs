@@ -52,7 +52,7 @@ struct Company {
     answers: AtomicU32,
 }
 
-/// This many waits in a row do not end with a yield by chance.
+/// The number of waits in a row that do not end with a yield by chance.
 const COMPANY_WAITS: u32 = 32;
 /// The most times that the number is doubled: to two seconds of waits of two microseconds.
 const DOUBLED_MAX: u32 = 15;

@@ -27,9 +27,9 @@ pub(crate) trait PartWords {
     /// Tells the number of parts that this member has done, before its later reads (release, and a
     /// fence).
     fn tell_finished(&self, parts: u64);
-    /// The last collective of which `rank` could not do a part (acquire).
+    /// The last collective in which `rank` could not do a part (acquire).
     fn failed(&self, rank: usize) -> u64;
-    /// Tells the last collective of which this member could not do a part (release).
+    /// Tells the last collective in which this member could not do a part (release).
     fn tell_failed(&self, number: u64);
 }
 

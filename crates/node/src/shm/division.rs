@@ -221,7 +221,7 @@ mod tests {
                 (0..2).filter(|_| take(&*theirs, 1, End::Back).is_some()).count()
             });
             let last = end(&*word);
-            // The word serves another message, of which the sender has not heard.
+            // The word serves another message; the sender has not heard of it.
             open(&*word, 2, 3);
             assert_eq!(last, sender.join().unwrap() as u32);
             assert_eq!(end(&*word), 0);

@@ -76,13 +76,13 @@ pub(crate) fn payload_bytes_max(ring_bytes: usize) -> usize {
 pub(crate) struct Producer {
     /// The position of the next record.
     head: u64,
-    /// Flag words from `head` to here (exclusive) are zero. While `quick` is not 0 those up to
-    /// `head + 2` are too.
+    /// The position up to which flag words are zero, from `head` on (exclusive). While `quick` is
+    /// not 0 those up to `head + 2` are too.
     clean: u64,
-    /// Positions below this may be written.
+    /// The position below which may be written.
     limit: u64,
-    /// Below this a record of one line needs no look at anything else: there is room for it and for
-    /// the two flag words behind, and the first of these is zero.
+    /// The position below which a record of one line needs no look at anything else: there is room
+    /// for it and for the two flag words behind, and the first of these is zero.
     quick: u64,
     /// True if there may be quick lines at all.
     may_be_quick: bool,
@@ -219,7 +219,7 @@ pub(crate) enum Found {
     Nothing,
     /// A record whose payload has this many bytes.
     Record {
-        /// Its first line.
+        /// The record's first line.
         line: u64,
         /// Bytes of its payload; record and payload lie within the ring.
         payload_bytes: usize,

@@ -17,7 +17,7 @@ struct Model {
 struct View {
     model: Arc<Model>,
     me: usize,
-    /// Where the last payload was asked for.
+    /// The place of the last payload that was asked for.
     asked: RefCell<(usize, u64)>,
 }
 

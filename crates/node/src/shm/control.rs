@@ -3,7 +3,7 @@
 //! | part | size | content |
 //! | --- | --- | --- |
 //! | head | 2 lines | what the segment is; where the next ring goes |
-//! | desks | 1 line for each rank | doorbell, number of incoming rings announced, where the rank is |
+//! | desks | 1 line for each rank | bell, number of incoming rings announced, where the rank is |
 //! | tables | one word for each pair | for each receiver, by sender: offset of the ring, and log2 of its bytes in the low bits |
 //! | pool | room for a ring between every two ranks | rings, each on its own pages |
 //! | boards | the rest | boards, see `boards` |

@@ -1,4 +1,4 @@
-//! What comes in: packets in their order, and the ends of transfers.
+//! Takes in what arrives: packets in their order, and the ends of transfers.
 
 use crate::failover::has_number;
 use crate::fault;
@@ -18,8 +18,8 @@ use verbena_memory::Buffer;
 
 /// Most packets of one peer that are held because one before them is missing.
 const EARLY_MAX: usize = 4096;
-/// The same where packets may go by several channels: one that is sent again over a connection may take seconds, in which the others bring a whole long
-/// message.
+/// The same limit for a peer whose packets may go by several channels. A packet that is sent again
+/// over a connection may take seconds, in which the other channels bring a whole long message.
 const EARLY_APART_MAX: usize = 1 << 20;
 
 /// The engine as a channel sees it while it is polled.
@@ -77,7 +77,7 @@ impl Sink for Arrivals<'_> {
         self.core.transferred(token, outcome);
     }
 
-    /// What to do needs the channels (`failover.rs`).
+    /// Notes that a channel has lost the peer. The answer needs the channels (`failover.rs`).
     #[cold]
     fn broken(&mut self, peer: Peer, fault: Fault) {
         self.core.work.affairs.push_back(Affair::Lost(peer, Lost { channel: self.channel, fault }));
@@ -134,7 +134,7 @@ impl Core {
         }
     }
 
-    /// All kinds but the most frequent; `None` if the packet makes no sense.
+    /// Handles all kinds but the most frequent; `None` if the packet makes no sense.
     fn dispatch_rest(&mut self, peer: Peer, header: &Header, payload: &[u8]) -> Option<()> {
         self.counts.protocol_received += u64::from(header.kind != Kind::EagerSync);
         match header.kind {
@@ -186,7 +186,7 @@ impl Core {
         }
     }
 
-    /// As `deliver`, for a message with a mark, which the receive's is compared with.
+    /// Like `deliver`, for a message with a mark, which is compared with the receive's.
     #[inline(never)]
     fn deliver_marked(&mut self, index: u32, key: &MatchKey, mark: Mark, payload: &[u8]) {
         let mine = self.requests.mark(index);
@@ -212,7 +212,7 @@ impl Core {
         }
     }
 
-    /// As `deliver`, where the message does not fit, or goes to scattered memory.
+    /// Like `deliver`, for a message that does not fit or goes to scattered memory.
     #[inline(never)]
     fn deliver_otherwise(&mut self, id: Id, key: &MatchKey, payload: &[u8]) {
         let request = self.requests.get(id).expect("a posted receive");
@@ -283,7 +283,7 @@ impl Core {
     }
 }
 
-/// What an announcement says of the message's memory.
+/// The memory that an announcement offers.
 fn offer_in(header: &Header, payload: &[u8]) -> Option<Offer> {
     let mut reader = Reader(payload);
     let sender = reader.word()?;

@@ -1,5 +1,5 @@
-//! Cancelling (MPI-5.0, 3.8.4): a receive while it is not matched, a send while its message is not. The
-//! request completes either way.
+//! Cancelling (MPI-5.0, 3.8.4): a receive while it is not matched, a send while its message is not.
+//! The request completes either way.
 
 use crate::Engine;
 use crate::peer::Waiting;

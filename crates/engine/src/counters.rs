@@ -2,7 +2,7 @@
 
 use verbena_channel::Registrations;
 
-/// What went through one channel.
+/// Counts of one channel's traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelCounters {
     /// The channel's name.
@@ -19,7 +19,7 @@ pub struct ChannelCounters {
     pub get_bytes: u64,
     /// Bytes written to peers' memory.
     pub put_bytes: u64,
-    /// How often the channel had no room.
+    /// The number of times the channel had no room.
     pub full: u64,
     /// Messages of strangers that were dropped.
     pub strange_messages: u64,
@@ -54,7 +54,7 @@ pub struct Counters {
     pub announced: u64,
     /// Messages by rendezvous, on the receiving side.
     pub rendezvous: u64,
-    /// Of these, those that this side began to read from the sender's memory, alone.
+    /// The part of these that this side began to read from the sender's memory, alone.
     pub pulled: u64,
     /// Those for which the sender was invited to write as well.
     pub shared: u64,
@@ -62,7 +62,7 @@ pub struct Counters {
     pub written: u64,
     /// Those that the sender was asked to send as packets.
     pub streamed: u64,
-    /// Of those that were read or written, the ones that are to go over several rails.
+    /// The messages, of those read or written, that are to go over several rails.
     pub striped: u64,
     /// Packets sent that carry no whole message: announcements, answers, data.
     pub protocol_sent: u64,
@@ -70,13 +70,13 @@ pub struct Counters {
     pub protocol_received: u64,
     /// Transfers of memory that failed and were done by packets or by the other side instead.
     pub fallbacks: u64,
-    /// How often a peer was asked to send by rendezvous only.
+    /// The number of times a peer was asked to send by rendezvous only.
     pub throttles: u64,
     /// Duplicate packets that were dropped.
     pub duplicates: u64,
-    /// How often a channel that had lost a peer was replaced by another.
+    /// The number of times a channel that had lost a peer was replaced by another.
     pub failovers: u64,
-    /// How often a peer's packets moved to another channel without a fault.
+    /// The number of times a peer's packets moved to another channel without a fault.
     pub moves: u64,
     /// Connections given back.
     pub left: u64,
@@ -85,7 +85,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// With what follows from the rest: whole messages are the packets that belong to no protocol.
+    /// Fills in what follows from the rest: whole messages are the packets that belong to no
+    /// protocol.
     pub(crate) fn derived(mut self) -> Counters {
         let packets = |of: fn(&ChannelCounters) -> u64| self.channels.iter().map(of).sum::<u64>();
         let sent = packets(|channel| channel.packets_sent) - self.protocol_sent;

@@ -1,4 +1,4 @@
-//! What is pending, in words: for reports of programs that hang.
+//! Describes pending operations in words, for reports of programs that hang.
 
 use crate::peer::PeerState;
 use crate::request::{Request, State};
@@ -19,7 +19,7 @@ impl Core {
         pending.chain(unexpected).chain(waiting).collect()
     }
 
-    /// What keeps packets to and from a process, if anything does.
+    /// Says what holds up packets to and from a process, if anything does.
     fn describe_peer(&self, peer: Peer, state: &PeerState) -> Option<String> {
         let name = |channel: usize| self.tally[channel].name;
         let over = state.route.map_or("no channel", |route| name(route.packets));

@@ -1,9 +1,10 @@
-//! The shortest way of a message: it is the next packet in its channel, a receive waits for just it, and it goes straight
-//! to that receive's memory. Everything that does not look like that takes the general way (`arrival.rs`).
+//! Direct receives, the shortest way of a message: it is the next packet in its channel, a receive
+//! waits for exactly it, and it goes straight to that receive's memory. Everything else takes the
+//! general way (`arrival.rs`).
 //!
-//! The two ways match alike. The next packet of a process is its earliest message that is not matched. It belongs to the
-//! receive that is asked for now if none is posted before it and the unexpected queue holds nothing; and to the first
-//! posted receive if that names it.
+//! The two ways match alike. The next packet of a process is its earliest message that is not
+//! matched. It belongs to the receive that is asked for now if none is posted before it and the
+//! unexpected queue holds nothing; and to the first posted receive if that names it.
 
 use crate::matching::MatchKey;
 use crate::peer::{PeerState, Peers};
@@ -16,13 +17,14 @@ use verbena_channel::packet::{Header, Kind};
 use verbena_memory::Region;
 use verbena_wires::Wire;
 
-/// One in so many packets of a process (a power of two) goes the general way, so that progress is made for the sake of all else.
+/// Every `TURNS`th packet of a process (a power of two) goes the general way, so that everything
+/// else makes progress too.
 const TURNS: u32 = 128;
 
 impl Engine {
-    /// Receives a message from rank `source`, which is process `peer`, under `tag` into `region`, if it is next, goes in
-    /// one line of shared memory, and nothing comes before it; returns its length. `None` says that nothing happened. Nothing
-    /// is called, so nothing need be saved.
+    /// Receives a message from rank `source`, which is process `peer`, under `tag` into `region`,
+    /// if it is next, goes in one line of shared memory, and nothing comes before it; returns its
+    /// length. `None` says that nothing happened. Nothing is called, so nothing need be saved.
     #[inline(always)]
     pub fn try_receive_line(
         &mut self,
@@ -39,8 +41,9 @@ impl Engine {
         front?.take_line(peer, key, region)
     }
 
-    /// As [`Engine::post`] for a receive into `region`, as far as it needs no call: nothing here matches, and the receive is
-    /// posted. Its message may be there already: whoever waits for it looks.
+    /// Like [`Engine::post`] for a receive into `region`, if that needs no call: nothing here
+    /// matches, and the receive is posted. Its message may be there already: the caller that waits
+    /// for it looks.
     #[inline(always)]
     pub fn try_post(
         &mut self,
@@ -56,8 +59,9 @@ impl Engine {
         self.core.requests.try_post(peer, key, region).map(RequestId::from)
     }
 
-    /// Ends the receive at this index, if its generation is `meant`, and if its message was delivered, or if it is posted first and its
-    /// message is next and goes in one line of shared memory: source, tag and bytes. `None` says that nothing happened. Nothing is called.
+    /// Ends the receive at this index, if its generation is `meant`, and if its message was
+    /// delivered, or if it is posted first and its message is next and goes in one line of shared
+    /// memory: source, tag and bytes. `None` says that nothing happened. Nothing is called.
     #[inline(always)]
     pub fn try_end(&mut self, index: u32, meant: impl Fn(u32) -> bool) -> Option<(i32, i32, u64)> {
         let (requests, front) = self.requests_and_front();
@@ -73,8 +77,9 @@ impl Engine {
         }
     }
 
-    /// The completion of a receive that ended as usual, which is then forgotten; if it is posted first and its message is next, it ends now.
-    /// [`Plain::Unusual`] if it is not posted and has not ended so.
+    /// Takes the completion of a receive that ended as usual, and forgets the receive; if it is
+    /// posted first and its message is next, it ends now. [`Plain::Unusual`] if it is not posted
+    /// and has not ended so.
     pub(crate) fn take_posted(&mut self, request: RequestId) -> Plain {
         let RequestId { index, generation } = request;
         let (requests, front) = self.requests_and_front();
@@ -93,7 +98,8 @@ impl Engine {
         }
     }
 
-    /// The requests, and what is next in the channels; `None` if a message may not be taken from there now.
+    /// Returns the requests, and what is next in the channels; `None` if a message may not be taken
+    /// from there now.
     #[inline(always)]
     fn requests_and_front(&mut self) -> (&mut Requests, Option<Front<'_>>) {
         let core = &mut self.core;
@@ -119,7 +125,8 @@ struct Front<'a> {
 }
 
 impl Front<'_> {
-    /// Takes the message of this process that is next, if it is this one, goes in one line of shared memory and fits: its length.
+    /// Takes the next message of this process if it is this one, goes in one line of shared memory
+    /// and fits; returns its length.
     #[inline(always)]
     fn take_line(self, peer: Peer, key: MatchKey, region: Region) -> Option<u64> {
         let (channel, state, header) = expected(self.peers, peer, key)?;
@@ -129,7 +136,8 @@ impl Front<'_> {
         Some(bytes as u64)
     }
 
-    /// The same for any length, and from channels of which a glance does not tell all, as far as these are polled in each round.
+    /// Like `take_line`, for any length. Also for channels that must be polled to know what came,
+    /// if they are polled in every round.
     fn take(self, peer: Peer, key: MatchKey, region: Region) -> Option<u64> {
         let (channel, state, header) = expected(self.peers, peer, key)?;
         let wire = self.channels.get_mut(channel)?;
@@ -152,7 +160,8 @@ impl Front<'_> {
     }
 }
 
-/// Over which channel a message of this process comes, and with what header if it is this one. `None` if it cannot go this way.
+/// Returns the channel over which a message of this process comes, and its header if it is this
+/// one. `None` if it cannot go this way.
 #[inline(always)]
 fn expected(peers: &mut Peers, peer: Peer, key: MatchKey) -> Option<(usize, &mut PeerState, Header)> {
     let state = peers.get(peer).filter(|state| state.in_turn)?;

@@ -1,11 +1,12 @@
-//! What a listener is told while it happens (MPI-5.0, 15.3.8). Nobody listens as a rule: then each place costs one
-//! branch that is never taken, and none lies on the way of a short message that is expected.
+//! Events told to a listener while they happen (MPI-5.0, 15.3.8). Usually nobody listens: then each
+//! place costs one branch that is never taken, and none lies on the way of a short message that is
+//! expected.
 
 use crate::Engine;
 use crate::state::Core;
 use verbena_channel::Peer;
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A message came before its receive.
@@ -21,7 +22,7 @@ pub enum EventKind {
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What.
+    /// The kind of the event.
     pub kind: EventKind,
     /// The other process.
     pub peer: Peer,
@@ -33,14 +34,14 @@ pub struct Event {
     pub bytes: u64,
 }
 
-/// Who wants to know. Called while the engine works: it must not call back.
+/// The receiver of events. Called while the engine works: it must not call back.
 pub trait Listener: Send {
     /// Something happened, just now.
     fn hear(&mut self, event: Event);
 }
 
 impl Engine {
-    /// From now on this listener is told, or nobody.
+    /// Sets the listener that is told from now on; `None` for nobody.
     pub fn listen(&mut self, listener: Option<Box<dyn Listener>>) {
         self.core.listener = listener;
     }

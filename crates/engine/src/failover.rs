@@ -1,26 +1,30 @@
-//! What is done when a channel loses a peer: another channel takes its place (paper 4, 4.2: "after several retransmission
-//! attempts over one BTL, the PML marks that BTL as failed, and begins using a different BTL").
+//! Failover: when a channel loses a peer, another channel takes its place (paper 4, 4.2: "after
+//! several retransmission attempts over one BTL, the PML marks that BTL as failed, and begins using
+//! a different BTL").
 //!
-//! Every packet between two processes has a number, whichever channel it goes by, and the receiver takes each number once,
-//! in order. So the sender may send again, over another channel, whatever it does not *know* to be taken: the lost channel
-//! hands that back ([`Channel::undelivered`](verbena_channel::Channel::undelivered)), and doubles are dropped by their numbers. An
-//! acknowledgement by the peer's device is no such knowledge, since nobody may look at what it took; credits are.
+//! Every packet between two processes has a number, whichever channel it goes by, and the receiver
+//! takes each number once, in order. So the sender may send again, over another channel, whatever
+//! it does not *know* to be taken: the lost channel hands that back
+//! ([`Channel::undelivered`](verbena_channel::Channel::undelivered)), and doubles are dropped by
+//! their numbers. An acknowledgement by the peer's device proves nothing, since nobody may look at
+//! what the device took; credits do.
 //!
-//! The two ends may learn of a loss at different times, and one of them perhaps never: it may only wait for credits that were lost
-//! on the way. So who finds out says so over the new channel (`Moved`), before anything else. The other gives the channel up too,
-//! and sends again what it is handed back. By then nothing that its device writes by that channel can reach its memory any more.
-//! A channel that was lost once is not used again for that peer.
+//! The two ends may learn of a loss at different times, and one of them perhaps never: it may only
+//! wait for credits that were lost on the way. So the end that finds out says so over the new
+//! channel (`Moved`), before anything else. The other gives the channel up too, and sends again
+//! what it is handed back. By then nothing that its device writes by that channel can reach its
+//! memory any more. A channel that was lost once is not used again for that peer.
 //!
-//! Transfers of memory that the channel had under way fail, and the rendezvous goes another way, as after any such failure.
-//! Announcements and answers are packets with numbers like all others.
+//! Transfers of memory that the channel had under way fail, and the rendezvous goes another way, as
+//! after any such failure. Announcements and answers are packets with numbers like all others.
 //!
 //! | packet | number | context | length | payload |
 //! | --- | --- | --- | --- | --- |
 //! | `Moved` | none | the lost channel's name, hashed | | |
 //! | `Again` | none; the low bits are those of the packet | bytes of the whole | first byte | some bytes of a packet with its header |
 //!
-//! `Again` is for packets that are longer than the new channel's. "None" is a number that is never expected: the highest bit
-//! is the opposite of that of the numbers around.
+//! `Again` is for packets that are longer than the new channel's. "None" is a number that is never
+//! expected: the highest bit is the opposite of that of the numbers around.
 
 use crate::Engine;
 use crate::event::{Event, EventKind};
@@ -34,20 +38,21 @@ use verbena_channel::{CONTROL_BYTES_MAX, Peer};
 use verbena_fault::Fault;
 use verbena_wires::Wire;
 
-/// Bytes of the longest packet, with its header, that comes in parts: more than that of any channel.
+/// Bytes of the longest packet, with its header, that comes in parts: more than that of any
+/// channel.
 const WHOLE_BYTES_MAX: u64 = 32 << 20;
 
 /// The bit that tells numbers that are never expected.
 const BESIDE: u32 = 1 << 31;
 
-/// Whether the packet comes in its turn by its number.
+/// Returns whether the packet comes in its turn by its number.
 #[inline]
 pub(crate) fn has_number(header: &Header) -> bool {
     !matches!(header.kind, Kind::Moved | Kind::Again)
 }
 
 impl PeerState {
-    /// Whether this channel has lost the peer.
+    /// Returns whether this channel has lost the peer.
     pub fn has_lost(&self, channel: usize) -> bool {
         self.trail.as_ref().is_some_and(|trail| trail.lost.iter().any(|lost| lost.channel == channel))
     }
@@ -60,8 +65,8 @@ impl PeerState {
         trail.counted = (self.next, self.bytes_sent);
     }
 
-    /// Takes the packets that a lost channel has handed back: they go before all that waits, in the order of their
-    /// numbers, in parts where they are too long. Returns how many there were.
+    /// Queues the packets that a lost channel has handed back, before all that waits, in the order
+    /// of their numbers, in parts where they are too long. Returns how many there were.
     pub(crate) fn send_again(&mut self, packets: Vec<(Header, Vec<u8>)>, bytes_max: usize) -> usize {
         let mut again: Vec<Early> = packets
             .into_iter()
@@ -98,7 +103,7 @@ impl PeerState {
     }
 }
 
-/// The packet as it goes over a channel whose packets have so many bytes at most.
+/// The packet as it goes over a channel whose packets have at most `bytes_max` bytes.
 fn in_parts(packet: Early, bytes_max: usize) -> Vec<Waiting> {
     let again = |packet: Early| Waiting::Again(Box::new(packet));
     if packet.payload.len() <= bytes_max {
@@ -116,8 +121,8 @@ fn in_parts(packet: Early, bytes_max: usize) -> Vec<Waiting> {
 }
 
 impl Trail {
-    /// Takes a part of a packet; returns the whole when this was the last of it. A part that was here before does no harm.
-    /// `None` also says that it makes no sense.
+    /// Takes a part of a packet; returns the whole when this was the last part. A part that was
+    /// here before does no harm. `None` is also returned if the part makes no sense.
     fn take_part(&mut self, header: &Header, bytes: &[u8]) -> Option<Early> {
         let (number, here) = &mut self.partial;
         if *number != header.sequence || header.length == 0 {
@@ -174,7 +179,7 @@ impl Engine {
         any
     }
 
-    /// The channel for packets to this peer has refused one, for this reason: another takes its place.
+    /// Replaces the channel for packets to this peer, which has refused one for this reason.
     #[cold]
     pub(crate) fn lose(&mut self, peer: Peer, fault: Fault) {
         let route = self.core.peers.look(peer).and_then(|state| state.route);
@@ -183,7 +188,7 @@ impl Engine {
         }
     }
 
-    /// Chooses the ways to the peer anew, without the channel that has lost it.
+    /// Chooses new routes to the peer, without the channel that has lost it.
     #[cold]
     fn replace(&mut self, peer: Peer, lost: Lost) {
         let Some(state) = self.core.peers.open(peer) else { return };
@@ -212,13 +217,15 @@ impl Engine {
         };
         match old {
             Some(old) if !carried => self.keep_packets(peer, channel, old, route),
-            // Even if nothing was sent by it yet: what the peer sent may be lost, though the device here took it, and nobody else tells.
+            // Even if it has sent nothing yet: what the peer sent may be lost, though the device
+            // here took it, and nobody else tells.
             _ => self.take_over(peer, channel, route),
         }
     }
 
-    /// The peer is only lost to a channel for its memory. It must know as well, before anything else: what its device has not yet
-    /// written by that channel must not come after the message that another rail has ended.
+    /// Keeps the channel for packets: the peer is only lost to a channel for its memory. The peer
+    /// must be told before anything else: what its device has not yet written by that channel must
+    /// not come after the message that another rail has ended.
     fn keep_packets(&mut self, peer: Peer, lost: usize, old: Route, new: Route) {
         let name = name_hash(self.channels[lost].name());
         // It may have carried packets before it left that to another one.
@@ -231,7 +238,7 @@ impl Engine {
         self.core.list_outbox(peer);
     }
 
-    /// What the peer may not have taken from a channel that has lost it is sent again.
+    /// Sends again what the peer may not have taken from a channel that has lost it.
     pub(crate) fn hand_on(&mut self, peer: Peer, channel: usize) {
         let packets = self.channels[channel].undelivered(peer);
         let bytes_max = self.shortest_packet(peer);
@@ -275,7 +282,7 @@ mod tests {
         (Header { sequence, tag: 7, ..Header::new(Kind::Eager) }, payload)
     }
 
-    /// What waits for the peer, in words.
+    /// Lists what waits for the peer.
     fn waiting(state: &PeerState) -> Vec<(Kind, u32)> {
         let kind = |item: &Waiting| match item {
             Waiting::Again(packet) => (packet.header.kind, packet.header.sequence % BESIDE),

@@ -1,26 +1,29 @@
-//! Who has a connection, where every peer can be reached with one and without (paper 4, 2.2 and 6: connections cost memory and time,
-//! and few of them are used much).
+//! Chooses which peers have a connection, where each can be reached with one and without (paper 4,
+//! 2.2 and 6: connections cost memory and time, and few of them are used much).
 //!
-//! A channel that needs a connection for each peer is quicker, one that needs none is smaller. So every peer is spoken to
-//! without at first, and those with which most packets are exchanged get a connection, up to a number
-//! ([`Settings::connected_peers_max`](crate::Settings)). When these are used up, the least used connection is given back for a
-//! peer that is spoken to much more.
+//! A channel that needs a connection for each peer is quicker, one that needs none is smaller. So
+//! every peer is first reached without, and those with which most packets are exchanged get a
+//! connection, up to a number ([`Settings::connected_peers_max`](crate::Settings)). When these are
+//! used up, the least used connection is given back for a peer with much more traffic.
 //!
-//! A peer moves between the two channels without a fault: all packets between two processes have one row of numbers, whatever
-//! they go by, so both channels may have some under way, and the receiver takes them in order. A connection is made
-//! beside the traffic ([`Channel::meet`](verbena_channel::Channel::meet)); when it is up, packets go over it from then on.
+//! A peer moves between the two channels without a fault: all packets between two processes share
+//! one sequence of numbers, so both channels may have some under way, and the receiver takes them
+//! in order. A connection is made beside the traffic
+//! ([`Channel::meet`](verbena_channel::Channel::meet)); when it is up, packets go over it from then
+//! on.
 //!
 //! Giving one back takes four words, which go by the other channel, in order with all else:
 //!
 //! | word | from | it means |
 //! | --- | --- | --- |
-//! | `Ask` | who wants to | I send nothing more over it; so whoever takes this has taken all of mine |
+//! | `Ask` | the end that wants to | I send nothing more over it; when you take this, you have taken all of mine |
 //! | `Agree` | the other | neither do I |
-//! | `Refuse` | the other | some long message needs it still |
-//! | `Done` | who asked | I have taken all of yours too, and give it back now |
+//! | `Refuse` | the other | some long message still needs it |
+//! | `Done` | the end that asked | I have taken all of yours too, and give it back now |
 //!
-//! Who has a long message under way with the peer does not ask, and refuses. If the connection breaks meanwhile, because the other end is
-//! gone already or by a fault, what it hands back is sent again, and doubles are dropped by their numbers.
+//! An end with a long message under way does not ask, and refuses. If the connection breaks
+//! meanwhile, because the other end is gone already or by a fault, what it hands back is sent
+//! again, and doubles are dropped by their numbers.
 
 use crate::Engine;
 use crate::peer::{PeerState, Route, choose_route};
@@ -32,20 +35,23 @@ use verbena_channel::packet::{Header, Kind};
 use verbena_channel::{Connection, Peer, Reach};
 use verbena_wires::Wire;
 
-/// A peer must have exchanged so many packets to get a connection.
+/// A peer must have exchanged this many packets to get a connection.
 const BUSY_MIN: u64 = 4;
-/// A peer must have exchanged so many times as many as another to take its place: changes cost packets and time.
+/// A peer must have exchanged this many times the packets of another to take its place: changes
+/// cost packets and time.
 const REPLACE_FACTOR: u64 = 2;
-/// The way without a connection may be so many times slower, or it is none to be chosen.
+/// The way without a connection may be at most this many times slower, or it is not considered.
 const SLOWER_MAX: u32 = 4;
-/// Packets until the first review; then twice as many each time, up to the setting: what is connected first is to be used soon.
+/// Packets until the first review; then twice as many each time, up to the setting, so that early
+/// connections are used soon.
 const EVERY_FIRST: u32 = 16;
-/// After a connection was asked for in vain, or could not be given back, that is not tried again for so many reviews.
+/// Reviews to skip after a connection was refused, or could not be given back, before the next try.
 const PATIENCE: u32 = 16;
-/// So many polls that find nothing count as one packet, so that reviews go on while nothing comes.
+/// This many polls that find nothing count as one packet, so that reviews go on while nothing
+/// comes.
 const EMPTY_POLLS: u32 = 64;
 
-/// What is known of all peers together.
+/// State of the choice that concerns all peers together.
 #[derive(Debug)]
 pub(crate) struct Hybrid {
     /// The channel with connections that is used for packets.
@@ -53,7 +59,7 @@ pub(crate) struct Hybrid {
     /// Packets since the last review, and empty polls.
     packets: u32,
     polls: u32,
-    /// So many until the next review, and later.
+    /// Packets until the next review, and between later ones.
     due: u32,
     every: u32,
     /// The owner is about to leave: connections stay as they are.
@@ -78,13 +84,13 @@ impl Hybrid {
 }
 
 impl PeerState {
-    /// Whether a channel has lost the peer, or would need a connection that there is not.
+    /// Returns whether a channel has lost the peer, or would need a connection that there is not.
     pub fn is_out_of_question(&self, channel: usize, wire: &Wire, peer: Peer, is_hybrid: bool) -> bool {
         let is_apart = || matches!(wire.connection(peer), Connection::None | Connection::Making);
         self.has_lost(channel) || is_hybrid && (is_apart() || self.is_leaving(channel))
     }
 
-    /// Whether the peer's connection on this channel is being given back.
+    /// Returns whether the peer's connection on this channel is being given back.
     pub fn is_leaving(&self, channel: usize) -> bool {
         self.usage.as_ref().is_some_and(|usage| usage.leaving == Some(channel))
     }
@@ -100,7 +106,7 @@ impl PeerState {
         self.usage.as_ref().map_or(0, |usage| usage.score)
     }
 
-    /// Whether it may be asked for something.
+    /// Returns whether the peer may be asked for something.
     fn is_ready(&self) -> bool {
         self.broken.is_none()
             && self.usage.as_ref().is_none_or(|usage| usage.patience == 0 && usage.leaving.is_none())
@@ -115,7 +121,7 @@ impl Core {
         Some(())
     }
 
-    /// Whether a long message is under way with this peer.
+    /// Returns whether a long message is under way with this peer.
     fn has_rendezvous(&self, peer: Peer) -> bool {
         let is_long = |state: &State| matches!(state, State::Offered(_) | State::Incoming(_));
         self.requests.iter().any(|(_, request)| request.peer == peer && is_long(&request.state))
@@ -128,8 +134,8 @@ impl Core {
 }
 
 impl Engine {
-    /// Finds out whether every peer that a channel with connections reaches can be reached without as well, and tells that
-    /// channel how many there may be.
+    /// Finds out whether every peer that a channel with connections reaches can be reached without
+    /// as well, and tells that channel how many there may be.
     pub(crate) fn limit_connections(&mut self) {
         let others: Vec<Peer> = (0..self.core.size).filter(|peer| *peer != self.core.me).collect();
         let Some(peer) = others.first().copied() else { return };
@@ -140,7 +146,8 @@ impl Engine {
         let Some(reach) = with.first().and_then(|peer| self.channels[channel].reach(*peer)) else { return };
         let latency_ns_max = reach.latency_ns.saturating_mul(SLOWER_MAX);
         let takes = |reach: Reach| reach.packet_bytes_max > 0 && reach.latency_ns <= latency_ns_max;
-        // Only networks stand behind it; the first look at what stands before may try something for real.
+        // Only networks are behind it; the first look at what is before it may try something for
+        // real.
         let mut free = |peer: &Peer| {
             let mut behind = self.channels[channel + 1..].iter_mut();
             behind.any(|wire| {
@@ -159,7 +166,8 @@ impl Engine {
         self.hybrid = Some(Hybrid { channel, packets: 0, polls: 0, due, every, is_closing: false });
     }
 
-    /// Whether some connection is being given back just now. Nothing of that sort begins any more: the owner is about to leave.
+    /// Returns whether some connection is being given back just now. No more are given back from
+    /// now on: the owner is about to leave.
     pub(crate) fn is_leaving_any(&mut self) -> bool {
         let Some(hybrid) = &mut self.hybrid else { return false };
         hybrid.is_closing = true;
@@ -197,7 +205,8 @@ impl Engine {
         self.connect_busiest(channel, &outside, inside.into_iter().min());
     }
 
-    /// The way to a new peer was chosen: while there is room for everyone, everyone gets a connection.
+    /// Notes that the way to a new peer was chosen: while there is room for everyone, everyone gets
+    /// a connection.
     pub(crate) fn met(&mut self, peer: Peer) {
         let Some(Hybrid { channel, is_closing: false, .. }) = self.hybrid else { return };
         let has_room = self.channels[channel].connections() < self.core.settings.connected_peers_max;
@@ -206,7 +215,8 @@ impl Engine {
         }
     }
 
-    /// Whether the peer is busy, and goes over a channel that is slower than the one with connections.
+    /// Returns whether the peer is busy, and goes over a channel that is slower than the one with
+    /// connections.
     fn is_worth_connecting(&mut self, peer: Peer) -> bool {
         let is_busy = self.core.peers.look(peer).is_some_and(|state| state.score() >= BUSY_MIN);
         is_busy && self.is_quicker_with_connection(peer)
@@ -242,7 +252,7 @@ impl Engine {
         }
     }
 
-    /// Lets packets go from now on by the quickest channel of those that are there.
+    /// Lets packets go from now on by the quickest of the channels that are there.
     fn move_to_best(&mut self, peer: Peer) {
         let Some(state) = self.core.peers.get(peer) else { return };
         let Some(old) = state.route else { return };
@@ -268,7 +278,7 @@ impl Engine {
         self.core.say(peer, channel, Leave::Ask);
     }
 
-    /// Nothing goes over the peer's connection any more.
+    /// Stops using the peer's connection.
     fn stop_using(&mut self, peer: Peer, channel: usize) {
         if let Some(state) = self.core.peers.get(peer) {
             state.usage.get_or_insert_default().leaving = Some(channel);
@@ -332,8 +342,8 @@ impl Engine {
         self.move_to_best(peer);
     }
 
-    /// The connection that is being given back has broken: the other end was quicker, or there is a fault. What may not have been
-    /// taken is sent again.
+    /// Handles a connection that broke while it was being given back: the other end was quicker, or
+    /// there is a fault. What may not have been taken is sent again.
     #[cold]
     pub(crate) fn lost_while_leaving(&mut self, peer: Peer, channel: usize) {
         self.hand_on(peer, channel);

@@ -1,7 +1,8 @@
-//! How a message gets there: matching, eager and rendezvous, ordering, back-pressure, completion.
+//! The engine brings messages to their receives: matching, eager and rendezvous, ordering,
+//! back-pressure, completion.
 //!
-//! The engine makes no system call and owns no clock: channels are handed to it, and whoever owns it calls
-//! [`Engine::progress`]. The simulator drives this very code.
+//! The engine makes no system call and owns no clock: channels are handed to it, and its owner
+//! calls [`Engine::progress`]. The simulator drives this very code.
 //!
 //! The methods of [`Engine`] are four families, used in this order. None of them waits.
 //!
@@ -12,7 +13,8 @@
 //! | **take** a completion, once | [`take`](Engine::take); [`take_known`](Engine::take_known) of a request that may not exist; [`take_plain`](Engine::take_plain) of one that ended as most do | `lib.rs`, `take.rs` |
 //! | **look** without changing anything | [`probe`](Engine::probe), [`match_probe`](Engine::match_probe), [`is_pending`](Engine::is_pending), [`peek`](Engine::peek), [`counters`](Engine::counters), [`describe`](Engine::describe) | `lib.rs`, `look.rs` |
 //!
-//! Beside them stand the fast paths, `try_*` (`send.rs`, `direct_receive.rs`): each does a whole call, or nothing.
+//! Beside them stand the fast paths, `try_*` (`send.rs`, `direct_receive.rs`): each does a whole
+//! call, or nothing.
 
 mod arrival;
 mod cancel;
@@ -76,7 +78,7 @@ pub struct Engine {
     channels: Vec<Wire>,
     core: Core,
     schedule: Scheduler,
-    /// Where every peer can be reached with a connection and without.
+    /// The choice of connections; set where every peer can be reached with one and without.
     hybrid: Option<Hybrid>,
 }
 
@@ -86,7 +88,7 @@ impl Engine {
         Engine::over(me, size, channels.into_iter().map(Wire::Other).collect(), settings)
     }
 
-    /// As [`Engine::new`], over channels as [`verbena_wires::registry`] opens them.
+    /// Like [`Engine::new`], over channels as [`verbena_wires::registry`] opens them.
     pub fn over(me: Peer, size: u32, channels: Vec<Wire>, settings: Settings) -> Engine {
         let core = Core::new(me, size, channels.iter().map(|c| c.name()), settings.sound());
         let schedule = Scheduler::new(channels.iter().map(|c| (c.poll_cost(), c.shows())), settings.polling);
@@ -110,14 +112,15 @@ impl Engine {
         self.receive_or_post(receive)
     }
 
-    /// Polls every channel and moves protocols on, by a bounded amount. Returns whether anything happened.
+    /// Polls every channel and moves protocols on, by a bounded amount. Returns whether anything
+    /// happened.
     #[inline(always)]
     pub fn progress(&mut self) -> bool {
         self.round(true)
     }
 
-    /// As [`Engine::progress`], for a round of a wait, which is repeated at once if nothing happened: polls the channels whose
-    /// turn it is (`scheduler.rs`).
+    /// Like [`Engine::progress`], for a round of a wait, which is repeated at once if nothing
+    /// happened: polls the channels whose turn it is (`scheduler.rs`).
     #[inline(always)]
     pub fn progress_in_turn(&mut self) -> bool {
         self.round(false)
@@ -135,8 +138,8 @@ impl Engine {
         events > 0 || moved
     }
 
-    /// Takes in what a channel has. One that does not show by a glance whether it has anything must have its turn, unless all
-    /// are polled; `events` of others came before in this round.
+    /// Takes in what a channel has. A channel that must be polled to know whether it has anything
+    /// must have its turn, unless all are polled; `events` of others came before in this round.
     #[inline(never)]
     fn poll(&mut self, index: usize, events: usize, all: bool) -> usize {
         let shows = self.channels[index].shows();
@@ -156,13 +159,15 @@ impl Engine {
         events
     }
 
-    /// Whether a command left something to be done by [`progress`](Engine::progress), whatever arrives.
+    /// Returns whether a command left something to be done by [`progress`](Engine::progress),
+    /// whatever arrives.
     pub fn has_work(&self) -> bool {
         !self.core.work.is_empty()
     }
 
-    /// The owner is about to sleep: from now on whatever comes wakes it. It makes [`progress`](Engine::progress) once more
-    /// before it does. Returns for how long it may sleep.
+    /// Prepares for the owner's sleep: from now on whatever comes wakes it. The owner makes
+    /// [`progress`](Engine::progress) once more before it sleeps. Returns for how long it may
+    /// sleep.
     pub fn arm(&mut self) -> Duration {
         let polled = self.channels.iter_mut().filter(|channel| !matches!(channel, Wire::Memory(_)));
         polled.map(|channel| channel.arm()).min().unwrap_or(Duration::MAX)
@@ -188,7 +193,8 @@ impl Engine {
         }
     }
 
-    /// Receives a message that was taken out of matching (`MPI_Imrecv`); `mark` as in [`ReceiveRequest`].
+    /// Receives a message that was taken out of matching (`MPI_Imrecv`); `mark` as in
+    /// [`ReceiveRequest`].
     ///
     /// # Panics
     /// If the message was received already.
@@ -197,23 +203,23 @@ impl Engine {
         self.consume(key, arrived, mark, buffer)
     }
 
-    /// Whether nothing is still to be sent or under way that needs `progress` on this side before the
-    /// process may leave (queued packets, forgotten sends, packets that the channel knows to be on their way).
+    /// Returns whether nothing is left that needs `progress` on this side before the process may
+    /// leave (queued packets, forgotten sends, packets that the channel knows to be on their way).
     pub fn is_quiet(&mut self) -> bool {
         let waits = |peer: &Peer| self.core.peers.look(*peer).is_some_and(|state| state.has_to_send());
         let idle = self.core.under_way == 0 && !self.core.work.outboxes.iter().any(waits);
         idle && !self.is_leaving_any() && self.channels.iter_mut().all(|channel| channel.is_quiet())
     }
 
-    /// This process leaves for good: every channel tells the others so. To be called, with progress between, until it
-    /// returns `true` ([`Channel::farewell`]).
+    /// Leaves for good: every channel tells the others so. To be called, with progress between,
+    /// until it returns `true` ([`Channel::farewell`]).
     pub fn farewell(&mut self) -> bool {
         // Each one is told, also after one that is not ready.
         self.channels.iter_mut().filter_map(|channel| (!channel.farewell()).then_some(())).count() == 0
     }
 
-    /// The owner has learnt that the peer is gone: everything under way with it fails with this fault,
-    /// and so does every later send to it.
+    /// Gives up a peer that the owner has learnt to be gone: everything under way with it fails
+    /// with this fault, and so does every later send to it.
     pub fn give_up(&mut self, peer: Peer, fault: Fault) {
         let replaceable = |state: &PeerState| state.kept || state.trail.is_some();
         if self.core.peers.look(peer).is_some_and(replaceable) {
@@ -224,14 +230,15 @@ impl Engine {
         self.end_exposures();
     }
 
-    /// Takes other settings, for what begins from now on. Those that decide over the way to a peer count for
-    /// peers that were not met yet.
+    /// Takes other settings, for what begins from now on. Those that decide the route to a peer
+    /// apply to peers that were not met yet.
     pub fn configure(&mut self, settings: Settings) {
         self.core.settings = settings.sound();
         self.schedule.choose(settings.polling);
     }
 
-    /// How channels are polled where the settings do not say it: [`Polling::AUTO`], if nobody else knows better.
+    /// Sets how channels are polled where the settings do not say it; [`Polling::AUTO`] without
+    /// this call.
     pub fn poll_by_default(&mut self, polling: Polling) {
         self.schedule.set_default(polling);
         self.schedule.choose(self.core.settings.polling);
@@ -250,8 +257,8 @@ impl Engine {
         }
     }
 
-    /// Does what arrivals asked for, by a bounded amount. Answers leave before memory is moved, so that
-    /// the peer can work meanwhile.
+    /// Does what arrivals asked for, by a bounded amount. Answers leave before memory is moved, so
+    /// that the peer can work meanwhile.
     fn work(&mut self) -> bool {
         self.check_gaps();
         let mut moved = self.see_to_ways() | !self.core.work.begin.is_empty();

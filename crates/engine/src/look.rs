@@ -1,4 +1,5 @@
-//! Looking: what has come or ended, without changing it (but that a probe may take a message out of matching).
+//! Looks at what has come or ended, without changing it (but a probe may take a message out of
+//! matching).
 
 use crate::counters::{ChannelCounters, Counters};
 use crate::matching::MatchKey;
@@ -12,21 +13,21 @@ impl Engine {
         self.look(context, source, tag).map(|(_, envelope)| envelope)
     }
 
-    /// The rank and the mark of the first unexpected message with this context and tag, from any rank, if its mark
-    /// does not go with `mark`.
+    /// The rank and the mark of the first unexpected message with this context and tag, from any
+    /// rank, if its mark does not go with `mark`.
     pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {
         let node = self.core.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
         let theirs = self.core.unexpected.get(node).mark;
         mark.is_unlike(theirs).then(|| (self.core.unexpected.key(node).source, theirs))
     }
 
-    /// As [`probe`](Engine::probe), and takes the message out of matching (`MPI_Mprobe`).
+    /// Like [`probe`](Engine::probe), but takes the message out of matching (`MPI_Mprobe`).
     pub fn match_probe(&mut self, context: u64, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
         let (node, envelope) = self.look(context, source, tag)?;
         Some((self.take_out(node), envelope))
     }
 
-    /// As [`Engine::probe`]; if it finds nothing, once more after a round of progress.
+    /// Like [`Engine::probe`]; if it finds nothing, once more after a round of progress.
     #[inline(always)]
     pub fn probe_or_progress(&mut self, context: u64, source: i32, tag: i32) -> Option<Envelope> {
         if self.core.unexpected.is_empty() {
@@ -66,13 +67,13 @@ impl Engine {
         self.core.requests.generation(index)
     }
 
-    /// Whether this request was made and its completion not taken yet.
+    /// Returns whether this request was made and its completion not taken yet.
     #[inline]
     pub fn contains(&self, request: RequestId) -> bool {
         self.core.requests.get(request.into()).is_some()
     }
 
-    /// Whether the request exists and has not ended.
+    /// Returns whether the request exists and has not ended.
     #[inline]
     pub fn is_pending(&self, request: RequestId) -> bool {
         self.core.requests.get(request.into()).is_some_and(|request| !request.is_over())
@@ -100,7 +101,7 @@ impl Engine {
         self.core.requests.get(request.into()).map(|request| request.context)
     }
 
-    /// What the engine did so far, and how long its queues are.
+    /// Returns counts of what the engine did so far, and the lengths of its queues.
     pub fn counters(&self) -> Counters {
         let core = &self.core;
         Counters {
@@ -123,8 +124,8 @@ impl Engine {
         counters
     }
 
-    /// The highest marks of the unexpected messages, in messages and bytes; they begin anew from what is held
-    /// now.
+    /// Returns the highest marks of the unexpected messages, in messages and bytes, and restarts
+    /// them from what is held now.
     pub fn take_peaks(&mut self) -> (usize, usize) {
         let counts = &mut self.core.counts;
         let peaks = (counts.unexpected_high, counts.unexpected_bytes_high);
@@ -133,7 +134,8 @@ impl Engine {
         peaks
     }
 
-    /// A line of text for each operation that is not complete and each message that nobody asked for.
+    /// Returns a line of text for each operation that is not complete and each message that nobody
+    /// asked for.
     pub fn describe(&self) -> Vec<String> {
         self.core.describe()
     }

@@ -1,8 +1,9 @@
-//! Receives from any source, and probes, once a process was given up from which their message might have come.
+//! Receives from any source, and probes, after a process was given up that might have sent their
+//! message.
 //!
-//! MPI-5.0 leaves open what becomes of them (2.8, 9.1). They fail here: nobody can know that the message was not the
-//! lost process's to send, and a receive that waits for ever says nothing. Which processes may send in a context only
-//! the layer above knows.
+//! MPI-5.0 leaves open what becomes of them (2.8, 9.1). They fail here: nobody can know that the
+//! message was not the lost process's to send, and a receive that waits for ever says nothing. Only
+//! the layer above knows which processes may send in a context.
 
 use crate::request::{NOBODY, State};
 use crate::slab::Id;
@@ -10,17 +11,18 @@ use crate::state::Core;
 use crate::{ANY_SOURCE, Engine, Failure};
 use verbena_channel::Peer;
 
-/// Whether messages of this context may come from this process.
+/// Tells whether messages of this context may come from this process.
 pub type MaySend = fn(context: u64, peer: Peer) -> bool;
 
 impl Engine {
-    /// From now on receives from any source fail if one of those that may send to them is given up; without this they wait
-    /// for the others.
+    /// Makes receives from any source fail from now on if one of the processes that may send to
+    /// them is given up; without this they wait for the others.
     pub fn set_senders(&mut self, may_send: MaySend) {
         self.core.may_send = Some(may_send);
     }
 
-    /// Why nothing may come any more in this context from this process, or from anyone of whom (`None`) a message is awaited.
+    /// The reason why nothing may come any more in this context: from this process, or from anyone
+    /// (`None`).
     #[inline]
     pub fn loss(&self, context: u64, peer: Option<Peer>) -> Option<Failure> {
         if !self.core.any_broken {

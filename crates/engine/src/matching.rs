@@ -1,28 +1,30 @@
 //! Matching queues (MPI-5.0, 3.5): posted receives, and messages that arrived before their receive.
 //!
-//! One structure serves both. A queue of *patterns* (receives, which may hold wildcards) is asked with a
-//! message; a queue of *messages* is asked with a pattern; the answer is always the earliest entry that
-//! matches. A short queue is scanned. A deep one is indexed: every pattern lies in one chain, that of its own
-//! key, and a message asks the four chains that could match it; every message lies in the four chains whose
-//! patterns match it, and a pattern asks just its own. The index is made when a scan goes far for the first
-//! time, so that a deep queue that is used in order never pays for it. Either way a look-up takes a
-//! bounded number of steps.
+//! One structure serves both. A queue of *patterns* (receives, which may hold wildcards) is asked
+//! with a message; a queue of *messages* is asked with a pattern; the answer is always the earliest
+//! entry that matches. A short queue is scanned. A deep one is indexed: every pattern lies in one
+//! chain, that of its own key, and a message asks the four chains that could match it; every
+//! message lies in the four chains whose patterns match it, and a pattern asks just its own. The
+//! index is made when a scan goes far for the first time, so that a deep queue that is used in
+//! order never pays for it. Either way a look-up takes a bounded number of steps.
 //!
-//! The entries lie in a table of their owner ([`crate::queue::Queue`] for messages, [`crate::requests::Requests`] for receives), so that
-//! what else the owner keeps of an entry lies beside its links.
+//! The entries lie in a table of their owner ([`crate::queue::Queue`] for messages,
+//! [`crate::requests::Requests`] for receives), so that the owner's other data of an entry lie
+//! beside its links.
 
 use crate::{ANY_SOURCE, ANY_TAG};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A scan that compared so many entries makes the index instead of going on.
+/// A scan that compared this many entries makes the index instead of going on.
 const SCAN_MAX: usize = 12;
 /// An indexed queue no longer than this drops its index.
 const UNINDEX_MAX: usize = 3;
 /// No entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What is compared: context, source and tag; in a pattern the latter two may be wildcards.
+/// The fields that are compared: context, source and tag; in a pattern the latter two may be
+/// wildcards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MatchKey {
     pub context: u64,
@@ -31,7 +33,7 @@ pub(crate) struct MatchKey {
 }
 
 impl MatchKey {
-    /// Whether this pattern matches that message.
+    /// Returns whether this pattern matches that message.
     #[inline]
     pub fn accepts(&self, message: &MatchKey) -> bool {
         self.context == message.context
@@ -78,7 +80,8 @@ impl Hasher for Mix {
     }
 }
 
-/// The neighbours of an entry in a chain. Of the first entry `previous` means nothing, of the last one `next` is [`NONE`].
+/// The neighbours of an entry in a chain. `previous` of the first entry means nothing; `next` of
+/// the last one is [`NONE`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub previous: u32,
@@ -86,12 +89,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Of an entry in no chain.
+    /// The link of an entry in no chain.
     pub const NONE: Link = Link { previous: NONE, next: NONE };
 }
 
-/// Where an entry is, for a [`Matcher`]: `N` links, of which the last one chains all entries in order of arrival and those before it belong
-/// to the index.
+/// The place of an entry in a [`Matcher`]: `N` links. The last one chains all entries in order of
+/// arrival; those before it belong to the index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Links<const N: usize> {
     links: [Link; N],
@@ -100,7 +103,7 @@ pub(crate) struct Links<const N: usize> {
 }
 
 impl<const N: usize> Links<N> {
-    /// Of an entry that is nowhere.
+    /// The links of an entry that is nowhere.
     pub const NONE: Links<N> = Links { links: [Link::NONE; N], serial: 0 };
 
     /// The link in order of arrival.
@@ -118,11 +121,11 @@ impl<const N: usize> Links<N> {
 
 /// An entry in its owner's table.
 pub(crate) trait Entry<const N: usize> {
-    /// What is compared. Only asked of entries that were appended and not removed.
+    /// Returns the compared fields. Only asked of entries that were appended and not removed.
     fn key(&self) -> MatchKey;
-    /// Its links.
+    /// Returns the links.
     fn links(&self) -> &Links<N>;
-    /// Its links, to be changed.
+    /// Returns the links, to be changed.
     fn links_mut(&mut self) -> &mut Links<N>;
 }
 
@@ -139,7 +142,8 @@ impl Chain {
 
 type Index = HashMap<MatchKey, Chain, BuildHasherDefault<Mix>>;
 
-/// The order of patterns (`PATTERNS`, with 2 links) or of messages (5 links) that lie in `entries`, which every method is given.
+/// The order of the patterns (`PATTERNS`, with 2 links) or messages (5 links) in `entries`, which
+/// every method is given.
 pub(crate) struct Matcher<const PATTERNS: bool, const N: usize> {
     order: Chain,
     index: Index,
@@ -153,7 +157,7 @@ pub(crate) struct Matcher<const PATTERNS: bool, const N: usize> {
 }
 
 impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
-    /// Nothing in order.
+    /// Makes an empty order.
     pub fn new() -> Self {
         Matcher {
             order: Chain::EMPTY,
@@ -166,13 +170,14 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
         }
     }
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.order.first == NONE
     }
 
-    /// Whether the entries are indexed, so that [`Matcher::append_linked`] and [`Matcher::remove_first_in_order`] must not be used.
+    /// Returns whether the entries are indexed, so that [`Matcher::append_linked`] and
+    /// [`Matcher::remove_first_in_order`] must not be used.
     #[inline(always)]
     pub fn is_indexed(&self) -> bool {
         self.indexed
@@ -205,7 +210,7 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
         Link { previous: self.order.last, next: NONE }
     }
 
-    /// As `append`, while nothing is indexed, for an entry that has its link already.
+    /// Like `append`, while nothing is indexed, for an entry that has its link already.
     #[inline(always)]
     pub fn append_linked<E: Entry<N>>(&mut self, entries: &mut [E], entry: u32) {
         match self.order.first {
@@ -232,7 +237,7 @@ impl<const PATTERNS: bool, const N: usize> Matcher<PATTERNS, N> {
         if self.indexed { self.find_indexed(entries, asked) } else { self.scan(entries, first, asked) }
     }
 
-    /// The earliest entry with exactly this key of which `wanted` is true.
+    /// Finds the earliest entry with exactly this key for which `wanted` is true.
     pub fn find_exact<E: Entry<N>>(
         &mut self,
         entries: &[E],

@@ -25,7 +25,8 @@ fn messages(keys: impl IntoIterator<Item = MatchKey>) -> Queue<usize, false> {
     queue
 }
 
-/// Drains `queue` with these questions; returns what was found and the steps of filling and draining.
+/// Drains `queue` with these questions; returns what was found and the steps of filling and
+/// draining.
 fn drain<const P: bool>(
     mut queue: Queue<usize, P>,
     asked: impl Iterator<Item = MatchKey>,

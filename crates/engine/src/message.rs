@@ -1,4 +1,4 @@
-//! What the engine takes and gives: messages, requests, completions, settings.
+//! The values that the engine takes and gives: messages, requests, completions, settings.
 
 use crate::matching::MatchKey;
 use crate::{Large, Polling};
@@ -12,12 +12,13 @@ pub const ANY_SOURCE: i32 = -1;
 /// Matches any tag (`MPI_ANY_TAG`).
 pub const ANY_TAG: i32 = -2;
 
-/// When a send counts as complete (MPI-5.0, 3.4). Buffered mode is made of `Standard` by the layer above.
+/// The moment when a send counts as complete (MPI-5.0, 3.4). The layer above makes buffered mode
+/// out of `Standard`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// When the buffer may be used again.
+    /// Complete when the buffer may be used again.
     Standard,
-    /// When moreover the receive was matched (`MPI_Ssend`).
+    /// Complete when moreover the receive was matched (`MPI_Ssend`).
     Synchronous,
 }
 
@@ -34,16 +35,18 @@ pub struct SendRequest {
     pub tag: i32,
     /// The bytes.
     pub buffer: Buffer,
-    /// What the message belongs to: compared with the receive's mark once the message is matched.
+    /// The call that the message belongs to: compared with the receive's mark once the message is
+    /// matched.
     pub mark: Mark,
-    /// When it counts as complete.
+    /// The moment when it counts as complete.
     pub mode: Mode,
 }
 
 /// A message to be received.
 #[derive(Clone, Debug)]
 pub struct ReceiveRequest {
-    /// The process that `source` names, if the caller knows it: the receive fails when that process is given up.
+    /// The process that `source` names, if the caller knows it: the receive fails when that process
+    /// is given up.
     pub peer: Option<Peer>,
     /// Matching context.
     pub context: u64,
@@ -51,10 +54,10 @@ pub struct ReceiveRequest {
     pub source: i32,
     /// Tag, or [`ANY_TAG`].
     pub tag: i32,
-    /// Where the bytes go; a longer message is truncated and the completion says so.
+    /// The memory for the bytes; a longer message is truncated and the completion says so.
     pub buffer: Buffer,
-    /// What the receive belongs to. A message whose mark does not go with it is not received, and the
-    /// completion says so ([`Failure::Unlike`]).
+    /// The call that the receive belongs to. A message whose mark does not go with it is not
+    /// received, and the completion says so ([`Failure::Unlike`]).
     pub mark: Mark,
 }
 
@@ -65,7 +68,7 @@ impl ReceiveRequest {
         ReceiveRequest { peer: None, context, source, tag, buffer, mark: Mark::NONE }
     }
 
-    /// What it matches.
+    /// The fields that the receive matches.
     #[inline(always)]
     pub(crate) fn key(&self) -> MatchKey {
         MatchKey { context: self.context, source: self.source, tag: self.tag }
@@ -90,7 +93,7 @@ pub struct MessageId {
     pub generation: u32,
 }
 
-/// What is known of a message before it is received.
+/// A message's description before it is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// Rank of the sender in the communicator.
@@ -101,7 +104,7 @@ pub struct Envelope {
     pub bytes: u64,
 }
 
-/// How an operation ended.
+/// The end of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Rank of the sender in the communicator (receives only; sends report their own).
@@ -112,7 +115,7 @@ pub struct Completion {
     pub bytes: u64,
     /// The operation was cancelled.
     pub cancelled: bool,
-    /// What went wrong.
+    /// The failure, if there was one.
     pub failure: Option<Failure>,
 }
 
@@ -157,18 +160,19 @@ pub enum Posted {
 /// The engine's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The longest message that is sent at once, in bytes; the channel's own limit counts besides. `usize::MAX`
-    /// leaves it to what the channels can do.
+    /// The longest message that is sent at once, in bytes; the channel's own limit counts besides.
+    /// `usize::MAX` leaves it to what the channels can do.
     pub eager_bytes_max: usize,
     /// Bytes of unexpected messages held for one peer before it is asked to send by rendezvous.
     pub unexpected_bytes_max: usize,
-    /// How long messages go.
+    /// The way of long messages.
     pub large: Large,
-    /// Whether memory is moved by channels that do so in the background (bulk transfer, paper 5).
+    /// True if memory is moved by channels that do so in the background (bulk transfer, paper 5).
     pub bulk: bool,
-    /// From this length on, in bytes; `None` leaves it to the channel.
+    /// The length in bytes from which this is done; `None` leaves it to the channel.
     pub bulk_bytes_min: Option<usize>,
-    /// Peers that a channel with connections is used for at most, where each can also be reached without.
+    /// The most peers that a channel with connections is used for, where each can also be reached
+    /// without.
     pub connected_peers_max: usize,
     /// Packets between two looks at who these peers should be.
     pub connections_review_every: u32,
@@ -176,11 +180,12 @@ pub struct Settings {
     pub rails_bytes_min: usize,
     /// The shortest piece of such a message that a rail gets, in bytes.
     pub rails_piece_bytes_min: usize,
-    /// The longest packet of a message that goes in packets, in bytes; the channel's own limit counts besides.
+    /// The longest packet of a message that goes in packets, in bytes; the channel's own limit
+    /// counts besides.
     pub chunk_bytes_max: usize,
     /// The longest piece of a message that is copied at a time, in bytes.
     pub claim_bytes: usize,
-    /// Whether both sides of a rendezvous may copy.
+    /// True if both sides of a rendezvous may copy.
     pub copy_by_both: bool,
     /// The shortest message that both sides copy, in bytes.
     pub copy_by_both_bytes_min: usize,
@@ -189,7 +194,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// As they can be used: a piece of no bytes would never end.
+    /// Returns the settings as they can be used: a piece of no bytes would never end.
     pub(crate) fn sound(self) -> Settings {
         Settings {
             claim_bytes: self.claim_bytes.max(1),
@@ -200,7 +205,7 @@ impl Settings {
         }
     }
 
-    /// As the settings of this process are now.
+    /// Returns the current settings of this process.
     pub fn current() -> Settings {
         Settings {
             eager_bytes_max: verbena_settings::EAGER_BYTES_MAX.get().unwrap_or(usize::MAX),

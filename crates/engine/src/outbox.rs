@@ -1,4 +1,4 @@
-//! What goes out: to the channel at once if it has room, else through the peer's outbox, in order.
+//! Sends packets: to the channel at once if it has room, else through the peer's outbox, in order.
 
 use crate::Engine;
 use crate::counters::ChannelCounters;
@@ -13,7 +13,7 @@ use verbena_wires::{Lane, Wire};
 /// Waiting packets of one peer that are sent per call of progress.
 const FLUSH_MAX: usize = 64;
 
-/// What the channel said to a packet.
+/// The channel's answer to a packet.
 pub(crate) enum Given {
     Taken,
     Full,
@@ -32,7 +32,8 @@ pub(crate) fn give(
     give_here(channels, tally, state, peer, header, payload)
 }
 
-/// As [`give`], where it is worth its code: what is known there of header and payload is then asked by nobody on the way.
+/// Like [`give`], inlined where that is worth its code: what is known of header and payload there
+/// is not asked again.
 #[inline(always)]
 pub(crate) fn give_here(
     channels: &mut [Wire],
@@ -79,8 +80,8 @@ fn give_again(wire: &mut Wire, lane: &mut Option<Lane>, peer: Peer, packet: &Ear
 }
 
 impl Engine {
-    /// The ways to the peer, found at the first use. `None` if there are none or the peer is broken; the
-    /// peer's state then holds the reason, unless the job has no such process.
+    /// Returns the route to the peer, found at the first use. `None` if there is none or the peer
+    /// is broken; the peer's state then holds the reason, unless the job has no such process.
     pub(crate) fn route(&mut self, peer: Peer) -> Option<Route> {
         let state = self.core.peers.open(peer)?;
         if state.route.is_some() || state.broken.is_some() {
@@ -102,8 +103,8 @@ impl Engine {
         Some(route)
     }
 
-    /// Sends what waits, for every peer; returns whether anything was taken. Nobody is left out: who finds that
-    /// nothing moves may go to sleep until a channel has room again.
+    /// Sends what waits, for every peer; returns whether anything was taken. No peer is left out: a
+    /// caller that finds that nothing moves may sleep until a channel has room again.
     pub(crate) fn flush(&mut self) -> bool {
         let mut taken = false;
         for _ in 0..self.core.work.outboxes.len() {

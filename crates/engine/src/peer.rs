@@ -1,4 +1,4 @@
-//! What is known of one peer. Made at the first message from or to it.
+//! The state of one peer, made at the first message from or to it.
 
 use crate::rendezvous::Speeds;
 use crate::slab::Id;
@@ -11,10 +11,10 @@ use verbena_channel::{Cost, Peer, Reach};
 use verbena_fault::Fault;
 use verbena_wires::{Lane, Wire};
 
-/// What is known of the channels that have lost a peer.
+/// The record of the channels that have lost a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Trail {
-    /// In the order of their loss.
+    /// The lost channels, in the order of their loss.
     pub lost: Vec<Lost>,
     /// Packets and bytes that were counted for earlier channels.
     pub counted: (u64, u64),
@@ -29,7 +29,7 @@ pub(crate) struct Usage {
     pub seen: u64,
     /// Packets exchanged recently: those of earlier reviews count half as much with each.
     pub score: u64,
-    /// Its connection on this channel is being given back.
+    /// The channel on which its connection is being given back.
     pub leaving: Option<usize>,
     /// The peer has asked for that as well.
     pub both: bool,
@@ -42,13 +42,13 @@ pub(crate) struct Usage {
 pub(crate) struct Route {
     /// The channel for packets (index in the engine's list).
     pub packets: usize,
-    /// Whether another one could take its place.
+    /// True if another one could take its place.
     pub spare: bool,
     /// The largest packet payload in bytes.
     pub packet_bytes_max: usize,
     /// The largest message in bytes that is sent at once.
     pub eager_bytes_max: usize,
-    /// The same for scattered memory, which no other process can read.
+    /// The same limit for scattered memory, which no other process can read.
     pub eager_scattered_bytes_max: usize,
     /// Estimated time of a smallest packet, one way, in nanoseconds.
     pub latency_ns: u32,
@@ -56,13 +56,13 @@ pub(crate) struct Route {
     pub memory: Option<usize>,
     /// The others that are rails beside it: long messages may be striped over all of them.
     pub rails: Rails,
-    /// What reading costs on the memory channel.
+    /// The cost of reading on the memory channel.
     pub get: Option<Cost>,
-    /// What writing costs there.
+    /// The cost of writing there.
     pub put: Option<Cost>,
-    /// Whether it moves whole messages in the background.
+    /// True if it moves whole messages in the background.
     pub in_background: bool,
-    /// From this length on it is worth it.
+    /// The length from which moving memory is worth it.
     pub memory_bytes_min: usize,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Route {
 pub(crate) struct Rails(u64);
 
 impl Rails {
-    /// Those with these places, of which only the first 64 count.
+    /// The rails at these places; only the first 64 count.
     pub fn of(channels: impl Iterator<Item = usize>) -> Rails {
         Rails(channels.filter(|channel| *channel < 64).fold(0, |set, channel| set | 1 << channel))
     }
@@ -111,9 +111,11 @@ pub(crate) struct Early {
 
 /// The state of one peer.
 pub(crate) struct PeerState {
-    /// The longest message to be sent eagerly now; -1 if the peer is not ready (no route yet, or broken).
+    /// The longest message to be sent eagerly now; -1 if the peer is not ready (no route yet, or
+    /// broken).
     pub eager_now: i64,
-    /// As `eager_now`, but also -1 while anything waits for room, so that the hot path needs one comparison.
+    /// Like `eager_now`, but also -1 while anything waits for room, so that the hot path needs one
+    /// comparison.
     pub at_once: i64,
     /// The sending end towards it, if its channel lends that.
     pub lane: Option<Lane>,
@@ -122,15 +124,16 @@ pub(crate) struct PeerState {
     pub next: u64,
     /// Bytes of their payloads.
     pub bytes_sent: u64,
-    /// Packets from it that were taken in turn; the low half is the sequence number of the next one.
+    /// Packets from the peer that were taken in turn; the low half is the sequence number of the
+    /// next one.
     pub heard: u64,
     /// Bytes of their payloads.
     pub bytes_heard: u64,
-    /// What waits for room, in order.
+    /// Packets that wait for room, in order.
     pub outbox: VecDeque<Waiting>,
-    /// Whether it is on the list of peers with something waiting.
+    /// True if it is on the list of peers with something waiting.
     pub listed: bool,
-    /// Whether its packets come as they should: none is kept in `early`, and it is not broken.
+    /// True if its packets come as they should: none is kept in `early`, and it is not broken.
     pub in_turn: bool,
     /// The channel over which its last packet came.
     pub heard_over: usize,
@@ -138,24 +141,25 @@ pub(crate) struct PeerState {
     pub early: BTreeMap<u32, Early>,
     /// Bytes of its unexpected messages that are held here.
     pub held_bytes: usize,
-    /// It was asked to send by rendezvous only.
+    /// True if the peer was asked to send by rendezvous only.
     pub throttling: bool,
-    /// It asked for rendezvous only.
+    /// True if the peer asked for rendezvous only.
     pub throttled: bool,
     /// Why it cannot be reached any more.
     pub broken: Option<Box<Fault>>,
-    /// Whether its channel keeps what it may have to hand back.
+    /// True if its channel keeps what it may have to hand back.
     pub kept: bool,
     /// The channels that were lost on the way, if any.
     pub trail: Option<Box<Trail>>,
-    /// How quick its rails are, once a message was striped.
+    /// The speeds of its rails, once a message was striped.
     pub speeds: Option<Arc<Speeds>>,
-    /// What the choice between a connection and none rests on, where there is one.
+    /// Its traffic, on which the choice of a connection rests, where there is that choice.
     pub usage: Option<Box<Usage>>,
 }
 
 impl PeerState {
-    /// Whether packets of this peer may go by more than one channel: they move with use, or after a fault.
+    /// Returns whether packets of this peer may go by more than one channel: they move with use, or
+    /// after a fault.
     pub fn may_go_apart(&self) -> bool {
         self.usage.is_some() || self.trail.is_some()
     }
@@ -192,7 +196,7 @@ impl PeerState {
         self.heard as u32
     }
 
-    /// Whether this packet is the one whose turn it is, with nothing kept behind it.
+    /// Returns whether this packet is the one whose turn it is, with nothing kept behind it.
     #[inline]
     pub fn is_next(&self, sequence: u32) -> bool {
         sequence == self.expected() && self.in_turn
@@ -205,8 +209,8 @@ impl PeerState {
         self.bytes_heard += payload_bytes as u64;
     }
 
-    /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once: nothing
-    /// of them is held but the header.
+    /// Sets `eager_now` from what is known. Under the throttle empty messages still go at once:
+    /// only their header is held.
     pub fn update_eager(&mut self) {
         self.eager_now = match (&self.route, &self.broken) {
             (Some(_), None) if self.throttled => 0,
@@ -223,7 +227,7 @@ impl PeerState {
         self.update_eager();
     }
 
-    /// Whether anything waits that the peer has to get before this process leaves.
+    /// Returns whether anything waits that the peer has to get before this process leaves.
     pub fn has_to_send(&self) -> bool {
         let is_notice =
             |item: &Waiting| matches!(item, Waiting::Again(packet) if packet.header.kind == Kind::Moved);
@@ -236,7 +240,8 @@ impl PeerState {
         self.at_once = if self.outbox.is_empty() { self.eager_now } else { -1 };
     }
 
-    /// Whether a message of this length goes at once now. The peer has a route and is not broken.
+    /// Returns whether a message of this length goes at once now. The peer has a route and is not
+    /// broken.
     pub fn is_eager(&self, bytes: usize, scattered: bool) -> bool {
         match &self.route {
             Some(route) if scattered && !self.throttled => bytes <= route.eager_scattered_bytes_max,
@@ -245,7 +250,7 @@ impl PeerState {
     }
 }
 
-/// All peers: a pointer each, and the rest when they are met.
+/// All peers: a pointer each; the state is made when they are met.
 pub(crate) struct Peers {
     slots: Vec<Option<Box<PeerState>>>,
     size: u32,
@@ -267,12 +272,12 @@ impl Peers {
         self.slots.iter().filter_map(Option::as_deref)
     }
 
-    /// The same, with their numbers.
+    /// Returns the peers that were met, with their numbers.
     pub fn numbered(&self) -> impl Iterator<Item = (Peer, &PeerState)> {
         (0..).zip(&self.slots).filter_map(|(peer, slot)| Some((peer, slot.as_deref()?)))
     }
 
-    /// As [`Peers::get`], to look only.
+    /// Like [`Peers::get`], to look only.
     pub fn look(&self, peer: Peer) -> Option<&PeerState> {
         self.slots.get(peer as usize)?.as_deref()
     }
@@ -300,9 +305,9 @@ impl Peers {
     }
 }
 
-/// Chooses the channels for `peer` by what they can do: packets over the quickest that moves packets,
-/// memory over the quickest that moves memory. `None` if no channel takes packets to it. `is_out` names channels that
-/// are out of the question.
+/// Chooses the channels for `peer` by their reach: packets go over the quickest that moves packets,
+/// memory over the quickest that moves memory. `None` if no channel takes packets to it. `is_out`
+/// names channels that must not be used.
 pub(crate) fn choose_route(
     channels: &mut [Wire],
     peer: Peer,

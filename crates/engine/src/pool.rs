@@ -2,7 +2,7 @@
 
 const CLASS_BYTES_MIN: usize = 64;
 const CLASSES: usize = usize::BITS as usize;
-/// What the pool keeps at most while nothing uses it.
+/// The most bytes that the pool keeps while nothing uses it.
 const IDLE_BYTES_MAX: usize = 16 << 20;
 
 /// The pool.

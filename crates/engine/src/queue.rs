@@ -42,7 +42,7 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
         Queue { nodes: Vec::new(), free: NONE, matcher: Matcher::new(), len: 0 }
     }
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.matcher.is_empty()
@@ -54,7 +54,7 @@ impl<T: Default, const PATTERNS: bool> Queue<T, PATTERNS> {
         self.len
     }
 
-    /// As [`Matcher::steps`].
+    /// Like [`Matcher::steps`].
     pub fn steps(&self) -> u64 {
         self.matcher.steps()
     }

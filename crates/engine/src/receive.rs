@@ -33,7 +33,8 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::receive`], but a receive that completes at once keeps its completion under a request too.
+    /// Like [`Engine::receive`], but a receive that completes at once keeps its completion under a
+    /// request too.
     #[inline(always)]
     pub fn post(&mut self, receive: ReceiveRequest) -> RequestId {
         if self.core.unexpected.is_empty() && !self.core.any_broken && receive.mark == Mark::NONE {

@@ -31,7 +31,7 @@ impl From<Id> for MessageId {
     }
 }
 
-/// Where an operation stands.
+/// The state of an operation.
 #[derive(Debug)]
 pub(crate) enum State {
     /// A send that waits for room in the channel.
@@ -44,8 +44,8 @@ pub(crate) enum State {
     Posted,
     /// A receive by rendezvous; the rest is in the table of those.
     Incoming(Id),
-    /// Over as receives of short messages are: so many bytes, of the request's source and tag. Such a request owns nothing, so
-    /// that it can be forgotten without a look.
+    /// Over as receives of short messages are: this many bytes, of the request's source and tag.
+    /// Such a request owns nothing, so that it can be forgotten without a look.
     Received(u64),
     /// Over.
     Complete(Completion),
@@ -56,7 +56,7 @@ pub(crate) enum State {
 /// The other side of a receive while it may be several.
 pub(crate) const NOBODY: Peer = Peer::MAX;
 
-/// One operation.
+/// An operation under way.
 #[derive(Debug)]
 pub(crate) struct Request {
     /// The other side; of a posted receive [`NOBODY`] if it is not known yet.
@@ -71,7 +71,7 @@ pub(crate) struct Request {
     pub cancelling: bool,
     /// Nobody will take the completion.
     pub forgotten: bool,
-    /// What the message belongs to; of a vacant place that of an earlier use.
+    /// The call that the message belongs to; in a vacant place that of an earlier use.
     pub mark: Mark,
     /// The mark of the message that was matched, if it does not go with this one.
     pub unlike: Mark,
@@ -97,13 +97,13 @@ impl Request {
         }
     }
 
-    /// What a vacant place holds.
+    /// The value of a vacant place.
     pub fn vacant() -> Request {
         let key = MatchKey { context: 0, source: 0, tag: 0 };
         Request::receive(NOBODY, key, Buffer::EMPTY, State::Vacant)
     }
 
-    /// Whether it is that.
+    /// Returns whether the place is vacant.
     #[inline(always)]
     pub fn is_vacant(&self) -> bool {
         matches!(self.state, State::Vacant)
@@ -130,8 +130,8 @@ impl Request {
         std::mem::forget(std::mem::replace(&mut self.state, State::Posted));
     }
 
-    /// Compares the mark of the long message that this receive matches. One that does not go with it is
-    /// accepted into no memory, so that its sender ends.
+    /// Compares the mark of the long message that this receive matches. A message whose mark does
+    /// not fit is accepted into no memory, so that its sender ends.
     pub fn refuse_unlike(&mut self, theirs: Mark) {
         if self.mark.is_unlike(theirs) {
             self.unlike = theirs;
@@ -139,7 +139,7 @@ impl Request {
         }
     }
 
-    /// What it matches, or what it matched.
+    /// The key that it matches, or matched.
     #[inline(always)]
     pub fn key(&self) -> MatchKey {
         MatchKey { context: self.context, source: self.source, tag: self.tag }
@@ -154,13 +154,13 @@ impl Request {
         }
     }
 
-    /// Whether it is over.
+    /// Returns whether it is over.
     #[inline]
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Received(_) | State::Complete(_))
     }
 
-    /// Whether this side must still do something, or the peer with this side's memory.
+    /// Returns whether this side must still do something, or the peer with this side's memory.
     pub fn is_under_way(&self) -> bool {
         !matches!(self.state, State::Posted | State::Received(_) | State::Complete(_))
     }

@@ -1,8 +1,9 @@
 //! The table of operations under way, and the order of the posted receives among them.
 //!
-//! A posted receive has one entry: its place in the table holds what it asks for, what it matches, and its neighbours in the posted queue. So
-//! to post a receive is one insertion, and to end one is one removal. In the steady state nothing is allocated: freed places
-//! form a list and are handed out again, with a generation that tells one use from the next.
+//! A posted receive has one entry: its place in the table holds what it asks for, what it matches,
+//! and its neighbours in the posted queue. So posting a receive is one insertion, and ending one is
+//! one removal. In the steady state nothing is allocated: freed places form a list and are handed
+//! out again, with a generation that tells one use from the next.
 
 use crate::matching::{Entry, Links, MatchKey, Matcher, NONE};
 use crate::request::{Request, State};
@@ -71,12 +72,12 @@ impl Requests {
         self.iter().filter(|(_, request)| matches!(request.state, State::Posted)).count()
     }
 
-    /// As [`Matcher::steps`] of the posted queue.
+    /// Like [`Matcher::steps`] of the posted queue.
     pub fn steps(&self) -> u64 {
         self.posted.steps()
     }
 
-    /// Whether any receive is posted.
+    /// Returns whether any receive is posted.
     #[inline(always)]
     pub fn has_posted(&self) -> bool {
         !self.posted.is_empty()
@@ -101,7 +102,7 @@ impl Requests {
         self.post_marked(peer, key, Mark::NONE, buffer)
     }
 
-    /// As [`Requests::post`], for a receive with a mark.
+    /// Like [`Requests::post`], for a receive with a mark.
     #[inline]
     pub fn post_marked(&mut self, peer: Peer, key: MatchKey, mark: Mark, buffer: Buffer) -> Id {
         let id = self.insert(Request { mark, ..Request::receive(peer, key, buffer, State::Posted) });
@@ -109,8 +110,8 @@ impl Requests {
         id
     }
 
-    /// As [`Requests::post`], for a receive that names its sender's process, into one span of memory: where that takes no call, so with a
-    /// vacant place and without an index.
+    /// Like [`Requests::post`], for a receive that names its sender's process, into one span of
+    /// memory; only where that takes no call: with a vacant place and without an index.
     #[inline(always)]
     pub fn try_post(&mut self, peer: Peer, key: MatchKey, region: Region) -> Option<Id> {
         let index = self.free;
@@ -129,8 +130,8 @@ impl Requests {
         self.posted.find(&mut self.places, message)
     }
 
-    /// Takes the receive at this index out of the posted queue; it stays in the table, and something else than
-    /// posted must become of it.
+    /// Takes the receive at this index out of the posted queue; it stays in the table, in a state
+    /// other than posted that the caller must set.
     #[inline(always)]
     pub fn unpost(&mut self, index: u32) -> (Id, &mut Request) {
         self.posted.remove(&mut self.places, index);
@@ -139,8 +140,8 @@ impl Requests {
         (Id { index, generation: place.generation }, &mut place.request)
     }
 
-    /// How the receive at this index stands, if its generation is `meant`; if it has ended as receives of short messages do, it is
-    /// then forgotten.
+    /// Returns the state of the receive at this index, if its generation is `meant`; if it has
+    /// ended as receives of short messages do, it is then forgotten.
     #[inline(always)]
     pub fn near(&mut self, index: u32, meant: impl FnOnce(u32) -> bool) -> Near<'_> {
         let Some(place) = self.places.get_mut(index as usize).filter(|place| meant(place.generation)) else {
@@ -226,13 +227,13 @@ impl Requests {
     }
 }
 
-/// How a receive stands.
+/// The state of a receive.
 pub(crate) enum Near<'a> {
-    /// It has ended, with this source, tag and number of bytes, and is forgotten.
+    /// Ended, with this source, tag and number of bytes; the receive is forgotten.
     Ended(i32, i32, u64),
-    /// It is the first of the posted queue, and goes into one span of memory.
+    /// The first of the posted queue, and goes into one span of memory.
     First(First<'a>),
-    /// It is posted.
+    /// Posted.
     Posted,
     /// Neither, or there is none.
     Other,
@@ -242,9 +243,9 @@ pub(crate) enum Near<'a> {
 pub(crate) struct First<'a> {
     /// The process that it names; [`crate::request::NOBODY`] if it names none.
     pub peer: Peer,
-    /// What it matches.
+    /// The key that it matches.
     pub key: MatchKey,
-    /// Where it goes.
+    /// The memory where its message goes.
     pub region: Region,
     index: u32,
     place: &'a mut Place,
@@ -253,7 +254,7 @@ pub(crate) struct First<'a> {
 }
 
 impl First<'_> {
-    /// Its message is in its place: it has ended, and is forgotten.
+    /// Ends and forgets the receive: its message is in its place.
     #[inline(always)]
     pub fn end(self) {
         self.posted.remove_first_in_order(self.place.links.next());

@@ -1,14 +1,17 @@
-//! The polling scheduler: which channel is looked at in which round of a wait (paper 3, section 3.2).
+//! The polling scheduler: it chooses the channels that are polled in a round of a wait (paper 3,
+//! section 3.2).
 //!
-//! Some channels show by a glance whether anything has come (one load; `Wire::glance`): they are looked at in every round, with
-//! at least as much weight as any other (paper 3, 3.2.1). The others are *scheduled*: each has a period, and is polled once in so
-//! many looks at the rest. Periods are fixed by what the channels say of themselves ([`PollCost`]), given by the user, or learnt
-//! from where the last messages came from (3.2.2). Channels that only move memory are outside all this, as the paper has its kernel
-//! module: they are used when a message asks for it.
+//! Some channels show by a glance whether anything has come (one load; `Wire::glance`): they are
+//! looked at in every round, with at least as much weight as any other (paper 3, 3.2.1). The others
+//! are *scheduled*: each has a period, and is polled once in this many looks at the rest. Periods
+//! are fixed by what the channels say of themselves ([`PollCost`]), given by the user, or learnt
+//! from where the last messages came from (3.2.2). Channels that only move memory are outside all
+//! this, as the paper has its kernel module: they are used when a message asks for it.
 //!
-//! *Bound*: no period is longer than [`PERIOD_MAX`], and a message that is taken past the scheduler counts as a look, so
-//! a channel with something to deliver is polled after `PERIOD_MAX` looks at the others plus the 200 of one turn at the front
-//! (`direct_receive.rs`). Whoever does not wait, or is about to sleep, has every channel polled ([`crate::Engine::progress`]).
+//! *Bound*: no period is longer than [`PERIOD_MAX`], and a message that is taken past the scheduler
+//! counts as a look, so a channel with something to deliver is polled after `PERIOD_MAX` looks at
+//! the others plus the 200 of one turn at the front (`direct_receive.rs`). A caller that does not
+//! wait, or is about to sleep, has every channel polled ([`crate::Engine::progress`]).
 
 use std::collections::VecDeque;
 use verbena_channel::PollCost;
@@ -16,31 +19,33 @@ use verbena_channel::PollCost;
 /// The longest period.
 pub const PERIOD_MAX: u32 = 1000;
 
-/// What the periods follow from.
+/// The rule from which the periods follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// Every channel in every round.
     All,
-    /// The quicker its messages, the oftener (paper 3, 3.2.1, latency based).
+    /// The quicker a channel's messages, the more often it is polled (paper 3, 3.2.1, latency
+    /// based).
     Latency,
-    /// The cheaper to poll, the oftener, so that each channel gets a like share of the time (3.2.1, overhead based).
+    /// The cheaper a channel is to poll, the more often, so that each gets a similar share of the
+    /// time (3.2.1, overhead based).
     Overhead,
-    /// The cheapest channel so many times for each poll of another (3.3.1).
+    /// The cheapest channel is polled `ratio` times for each poll of another (3.3.1).
     Ratio,
-    /// By where the last messages came from (3.2.2).
+    /// The periods follow from where the last messages came from (3.2.2).
     Dynamic,
 }
 
 /// The settings of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Polling {
-    /// What the periods follow from.
+    /// The rule from which the periods follow.
     pub scheme: Scheme,
     /// The period by [`Scheme::Ratio`], and the longest one by [`Scheme::Dynamic`].
     pub ratio: u32,
-    /// [`Scheme::Dynamic`]: so many messages between two calculations of the periods.
+    /// [`Scheme::Dynamic`]: the number of messages between two calculations of the periods.
     pub update_every: u32,
-    /// [`Scheme::Dynamic`]: so many of the last messages count.
+    /// [`Scheme::Dynamic`]: the number of last messages that count.
     pub history: u32,
 }
 
@@ -48,11 +53,12 @@ impl Polling {
     /// Everything in every round: where a round costs the core, or nothing can be won.
     pub const ALL: Polling = Polling { scheme: Scheme::All, ratio: 1, update_every: 1, history: 1 };
 
-    /// What is done unless somebody says otherwise: best over both of paper 3's benchmarks by the model of its costs
-    /// (`verbena-papers polling --model`). Where nothing came from, a look is worth less than by a fixed ratio (50:1 in the paper).
+    /// The policy without a setting: best over both of paper 3's benchmarks by the model of its
+    /// costs (`verbena-papers polling --model`). Where nothing came from, a look is worth less than
+    /// by a fixed ratio (50:1 in the paper).
     pub const AUTO: Polling = Polling { scheme: Scheme::Dynamic, ratio: 100, update_every: 1, history: 8 };
 
-    /// As it is set now; `None` if it is left to the library.
+    /// Returns the policy that is set now; `None` if it is left to the library.
     pub fn set() -> Option<Polling> {
         use verbena_settings::{POLLING, POLLING_HISTORY, POLLING_RATIO, POLLING_UPDATE_EVERY};
         let schemes = [Scheme::All, Scheme::Latency, Scheme::Overhead, Scheme::Ratio, Scheme::Dynamic];
@@ -83,14 +89,14 @@ struct Entry {
     period: u32,
     /// Looks at others until it is polled.
     left: u32,
-    /// How many messages of the history came over it.
+    /// The number of messages of the history that came over it.
     heard: u32,
 }
 
 /// The scheduler of one engine.
 pub(crate) struct Scheduler {
     polling: Polling,
-    /// What counts where nobody says otherwise.
+    /// The policy without a setting.
     default: Polling,
     entries: Vec<Entry>,
     /// The first scheduled channel, in whose turn the round's messages of the others are counted.
@@ -100,9 +106,9 @@ pub(crate) struct Scheduler {
     /// The channels of the last messages, oldest first.
     history: VecDeque<u8>,
     since_update: u32,
-    /// Whether what was heard has changed since.
+    /// True if the history has changed since.
     stale: bool,
-    /// Whether the history changes anything.
+    /// True if the history changes anything.
     learns: bool,
 }
 
@@ -110,8 +116,8 @@ pub(crate) struct Scheduler {
 const HISTORY_ROOM: u32 = 4096;
 
 impl Scheduler {
-    /// For channels of these costs, in the engine's order; a channel without is polled in each round. `shows` tells of which a
-    /// glance is enough.
+    /// Makes a scheduler for channels of these costs, in the engine's order; a channel without a
+    /// cost is polled in each round. `shows` tells for which channels a glance is enough.
     pub fn new(
         channels: impl Iterator<Item = (Option<PollCost>, bool)>,
         polling: Option<Polling>,
@@ -177,13 +183,13 @@ impl Scheduler {
         entry.left == 0
     }
 
-    /// Whether it is polled in each round.
+    /// Returns whether the channel is polled in each round.
     #[inline]
     pub fn is_in_each_round(&self, channel: usize) -> bool {
         self.entries[channel].period == 1
     }
 
-    /// It was polled, with so many events.
+    /// Notes a poll of the channel, with this many events.
     #[inline]
     pub fn polled(&mut self, channel: usize, events: usize) {
         self.entries[channel].left = self.entries[channel].period;
@@ -192,7 +198,8 @@ impl Scheduler {
         }
     }
 
-    /// Messages came over a channel that shows them by a glance. Of such channels those taken at the front (`direct_receive.rs`) are not counted.
+    /// Notes messages over a channel that shows them by a glance. Those taken by direct receives
+    /// (`direct_receive.rs`) are not counted.
     #[cold]
     fn heard_elsewhere(&mut self, events: usize) {
         if let (true, Some(glanced)) = (self.learns, self.glanced) {
@@ -200,8 +207,8 @@ impl Scheduler {
         }
     }
 
-    /// Notes messages in the history; of more than it holds the last count. Where they change nothing, as within a burst, nothing
-    /// is calculated either.
+    /// Notes messages in the history; of more than it holds, the last count. If they change
+    /// nothing, as within a burst, nothing is calculated either.
     fn heard(&mut self, channel: usize, messages: u32) {
         for _ in 0..messages.min(self.polling.history) {
             let full = self.history.len() == self.polling.history as usize;
@@ -225,7 +232,8 @@ impl Scheduler {
         }
     }
 
-    /// Calculates all periods. A channel whose period has become shorter is not made to wait for the old one.
+    /// Calculates all periods. A channel whose period has become shorter is not made to wait for
+    /// the old one.
     fn calculate(&mut self) {
         let most_heard = self.entries.iter().map(|entry| entry.heard).max().unwrap_or(0);
         let costs = || self.entries.iter().filter_map(|entry| entry.cost);
@@ -240,7 +248,8 @@ impl Scheduler {
                 Scheme::All => 1,
                 Scheme::Latency => times(cost.latency_ns, quickest_ns),
                 Scheme::Overhead => times(cost.empty_ns, cheapest_ns),
-                // To look there costs least, so it has at least as much weight as any other (paper 3, 3.2.1).
+                // A look there costs least, so it has at least as much weight as any other (paper
+                // 3, 3.2.1).
                 Scheme::Ratio | Scheme::Dynamic if cost.empty_ns == cheapest_ns => 1,
                 Scheme::Ratio => ratio,
                 Scheme::Dynamic if most_heard == 0 => 1,
@@ -252,7 +261,7 @@ impl Scheduler {
     }
 }
 
-/// How many times the one is the other, as a period.
+/// How many times larger one is than the other, as a period.
 fn times(one: u32, other: u32) -> u32 {
     let (one, other) = (u64::from(one), u64::from(other.max(1)));
     ((one + other / 2) / other).clamp(1, u64::from(PERIOD_MAX)) as u32

@@ -16,7 +16,7 @@ fn scheduler(scheme: Scheme) -> Scheduler {
     Scheduler::new(channels.into_iter(), Some(polling(scheme)))
 }
 
-/// How often a channel is polled in so many rounds in which nothing comes.
+/// Counts the polls of a channel in this many rounds in which nothing comes.
 fn polls(scheduler: &mut Scheduler, channel: usize, rounds: u32) -> u32 {
     (0..rounds).filter(|_| idle(scheduler, channel)).count() as u32
 }
@@ -54,7 +54,7 @@ fn no_channel_starves_whatever_is_set() {
         let mut scheduler = scheduler(scheme);
         scheduler.configure(Polling { ratio: u32::MAX, update_every: 0, history: 0, ..polling(scheme) });
         for channel in [2, 3] {
-            // A flood from shared memory, of which the scheduler hears in every round.
+            // A flood from shared memory, which the scheduler hears in every round.
             let rounds = (0..).take_while(|_| !scheduler.is_due(channel, 7)).count();
             assert!(rounds < PERIOD_MAX as usize, "{scheme:?}: {rounds}");
         }
@@ -68,7 +68,7 @@ fn a_channel_alone_is_polled_each_time() {
     assert_eq!(scheduler.period(1), 1);
 }
 
-/// The network is heard: so many messages, one a poll. Returns the rounds that it took.
+/// Receives this many messages from the network, one a poll. Returns the rounds that it took.
 fn burst_from_network(scheduler: &mut Scheduler, messages: u32) -> u32 {
     let mut rounds = 0;
     for _ in 0..messages {

@@ -36,8 +36,9 @@ impl Engine {
         }
     }
 
-    /// Sends `region` from rank `source` under `tag` in standard mode if the peer's channel takes it at once. `false` says
-    /// that nothing happened. Nothing is allocated, and nothing asked twice.
+    /// Sends `region` from rank `source` under `tag` in standard mode if the peer's channel takes
+    /// it at once. `false` says that nothing happened. Nothing is allocated, and nothing asked
+    /// twice.
     #[inline(always)]
     pub fn try_send_region(&mut self, peer: Peer, context: u64, ends: (i32, i32), region: Region) -> bool {
         self.try_send_marked(peer, context, ends, Mark::NONE, region)
@@ -63,7 +64,7 @@ impl Engine {
         let length = bytes as u64;
         let sequence = state.next as u32;
         let header = Header { context, source, tag, mark, length, sequence, ..Header::new(Kind::Eager) };
-        // Counted before, and apart from the packets: together the compiler makes worse code of them.
+        // Counted before the packets and apart from them: together the compiler makes worse code.
         state.bytes_sent += length;
         let taken = lane.send_region(header, region, state.heard as u32);
         if taken {
@@ -74,8 +75,8 @@ impl Engine {
         taken
     }
 
-    /// As [`Engine::try_send_region`], for a message that goes in one line of shared memory: nothing is called, so nothing
-    /// need be saved. `false` also says that it does not.
+    /// Like [`Engine::try_send_region`], for a message that goes in one line of shared memory:
+    /// nothing is called, so nothing need be saved. `false` also says that it does not.
     #[inline(always)]
     pub fn try_send_line(
         &mut self,
@@ -242,8 +243,8 @@ impl Engine {
         given
     }
 
-    /// Lets the receiver read the message where it lies, and says whether this side can write it, if a channel can and it
-    /// is worth it; on several rails, if there are.
+    /// Lets the receiver read the message where it lies, and says whether this side can write it,
+    /// if a channel can and it is worth it; on several rails, if there are.
     fn offer_memory(&mut self, peer: Peer, id: Id) -> Option<Offered> {
         let large = self.core.settings.large;
         let route = self.core.peers.get(peer)?.route?;
@@ -255,7 +256,8 @@ impl Engine {
             true => self.show_on_rails(peer, &route, region, ANNOUNCEMENT_BYTES),
             false => Vec::new(),
         };
-        // Whether the peer can read here is for the peer to know. Over several rails it is registered in any case.
+        // Whether the peer can read here is for the peer to know. Over several rails it is
+        // registered in any case.
         let is_shown = large.reads() || !rails.is_empty();
         let show = || self.channels[channel].expose(peer, region, Access::READ);
         let key = is_shown.then(show).flatten();
@@ -274,12 +276,12 @@ impl Engine {
 /// Bytes of an announcement before memory on further rails.
 const ANNOUNCEMENT_BYTES: usize = 8 + MEMORY_BYTES;
 
-/// What an announcement says of memory.
+/// The memory that an announcement names.
 struct Offered {
     memory: Memory,
-    /// Where the message can be read, on this side.
+    /// The memory where the message can be read, on this side.
     exposed: Option<(usize, Key)>,
-    /// The same on further rails, and as the receiver needs it.
+    /// The same on further rails, in the form that the receiver needs.
     rails: Vec<(usize, Key)>,
     named: Vec<Memory>,
     flags: u8,

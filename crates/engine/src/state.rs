@@ -1,6 +1,8 @@
-//! The engine's state without its channels, so that a channel can deliver packets into it while it is polled.
+//! The engine's state without its channels, so that a channel can deliver packets into it while it
+//! is polled.
 //!
-//! What needs a channel (answers, transfers of memory) is noted here and done by [`crate::Engine`] after the poll.
+//! What needs a channel (answers, transfers of memory) is noted here and done by [`crate::Engine`]
+//! after the poll.
 
 use crate::counters::{ChannelCounters, Counters};
 use crate::event::{Event, EventKind, Listener};
@@ -37,9 +39,9 @@ pub(crate) struct Core {
     pub work: Work,
     /// Requests for which [`Request::is_under_way`] holds.
     pub under_way: usize,
-    /// Whether any peer was given up: then a receive that names its sender is not simply posted.
+    /// True if any peer was given up: then a receive that names its sender is not simply posted.
     pub any_broken: bool,
-    /// Who may send in which context, if the owner says.
+    /// The processes that may send in each context, if the owner says.
     pub may_send: Option<crate::MaySend>,
     pub tally: Vec<ChannelCounters>,
     pub counts: Counters,
@@ -87,7 +89,7 @@ impl Core {
         tally
     }
 
-    /// Whether the queues hold anything.
+    /// Returns whether the queues hold anything.
     #[inline(always)]
     pub fn has_entries(&self) -> bool {
         self.requests.has_posted() || !self.unexpected.is_empty()
@@ -128,7 +130,7 @@ impl Core {
         self.enqueue(peer, Waiting::Control(control));
     }
 
-    /// As [`Core::post`], with memory on further rails behind the payload.
+    /// Like [`Core::post`], with memory on further rails behind the payload.
     pub fn post_with(&mut self, peer: Peer, control: Control, rails: Vec<Memory>) {
         if rails.is_empty() {
             return self.post(peer, control);
@@ -186,7 +188,7 @@ impl Core {
             State::Offered(outgoing) => self.fail_outgoing(id, outgoing),
             State::Incoming(incoming) => self.fail_incoming(id, incoming),
             State::Posted => {
-                // Nothing comes any more of what it waits for.
+                // Nothing that it waits for comes any more.
                 self.requests.unpost(id.index);
                 self.complete_broken(id);
             }
@@ -207,7 +209,7 @@ impl Core {
         Failure::Channel(fault.expect("asked only of broken peers"))
     }
 
-    /// Whether the peer was given up.
+    /// Returns whether the peer was given up.
     pub fn is_broken(&self, peer: Peer) -> bool {
         self.peers.look(peer).is_some_and(|state| state.broken.is_some())
     }

@@ -4,7 +4,7 @@ use crate::request::State;
 use crate::slab::Id;
 use crate::{Completion, Engine, RequestId};
 
-/// What [`Engine::take_known`] found.
+/// The result of [`Engine::take_known`].
 #[derive(Debug)]
 pub enum Taken {
     /// No such request, or its completion was taken.
@@ -15,7 +15,7 @@ pub enum Taken {
     Done(Completion, u64),
 }
 
-/// What [`Engine::take_plain`] found.
+/// The result of [`Engine::take_plain`].
 #[derive(Clone, Copy, Debug)]
 pub enum Plain {
     /// Under way.
@@ -44,7 +44,7 @@ impl Engine {
         self.core.requests.remove(id)?.into_completion()
     }
 
-    /// As [`Engine::take`], for a request of which it is not sure that it exists.
+    /// Like [`Engine::take`], for a request that may not exist.
     #[inline]
     pub fn take_known(&mut self, request: RequestId) -> Taken {
         let id = request.into();
@@ -56,9 +56,9 @@ impl Engine {
         }
     }
 
-    /// The completion of a request that ended as requests usually do, which is then forgotten. It takes no copy of
-    /// what may be in a completion, and its caller needs no code for it. A receive whose message is next in its channel ends
-    /// now.
+    /// Takes the completion of a request that ended as requests usually do, and forgets the
+    /// request. It copies nothing that may be in a completion, and its caller needs no code for it.
+    /// A receive whose message is next in its channel ends now.
     #[inline(always)]
     pub fn take_plain(&mut self, request: RequestId) -> Plain {
         match self.take_posted(request) {

@@ -14,19 +14,19 @@ pub(crate) struct Arrived {
     pub peer: Peer,
     /// The message's length.
     pub bytes: u64,
-    /// What it belongs to.
+    /// The call that it belongs to.
     pub mark: Mark,
     pub body: Body,
 }
 
-/// What is there of the message.
+/// The part of the message that is there.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// All of it.
+    /// The whole message.
     Whole(Vec<u8>),
-    /// All of it, and the sender's request waits for the match.
+    /// The whole message; the sender's request waits for the match.
     Synchronous(Vec<u8>, u64),
-    /// Its announcement.
+    /// The message's announcement.
     Offer(Offer),
 }
 
@@ -35,11 +35,11 @@ pub(crate) enum Body {
 pub(crate) struct Offer {
     /// The sender's request.
     pub sender: u64,
-    /// Memory of the message, or where the sender cannot be read, of no use but for the channel's name.
+    /// Memory of the message; where the sender cannot be read, only the channel's name is of use.
     memory: Memory,
     /// Further rails on which the sender is connected.
     pub rails: Option<Box<OnRails>>,
-    /// What `memory` is good for.
+    /// The uses of `memory`.
     flags: u8,
 }
 
@@ -54,12 +54,13 @@ impl Offer {
         Offer { sender, memory, rails, flags }
     }
 
-    /// Where the message lies, if it can be read there.
+    /// The memory of the message, if it can be read there.
     pub fn memory(&self) -> Option<Memory> {
         (self.flags & MEMORY != 0).then_some(self.memory)
     }
 
-    /// The channel (its name hashed) by which the sender can write the message to where it is received.
+    /// The channel (its name hashed) by which the sender can write the message to where it is
+    /// received.
     pub fn writes_by(&self) -> Option<u32> {
         (self.flags & WRITE != 0).then_some(self.memory.channel)
     }

@@ -1,4 +1,4 @@
-//! What the engine writes into headers and control payloads. The header itself is laid out in
+//! The contents of headers and control payloads of the engine. The header itself is laid out in
 //! [`verbena_channel::packet`]; here is what each kind puts where.
 //!
 //! | kind | flags | context | length | payload |
@@ -18,9 +18,9 @@
 //! | `CancelAnswer` | 1: cancelled | sender's request | | |
 //! | `Leave` | [`Step`](crate::hybrid::Step) | a channel's name, hashed | | |
 //!
-//! "match" means that context, source and tag are those of the message. "memory" is the name of the memory
-//! channel (hashed) and the key that it made. On further rails (`rendezvous/rails.rs`) it stands at the end of the payload, once for each:
-//! as many as fit a packet.
+//! "match" means that context, source and tag are those of the message. "memory" is the name of the
+//! memory channel (hashed) and the key that it made. On further rails (`rendezvous/rails.rs`) it
+//! stands at the end of the payload, once for each: as many as fit a packet.
 
 use verbena_channel::Key;
 use verbena_channel::packet::{Header, Kind};
@@ -43,7 +43,8 @@ pub(crate) const MEMORY_BYTES: usize = 36;
 /// Further rails that a packet may name; there are no more in any installation.
 const RAILS_MAX: usize = 63;
 
-/// So many bytes of a payload that ends with memory on further rails fit a packet: some rails are left out.
+/// Returns how many bytes of a payload that ends with memory on further rails fit a packet: some
+/// rails are left out.
 pub(crate) fn fitting_bytes(payload: usize, bytes_max: usize) -> usize {
     payload - payload.saturating_sub(bytes_max).div_ceil(MEMORY_BYTES) * MEMORY_BYTES
 }
@@ -126,7 +127,8 @@ impl Reader<'_> {
         Some(Memory { channel, key: Key(self.take()?) })
     }
 
-    /// All memory that follows; `None` if something else does, or more than there can be rails.
+    /// Reads all memory that follows; `None` if something else does, or more than there can be
+    /// rails.
     pub fn all_memory(&mut self) -> Option<Vec<Memory>> {
         let bytes = self.0.len();
         if !bytes.is_multiple_of(MEMORY_BYTES) || bytes / MEMORY_BYTES > RAILS_MAX {

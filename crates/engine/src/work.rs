@@ -1,16 +1,17 @@
-//! Work that packets ask for, noted while a channel is polled and done by [`crate::Engine`] after the poll.
+//! Work that packets ask for, noted while a channel is polled and done by [`crate::Engine`] after
+//! the poll.
 
 use crate::slab::Id;
 use std::collections::VecDeque;
 use verbena_channel::{Choice, Division, Key, Peer};
 use verbena_fault::Fault;
 
-/// What is to be done when the channels are at hand again.
+/// Work to be done when the channels are at hand again.
 #[derive(Default)]
 pub(crate) struct Work {
     /// Peers with a non-empty outbox.
     pub outboxes: VecDeque<Peer>,
-    /// What happened to the ways to peers.
+    /// Changes of the routes to peers.
     pub affairs: VecDeque<Affair>,
     /// Receives whose rendezvous is to begin.
     pub begin: VecDeque<Id>,
@@ -20,7 +21,7 @@ pub(crate) struct Work {
     pub push: VecDeque<Id>,
     /// Exposures to end.
     pub conceal: Vec<(usize, Peer, Key)>,
-    /// Messages of which their channel must hear that they have ended.
+    /// Ended messages, with their channel, which must hear of it.
     pub ended: Vec<(usize, Ended)>,
     /// Packets that came out of order.
     pub gaps: Vec<Gap>,
@@ -30,15 +31,15 @@ pub(crate) struct Work {
 pub(crate) enum Affair {
     /// A channel has lost it.
     Lost(Peer, Lost),
-    /// It says something about giving back its connection on this channel.
+    /// The peer says something about giving back its connection on this channel.
     Leave(Peer, usize, Leave),
-    /// It is time to see who has connections and who should.
+    /// A review is due: who has connections and who should.
     Review,
 }
 
-/// What a channel must hear of a message that has ended.
+/// The news for a channel about a message that has ended.
 pub(crate) enum Ended {
-    /// Its division is over; whether all parts are known to be taken.
+    /// The division is over; the flag says whether all parts are known to be taken.
     Division(Peer, Division, bool),
     /// The choice between reading and writing it.
     Choice(Choice),
@@ -64,7 +65,7 @@ pub(crate) struct Gap {
 /// A channel that has lost a peer, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct Lost {
-    /// Its place in the engine's list.
+    /// The channel's place in the engine's list.
     pub channel: usize,
     pub fault: Fault,
 }

@@ -1,4 +1,4 @@
-//! In the steady state messages cost no allocation, whichever way they go.
+//! Messages cost no allocation in the steady state, whichever way they go.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! The shortest way of a message, straight from its channel to its receive, and that it matches as the general way does.
+//! Direct receives, straight from the channel to the receive, match as the general way does.
 
 mod pair;
 

@@ -1,4 +1,5 @@
-//! Long messages between two engines: streamed, pulled, copied by both, and every way for that to fail.
+//! Long messages between two engines: streamed, pulled, copied by both, and every way for that to
+//! fail.
 
 mod pair;
 
@@ -11,7 +12,8 @@ use verbena_engine::{Failure, Large, Mode, Settings};
 /// Pieces of the settings that [`Pair::new`] uses.
 const PIECE: usize = 1024;
 
-/// Sends one message both ways of meeting (receive first, message first) and checks it on both sides.
+/// Sends one message both ways of meeting (receive first, message first) and checks it on both
+/// sides.
 fn exchange(wire: impl Fn() -> Wire, bytes: usize) -> Vec<Pair> {
     [true, false].map(|receive_first| exchange_one(Pair::new(wire()), bytes, receive_first)).into()
 }

@@ -14,7 +14,8 @@ fn wire(latency_ns: u32, packet_bytes_max: usize, get: Memory) -> Wire {
     Wire::new(abilities)
 }
 
-/// Two engines joined by several wires; returns the sender's and the receiver's counters after one message.
+/// Two engines joined by several wires; returns the sender's and the receiver's counters after one
+/// message.
 fn exchange(wires: &[Wire], bytes: usize) -> [Counters; 2] {
     let engine = |me: u32| {
         let ends = wires.iter().map(|wire| Box::new(WireEnd::new(wire, me)) as Box<dyn Channel>);

@@ -1,19 +1,19 @@
-//! How a long message goes (paper 2, 4 to 6): by a setting, or by what the channels' costs make the quickest.
+//! Chooses the way of a long message (paper 2, 4 to 6): by a setting, or by the channels' costs.
 
 use crate::Settings;
 use crate::peer::Route;
 use verbena_channel::Direction;
 
-/// The ways that a setting can force; what cannot go that way (scattered memory, a channel that does not move memory)
-/// goes by packets.
+/// The ways that a setting can force; what cannot go that way (scattered memory, a channel that
+/// does not move memory) goes by packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Large {
     /// The quickest, message by message.
     #[default]
     Auto,
-    /// By packets, all of them copied before any is transferred (paper 2, 4.2).
+    /// Packets, all of them copied before any is transferred (paper 2, 4.2).
     Copy,
-    /// By packets, each transferred as soon as it is copied (paper 2, 4.4).
+    /// Packets, each transferred as soon as it is copied (paper 2, 4.4).
     Pipeline,
     /// The receiver reads (paper 2, 5).
     Read,
@@ -22,27 +22,28 @@ pub enum Large {
 }
 
 impl Large {
-    /// In the order of the names of the setting.
+    /// All values, in the order of the names of the setting.
     pub const ALL: [Large; 5] = [Large::Auto, Large::Copy, Large::Pipeline, Large::Read, Large::Write];
 
-    /// As the setting is now.
+    /// Returns the current setting.
     pub fn current() -> Large {
         Large::ALL[verbena_settings::LARGE.get()]
     }
 
-    /// Whether messages may be read.
+    /// Returns whether messages may be read.
     pub(crate) fn reads(self) -> bool {
         matches!(self, Large::Auto | Large::Read)
     }
 
-    /// Whether the sender may write whole messages.
+    /// Returns whether the sender may write whole messages.
     pub(crate) fn writes(self) -> bool {
         matches!(self, Large::Auto | Large::Write)
     }
 }
 
 impl Settings {
-    /// From this length on memory is moved; `usize::MAX` if it is not. Moving it in the background is bulk transfer (paper 5, 4 and 5).
+    /// The length from which memory is moved; `usize::MAX` if it is not. Moving it in the
+    /// background is bulk transfer (paper 5, 4 and 5).
     pub(crate) fn memory_bytes_min(&self, route: &Route) -> usize {
         match self.large {
             _ if route.in_background && !self.bulk => usize::MAX,
@@ -53,7 +54,7 @@ impl Settings {
     }
 }
 
-/// How one message goes.
+/// The way of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Read,
@@ -61,8 +62,8 @@ pub(crate) enum Way {
     Packets,
 }
 
-/// The quicker of what is possible, for a message of so many bytes. A write needs an answer before and a report after it,
-/// where a read is over when the receiver has the bytes.
+/// Chooses the quicker possible way for a message of `bytes`. A write needs an answer before and a
+/// report after it, where a read is over when the receiver has the bytes.
 pub(crate) fn choose(route: &Route, readable: bool, writable: bool, bytes: u64) -> Way {
     let read_ns = route.get.filter(|_| readable).map(|cost| cost.ns(bytes));
     let write_ns =
@@ -76,7 +77,7 @@ pub(crate) fn choose(route: &Route, readable: bool, writable: bool, bytes: u64) 
 }
 
 impl Way {
-    /// Who moves it, if it is not copied.
+    /// The direction of the transfer, if the message is not copied.
     pub fn direction(self) -> Option<Direction> {
         match self {
             Way::Read => Some(Direction::Read),
@@ -117,7 +118,7 @@ mod tests {
         }
     }
 
-    /// As measured on Soft-RoCE: 1 MiB takes 13.6 ms to read and 12.4 ms to write.
+    /// The cost measured on Soft-RoCE: 1 MiB takes 13.6 ms to read and 12.4 ms to write.
     const SLOW: Cost = Cost { start_ns: 40_000, byte_ps: 12_930 };
     const QUICK: Cost = Cost { start_ns: 20_000, byte_ps: 11_800 };
 

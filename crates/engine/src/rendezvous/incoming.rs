@@ -1,4 +1,5 @@
-//! A long message on its way here: its state, and the next step that follows from it (the table in [`super`]).
+//! A long message on its way here: its state, and the next step that follows from it (the table in
+//! [`super`]).
 
 use super::parts::{Cut, Parts};
 use super::stripe::Stripe;
@@ -13,19 +14,20 @@ pub(crate) struct Incoming {
     pub offer: Offer,
     /// The message's length.
     pub total: u64,
-    /// What of it fits, and is moved.
+    /// The bytes that fit, and are moved.
     pub bytes: u64,
     /// The sender writes all, and has not reported yet.
     pub is_pushed: bool,
     /// Bytes of `Data` still to come, once that was asked for.
     pub awaited: u64,
-    /// What the memory channel chose for it, with that channel.
+    /// The memory channel's choice for it, with that channel.
     pub chosen: Option<(usize, Choice)>,
     /// Own memory that the sender was shown, with its channel.
     pub exposed: Option<(usize, Key)>,
-    /// The same on further rails; or, of a message that is read over several, what keeps it registered there.
+    /// The same on further rails; or, for a message that is read over several, what keeps it
+    /// registered there.
     pub rails: Vec<(usize, Key)>,
-    /// What is read over several rails, instead of parts.
+    /// The pieces of a message that is read over several rails, instead of parts.
     pub stripe: Option<Box<Stripe>>,
     /// The parts, once it is clear that they are read.
     pub parts: Parts,
@@ -35,11 +37,11 @@ pub(crate) struct Incoming {
     pub missing: Option<Piece>,
     /// Reads under way.
     pub reads: u32,
-    /// Whether it is on the list of work.
+    /// True if it is on the list of work.
     pub listed: bool,
 }
 
-/// What the receiver does next.
+/// The receiver's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Fail the receive: the peer is lost, and no read touches the buffer.
@@ -74,12 +76,12 @@ impl Incoming {
         }
     }
 
-    /// Whether this side reads (else the sender streams, or writes).
+    /// Returns whether this side reads (else the sender streams, or writes).
     fn is_pulling(&self) -> bool {
         self.awaited == 0 && !self.is_pushed
     }
 
-    /// Whether there may be a piece to read now.
+    /// Returns whether there may be a piece to read now.
     pub fn can_read(&self) -> bool {
         let left = match &self.stripe {
             Some(stripe) => stripe.has_room(),
@@ -99,12 +101,13 @@ impl Incoming {
         self.parts = Parts::none(self.bytes);
     }
 
-    /// All that this side shows or has registered, with its channels.
+    /// Takes all that this side shows or has registered, with its channels.
     pub fn take_exposed(&mut self) -> impl Iterator<Item = (usize, Key)> + use<> {
         self.exposed.take().into_iter().chain(std::mem::take(&mut self.rails))
     }
 
-    /// Whether the sender must be kept from further parts, since all that is not in place will be streamed.
+    /// Returns whether the sender must be kept from further parts, since all that is not in place
+    /// will be streamed.
     pub fn must_end_division(&self) -> bool {
         self.missing.is_some() && self.parts.division.is_some()
     }
@@ -121,7 +124,7 @@ impl Incoming {
         self.missing = self.missing.into_iter().chain(missing).reduce(Piece::union);
     }
 
-    /// What is to be done now: see the table of states in [`super`].
+    /// Decides what is to be done now: see the table of states in [`super`].
     pub fn next_step(&self, is_broken: bool) -> Step {
         if is_broken {
             return if self.reads == 0 { Step::Fail } else { Step::Wait };
@@ -137,7 +140,7 @@ impl Incoming {
         }
     }
 
-    /// All that is not in place, given that something is missing.
+    /// The span of all that is not in place, given that something is missing.
     fn gap(&self, missing: Piece) -> Piece {
         self.redo.iter().copied().chain(self.parts.untaken()).fold(missing, Piece::union)
     }
@@ -155,7 +158,7 @@ mod tests {
         Incoming { parts: Parts::alone(cut), ..Incoming::new(offer, 40, 40) }
     }
 
-    /// As [`reading`], with every part taken.
+    /// Like [`reading`], with every part taken.
     fn all_taken() -> Incoming {
         let mut incoming = reading();
         while incoming.parts.take_own().is_some() {}

@@ -1,17 +1,18 @@
 //! Long messages: announced first, moved when the receive is there.
 //!
-//! The sender announces (`RequestToSend`), with a key of its memory where a channel can read it. The receiver,
-//! once matched, chooses:
-//! - *pull*: it reads the sender's memory part by part, and at the end says `Finish`. Where both sides see a division
-//!   of the message ([`verbena_channel::Channel::divide`]) and the message is worth it, it invites the sender to write
-//!   parts from the back while it reads from the front;
-//! - *write*: it shows its own memory (`ClearToSend`), the sender writes all of it there and says `Copied`
-//!   (paper 2, 6);
+//! The sender announces (`RequestToSend`), with a key of its memory where a channel can read it.
+//! The receiver, once matched, chooses:
+//! - *pull*: it reads the sender's memory part by part, and at the end says `Finish`. Where both
+//!   sides see a division of the message ([`verbena_channel::Channel::divide`]) and the message is
+//!   worth it, it invites the sender to write parts from the back while it reads from the front;
+//! - *write*: it shows its own memory (`ClearToSend`), the sender writes all of it there and says
+//!   `Copied` (paper 2, 6);
 //! - *stream*: it says `ClearToSend` and the sender sends `Data` packets.
 //!
 //! # The receiver's states
 //!
-//! A state is what is under way; [`Incoming::next_step`] decides after each event, and has no other effect.
+//! A state is what is under way; [`Incoming::next_step`] decides after each event, and has no other
+//! effect.
 //!
 //! | state | event | next state |
 //! | --- | --- | --- |
@@ -29,15 +30,19 @@
 //! | awaits data | the last byte came | finished |
 //! | any | the peer is lost | failed, once no read touches the buffer |
 //!
-//! The sender is simpler: *offered* until `Finish` (the receiver read all), or until it has written all and said so
-//! (`Copied`), or until its last `Data` packet left; meanwhile it may write parts by invitation.
+//! The sender is simpler: *offered* until `Finish` (the receiver read all), or until it has written
+//! all and said so (`Copied`), or until its last `Data` packet left; meanwhile it may write parts
+//! by invitation.
 //!
-//! The division hands each part out once, to whoever is about to copy it. So the receiver never waits for a sender
-//! that is busy elsewhere, but only for parts that the sender is copying just then, and of which it will report; and
-//! the sender can never write into a buffer that the program has back.
+//! The division hands each part out once, to the side that is about to copy it. So the receiver
+//! never waits for a sender that is busy elsewhere, but only for parts that the sender is copying
+//! just then and will report; and the sender can never write into a buffer that the program has
+//! back.
 //!
-//! Which it is follows from the channels' costs or from a setting ([`choice`]). Whatever fails, the receiver still has a
-//! way on: a failed write is read instead (or streamed, if it cannot be read), and after a failed read all that is not in place yet is streamed. A piece that is copied twice does no harm.
+//! The way follows from the channels' costs or from a setting ([`choice`]). Whatever fails, the
+//! receiver can go on: a failed write is read instead (or streamed, if it cannot be read), and
+//! after a failed read all that is not in place yet is streamed. A piece that is copied twice does
+//! no harm.
 
 pub(crate) mod choice;
 mod incoming;
@@ -60,7 +65,8 @@ pub(crate) use incoming::Incoming;
 pub(crate) use sender::Outgoing;
 pub(crate) use speeds::Speeds;
 
-/// Reads or writes of one message that are under way at once on a channel that does them in the background.
+/// Reads or writes of one message that are under way at once on a channel that does them in the
+/// background.
 pub(crate) const TRANSFERS_MAX: u32 = 4;
 /// Data packets of one message per call of progress.
 pub(crate) const STREAM_PACKETS_MAX: usize = 16;
@@ -83,20 +89,20 @@ impl Piece {
         Piece { offset, len: self.end().max(other.end()) - offset }
     }
 
-    /// Its pieces of at most so many bytes, the last one first.
+    /// Cuts it into pieces of at most `bytes_max`, the last one first.
     pub fn cut(self, bytes_max: u64) -> impl Iterator<Item = Piece> {
         let cut = parts::Cut::for_one(self.len, bytes_max);
         let piece = move |part: Piece| Piece { offset: self.offset + part.offset, ..part };
         (0..cut.count()).rev().filter_map(move |index| cut.part(index)).map(piece)
     }
 
-    /// Whether it is not empty and lies within a message of `bytes`.
+    /// Returns whether it is not empty and lies within a message of `bytes`.
     pub fn is_within(&self, bytes: u64) -> bool {
         self.len > 0 && self.len <= bytes && self.offset <= bytes - self.len
     }
 }
 
-/// What a token given to a channel stands for.
+/// The transfer that a token given to a channel stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TransferNote {
     pub request: Id,

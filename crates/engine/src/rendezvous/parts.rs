@@ -16,13 +16,14 @@ pub(crate) struct Cut {
 const PAGE_BYTES: u64 = 4096;
 
 impl Cut {
-    /// For one reader: parts of the given length, so that other traffic gets its turn in between.
+    /// Cuts for one reader: parts of the given length, so that other traffic gets its turn in
+    /// between.
     pub fn for_one(bytes: u64, part_bytes_max: u64) -> Cut {
         Cut { bytes, part_bytes: part_bytes_max.min(bytes).max(bytes.div_ceil(PARTS_MAX.into())) }
     }
 
-    /// For two copiers: two halves, each with its own copier in the cache of which it then is; of a long message
-    /// more parts, so that whoever comes late finds some.
+    /// Cuts for two copiers: two halves, each of which stays in the cache of its copier; more parts
+    /// if the message is long, so that a copier that comes late finds some.
     pub fn for_both(bytes: u64, part_bytes_max: u64) -> Cut {
         let half = bytes.div_ceil(2).next_multiple_of(PAGE_BYTES);
         Cut::for_one(bytes, half.min(part_bytes_max))
@@ -33,13 +34,13 @@ impl Cut {
         self.bytes.div_ceil(self.part_bytes) as u32
     }
 
-    /// One part; `None` if there is no such part.
+    /// Returns one part; `None` if there is no such part.
     pub fn part(&self, index: u32) -> Option<Piece> {
         let offset = self.part_bytes * u64::from(index);
         (offset < self.bytes).then(|| Piece { offset, len: self.part_bytes.min(self.bytes - offset) })
     }
 
-    /// All from part `first` on, without the last `last` ones; `None` if that is nothing.
+    /// Returns all from part `first` on, without the last `last` ones; `None` if that is nothing.
     pub fn between(&self, first: u32, last: u32) -> Option<Piece> {
         let end = (self.part_bytes * u64::from(self.count().saturating_sub(last))).min(self.bytes);
         let offset = self.part_bytes * u64::from(first);
@@ -57,40 +58,41 @@ pub(crate) struct Parts {
     first: u32,
     /// Parts that the sender took from the back; known when the division has ended.
     last: u32,
-    /// Parts of which the sender has said that they are in place, or are not.
+    /// The number of parts that the sender has reported, as in place or not.
     reported: u32,
-    /// Whether the first part, which a division leaves to this side, is to be read yet.
+    /// True if this side has yet to read the first part, which a division leaves to it.
     has_first: bool,
 }
 
 impl Parts {
-    /// For this side alone.
+    /// Parts for this side alone.
     pub fn alone(cut: Cut) -> Parts {
         Parts { cut, division: None, first: 0, last: 0, reported: 0, has_first: false }
     }
 
-    /// For nobody: the sender writes all of it.
+    /// No parts: the sender writes the whole message.
     pub fn none(bytes: u64) -> Parts {
         Parts { first: 1, ..Parts::alone(Cut { bytes, part_bytes: bytes }) }
     }
 
-    /// For both sides.
+    /// Parts for both sides.
     pub fn divided(cut: Cut, channel: usize, division: Division) -> Parts {
         Parts { division: Some((channel, division)), first: 1, has_first: true, ..Parts::alone(cut) }
     }
 
-    /// Whether some part may still be there for this side.
+    /// Returns whether some part may still be there for this side.
     pub fn is_open(&self) -> bool {
         self.has_first || self.first + self.last.max(self.reported) < self.cut.count()
     }
 
-    /// Whether the sender copies nothing any more.
+    /// Returns whether the sender copies nothing any more.
     pub fn is_settled(&self) -> bool {
         let last = if self.division.is_some() { self.cut.count() - self.first } else { self.last };
         self.reported == last
     }
 
-    /// The part that this side has without asking: the first of a division, or the next of a message that is not divided.
+    /// Takes the part that this side has without asking: the first of a division, or the next of a
+    /// message that is not divided.
     pub fn take_own(&mut self) -> Option<Piece> {
         if std::mem::take(&mut self.has_first) {
             return self.cut.part(0);
@@ -106,7 +108,7 @@ impl Parts {
         self.cut.part(part)
     }
 
-    /// The division has ended; the sender took so many.
+    /// Ends the division, of which the sender took `last` parts.
     pub fn end(&mut self, last: u32) {
         (self.division, self.last) = (None, last);
     }
@@ -119,7 +121,7 @@ impl Parts {
         known
     }
 
-    /// What nobody took, once the division has ended; `None` if that is nothing.
+    /// The span that nobody took, once the division has ended; `None` if it is empty.
     pub fn untaken(&self) -> Option<Piece> {
         let first = if self.has_first { 0 } else { self.first };
         self.cut.between(first, self.last)

@@ -1,4 +1,5 @@
-//! A message that its sender writes whole into the receiver's memory (paper 2, 6 and figure 12), over one rail or several.
+//! A message that its sender writes whole into the receiver's memory (paper 2, 6 and figure 12),
+//! over one rail or several.
 
 use super::stripe::Task;
 use super::{Piece, TransferNote, stripe::Stripe};
@@ -10,8 +11,9 @@ use verbena_channel::packet::Kind;
 use verbena_channel::{Peer, Transfer};
 
 impl Core {
-    /// What this side is to write; `None` if it never can have said that it can. Where the channel has lost the peer
-    /// meanwhile, the writes fail. Of further rails only those count on which this side is connected.
+    /// Returns what this side is to write; `None` if it never can have said that it can. If the
+    /// channel has lost the peer meanwhile, the writes fail. Only further rails on which this side
+    /// is connected count.
     pub(super) fn push_of(
         &mut self,
         peer: Peer,
@@ -32,7 +34,8 @@ impl Core {
         }
     }
 
-    /// A piece was written, or could not be. When the last one has ended, the receiver learns what it has.
+    /// Notes that a piece was written, or could not be. When the last one has ended, the receiver
+    /// learns what it has.
     pub(super) fn pushed(&mut self, peer: Peer, note: TransferNote, in_place: bool) {
         if in_place {
             self.tally[note.channel].put_bytes += note.piece.len;
@@ -58,7 +61,8 @@ impl Core {
 }
 
 impl Engine {
-    /// Writes one piece, or starts several where they run in the background; returns whether it did.
+    /// Writes one piece, or starts several where they run in the background; returns whether it
+    /// did.
     pub(super) fn push_whole(&mut self, peer: Peer, id: Id) -> bool {
         let mut wrote = false;
         while let Some(transfer) = self.push_next(peer, id) {
@@ -70,7 +74,8 @@ impl Engine {
         wrote
     }
 
-    /// `None` if there is nothing to write now. A failure counts as done: what is left goes another way.
+    /// Starts the next write; `None` if there is nothing to write now. A failure counts as done:
+    /// what is left goes another way.
     fn push_next(&mut self, peer: Peer, id: Id) -> Option<Transfer> {
         let region = self.core.requests.get(id)?.buffer.region()?;
         let (_, outgoing) = self.core.outgoing_of(peer, id)?;

@@ -1,8 +1,10 @@
-//! Long messages over several rails: which there are, their keys, and where each side's memory is shown or pinned on them.
+//! Long messages over several rails: the rails, their keys, and where each side's memory is shown
+//! or pinned on them.
 //!
-//! The sender names every rail on which it is connected, in the announcement; the receiver uses those on which it is connected too. The
-//! other rails are asked to connect, and carry later messages. Both sides have the whole message registered on each rail: the one
-//! whose memory is shown must, and the other would register every piece alone otherwise.
+//! The sender names every rail on which it is connected, in the announcement; the receiver uses
+//! those on which it is connected too. The other rails are asked to connect, and carry later
+//! messages. Both sides have the whole message registered on each rail: the one whose memory is
+//! shown must, and the other would register every piece alone otherwise.
 
 use super::Piece;
 use super::stripe::Stripe;
@@ -22,8 +24,8 @@ pub(crate) struct Joined {
 }
 
 impl Engine {
-    /// Shows memory on all rails to this peer but the first, if the message is worth it and this side is connected there, as many as
-    /// fit a packet behind so many bytes.
+    /// Shows memory on all rails to this peer but the first, if the message is worth it and this
+    /// side is connected there: as many rails as fit a packet behind the payload.
     pub(crate) fn show_on_rails(
         &mut self,
         peer: Peer,
@@ -52,7 +54,8 @@ impl Engine {
         key
     }
 
-    /// Has this side's memory registered on the rails on which the sender has shown its own. The others are told to connect.
+    /// Has this side's memory registered on the rails on which the sender has shown its own. The
+    /// others are told to connect.
     pub(super) fn join_rails(
         &mut self,
         peer: Peer,
@@ -89,7 +92,8 @@ impl Engine {
         if others.is_empty() {
             return None;
         }
-        // Nobody is told this key. It has the rights of all memory that messages are received in, so that one registration is enough.
+        // No peer is told this key. It has the rights of all memory that messages are received in,
+        // so that one registration is enough.
         let pinned = self.channels[channel].expose(peer, region, Access::WRITE).map(|key| (channel, key));
         let rails: Vec<(usize, Key)> = [(channel, first.key)]
             .into_iter()

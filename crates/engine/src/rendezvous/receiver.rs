@@ -37,8 +37,8 @@ impl Core {
         self.set_state(id, State::Incoming(incoming));
     }
 
-    /// How an announced message goes, if it is received into one span of memory: as the costs say; and whether it might
-    /// as well go in the other direction.
+    /// Chooses the way of an announced message, received into one span of memory, by the costs;
+    /// also returns whether it might as well go in the other direction.
     fn choose(&self, route: &Route, offer: &Offer, bytes: u64) -> (Way, bool) {
         let large = self.settings.large;
         let worth_it = bytes >= self.settings.memory_bytes_min(route) as u64;
@@ -254,7 +254,8 @@ impl Engine {
         Way::of(choice.direction)
     }
 
-    /// Shows the sender where to write the message, on all rails that it has offered. `None` if this side's memory cannot be shown.
+    /// Shows the sender where to write the message, on all rails that it has offered. `None` if
+    /// this side's memory cannot be shown.
     fn ask_to_write(
         &mut self,
         id: Id,
@@ -282,7 +283,8 @@ impl Engine {
         Some(())
     }
 
-    /// Cuts the message, and if it is worth two copiers shows the sender where it may write. Returns whether it did.
+    /// Cuts the message, and if it is worth two copiers shows the sender where it may write.
+    /// Returns whether it did.
     fn invite(&mut self, id: Id, peer: Peer, route: &Route, region: Region) -> bool {
         let piece_bytes = self.core.piece_bytes(route);
         let (_, incoming) = self.core.incoming_of(peer, id).expect("a rendezvous");
@@ -331,7 +333,7 @@ impl Engine {
         }
     }
 
-    /// From now on nobody takes parts any more.
+    /// Ends the division: from now on nobody takes parts.
     fn end_division(&mut self, peer: Peer, id: Id) {
         let Some((_, incoming)) = self.core.incoming_of(peer, id) else { return };
         if let Some((channel, division)) = incoming.parts.division {
@@ -352,7 +354,7 @@ impl Engine {
         self.core.advance(id);
     }
 
-    /// What is to be read now, if anything is.
+    /// Returns what is to be read now, if anything is.
     fn next_read(&mut self, peer: Peer, id: Id) -> Option<Task> {
         let (_, incoming) = self.core.incoming_of(peer, id)?;
         if !incoming.can_read() {

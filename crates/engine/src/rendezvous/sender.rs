@@ -42,9 +42,9 @@ pub(crate) struct Outgoing {
     pub(super) push: Option<Box<Stripe>>,
     /// Writes under way.
     pub(super) writes: u32,
-    /// What is still to be streamed.
+    /// The rest that is still to be streamed.
     stream: Option<Piece>,
-    /// Whether it is on the list of work.
+    /// True if it is on the list of work.
     listed: bool,
 }
 
@@ -103,7 +103,7 @@ impl Core {
         Some(())
     }
 
-    /// Whether this side's memory of the message is shown on this further rail.
+    /// Returns whether this side's memory of the message is shown on this further rail.
     pub(super) fn is_shown_on(&self, id: Id, channel: usize) -> bool {
         let outgoing = match self.requests.get(id).map(|request| &request.state) {
             Some(State::Offered(place)) => self.outgoing.get(*place),
@@ -112,19 +112,20 @@ impl Core {
         outgoing.is_some_and(|outgoing| outgoing.rails.iter().any(|(rail, _)| *rail == channel))
     }
 
-    /// The channel of this hashed name, by which memory is moved with the peer: that in use, or one that was.
+    /// The channel with this hashed name, by which memory is moved with the peer: the one in use,
+    /// or an earlier one.
     pub(super) fn memory_channel(&self, peer: Peer, name: u32) -> Option<usize> {
         let used = self.peers.look(peer).and_then(|state| state.route?.memory);
         used.filter(|channel| name_hash(self.tally[*channel].name) == name)
             .or_else(|| self.channel_named(name))
     }
 
-    /// The channel of which a peer has sent the hashed name.
+    /// The channel whose hashed name a peer has sent.
     pub(crate) fn channel_named(&self, name: u32) -> Option<usize> {
         self.tally.iter().position(|counters| name_hash(counters.name) == name)
     }
 
-    /// Whether the name is that of the channel that moves memory here.
+    /// Returns whether the name is that of the channel that moves memory here.
     pub(super) fn is_by_memory_channel(&self, route: &Route, name: u32) -> bool {
         route.memory.is_some_and(|channel| name_hash(self.tally[channel].name) == name)
     }
@@ -227,7 +228,8 @@ impl Core {
 }
 
 impl Engine {
-    /// Writes one part of the receiver's copy, if that may be now, and streams some packets; returns whether anything moved.
+    /// Writes one part of the receiver's copy, if that may be now, and streams some packets;
+    /// returns whether anything moved.
     pub(crate) fn push(&mut self, id: Id, may_help: bool) -> bool {
         let Some(request) = self.core.requests.get(id) else { return false };
         let peer = request.peer;
@@ -267,8 +269,8 @@ impl Engine {
         Some(())
     }
 
-    /// Sends data packets while the channel takes them, up to a bound; or copies as many as it has room for, before any
-    /// is transferred.
+    /// Sends data packets while the channel takes them, up to a bound; or copies as many as it has
+    /// room for, before any is transferred.
     fn stream(&mut self, peer: Peer, id: Id) -> bool {
         if self.core.settings.large != Large::Copy {
             return self.stream_some(peer, id);

@@ -1,28 +1,30 @@
-//! How quick the rails to one peer are, as their messages have shown, and what each has to do.
+//! The speeds of the rails to one peer, as their messages have shown, and what each has to do.
 //!
-//! That is learnt without a clock. While all rails have something to do, what each has moved tells the ratio of their speeds; so the
-//! account is made up when one of them has nothing more to do, or when they have moved much. The rails' other messages
-//! and peers are in it, as they should be.
+//! Speeds are learnt without a clock. While all rails have something to do, what each has moved
+//! tells the ratio of their speeds; so the account is made up when one of them has nothing more to
+//! do, or when they have moved much. The rails' other messages and peers are in it, as they should
+//! be.
 //!
-//! All messages to and from the peer share this, and none is moved by another thread: the lock is never waited for.
+//! All messages to and from the peer share this, and none is moved by another thread: the lock is
+//! never waited for.
 
 use std::sync::{Mutex, MutexGuard};
 
-/// All shares together.
+/// The sum of all shares.
 const WHOLE: u64 = 1 << 16;
 /// The least share of a rail.
 const SHARE_MIN: u64 = WHOLE / 64;
-/// One account counts for so much of a share: one in so many.
+/// The weight of one account in a share: one in this many.
 const ACCOUNT_WEIGHT: u64 = 4;
-/// After so many bytes an account is made up though no rail was without work.
+/// After this many bytes an account is made up even if no rail was without work.
 const ACCOUNT_BYTES_MAX: u64 = 16 << 20;
-/// In one of so many messages also a slow rail gets a piece, so that its recovery is noticed.
+/// One in this many messages gives a piece to a slow rail too, so that its recovery is noticed.
 const TRIAL_EVERY: u32 = 64;
 
-/// What one rail does.
+/// The work of one rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Its share of what all rails move in the same time, of some whole. Never 0.
+    /// Its share of what all rails move in the same time, out of `WHOLE`. Never 0.
     pub share: u64,
     /// Bytes that it has to move, of all messages.
     pub bytes: u64,
@@ -45,7 +47,8 @@ pub(crate) struct Speeds(Mutex<Book>);
 #[derive(Debug, Default)]
 struct Book {
     rails: Vec<Rail>,
-    /// A rail has nothing more to do: until another piece is given out, what the others still move tells nothing.
+    /// True after a rail ran out of work: until another piece is given out, what the others still
+    /// move tells nothing.
     is_closed: bool,
     messages: u32,
 }
@@ -65,12 +68,12 @@ impl Speeds {
         book.messages.is_multiple_of(TRIAL_EVERY)
     }
 
-    /// What this rail, one of those named by [`Speeds::begin`], does.
+    /// The load of this rail, one of those named by [`Speeds::begin`].
     pub fn load(&self, channel: usize) -> Load {
         self.book().rail(channel).load
     }
 
-    /// It was given a piece.
+    /// Notes that the rail was given a piece.
     pub fn took(&self, channel: usize, bytes: u64) {
         let mut book = self.book();
         book.is_closed = false;
@@ -112,8 +115,8 @@ impl Book {
         self.rails.iter_mut().find(|rail| rail.channel == channel).expect("a rail of a message")
     }
 
-    /// Makes up the account: the rails that had work share anew what they had together. A rail is about half way through the
-    /// piece that it has.
+    /// Makes up the account: the rails that had work share again what they had together. A rail is
+    /// about half way through the piece that it has.
     fn learn(&mut self) {
         let half = |rail: &Rail| rail.moved + rail.piece.min(rail.load.bytes) / 2;
         let worked = |rail: &&mut Rail| half(rail) > 0;

@@ -1,12 +1,16 @@
-//! The pieces of a long message, and which rail moves which (paper 5, 2: a large message uses both adapters of a node).
+//! The pieces of a long message, and the rails that move them (paper 5, 2: a large message uses
+//! both adapters of a node).
 //!
-//! Each rail takes the next piece when it has room, so the quicker one takes more, and one that stands still holds up no more than
-//! the pieces that it has. That alone would be fair only to messages of many pieces. So a rail's pieces are as long as it
-//! is quick: a part of its share of what is left, and shorter towards the end. And a rail that would need longer for its piece
-//! than all rails together for everything leaves that to the quicker ones. How quick they are is learnt (`speeds.rs`).
+//! Each rail takes the next piece when it has room, so the quicker one takes more, and one that
+//! stands still holds up no more than the pieces that it has. That alone would be fair only to
+//! messages of many pieces. So the length of a rail's pieces follows its speed: a part of its share
+//! of what is left, and shorter towards the end. And a rail that would need longer for its piece
+//! than all rails together for everything leaves that to the quicker ones. Their speeds are learnt
+//! (`speeds.rs`).
 //!
-//! A piece that failed goes to another rail, and its rail gets no more of this message. A piece that is copied twice does no
-//! harm. With one rail all this comes down to one piece after the other.
+//! A piece that failed goes to another rail, and its rail gets no more of this message. A piece
+//! that is copied twice does no harm. With one rail all this comes down to one piece after the
+//! other.
 
 use super::speeds::{Load, Speeds};
 use super::{Piece, TRANSFERS_MAX};
@@ -15,7 +19,7 @@ use verbena_channel::Key;
 
 /// Pieces of a message that each of several rails has: one that moves, and the next.
 const AHEAD: u32 = 2;
-/// A piece is one in so many of a rail's share of what is left.
+/// A piece is one in this many of a rail's share of what is left.
 const PIECES_OF_SHARE: u64 = 4;
 /// The longest piece on one of several rails.
 const PIECE_BYTES_MAX: u64 = 8 << 20;
@@ -28,7 +32,7 @@ struct Rail {
     key: Key,
     /// Pieces that it has of this message.
     under_way: u32,
-    /// Whether it had one.
+    /// True if the rail had a piece.
     took: bool,
     /// No transfer has failed there.
     is_open: bool,
@@ -38,20 +42,20 @@ struct Rail {
 #[derive(Debug)]
 pub(crate) struct Stripe {
     span: Piece,
-    /// What no rail has had.
+    /// The span that no rail has had.
     rest: Piece,
-    /// What has failed.
+    /// The pieces that have failed.
     redo: Vec<Piece>,
     rails: Vec<Rail>,
     /// Bytes of a piece: at most with one rail, at least with several.
     piece_bytes: u64,
-    /// Of several rails.
+    /// The speeds, if there are several rails.
     speeds: Option<Arc<Speeds>>,
     /// A slow rail gets a piece as well.
     is_trial: bool,
 }
 
-/// What is to be moved next.
+/// The next transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Task {
     pub channel: usize,
@@ -60,12 +64,12 @@ pub(crate) struct Task {
 }
 
 impl Stripe {
-    /// By one channel, in pieces of at most so many bytes.
+    /// A stripe over one channel, in pieces of at most `piece_bytes_max`.
     pub fn alone(span: Piece, channel: usize, key: Key, piece_bytes_max: u64) -> Stripe {
         Stripe::new(span, &[(channel, key)], piece_bytes_max)
     }
 
-    /// By several, in pieces of at least so many bytes.
+    /// A stripe over several rails, in pieces of at least `piece_bytes_min`.
     pub fn over(span: Piece, rails: &[(usize, Key)], speeds: Arc<Speeds>, piece_bytes_min: u64) -> Stripe {
         let is_trial = speeds.begin(rails.iter().map(|(channel, _)| *channel));
         Stripe { is_trial, speeds: Some(speeds), ..Stripe::new(span, rails, piece_bytes_min) }
@@ -79,22 +83,23 @@ impl Stripe {
         Stripe { span, rest: span, redo: Vec::new(), rails, piece_bytes, speeds: None, is_trial: false }
     }
 
-    /// All that it is about.
+    /// The whole span of the stripe.
     pub fn span(&self) -> Piece {
         self.span
     }
 
-    /// Whether something is left that a rail can move. After all rails have failed there is nothing.
+    /// Returns whether something is left that a rail can move. After all rails have failed there is
+    /// nothing.
     pub fn is_open(&self) -> bool {
         self.left() > 0 && self.rails.iter().any(|rail| rail.is_open)
     }
 
-    /// Whether there is a piece to be moved now.
+    /// Returns whether there is a piece to be moved now.
     pub fn has_room(&self) -> bool {
         self.choose().is_some()
     }
 
-    /// What is not in place, once nothing is under way.
+    /// The span that is not in place, once nothing is under way.
     pub fn missing(&self) -> Option<Piece> {
         let rest = Some(self.rest).filter(|rest| rest.len > 0);
         self.redo.iter().copied().chain(rest).reduce(Piece::union)
@@ -145,7 +150,8 @@ impl Stripe {
         }
     }
 
-    /// The same of several, given what each has of all messages: the one that would be the first to end its piece.
+    /// Chooses among several rails, given the load of each from all messages: the one that would be
+    /// the first to end its piece.
     fn choose_of(&self, loads: impl Iterator<Item = Load>) -> Option<(usize, u64)> {
         let rails: Vec<(usize, &Rail, Load)> = (0..)
             .zip(&self.rails)
@@ -205,7 +211,8 @@ mod tests {
         assert_eq!(stripe.missing(), Some(stripe.span()));
     }
 
-    /// Moves a message over rails that move so many bytes in a tick; returns the ticks and what each rail moved.
+    /// Moves a message over rails that move `rates` bytes in a tick; returns the ticks and what
+    /// each rail moved.
     fn run(bytes: u64, rates: &[u64], speeds: &Arc<Speeds>) -> (u64, Vec<u64>) {
         let rails: Vec<(usize, Key)> = (0..rates.len()).map(|channel| (channel, KEY)).collect();
         let mut stripe = Stripe::over(span(bytes), &rails, speeds.clone(), 32 << 10);
@@ -248,7 +255,8 @@ mod tests {
             let best = (4 << 20) as f64 / rates.iter().sum::<u64>() as f64;
             let later = settled(4 << 20, rates);
             assert!(later < 1.15, "{rates:?}: {later:.3} times the best");
-            // Before anything is known, the slowest has a twelfth or an eighth of the message twice.
+            // Before anything is known, the slowest rail has a twelfth or an eighth of the message
+            // twice.
             let first_max = if rates.iter().any(|rate| *rate <= 100) { 12.0 } else { 1.5 };
             assert!(first < first_max * best, "{rates:?}: {:.3} times the best at first", first / best);
         }

@@ -16,7 +16,8 @@ use wire::{Wire, WireEnd};
 /// Matching context of all tests here.
 pub const CONTEXT: u64 = 7;
 
-/// Memory that a test owns; it is never freed, so that buffers of it stay valid whatever a test does.
+/// Memory that a test owns; it is never freed, so that buffers of it stay valid whatever a test
+/// does.
 #[derive(Clone, Copy)]
 pub struct Bytes(Region);
 

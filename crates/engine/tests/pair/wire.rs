@@ -9,7 +9,7 @@ use verbena_channel::{
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// How reads or writes of memory go.
+/// The way in which memory is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// Not offered.
@@ -24,7 +24,7 @@ pub enum Memory {
     FailsLater(usize),
 }
 
-/// What can be chosen.
+/// The abilities that a test can choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Abilities {
     pub reach: Reach,
@@ -66,7 +66,8 @@ struct State {
     /// Ends of transfers that each side is still to be told.
     ends: [VecDeque<(u64, Result<(), Fault>)>; 2],
     exposed: Vec<Option<(Region, Access)>>,
-    /// Of each division the parts, and how many were taken from either end; `None` when it has ended.
+    /// The parts of each division, and how many were taken from either end; `None` when it has
+    /// ended.
     divisions: Vec<Option<[u32; 3]>>,
     gets: usize,
     puts: usize,
@@ -113,7 +114,7 @@ impl Wire {
         Wire::new(Abilities { get, put, ..Abilities::default() })
     }
 
-    /// From now on every send finds the peer gone.
+    /// Makes every send from now on find the peer gone.
     pub fn cut(&self) {
         self.0.lock().unwrap().cut = true;
     }
@@ -132,7 +133,7 @@ impl Wire {
         state.packets.iter().all(VecDeque::is_empty) && state.ends.iter().all(VecDeque::is_empty)
     }
 
-    /// How many packets of this kind were sent.
+    /// Returns how many packets of this kind were sent.
     pub fn count(&self, kind: Kind) -> usize {
         self.0.lock().unwrap().log.iter().filter(|(_, k)| *k == kind).count()
     }
@@ -143,7 +144,7 @@ impl Wire {
         (state.gets, state.puts)
     }
 
-    /// How often packets were held back.
+    /// Returns how often packets were held back.
     pub fn holds(&self) -> usize {
         self.0.lock().unwrap().holds
     }
@@ -164,7 +165,7 @@ impl Wire {
     }
 }
 
-/// One end.
+/// One end of the wire.
 pub struct WireEnd {
     wire: Wire,
     me: Peer,

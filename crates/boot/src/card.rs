@@ -1,7 +1,8 @@
 //! Business cards as text: a card is any bytes, a launcher carries only short words without spaces.
 //!
-//! A card becomes URL-safe base64 without padding. Where the launcher limits the length of a value it is cut
-//! into parts, each under its own key; the first part starts with the number of parts and a colon.
+//! A card becomes URL-safe base64 without padding. Where the launcher limits the length of a value
+//! it is cut into parts, each under its own key; the first part starts with the number of parts and
+//! a colon.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -21,7 +22,8 @@ pub fn decode(text: &str) -> Result<Vec<u8>, String> {
 
 /// The text of a card in parts of at most `part_length_max` bytes; at least one part.
 pub fn split(card: &[u8], part_length_max: usize) -> Vec<String> {
-    // Room for "NNNN:" in the first part; a launcher that gives less than 16 bytes is not usable at all.
+    // Room for "NNNN:" in the first part; a launcher that gives less than 16 bytes is not usable at
+    // all.
     let room = part_length_max.max(16) - 6;
     let text = encode(card);
     let mut parts: Vec<String> =

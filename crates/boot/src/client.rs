@@ -12,11 +12,11 @@ use crate::link::Link;
 /// A launcher that has been greeted.
 #[derive(Debug)]
 pub enum Client {
-    /// It speaks PMI-1.
+    /// A launcher that speaks PMI-1.
     Pmi1(pmi1::Pmi1),
-    /// It speaks PMI-2.
+    /// A launcher that speaks PMI-2.
     Pmi2(pmi2::Pmi2),
-    /// It is our own.
+    /// Our own launcher.
     Ours(ours::Ours),
 }
 
@@ -121,7 +121,7 @@ fn take_up(line: &Line) -> Result<(Link, u32, u32), BootError> {
 trait KeyValues {
     /// The longest value, in bytes.
     fn value_length_max(&self) -> usize;
-    /// How many exchanges there have been; counts one more.
+    /// Returns the number of exchanges so far, and counts one more.
     fn next_round(&mut self) -> u32;
     /// Stores a value; others see it after the next fence.
     fn put(&mut self, key: &str, value: &str) -> Result<(), BootError>;

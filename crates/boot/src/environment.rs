@@ -1,4 +1,5 @@
-//! What the variables of the launchers say: how this process was started and how to reach the launcher.
+//! Reads the variables of the launchers: how this process was started and how to reach the
+//! launcher.
 //!
 //! | variable | set by | meaning |
 //! | --- | --- | --- |
@@ -19,14 +20,14 @@ use verbena_fault::Fault;
 /// Looks a variable up.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The variable with the process id of the `mpiexec` that started this rank, or of its agent on this host.
-/// That process is the parent of each rank and an ancestor of all that a rank starts.
+/// The variable with the process id of the `mpiexec` that started this rank, or of its agent on
+/// this host. That process is the parent of each rank and an ancestor of all that a rank starts.
 pub const LAUNCHER_PID: &str = "VERBENA_LAUNCHER_PID";
 
 /// The variable with the number and the inode of the socket that our `mpiexec` gave to this rank.
 pub const PMI_SOCKET: &str = "VERBENA_PMI_SOCKET";
 
-/// What the operating system says about this process.
+/// Facts of the operating system about this process.
 pub struct Surroundings<'a> {
     /// Looks a variable up.
     pub get: Lookup<'a>,
@@ -54,7 +55,7 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// How to start.
+/// The way to start.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Plan {
     /// Alone, perhaps by mistake.
@@ -62,27 +63,27 @@ pub enum Plan {
         /// The warning for the user, if a launcher started this process as one of several.
         warning: Option<String>,
     },
-    /// With a launcher.
+    /// Start with a launcher.
     Launched(Launched),
 }
 
 /// A launcher, and what is known of it before it is asked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Launched {
-    /// How to reach it.
+    /// The way to reach it.
     pub line: Line,
-    /// What to speak.
+    /// The protocol to speak.
     pub speech: Speech,
     /// `PMI_JOBID`, which Slurm's PMI-2 wants to be told back.
     pub job: Option<String>,
 }
 
-/// How to reach the launcher.
+/// The way to reach the launcher.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// An open socket, inherited.
     Descriptor {
-        /// Its number.
+        /// The number of the descriptor.
         fd: i32,
         /// `PMI_RANK`.
         rank: u32,
@@ -98,7 +99,7 @@ pub enum Line {
     },
 }
 
-/// What to speak on the line.
+/// The protocol to speak on the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Speech {
     /// PMI-1; PMI-2 if the launcher insists.
@@ -114,10 +115,10 @@ pub enum Speech {
     },
 }
 
-/// What a process knows of itself once started.
+/// A process's own data, once started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its rank, below `size`.
+    /// The process's rank, below `size`.
     pub rank: u32,
     /// The number of processes.
     pub size: u32,
@@ -149,7 +150,7 @@ pub fn plan(around: &Surroundings<'_>) -> Result<Plan, BootError> {
     Ok(Plan::Singleton { warning: foreign(get) })
 }
 
-/// What has the number that a launcher gave.
+/// The object that has the number that a launcher gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// The launcher's socket.
@@ -169,7 +170,7 @@ fn at_number(around: &Surroundings<'_>, fd: i32) -> Result<Found, BootError> {
     })
 }
 
-/// Whether our `mpiexec` started this very process. What a rank starts has another parent.
+/// Returns whether our `mpiexec` started this very process. What a rank starts has another parent.
 fn is_rank(around: &Surroundings<'_>) -> Result<bool, BootError> {
     Ok(number(around.get, LAUNCHER_PID, "a process id")? == Some(around.parent))
 }
@@ -224,7 +225,7 @@ fn speech(get: Lookup<'_>) -> Result<Speech, BootError> {
         }
         _ => {}
     }
-    // Another launcher inside a rank of ours sets PMI_FD anew and hands our other variables on.
+    // Another launcher inside a rank of ours sets a new PMI_FD and hands our other variables on.
     let other = match (number::<i32>(get, "PMI_FD", "the number of an open descriptor")?, own_socket(get)?) {
         (Some(fd), Some((own, _))) => fd != own,
         _ => false,
@@ -252,8 +253,8 @@ fn number<T: std::str::FromStr>(
     }
 }
 
-/// The variables by which a launcher that we cannot talk to says how many processes it started: size, rank,
-/// the launcher's name, and how to get it right.
+/// The variables by which a launcher that we cannot talk to says how many processes it started:
+/// size, rank, the launcher's name, and how to get it right.
 const FOREIGN: [(&str, &str, &str, &str); 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun", "use Verbena's own mpiexec"),
     (
@@ -265,8 +266,8 @@ const FOREIGN: [(&str, &str, &str, &str); 3] = [
     ("PMI_SIZE", "PMI_RANK", "a launcher with another kind of PMI", "use Verbena's own mpiexec"),
 ];
 
-/// The warning when the environment says that we are one of several. Only the process that its launcher
-/// calls rank 0 gives it, so that it appears once.
+/// Returns the warning when the environment says that we are one of several. Only the process that
+/// its launcher calls rank 0 gives it, so that it appears once.
 fn foreign(get: Lookup<'_>) -> Option<String> {
     let known = FOREIGN.iter().find_map(|(size_name, rank_name, launcher, advice)| {
         let size: u32 = get(size_name)?.trim().parse().ok()?;
@@ -276,7 +277,8 @@ fn foreign(get: Lookup<'_>) -> Option<String> {
     known.unwrap_or_else(|| foreign_pmix(get))
 }
 
-/// PMIx tells its clients no size in the environment; the process of rank 1 knows at least that it is not alone.
+/// PMIx tells its clients no size in the environment; the process of rank 1 knows at least that it
+/// is not alone.
 fn foreign_pmix(get: Lookup<'_>) -> Option<String> {
     get("PMIX_NAMESPACE")?;
     let several = get("PMIX_RANK")? == "1";

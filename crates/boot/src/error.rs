@@ -1,20 +1,21 @@
-//! What can go wrong while a process finds its job.
+//! Errors of a process that looks for its job.
 
 use crate::wire::WireError;
 use std::fmt;
 use thiserror::Error;
 use verbena_fault::Fault;
 
-/// An error of the start-up. Its text has four parts: what failed, on what, the likely cause, what to do.
+/// An error of the start-up. Its text has four parts: what failed, on what, the likely cause, what
+/// to do.
 #[derive(Debug, Error)]
 pub enum BootError {
     /// A variable set by a launcher (or by the user) does not have the form it must have.
     BadVariable {
         /// The variable's name.
         name: &'static str,
-        /// What it holds.
+        /// The value of the variable.
         value: String,
-        /// What it should hold.
+        /// The form that it should have.
         expected: &'static str,
     },
     /// `mpiexec` started this process as a rank, but the line that it gave to it is closed.
@@ -25,7 +26,7 @@ pub enum BootError {
         rank: u32,
         /// `PMI_SIZE`.
         size: u32,
-        /// Whether another socket has the number.
+        /// True if another socket has the number.
         other: bool,
     },
     /// The program closed the line to the launcher after the start.
@@ -34,37 +35,37 @@ pub enum BootError {
         command: String,
         /// The number of the descriptor.
         fd: i32,
-        /// Whether the program has opened something else under this number.
+        /// True if the program has opened something else under this number.
         reused: bool,
     },
     /// The launcher's port (`PMI_PORT`) could not be reached.
     Connect {
         /// The address, `host:port`.
         address: String,
-        /// What the operating system said.
+        /// The operating system's answer.
         source: std::io::Error,
     },
     /// Reading from or writing to the launcher failed, or it closed the line.
     Lost {
         /// The PMI command under way.
         command: String,
-        /// What the operating system said.
+        /// The operating system's answer.
         source: std::io::Error,
     },
     /// The launcher's text could not be read as PMI.
     Garbled {
         /// The PMI command under way.
         command: String,
-        /// What was wrong with the text.
+        /// The fault in the text.
         source: WireError,
     },
     /// The launcher answered, but not what was asked.
     Unexpected {
         /// The PMI command under way.
         command: String,
-        /// What the protocol calls for.
+        /// The answer that the protocol calls for.
         expected: String,
-        /// What came, shortened.
+        /// The answer that came, shortened.
         got: String,
     },
     /// The launcher refused a command (`rc` was not 0).
@@ -78,7 +79,7 @@ pub enum BootError {
     BadCard {
         /// Whose card.
         rank: u32,
-        /// What is wrong with it.
+        /// The fault in it.
         why: String,
     },
 }
@@ -89,7 +90,7 @@ impl fmt::Display for BootError {
     }
 }
 
-/// What to do where launcher and process do not speak the same PMI.
+/// The remedy where launcher and process do not speak the same PMI.
 const OTHER_VERSION: &str =
     "set VERBENA_PMI=1 or VERBENA_PMI=2, or start the program with Verbena's own mpiexec";
 

@@ -1,9 +1,10 @@
-//! How the processes of an MPI job find each other.
+//! The processes of an MPI job find each other.
 //!
-//! A process comes up alone ([singleton](Boot::kind)) or was started by a launcher that speaks PMI-1 or
-//! PMI-2 over a descriptor (`PMI_FD`) or a port (`PMI_PORT`). [`Boot`] hides the difference: it knows the
-//! rank and the number of ranks, exchanges one *business card* per process, and tells the launcher how
-//! the process ends. Under our own `mpiexec` the exchange is a single round trip.
+//! A process comes up alone ([singleton](Boot::kind)) or was started by a launcher that speaks
+//! PMI-1 or PMI-2 over a descriptor (`PMI_FD`) or a port (`PMI_PORT`). [`Boot`] hides the
+//! difference: it knows the rank and the number of ranks, exchanges one *business card* per
+//! process, and tells the launcher how the process ends. Under our own `mpiexec` the exchange is a
+//! single round trip.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -27,8 +28,8 @@ pub use error::BootError;
 use client::Client;
 use environment::{Plan, Process, Surroundings};
 
-/// One process's place in its job, and its line to the launcher. There is one per process: the line is a
-/// descriptor that only one owner may read.
+/// The place of one process in its job, and its line to the launcher. There is one per process: the
+/// line is a descriptor that only one owner may read.
 #[derive(Debug)]
 pub struct Boot {
     client: Option<Client>,
@@ -37,11 +38,12 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// Reads the environment, takes up the line to the launcher, and learns rank and size. Without a
-    /// launcher the process is a singleton: rank 0 of 1.
+    /// Reads the environment, takes up the line to the launcher, and learns rank and size. Without
+    /// a launcher the process is a singleton: rank 0 of 1.
     ///
     /// # Errors
-    /// A launcher's variable that makes no sense, or a launcher that does not answer as PMI demands.
+    /// A launcher's variable that makes no sense, or a launcher that does not answer as PMI
+    /// demands.
     pub fn start() -> Result<Boot, BootError> {
         let plan = environment::plan(&Surroundings::of_this_process(&environment::variable))?;
         match plan {
@@ -62,12 +64,12 @@ impl Boot {
         }
     }
 
-    /// This process's rank among those started together, from 0.
+    /// Returns this process's rank among those started together, from 0.
     pub fn rank(&self) -> u32 {
         self.process.rank
     }
 
-    /// How many processes were started together.
+    /// Returns how many processes were started together.
     pub fn size(&self) -> u32 {
         self.process.size
     }
@@ -77,23 +79,25 @@ impl Boot {
         self.process.universe_size
     }
 
-    /// `MPI_APPNUM` (MPI-5.0 section 11.10.3): which part of an MPMD command line this process belongs to.
+    /// Returns `MPI_APPNUM` (MPI-5.0 section 11.10.3): the part of an MPMD command line that this
+    /// process belongs to.
     pub fn appnum(&self) -> Option<u32> {
         self.process.appnum
     }
 
-    /// The launcher's name for the job (PMI's name of the key-value space); the same on all its ranks.
+    /// Returns the launcher's name for the job (PMI's name of the key-value space); the same on all
+    /// its ranks.
     pub fn job(&self) -> &str {
         &self.process.job
     }
 
-    /// How this process was started: `singleton`, `pmi-1` or `pmi-2`.
+    /// Returns how this process was started: `singleton`, `pmi-1` or `pmi-2`.
     pub fn kind(&self) -> &'static str {
         self.client.as_ref().map_or("singleton", Client::kind)
     }
 
-    /// Gives this process's business card and gets everybody's, in rank order. Collective: it returns
-    /// when every process has given its card. May be called again with another card.
+    /// Gives this process's business card and gets everybody's, in rank order. Collective: it
+    /// returns when every process has given its card. May be called again with another card.
     ///
     /// # Errors
     /// The launcher went away, refused, or returned cards that do not decode.
@@ -112,21 +116,24 @@ impl Boot {
         self.client.as_mut().map_or(Ok(()), Client::barrier)
     }
 
-    /// Ends the whole job (`MPI_Abort`, MPI-5.0 section 9.7): writes `message` to standard error, tells the
-    /// launcher, flushes C's standard streams and exits with `code` without running exit handlers, which
-    /// might wait for ranks that are dead.
+    /// Ends the whole job (`MPI_Abort`, MPI-5.0 section 9.7): writes `message` to standard error,
+    /// tells the launcher, flushes C's standard streams and exits with `code` without running exit
+    /// handlers, which might wait for ranks that are dead.
     ///
-    /// A code whose low byte is zero but which is not zero itself would look like success; it becomes 1.
+    /// A code whose low byte is zero but which is not zero itself would look like success; it
+    /// becomes 1.
     pub fn abort(&mut self, code: i32, message: &str) -> ! {
         link::write_stderr(message);
         if let Some(client) = &mut self.client {
-            // The process ends whether or not the launcher hears of it: a launcher that is gone is no news.
+            // The process ends whether or not the launcher hears of it: a launcher that is gone is
+            // expected.
             let _ = client.abort(code, message);
         }
         link::exit_now(exit_byte(code))
     }
 
-    /// Tells the launcher that this process is done with MPI; it may then exit without being counted as dead.
+    /// Tells the launcher that this process is done with MPI; it may then exit without being
+    /// counted as dead.
     ///
     /// # Errors
     /// The launcher went away or refused.
@@ -134,14 +141,15 @@ impl Boot {
         self.client.take().map_or(Ok(()), Client::finalize)
     }
 
-    /// One four-part warning when a launcher that we cannot talk to started this process as one of several,
-    /// so that it wrongly came up as a world of one.
+    /// Returns a four-part warning when a launcher that we cannot talk to started this process as
+    /// one of several, so that it wrongly came up as a world of one.
     pub fn warning(&self) -> Option<String> {
         self.warning.clone()
     }
 }
 
-/// The exit status that stands for an `MPI_Abort` code: its low byte, but never 0 for a code that is not 0.
+/// Returns the exit status for an `MPI_Abort` code: its low byte, but never 0 for a code that is
+/// not 0.
 pub fn exit_byte(code: i32) -> i32 {
     match code & 0xff {
         0 if code != 0 => 1,

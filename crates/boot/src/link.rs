@@ -1,8 +1,9 @@
-//! The line to the launcher: sends and receives one PMI message at a time, blocking. Also the few system
-//! calls that an abort needs.
+//! The line to the launcher: sends and receives one PMI message at a time, blocking. Also the few
+//! system calls that an abort needs.
 //!
-//! A program may close descriptors that it has not opened, and then open something else under the same number.
-//! So the line is a number with the identity of the socket, which is compared before each use.
+//! A program may close descriptors that it has not opened, and then open something else under the
+//! same number. So the line is a number with the identity of the socket, which is compared before
+//! each use.
 
 use crate::error::BootError;
 use crate::wire::{Dialect, Inbox, Message, shorten};
@@ -20,13 +21,13 @@ pub struct Link {
     /// Device and inode of the socket.
     identity: Option<(u64, u64)>,
     inbox: Inbox,
-    /// What is spoken now.
+    /// The protocol spoken now.
     pub dialect: Dialect,
 }
 
 impl Link {
-    /// Takes over an inherited socket. Programs that this process starts do not inherit it further: they are
-    /// no ranks.
+    /// Takes over an inherited socket. Programs that this process starts do not inherit it: they
+    /// are no ranks.
     pub fn inherit(fd: i32) -> Link {
         // SAFETY: fcntl on a number has no memory effect; a bad number is only refused.
         unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
@@ -48,7 +49,8 @@ impl Link {
         Link { fd, identity, inbox: Inbox::new(MESSAGE_LENGTH_MAX), dialect: Dialect::One }
     }
 
-    /// Whether the number still is our socket. Another thread may close it right after that; nothing helps there.
+    /// Returns whether the number still is our socket. Another thread may close it right after;
+    /// nothing helps against that.
     fn is_ours(&self) -> bool {
         self.identity.is_some() && self.identity == status(self.fd).map(|stat| identity(&stat))
     }
@@ -82,8 +84,8 @@ impl Link {
     }
 
     fn send_some(&self, bytes: &[u8]) -> io::Result<usize> {
-        // SAFETY: the pointer and the length are those of a live slice. MSG_NOSIGNAL: a dead launcher must
-        // be an error here, not a signal that kills the program.
+        // SAFETY: the pointer and the length are those of a live slice. MSG_NOSIGNAL: a dead
+        // launcher must be an error here, not a signal that kills the program.
         let count = unsafe { libc::send(self.fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
@@ -122,10 +124,11 @@ impl Link {
         }
     }
 
-    /// Sends a message and waits for its answer, which must be called `answer` and must not be a refusal.
+    /// Sends a message and waits for its answer, which must be called `answer` and must not be a
+    /// refusal.
     ///
     /// # Errors
-    /// As [`Link::send`] and [`Link::receive`]; another answer; a refusal.
+    /// Those of [`Link::send`] and [`Link::receive`]; another answer; a refusal.
     pub fn ask(&mut self, message: &Message, answer: &str) -> Result<Message, BootError> {
         self.send(message)?;
         self.expect(&message.cmd, answer)
@@ -172,17 +175,20 @@ fn identity(stat: &libc::stat) -> (u64, u64) {
 
 fn status(fd: RawFd) -> Option<libc::stat> {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: fstat writes at most one structure where the pointer leads, and success means that it did.
+    // SAFETY: fstat writes at most one structure where the pointer leads, and success means that it
+    // did.
     unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
 }
 
-/// Writes a text and a newline to standard error in one piece, past every lock of the standard library.
+/// Writes a text and a newline to standard error in one piece, without any lock of the standard
+/// library.
 pub(crate) fn write_stderr(text: &str) {
     if text.is_empty() {
         return;
     }
     let line = format!("{text}\n");
-    // SAFETY: the pointer and the length are those of a live string. A closed standard error loses the text.
+    // SAFETY: the pointer and the length are those of a live string. A closed standard error loses
+    // the text.
     unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
 }
 
@@ -207,7 +213,8 @@ mod tests {
         let (own, mut other) = UnixStream::pair().unwrap();
         let mut link = Link::inherit(line.into_raw_fd());
         link.send(&Message::new("one")).unwrap();
-        // SAFETY: both numbers are open; this is what a program does that closes all and opens its own.
+        // SAFETY: both numbers are open; a program that closes all descriptors and opens its own
+        // does the same.
         assert_eq!(unsafe { libc::dup2(own.as_raw_fd(), link.fd) }, link.fd);
         for error in [link.send(&Message::new("two")).unwrap_err(), link.receive("two").unwrap_err()] {
             assert!(matches!(error, BootError::Closed { reused: true, .. }), "{error:?}");

@@ -1,16 +1,18 @@
-//! The texts of PMI-1 and PMI-2, without any I/O: both the client here and the server in `mpiexec` use it.
+//! The texts of PMI-1 and PMI-2, without any I/O: both the client here and the server in `mpiexec`
+//! use it.
 //!
 //! | | PMI-1 | PMI-2 |
 //! | --- | --- | --- |
 //! | frame | one line, ended by `\n` | six characters of decimal length, then that many bytes |
 //! | fields | `cmd=NAME key=value ...`, split at spaces | `cmd=NAME;key=value;...;`, `;;` stands for `;` |
 //!
-//! A PMI-2 conversation starts with one PMI-1 line each way (`cmd=init pmi_version=2 ...`). The protocols
-//! are described in "PMI: A Scalable Parallel Process-Management Interface" (Balaji et al., EuroMPI 2010)
-//! and on the MPICH wiki.
+//! A PMI-2 conversation starts with one PMI-1 line each way (`cmd=init pmi_version=2 ...`). The
+//! protocols are described in "PMI: A Scalable Parallel Process-Management Interface" (Balaji et
+//! al., EuroMPI 2010) and on the MPICH wiki.
 //!
 //! Our own `mpiexec` adds, in PMI-1 framing: `verbena_hello` and `verbena_bye` (no answer), and
-//! `verbena_exchange card=C`, answered to all when all have given theirs by `verbena_cards cards=C0,C1,...`.
+//! `verbena_exchange card=C`, answered to all when all have given theirs by `verbena_cards
+//! cards=C0,C1,...`.
 
 use thiserror::Error;
 
@@ -56,7 +58,8 @@ pub enum WireError {
 #[derive(Debug)]
 pub struct Inbox {
     bytes: Vec<u8>,
-    /// How far a newline has been looked for: long lines arrive in pieces and must not be searched anew.
+    /// The end of the part searched for a newline: long lines arrive in pieces, and are searched
+    /// once.
     searched: usize,
     limit: usize,
 }
@@ -118,7 +121,7 @@ impl Inbox {
     }
 }
 
-/// One PMI message: a command and its fields, in order.
+/// A PMI message: a command and its fields, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The command's name.
@@ -151,8 +154,8 @@ impl Message {
     /// Reads a frame.
     ///
     /// # Errors
-    /// A frame that does not start with a command. Fields without `=` are dropped: launchers put free text
-    /// into messages.
+    /// A frame that does not start with a command. Fields without `=` are dropped: launchers put
+    /// free text into messages.
     pub fn parse(frame: &str, dialect: Dialect) -> Result<Message, WireError> {
         let mut fields = match dialect {
             Dialect::One => split_spaces(frame),
@@ -185,7 +188,7 @@ impl Message {
     }
 
     fn emit_counted(&self) -> Vec<u8> {
-        // An answer has the name of what was asked, which may be anything.
+        // The name of an answer is that of the request, which may be anything.
         let mut text = format!("cmd={};", self.cmd.replace(';', ";;"));
         for (key, value) in &self.fields {
             text.extend([key, "=", &value.replace(';', ";;"), ";"]);
@@ -203,8 +206,8 @@ pub fn shorten(text: &str) -> String {
     short
 }
 
-/// The fields of a PMI-1 line. The value of `message` and `msg` runs to the end of the line when it comes
-/// last, as launchers and clients write free text there.
+/// Splits the fields of a PMI-1 line. The value of `message` and `msg` runs to the end of the line
+/// when it comes last, as launchers and clients write free text there.
 fn split_spaces(line: &str) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     let mut rest = line.trim();

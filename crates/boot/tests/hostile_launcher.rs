@@ -1,4 +1,5 @@
-//! Launchers that answer wrongly, cut off, or send garbage: an error each time, never a panic or a hang.
+//! Launchers that answer wrongly, are cut off, or send garbage: an error each time, never a panic
+//! or a hang.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -9,7 +10,8 @@ use verbena_boot::BootError;
 use verbena_boot::client::Client;
 use verbena_boot::environment::{Launched, Line, Process, Speech};
 
-/// Starts a client against a launcher that gives these answers, one for each message, and then hangs up.
+/// Starts a client against a launcher that gives these answers, one for each message, and then
+/// hangs up.
 fn against(answers: Vec<&'static [u8]>, speech: Speech) -> Result<(Client, Process), BootError> {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     thread::spawn(move || {
@@ -107,7 +109,8 @@ fn refusals_and_bad_cards_in_the_exchange() {
 fn our_own_launcher_with_the_wrong_number_of_cards() {
     let speech = || Speech::Verbena { job: "j".into(), appnum: 0 };
     for cards in [&b"cmd=verbena_cards cards=AA\n"[..], b"cmd=verbena_cards cards=AA,AA,AA\n"] {
-        // The greeting gets no answer of its own, so the cards come before the client has given its card.
+        // The greeting gets no answer of its own, so the cards come before the client has given its
+        // card.
         let (mut client, process) = against(vec![cards], speech()).unwrap();
         let error = client.exchange(&process, b"card").unwrap_err();
         assert!(matches!(error, BootError::Unexpected { .. }), "{error:?}");

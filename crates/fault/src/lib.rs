@@ -1,8 +1,8 @@
-//! The message for people: every failure that a user reads has four parts, what failed, on what, the likely
-//! cause, and what to do.
+//! The message for people: every failure that a user reads has four parts: what failed, on what,
+//! the likely cause, and what to do.
 //!
-//! A leaf: the crates that meet failures (`boot`, `channel`, `launch`) share the type, so one text reaches the
-//! user whichever layer it began in.
+//! A leaf: the crates that meet failures (`boot`, `channel`, `launch`) share the type, so one text
+//! reaches the user whichever layer it began in.
 //!
 //! What must never be here: any knowledge of MPI, of a launcher or of a channel.
 
@@ -12,17 +12,17 @@ use std::fmt;
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("Verbena is for Linux on x86-64 and aarch64 alone; this target is another one");
 
-/// A failure in four parts. Each is one sentence or phrase without a newline; an empty part is left out of
-/// the text.
+/// A failure in four parts. Each is one sentence or phrase without a newline; an empty part is left
+/// out of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What failed.
+    /// The thing that failed.
     pub what: String,
     /// On what: rank, process, both ends, device, path, size, variable.
     pub on: String,
     /// The likely cause.
     pub cause: String,
-    /// What to do about it.
+    /// The remedy: what to do about it.
     pub remedy: String,
 }
 

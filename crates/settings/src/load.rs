@@ -10,7 +10,7 @@ use verbena_fault::Fault;
 
 const PREFIX: &str = "VERBENA_";
 
-/// What reading brought to light.
+/// The findings of reading.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Values that cannot be: the program must not start with them.
@@ -80,8 +80,8 @@ fn plain(value: &toml::Value) -> String {
     }
 }
 
-/// The settings of [`Scope::Job`] that are not as they are by default, in words: what start-up compares
-/// between the ranks.
+/// Returns the settings of [`Scope::Job`] that differ from their defaults, in words: start-up
+/// compares them between the ranks.
 fn job_words() -> String {
     let changed =
         |setting: &&Setting| setting.about.scope == Scope::Job && setting.word() != setting.default_word();
@@ -90,7 +90,7 @@ fn job_words() -> String {
     words.join(" ")
 }
 
-/// What the other ranks must know of this one's settings.
+/// Returns the settings that other ranks must know, as bytes for the card.
 pub fn card() -> Vec<u8> {
     job_words().into_bytes()
 }

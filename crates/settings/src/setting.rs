@@ -1,4 +1,4 @@
-//! What all settings have in common: description, value, check.
+//! The common part of all settings: description, value, check.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
@@ -15,7 +15,7 @@ pub enum Category {
     Startup,
     /// The channels.
     Channel,
-    /// How messages are moved.
+    /// The movement of messages.
     Engine,
     /// Waiting.
     Wait,
@@ -28,7 +28,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// Its name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Category::Startup => "startup",
@@ -62,7 +62,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its name; empty for none.
+    /// Returns the name; empty for none.
     pub const fn name(self) -> &'static str {
         match self {
             Unit::None => "",
@@ -91,7 +91,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Its name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Scope::Process => "process",
@@ -110,7 +110,7 @@ pub enum When {
     Anytime,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Origin {
@@ -125,7 +125,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Its name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Origin::Default => "default",
@@ -136,12 +136,12 @@ impl Origin {
     }
 }
 
-/// What is said of a setting.
+/// The description of a setting.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// The environment variable and control variable, `VERBENA_...`.
     pub name: &'static str,
-    /// What it does.
+    /// The help text.
     pub help: &'static str,
     /// The section of the standard or the paper, or where the default was measured.
     pub source: &'static str,
@@ -155,19 +155,19 @@ pub struct About {
     pub when: When,
 }
 
-/// What values a setting may have.
+/// The values that a setting may have.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// A whole number; [`AUTOMATIC`] besides those of the range if `automatic` says what then counts.
+    /// A whole number; [`AUTOMATIC`] is also allowed if `automatic` says what then counts.
     Number {
-        /// What is allowed.
+        /// The allowed numbers.
         range: RangeInclusive<i64>,
-        /// How the library finds the number by itself, if it can.
+        /// The library's own way to find the number, if there is one.
         automatic: Option<&'static str>,
     },
     /// 0 or 1.
     Flag,
-    /// One of these; its number is the place in the list.
+    /// One of these names; its number is the place in the list.
     Choice(&'static [&'static str]),
     /// Some of these, separated by commas; the text says what counts if none is named.
     Names(&'static [&'static str], &'static str),
@@ -178,9 +178,9 @@ pub enum Kind {
 /// A setting and its value.
 #[derive(Debug)]
 pub struct Setting {
-    /// What is said of it.
+    /// The description.
     pub about: About,
-    /// What values it may have.
+    /// The values that it may have.
     pub kind: Kind,
     default: i64,
     word: AtomicI64,
@@ -188,15 +188,15 @@ pub struct Setting {
     origin: AtomicU8,
 }
 
-/// Whether settings of [`When::Start`] are fixed.
+/// True once settings of [`When::Start`] are fixed.
 static FROZEN: AtomicBool = AtomicBool::new(false);
 
-/// From now on settings of [`When::Start`] do not change any more: MPI is being initialised.
+/// Fixes the settings of [`When::Start`]: MPI is being initialised.
 pub fn freeze() {
     FROZEN.store(true, Ordering::Release);
 }
 
-/// Whether [`freeze`] was called.
+/// Returns whether [`freeze`] was called.
 pub fn is_frozen() -> bool {
     FROZEN.load(Ordering::Acquire)
 }
@@ -219,7 +219,7 @@ impl Setting {
         self.word.load(Ordering::Relaxed)
     }
 
-    /// As [`Setting::word`], of the default.
+    /// Like [`Setting::word`], of the default.
     pub fn default_word(&self) -> i64 {
         self.default
     }
@@ -233,7 +233,7 @@ impl Setting {
         self.text.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Where the value comes from.
+    /// Returns where the value comes from.
     pub fn origin(&self) -> Origin {
         match self.origin.load(Ordering::Relaxed) {
             0 => Origin::Default,
@@ -243,12 +243,12 @@ impl Setting {
         }
     }
 
-    /// Whether it may change now.
+    /// Returns whether it may change now.
     pub fn may_change(&self) -> bool {
         self.about.when == When::Anytime || !is_frozen()
     }
 
-    /// Whether the library reads it: all but those of the compiler wrappers.
+    /// Returns whether the library reads it: all but those of the compiler wrappers.
     pub fn is_of_library(&self) -> bool {
         self.about.category != Category::Compiler
     }
@@ -285,7 +285,7 @@ impl Setting {
         }
     }
 
-    /// What is allowed, in words.
+    /// Returns the allowed values, in words.
     pub fn range_text(&self) -> String {
         match &self.kind {
             Kind::Number { range, automatic } => {

@@ -1,5 +1,5 @@
-//! The table. An entry reads: name, type with default and range, category, unit, scope, until when it may
-//! change, and the source; the comment above it is the help text that a user reads.
+//! The table. An entry reads: name, type with default and range, category, unit, scope, until when
+//! it may change, and the source; the comment above it is the help text that a user reads.
 
 use crate::kinds::{Automatic, Choice, Flag, Names, Number, Text};
 use crate::setting::{About, Category, Scope, Setting, Unit, When};
@@ -115,8 +115,8 @@ settings! {
     FAILOVER_SECONDS_MAX: Number(600, 1..=1 << 30), Channel, Seconds, Process, Start, "paper 4, 4.2";
     /// the shortest message that is read or written by RDMA between processes; shorter ones are copied
     RC_MEMORY_BYTES_MIN: Number(16 << 10, 1..=1 << 40), Channel, Bytes, Process, Start, "paper 2, 5";
-    // Soft-RoCE acknowledges a piece as a whole. With 256 KiB the sender's timer ran out while a piece was
-    // on the wire, and all of it went twice.
+    // Soft-RoCE acknowledges a piece as a whole. With 256 KiB the sender's timer ran out while a
+    // piece was on the wire, and all of it went twice.
     /// the longest piece of a long message that is read or written at a time; packets go in between
     RC_PIECE_BYTES: Number(64 << 10, 1 << 10..=1 << 30), Channel, Bytes, Process, Start, "measured with verbena-papers rc";
     /// whether messages are read or written as took less so far, learnt by their length; the four costs below decide until that is known, or always. On Soft-RoCE, which takes no mixture, all are read
@@ -151,8 +151,9 @@ settings! {
     OFI_SEND_BUFFERS_MAX: Number(512, 2..=1 << 20), Channel, Packets, Process, Start, "";
     /// packets that ofi sends to a peer before that has told to have taken any
     OFI_WINDOW: Number(64, 2..=65535), Channel, Packets, Process, Start, "";
-    // Over TCP on one machine 64 KiB take 24 us if they are asked for and 12 if they are copied. Between
-    // emulated nodes, whose wire is slower than memory, 256 KiB take 1.1 ms read and 1.9 ms copied.
+    // Over TCP on one machine 64 KiB take 24 us if they are asked for and 12 if they are copied.
+    // Between emulated nodes, whose wire is slower than memory, 256 KiB take 1.1 ms read and 1.9 ms
+    // copied.
     /// the shortest message that ofi reads or writes where it lies, rather than copies
     OFI_MEMORY_BYTES_MIN: Automatic("above 64 KiB over the Internet's protocols, above 16 KiB over hardware", 1..=1 << 40), Channel, Bytes, Process, Start, "measured with examples/overnet.c";
     /// the longest piece of a long message that ofi reads or writes at a time
@@ -196,8 +197,8 @@ settings! {
     UD_ACK_EVERY: Number(16, 1..=256), Channel, Packets, Process, Start, "paper 4, 4.2";
     /// an acknowledgement waits so long, or for a measured round trip (at most half of UD_RESEND_NS_MIN) if that is longer, for a packet the other way to ride on
     UD_ACK_DELAY_NS: Number(100_000, 0..=1 << 30), Channel, Nanoseconds, Job, Start, "paper 4, 4.2";
-    // With 1% loss 8 B took 64, 54, 46 and 41 us with 2, 1, 0.5 and 0.25 ms; without loss 0.25 ms costs 2
-    // to 5%.
+    // With 1% loss 8 B took 64, 54, 46 and 41 us with 2, 1, 0.5 and 0.25 ms; without loss 0.25 ms
+    // costs 2 to 5%.
     /// the shortest wait for an acknowledgement before what is missing is sent again; longer by the measured round trips
     UD_RESEND_NS_MIN: Number(500_000, 1..=1 << 40), Channel, Nanoseconds, Process, Start, "paper 4, 4.2; RFC 6298";
     /// the longest such wait, however often it was in vain

@@ -1,4 +1,5 @@
-//! The table, its checks, and where values come from. Values are global, so each test has settings of its own.
+//! The table, its checks, and where values come from. Values are global, so each test has settings
+//! of its own.
 
 use super::*;
 use std::collections::BTreeSet;

@@ -16,13 +16,15 @@ use verbena_engine::Engine;
 const IDLE_STEP_PERCENT: u32 = 10;
 /// Longest time that a rank is away, in nanoseconds.
 const AWAY_NS_MAX: u64 = 50_000;
-/// Time that passes over verbs devices when nothing is to come, in nanoseconds: somebody may wait to say something again.
+/// Time that passes over verbs devices when nothing is to come, in nanoseconds: a rank may wait to
+/// say something again.
 const DULL_NS: u64 = 300_000;
-/// The same when the cluster is to come to rest: longer than anybody waits before it says something again (a hello at most 250 ms), and not much
-/// longer, so that whoever has limited patience has all its tries.
+/// The same time when the cluster is to come to rest: longer than any rank waits before it says
+/// something again (a hello at most 250 ms), and not much longer, so that a rank with limited
+/// patience has all its tries.
 const REST_NS: u64 = 300_000_000;
 
-/// How ranks lie on nodes.
+/// The placement of ranks on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodes {
     /// Ranks in all.
@@ -32,7 +34,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Whether both ranks are on one node.
+    /// Returns whether both ranks are on one node.
     pub fn are_together(&self, one: Rank, other: Rank) -> bool {
         one / self.size == other / self.size
     }
@@ -40,8 +42,8 @@ impl Nodes {
 
 /// A cluster of ranks with a real engine each.
 ///
-/// A driver gives commands to [`Cluster::engine`] and calls [`Cluster::step`], which lets one rank make
-/// progress and says which, so that the driver may look at that rank's requests.
+/// A driver gives commands to [`Cluster::engine`] and calls [`Cluster::step`], which lets one rank
+/// make progress and says which, so that the driver may look at that rank's requests.
 pub struct Cluster {
     // Dropped in this order: the engines before the memory that they hold buffers of.
     engines: Vec<Engine>,
@@ -61,8 +63,8 @@ impl Cluster {
         Cluster::build(seed, faults, Nodes { ranks, size: ranks }, None, |_| Vec::new())
     }
 
-    /// A cluster of nodes whose ranks are joined by the simulated fabric, with the verbs devices of `subnet` between
-    /// the nodes: `wires` makes the channels of each rank over its device.
+    /// A cluster of nodes whose ranks are joined by the simulated fabric, with the verbs devices of
+    /// `subnet` between the nodes: `wires` makes the channels of each rank over its device.
     pub fn over(
         seed: u64,
         faults: Faults,
@@ -106,8 +108,8 @@ impl Cluster {
         &mut self.engines[rank as usize]
     }
 
-    /// The rank's engine, to look at requests. Does not make the rank run, so a driver that looks after every
-    /// step does not hold time up.
+    /// Returns the rank's engine, to look at requests. Does not make the rank run, so a driver that
+    /// looks after every step does not hold time up.
     pub fn visit(&mut self, rank: Rank) -> &mut Engine {
         &mut self.engines[rank as usize]
     }
@@ -125,7 +127,7 @@ impl Cluster {
         self.step_after(|_, _| {})
     }
 
-    /// As [`Cluster::step`]; the rank's program does this before the progress.
+    /// Like [`Cluster::step`]; the rank's program does this before the progress.
     pub fn step_after(&mut self, first: impl FnOnce(Rank, &mut Engine)) -> Rank {
         self.steps += 1;
         let (at_ns, rank) = self.choose();
@@ -201,7 +203,8 @@ impl Cluster {
         }
     }
 
-    /// Lets the ranks run until nothing moves any more; `false` if that takes more than `steps_max` steps.
+    /// Lets the ranks run until nothing moves any more; `false` if that takes more than `steps_max`
+    /// steps.
     pub fn settle(&mut self, steps_max: u64) -> bool {
         let end = self.steps + steps_max;
         while self.steps < end {
@@ -215,7 +218,7 @@ impl Cluster {
         false
     }
 
-    /// Nothing is on its way.
+    /// Returns whether nothing is on its way.
     fn is_silent(&self) -> bool {
         self.world().is_silent() && self.subnet.as_ref().is_none_or(Subnet::is_silent)
     }
@@ -244,21 +247,21 @@ impl Cluster {
         self.subnet.as_ref().map_or(0, |subnet| subnet.counts().datagrams)
     }
 
-    /// The rank dies: it never runs again, and nothing reaches it. The others learn of it when a channel tells them
-    /// or the driver does ([`Engine::give_up`]).
+    /// Kills the rank: it never runs again, and nothing reaches it. The others learn of it when a
+    /// channel tells them or the driver does ([`Engine::give_up`]).
     pub fn kill(&mut self, rank: Rank) {
         self.world().kill(rank);
         self.subnet.iter().for_each(|subnet| subnet.kill(rank));
     }
 
-    /// The rank's verbs device becomes unusable, and with it every way to the others; the rank lives on. Returns whether
-    /// that is so: ranks on one node have another way.
+    /// Makes the rank's verbs device unusable, and with it every way to the others; the rank lives
+    /// on. Returns whether that is so: ranks on one node have another way.
     pub fn break_device(&mut self, rank: Rank) -> bool {
         let alone = self.subnet.as_ref().filter(|_| self.nodes.size == 1);
         alone.inspect(|subnet| subnet.break_device(rank)).is_some()
     }
 
-    /// Whether the rank has died.
+    /// Returns whether the rank has died.
     pub fn is_dead(&self, rank: Rank) -> bool {
         self.world().is_dead(rank)
     }
@@ -279,7 +282,8 @@ impl Cluster {
         self.world().trace ^ devices
     }
 
-    /// Rules that the engines broke towards the fabric, such as touching memory that is exposed no more.
+    /// Returns the rules that the engines broke towards the fabric, such as touching memory that is
+    /// exposed no more.
     pub fn violations(&self) -> Vec<String> {
         let mut violations = self.world().violations.clone();
         violations.extend(self.subnet.iter().flat_map(Subnet::violations));
@@ -296,7 +300,7 @@ impl Cluster {
         self.world().exposures()
     }
 
-    /// What is pending on every rank, in words.
+    /// Says what is pending on every rank.
     pub fn describe(&self) -> String {
         let lines = self.engines.iter().enumerate().flat_map(|(rank, engine)| {
             engine.describe().into_iter().map(move |line| format!("  rank {rank}: {line}\n"))
@@ -304,7 +308,7 @@ impl Cluster {
         lines.collect()
     }
 
-    /// Whether the engine of every living rank is quiet ([`Engine::is_quiet`]).
+    /// Returns whether the engine of every living rank is quiet ([`Engine::is_quiet`]).
     pub fn is_quiet(&mut self) -> bool {
         (0..self.ranks()).all(|rank| self.is_dead(rank) || self.engines[rank as usize].is_quiet())
     }

@@ -13,7 +13,7 @@ struct Open {
     last: u32,
 }
 
-/// All that are open.
+/// The open divisions.
 #[derive(Debug, Default)]
 pub(crate) struct Divisions {
     open: HashMap<u64, Open>,
@@ -21,7 +21,7 @@ pub(crate) struct Divisions {
 }
 
 impl Divisions {
-    /// The receiver opens one, of which it has the first part.
+    /// Opens a division for the receiver, which has the first part.
     pub(crate) fn open(&mut self, receiver: Rank, sender: Rank, parts: u32) -> Division {
         assert!((2..=PARTS_MAX).contains(&parts));
         self.opened += 1;
@@ -51,7 +51,8 @@ impl Divisions {
         Ok(Some(if from == End::Front { open.first - 1 } else { open.parts - open.last }))
     }
 
-    /// The receiver ends one: how many parts the sender took, and how many nobody took. An error if it is not its own.
+    /// Ends a division for the receiver; returns how many parts the sender took, and how many
+    /// nobody took. An error if it is not its own.
     pub(crate) fn end(&mut self, me: Rank, division: Division) -> Result<(u32, u32), String> {
         match self.open.remove(&division.0) {
             Some(open) if open.receiver == me => Ok((open.last, open.parts - open.first - open.last)),

@@ -1,18 +1,18 @@
-//! What the simulated fabric does to its users.
+//! The misdeeds of the simulated fabric towards its users.
 
 use crate::random::Random;
 use verbena_engine::{Large, Settings};
 
-/// How transfers of memory go.
+/// The treatment of transfers of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Whether memory can be read.
+    /// True if memory can be read.
     pub get: bool,
-    /// Whether memory can be written.
+    /// True if memory can be written.
     pub put: bool,
-    /// Whether the fabric says that writing is quicker.
+    /// True if the fabric says that writing is quicker.
     pub put_is_quicker: bool,
-    /// Whether whole messages are moved at a time ([`verbena_channel::Reach::in_background`]).
+    /// True if whole messages are moved at a time ([`verbena_channel::Reach::in_background`]).
     pub in_background: bool,
     /// Percentage of transfers that run in the background.
     pub later_percent: u32,
@@ -20,22 +20,22 @@ pub struct Memory {
     pub refused_percent: u32,
     /// Percentage of those in the background that fail.
     pub failing_percent: u32,
-    /// After so many transfers all are refused.
+    /// The number of transfers after which all are refused.
     pub refused_after: u64,
 }
 
 /// A defect that a channel must never have: the checker must find it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Canary {
-    /// None: an honest fabric.
+    /// No defect: an honest fabric.
     None,
-    /// Loses one packet in so many, though it claims to be reliable.
+    /// Loses one packet in this many, though it claims to be reliable.
     Loses(u32),
-    /// Lets one packet in so many overtake the one before, though it claims to keep order.
+    /// Lets one packet in this many overtake the one before, though it claims to keep order.
     Swaps(u32),
-    /// Says that memory was moved when one transfer in so many was not.
+    /// Says that memory was moved when one transfer in this many was not.
     Lies(u32),
-    /// Delivers a wrong byte in one packet in so many.
+    /// Delivers a wrong byte in one packet in this many.
     Garbles(u32),
 }
 
@@ -46,11 +46,11 @@ pub struct Faults {
     pub packet_bytes_max: usize,
     /// Largest eager message in bytes.
     pub eager_bytes_max: usize,
-    /// From this length on memory is moved instead of packets.
+    /// The length from which memory is moved instead of packets.
     pub memory_bytes_min: usize,
     /// Longest delay of a packet in nanoseconds.
     pub delay_ns_max: u64,
-    /// Whether packets between two ranks keep their order.
+    /// True if packets between two ranks keep their order.
     pub ordered: bool,
     /// Percentage of packets that arrive twice (only on an unordered fabric).
     pub duplicate_percent: u32,

@@ -1,11 +1,11 @@
 //! A deterministic cluster in one process: real engines over a simulated fabric with virtual time.
 //!
-//! One seed decides everything: delays, reordering, back-pressure, failing transfers of memory, and which rank
-//! runs when. The same seed gives the same run, event by event, which [`Cluster::trace`] proves; so a failure
-//! found among thousands of seeds is replayed at will.
+//! One seed decides everything: delays, reordering, back-pressure, failing transfers of memory, and
+//! the order in which ranks run. The same seed gives the same run, event by event, which
+//! [`Cluster::trace`] proves; so a failure found among thousands of seeds is replayed at will.
 //!
 //! [`Cluster`] is the fabric with its engines, for any driver; [`traffic`] drives it with random
-//! point-to-point traffic and checks what came of it.
+//! point-to-point traffic and checks the results.
 
 mod channel;
 mod cluster;

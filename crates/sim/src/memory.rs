@@ -4,7 +4,7 @@ use std::sync::Arc;
 use verbena_memory::layout::Layout;
 use verbena_memory::{Buffer, Owned};
 
-/// How the bytes of a message lie in its memory.
+/// The layout of a message's bytes in its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Side by side.
@@ -17,14 +17,15 @@ pub enum Shape {
 const ELEMENT: usize = 5;
 const USED: [(isize, usize); 2] = [(1, 2), (4, 1)];
 
-/// Memory of a program; [`crate::Cluster::memory`] makes it and keeps it until the engines are gone.
+/// Memory of a program; [`crate::Cluster::memory`] makes it and keeps it until the engines are
+/// gone.
 #[derive(Clone, Debug)]
 pub struct Memory {
     bytes: Arc<Owned>,
     shape: Shape,
 }
 
-/// What fills the bytes that no message may touch.
+/// The value of the bytes that no message may touch.
 const GUARD: u8 = 0xee;
 
 impl Memory {
@@ -55,7 +56,7 @@ impl Memory {
         self.buffer().len()
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -78,12 +79,12 @@ impl Memory {
         self.bytes.lend().fill(byte);
     }
 
-    /// Whether all is still as [`Memory::scribble`] left it.
+    /// Returns whether all is still as [`Memory::scribble`] left it.
     pub fn is_all(&self, byte: u8) -> bool {
         self.bytes.lend().to_vec().iter().all(|b| *b == byte)
     }
 
-    /// Whether the bytes after the first `packed` ones, and those in gaps, were left alone.
+    /// Returns whether the bytes after the first `packed` ones, and those in gaps, were left alone.
     pub fn is_guarded_after(&self, packed: usize) -> bool {
         if self.packed()[packed..].iter().any(|b| *b != GUARD) {
             return false;

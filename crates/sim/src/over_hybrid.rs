@@ -1,4 +1,5 @@
-//! Clusters whose ranks have the channels `rc` and `ud`, each over a simulated device of its own, and few connections.
+//! Clusters whose ranks have the channels `rc` and `ud`, each over a simulated device of its own,
+//! and few connections.
 
 use crate::over_rc::{RcFaults, keep_registrations, open};
 use crate::over_ud::{self, UdFaults};
@@ -21,7 +22,7 @@ pub struct HybridFaults {
 }
 
 impl HybridFaults {
-    /// Devices that behave, and room for so many connections.
+    /// Devices that behave, and room for this many connections.
     pub fn none(connected_peers_max: usize) -> HybridFaults {
         let faults = Faults { connected_peers_max, connections_review_every: 16, ..Faults::none() };
         HybridFaults { rc: RcFaults { faults, ..RcFaults::none() }, ud: UdFaults::none() }

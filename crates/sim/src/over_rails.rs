@@ -1,5 +1,6 @@
-//! Clusters whose ranks have the channel `rc` several times, over as many simulated devices each, of which all but those of one
-//! rail may fail: at one end or both, one way or both ways, and at different times.
+//! Clusters whose ranks have the channel `rc` several times, each over a simulated device of its
+//! own. All devices but those of one rail may fail: at one end or both, one way or both ways, and
+//! at different times.
 
 use crate::over_rc::{RcFaults, keep_registrations, open};
 use crate::verbs::{Cut, SimAdapter, Subnet};
@@ -24,9 +25,9 @@ pub struct RailFaults {
     pub safe: Rank,
     /// Devices that fail, by percent of all others.
     pub cut_percent: u32,
-    /// They fail within so many nanoseconds from the start.
+    /// The devices fail within this many nanoseconds from the start.
     pub cut_ns_max: u64,
-    /// Each rail moves bytes so many times slower than the costs say.
+    /// The factors by which each rail is slower than the costs say.
     pub slower: [u64; NAMES.len()],
 }
 

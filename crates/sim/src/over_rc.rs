@@ -1,4 +1,5 @@
-//! Clusters whose ranks have the real channel `rc` over simulated verbs devices, and what goes wrong there.
+//! Clusters whose ranks have the real channel `rc` over simulated verbs devices, and what goes
+//! wrong there.
 
 use crate::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
@@ -36,13 +37,13 @@ pub struct RcFaults {
     pub faults: Faults,
     /// The verbs devices.
     pub device: DeviceFaults,
-    /// What they cost.
+    /// The costs of the devices.
     pub costs: Costs,
     /// Ranks on each node.
     pub node_size: Rank,
-    /// The settings of `rc` that all ranks have alike; the others may be drawn anew for each.
+    /// The settings of `rc` that all ranks have alike; the others may be drawn again for each.
     pub settings: Settings,
-    /// Whether they are.
+    /// True if they are.
     pub unlike: bool,
     /// Percentage of ranks that keep registrations.
     pub keep_percent: u32,
@@ -51,7 +52,7 @@ pub struct RcFaults {
 /// The longest that a rank waits for an answer to its first words, in nanoseconds.
 const CONNECT_NS_MAX: u64 = 30_000_000_000;
 
-/// The same, where there is another way.
+/// The same limit where there is another way.
 const TAKE_OVER_NS_MAX: u64 = 20_000_000_000;
 
 /// The settings of paper 1: 100 slots of 2 KiB, one send and receive buffer of that size for each.
@@ -177,7 +178,8 @@ pub(crate) fn open(
     rc
 }
 
-/// Lets the channel keep registrations. Its process must not give memory back before the channel goes.
+/// Lets the channel keep registrations. Its process must not give memory back before the channel
+/// goes.
 pub fn keep_registrations(rc: &mut Rc<SimAdapter>) {
     rc.keep_registrations(Box::new(Steady));
 }

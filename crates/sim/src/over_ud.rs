@@ -1,4 +1,5 @@
-//! Clusters whose ranks have the real channel `ud` over simulated verbs devices, and what goes wrong there.
+//! Clusters whose ranks have the real channel `ud` over simulated verbs devices, and what goes
+//! wrong there.
 
 use crate::verbs::{Costs, DeviceFaults, SimDatagrams, Subnet};
 use crate::{Cluster, Faults, Nodes, Random, Rank};
@@ -15,15 +16,15 @@ pub struct UdFaults {
     pub faults: Faults,
     /// The verbs devices.
     pub device: DeviceFaults,
-    /// What each device can do.
+    /// The limits of each device.
     pub limits: Limits,
-    /// What everything costs.
+    /// The cost model.
     pub costs: Costs,
     /// Ranks on each node.
     pub node_size: Rank,
-    /// The settings that all ranks have alike; the others may be drawn anew for each.
+    /// The settings that all ranks have alike; the others may be drawn again for each.
     pub settings: Settings,
-    /// Whether they are.
+    /// True if they are.
     pub unlike: bool,
 }
 
@@ -79,8 +80,8 @@ impl UdFaults {
         }
     }
 
-    /// Some mixture of everything that may happen: loss of up to 20%, doubles, swaps, flipped bits, queue pairs that hang,
-    /// ports that go down for a while, tiny pools.
+    /// Draws a mixture of everything that may happen: loss of up to 20%, doubles, swaps, flipped
+    /// bits, queue pairs that hang, ports that go down for a while, tiny pools.
     pub fn random(random: &mut Random) -> UdFaults {
         let senders = random.pick(&[1, 2, 4, 8]);
         let limits = Limits {
@@ -156,7 +157,7 @@ pub fn channels(
     channels_on(subnet, 0, limits, settings, ranks)
 }
 
-/// As [`channels`], over other devices than the first of each rank.
+/// Like [`channels`], over other devices than the first of each rank.
 ///
 /// # Panics
 /// As [`channels`].

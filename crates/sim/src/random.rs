@@ -1,4 +1,5 @@
-//! Random numbers that are the same everywhere and for ever (SplitMix64, Steele, Lea and Flood 2014).
+//! Random numbers that are the same everywhere and for ever (SplitMix64, Steele, Lea and Flood
+//! 2014).
 
 /// A generator.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ impl Random {
         self.below(100) < percent as u64
     }
 
-    /// One of these.
+    /// Picks one of these.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }

@@ -1,17 +1,19 @@
-//! Random traffic for many seeds, as the tests of this crate run it: a failure names its seed, and how to replay it.
+//! Random traffic for many seeds, as the tests of this crate run it: a failure names its seed, and
+//! how to replay it.
 //!
-//! Without a word from outside a test tries the seeds from 0 on, which are the same each time, and those that
-//! `seeds.txt` keeps for it: `cargo xtask soak` tries others and writes one that fails there.
+//! Without a word from outside a test tries the seeds from 0 on, which are the same each time, and
+//! those that `seeds.txt` keeps for it: `cargo xtask soak` tries others and writes one that fails
+//! there.
 
 use crate::traffic::Report;
 use crate::verbs::Counts;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What came of a run.
+/// The result of a run.
 pub type Outcome = (Report, Counts);
 
-/// What is counted of a run.
+/// A count of one thing in a run.
 pub type Count = fn(&Report, &Counts) -> u64;
 
 /// Seeds of a run if nobody says how many.
@@ -43,12 +45,13 @@ impl Trial {
         );
     }
 
-    /// Runs the seeds that are kept for the test, and a thousand others, or those that `VERBENA_SIM_SEEDS` and `VERBENA_SIM_FIRST`
-    /// name. The others together must have met each of these things `least` times for each seed; fewer than a thousand
-    /// seeds (a turn of `cargo xtask soak`) are too few to tell.
+    /// Runs the seeds that are kept for the test, and a thousand others, or those that
+    /// `VERBENA_SIM_SEEDS` and `VERBENA_SIM_FIRST` name. The others together must have met each of
+    /// these things `least` times for each seed; fewer than a thousand seeds (a turn of `cargo
+    /// xtask soak`) are too few to tell.
     ///
     /// # Panics
-    /// If a seed breaks a rule, or something was met too seldom.
+    /// If a seed breaks a rule, or something was met too rarely.
     pub fn many(self, least: f64, things: &[(&str, Count)]) {
         for seed in kept(self.test) {
             self.seed(seed);
@@ -75,10 +78,11 @@ impl Trial {
         seeds.for_each(|seed| assert_eq!(self.seed(seed), self.seed(seed), "seed {seed}"));
     }
 
-    /// Runs the seed that `VERBENA_SIM_SEED` names, and prints what came of it; nothing if it names none.
+    /// Runs the seed that `VERBENA_SIM_SEED` names, and prints the result; nothing if it names
+    /// none.
     ///
     /// # Panics
-    /// As [`Trial::seed`].
+    /// As in [`Trial::seed`].
     pub fn replay(self) {
         if let Some(seed) = seed_to_replay() {
             println!("{:#?}", self.seed(seed));
@@ -86,7 +90,8 @@ impl Trial {
     }
 }
 
-/// As many seeds as `VERBENA_SIM_SEEDS` asks for, else so many, from `VERBENA_SIM_FIRST` on, else from 0.
+/// Returns as many seeds as `VERBENA_SIM_SEEDS` asks for, else `usual`, from `VERBENA_SIM_FIRST`
+/// on, else from 0.
 ///
 /// # Panics
 /// If a variable is no number, or the seeds go beyond the largest.
@@ -96,11 +101,11 @@ pub fn seeds_to_run(usual: u64) -> Range<u64> {
     first..first.checked_add(many).expect("VERBENA_SIM_FIRST leaves room for as many seeds")
 }
 
-/// What a test without counts runs: the seed to replay alone if one is named, else
+/// Returns the seeds for a test without counts: the seed to replay alone if one is named, else
 /// [`seeds_beside_kept`].
 ///
 /// # Panics
-/// As [`seeds_to_run`].
+/// As in [`seeds_to_run`].
 pub fn seeds_of(test: &'static str, usual: u64) -> Vec<u64> {
     match seed_to_replay() {
         Some(seed) => vec![seed],
@@ -108,10 +113,10 @@ pub fn seeds_of(test: &'static str, usual: u64) -> Vec<u64> {
     }
 }
 
-/// What a test that counts runs: the seeds kept for it and [`seeds_to_run`].
+/// Returns the seeds for a test that counts: those kept for it and [`seeds_to_run`].
 ///
 /// # Panics
-/// As [`seeds_to_run`].
+/// As in [`seeds_to_run`].
 pub fn seeds_beside_kept(test: &'static str, usual: u64) -> Vec<u64> {
     kept(test).chain(seeds_to_run(usual)).collect()
 }

@@ -71,18 +71,18 @@ pub(crate) enum Refusal {
     Dead,
 }
 
-/// How a channel treats packets for a dead rank until its death is known.
+/// A channel's treatment of packets for a dead rank until its death is known.
 #[derive(Clone, Copy, Debug)]
 enum Death {
-    /// It takes and loses them.
+    /// The channel takes and loses them.
     Swallows,
-    /// It never has room.
+    /// The channel never has room.
     Jams,
-    /// It says so.
+    /// The channel says so.
     Tells,
 }
 
-/// What one pair of ranks has on the way, in one direction.
+/// The packets under way from one rank to another.
 #[derive(Clone, Copy, Default)]
 struct Line {
     under_way: usize,
@@ -107,7 +107,7 @@ pub(crate) struct World {
     dead: Vec<Option<Death>>,
     inboxes: Vec<BinaryHeap<Reverse<Timed>>>,
     wakes: BinaryHeap<Reverse<(u64, u64, Rank)>>,
-    /// When each rank runs next; `u64::MAX` if nothing is planned.
+    /// The time at which each rank runs next; `u64::MAX` if nothing is planned.
     armed: Vec<u64>,
     lines: Vec<Line>,
     exposed: HashMap<u64, Exposed>,
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// When the next rank runs; `u64::MAX` if nothing is planned.
+    /// Returns when the next rank runs; `u64::MAX` if nothing is planned.
     pub fn next_wake_ns(&mut self) -> u64 {
         while let Some(Reverse((at_ns, _, rank))) = self.wakes.peek().copied() {
             // An earlier wake has replaced this one if the time differs.
@@ -189,12 +189,12 @@ impl World {
         self.inboxes[rank as usize].clear();
     }
 
-    /// Whether the rank has died.
+    /// Returns whether the rank has died.
     pub fn is_dead(&self, rank: Rank) -> bool {
         self.dead[rank as usize].is_some()
     }
 
-    /// Nothing is on its way.
+    /// Returns whether nothing is on its way.
     pub fn is_silent(&self) -> bool {
         self.inboxes.iter().all(BinaryHeap::is_empty)
     }
@@ -282,7 +282,7 @@ impl World {
         self.schedule(to, at_ns, Event::Packet { from, header: *header, payload });
     }
 
-    /// What has arrived at `rank`, one thing at a time.
+    /// Takes what has arrived at `rank`, one thing at a time.
     pub fn arrive(&mut self, rank: Rank) -> Option<Event> {
         let Reverse(first) = self.inboxes[rank as usize].peek()?;
         if first.at_ns > self.now_ns {
@@ -297,8 +297,9 @@ impl World {
         Some(timed.event)
     }
 
-    /// Takes the next packet from `from` that has arrived at `rank`, if it is `wanted` but for the length, and copies its payload to
-    /// `into`, if it fits: its length. Now and then the fabric leaves even that to [`World::arrive`].
+    /// Takes the next packet from `from` that has arrived at `rank`, if it is `wanted` but for the
+    /// length, and copies its payload to `into`, if it fits; returns its length. Now and then the
+    /// fabric leaves even that to [`World::arrive`].
     pub fn take_front(&mut self, rank: Rank, from: Rank, wanted: &Header, into: Region) -> Option<usize> {
         let inbox = &self.inboxes[rank as usize];
         let its =
@@ -353,7 +354,7 @@ impl World {
         })
     }
 
-    /// How many parts the sender took, and how many nobody took.
+    /// Ends a division; returns how many parts the sender took, and how many nobody took.
     pub fn end_division(&mut self, me: Rank, division: Division) -> (u32, u32) {
         self.divisions.end(me, division).unwrap_or_else(|violation| {
             self.violations.push(violation);
@@ -361,7 +362,8 @@ impl World {
         })
     }
 
-    /// Begins a transfer: `Some(true)` if it is done, `Some(false)` if it is under way, `None` if refused.
+    /// Begins a transfer: `Some(true)` if it is done, `Some(false)` if it is under way, `None` if
+    /// refused.
     pub fn transfer(&mut self, rank: Rank, mut moving: Moving) -> Option<bool> {
         let memory = self.faults.memory;
         self.transfers += 1;

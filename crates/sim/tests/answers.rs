@@ -1,6 +1,7 @@
-//! Two ranks that answer each other, as most programs do, while a third talks to both: each message is waited for alone, so it may go the
-//! shortest way, from the device straight to the receive (`Channel::take_front`). That way is to be taken, and to lose, double or
-//! swap nothing, over devices that do.
+//! Two ranks that answer each other, as most programs do, while a third talks to both. Each message
+//! is waited for alone, so it may go the shortest way, from the device straight to the receive
+//! (`Channel::take_front`). That way must be taken, and must lose, double or swap nothing, over
+//! devices that do.
 
 use verbena_channel::mark::Mark;
 use verbena_engine::{Mode, Plain, Posted, ReceiveRequest, RequestId, SendRequest};
@@ -28,7 +29,7 @@ struct Talk {
     fronts: u64,
 }
 
-/// What the message with this number holds.
+/// Returns the bytes of the message with this number.
 fn content(number: u64, len: usize) -> Vec<u8> {
     (0..len as u64).map(|at| (number * 31 + at * 7) as u8).collect()
 }
@@ -139,7 +140,7 @@ fn talk(seed: u64, cluster: impl Fn(&mut Random) -> Cluster) -> u64 {
     talk.fronts
 }
 
-/// For every ten rounds at least one message must have gone the shortest way.
+/// Runs many seeds; for every ten rounds at least one message must have gone the shortest way.
 fn many(cluster: impl Fn(u64, &mut Random) -> Cluster) {
     let seeds = seeds_to_run(300);
     let rounds = (seeds.end - seeds.start) * ROUNDS;

@@ -1,10 +1,12 @@
-//! Everyone speaks to everyone (paper 4, 5.2.2), by the cost model: datagrams need nothing made first.
+//! Everyone speaks to everyone (paper 4, 5.2.2), by the cost model: datagrams need nothing made
+//! first.
 
 use verbena_sim::figures::everyone::{By, connect};
 use verbena_sim::verbs::Costs;
 
-/// Paper 4, figures 5 and 6: with datagrams memory stays, and time is that of the messages alone; connections take more of both with
-/// every peer, and without a shared receive queue the most memory.
+/// Paper 4, figures 5 and 6: with datagrams memory stays, and time is that of the messages alone;
+/// connections take more of both with every peer, and without a shared receive queue the most
+/// memory.
 #[test]
 fn datagrams_need_no_connections() {
     let took = |by, ranks| connect(by, ranks, Costs::PAPER_1).expect("it ends");

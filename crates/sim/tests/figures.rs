@@ -1,4 +1,5 @@
-//! The main relations of papers 1 and 2, by the cost model of their device, with the real engine and channel above it.
+//! The main relations of papers 1 and 2, by the cost model of their device, with the real engine
+//! and channel above it.
 
 use verbena_sim::figures::{
     Design, Table, chunks, device_work, directions, ladder_bandwidth, ladder_latency, latency, rails,
@@ -80,8 +81,8 @@ fn writes_are_ahead_at_middle_sizes_and_are_chosen() {
     }
 }
 
-/// The choice is learnt though the settings name the wrong direction, on a device whose writes are quicker and on one whose
-/// reads are: never more than 5% off the better.
+/// The choice is learnt though the settings name the wrong direction, on a device whose writes are
+/// quicker and on one whose reads are: never more than 5% off the better.
 #[test]
 fn the_quicker_direction_is_learnt_against_the_settings() {
     let quick_write = Costs::PAPER_2;

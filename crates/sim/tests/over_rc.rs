@@ -1,6 +1,7 @@
-//! Point-to-point traffic over the channel `rc` on simulated verbs devices: credits, order over two paths, changes of the
-//! polling set, reuse of slots, peers that die, for many seeds. `VERBENA_SIM_SEEDS=10000` runs so many. To replay one:
-//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_rc replay -- --nocapture`.
+//! Point-to-point traffic over the channel `rc` on simulated verbs devices: credits, order over two
+//! paths, changes of the polling set, reuse of slots, peers that die, for many seeds.
+//! `VERBENA_SIM_SEEDS=10000` runs that many. To replay one: `VERBENA_SIM_SEED=<seed> cargo test -p
+//! verbena-sim --test over_rc replay -- --nocapture`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use verbena_infiniband::rc::Settings;
@@ -49,7 +50,8 @@ fn a_seed_replays_exactly() {
     TRIAL.replays_exactly(2000..2020);
 }
 
-/// Small rings of small slots, so that slots are soon used again, few credits, torn writes, and ranks that look away.
+/// Small rings of small slots, so that slots are soon used again, few credits, torn writes, and
+/// ranks that look away.
 fn canary_faults(canary: Canary) -> RcFaults {
     let mut faults = RcFaults::none();
     faults.faults =
@@ -66,7 +68,7 @@ fn canary_faults(canary: Canary) -> RcFaults {
     faults
 }
 
-/// How many of 60 seeds notice that the channel has this defect.
+/// Counts the seeds, of 60, that notice this defect of the channel.
 fn noticed(faults: &RcFaults) -> usize {
     let run = |seed: &u64| catch_unwind(AssertUnwindSafe(|| run_over_rc_under(*seed, faults)));
     (0..60).filter(|seed| !matches!(run(seed), Ok(Ok(_)))).count()
@@ -91,7 +93,8 @@ fn a_receiver_that_gives_credits_twice_is_found_out() {
     assert!(noticed > 15, "{noticed}");
 }
 
-/// The channel that is told of credits that it never spent says so, before anything is overwritten: it needs no assertion.
+/// A channel that is told of credits that it never spent says so before anything is overwritten: it
+/// needs no assertion.
 #[test]
 fn credits_that_were_not_spent_are_not_believed() {
     let faults = canary_faults(Canary::CreditsTwice(3));
@@ -107,7 +110,7 @@ fn a_receiver_that_ignores_packet_numbers_is_found_out() {
     assert!(noticed > 15, "{noticed}");
 }
 
-/// What the flags rest on: without it only pointers, written after the packet, are right.
+/// The flags rest on this: without it only pointers, written after the packet, are right.
 #[test]
 fn flags_need_a_device_that_writes_in_order_and_pointers_do_not() {
     let mut faults = canary_faults(Canary::None);
@@ -118,7 +121,8 @@ fn flags_need_a_device_that_writes_in_order_and_pointers_do_not() {
     assert_eq!(noticed(&faults), 0);
 }
 
-/// Each has shown a defect among ten thousand: 925 a head word that was taken before all of it was written, 2248 a pointer.
+/// Each seed has shown a defect among ten thousand: 925 a head word that was taken before all of it
+/// was written, 2248 a pointer.
 #[test]
 fn seeds_that_once_failed() {
     [3364, 5103, 925, 2248].into_iter().for_each(|seed| _ = TRIAL.seed(seed));

@@ -1,6 +1,7 @@
-//! Point-to-point traffic over the channel `ud` on simulated verbs devices that lose, double, swap and garble datagrams, with
-//! queue pairs that hang and peers that die, for many seeds. `VERBENA_SIM_SEEDS=10000` runs so many. To replay one:
-//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_ud replay -- --nocapture`.
+//! Point-to-point traffic over the channel `ud` on simulated verbs devices that lose, double, swap
+//! and garble datagrams, with queue pairs that hang and peers that die, for many seeds.
+//! `VERBENA_SIM_SEEDS=10000` runs that many. To replay one: `VERBENA_SIM_SEED=<seed> cargo test -p
+//! verbena-sim --test over_ud replay -- --nocapture`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use verbena_channel::packet::{Header, Kind};
@@ -42,7 +43,7 @@ fn a_seed_replays_exactly() {
     TRIAL.replays_exactly(2000..2020);
 }
 
-/// How many of 60 seeds notice what is wrong.
+/// Counts the seeds, of 60, that notice what is wrong.
 fn noticed(faults: &UdFaults) -> usize {
     let run = |seed: &u64| catch_unwind(AssertUnwindSafe(|| run_over_ud_under(*seed, faults)));
     (0..60).filter(|seed| !matches!(run(seed), Ok(Ok(_)))).count()
@@ -89,8 +90,8 @@ impl Sink for Deaf {
     fn transferred(&mut self, _token: u64, _outcome: Result<(), Fault>) {}
 }
 
-/// The last acknowledgement may be lost and the process that it was for must end all the same, one after the other, though
-/// those that have left answer nothing any more.
+/// The last acknowledgement may be lost; still the process that it was for must end, one after the
+/// other, though those that have left no longer answer.
 #[test]
 fn everyone_can_leave_a_bad_network() {
     for seed in 0..300 {

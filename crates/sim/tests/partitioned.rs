@@ -1,7 +1,7 @@
-//! Partitioned communication on simulated clusters: any division on either side, receives that are longer than
-//! the send, partitions made ready in any order, several rounds, several pairs with the same tag. What has
-//! arrived must be there, nothing may arrive before it is ready, everything that is ready must arrive without
-//! the rest, and what lies behind the message stays as it was.
+//! Partitioned communication on simulated clusters: any division on either side, receives that are
+//! longer than the send, partitions made ready in any order, several rounds, several pairs with the
+//! same tag. What has arrived must be there, nothing may arrive before it is ready, everything that
+//! is ready must arrive without the rest, and the memory behind the message stays as it was.
 //!
 //! `VERBENA_SIM_SEED=<number>` replays one seed.
 
@@ -22,7 +22,7 @@ const COUNTS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 24];
 const BYTES: [usize; 6] = [0, 24, 240, 2400, 24_000, 120_000];
 /// Percent of the receives that have more room than is sent.
 const LONGER: u32 = 40;
-/// What a receive's memory holds before a round.
+/// The value of a receive's memory before a round.
 const UNTOUCHED: u8 = 0xbb;
 
 /// A matched send and receive.
@@ -37,7 +37,7 @@ struct Pair {
     receiving: Receiving,
     /// Rounds that each side has ended.
     rounds: [u32; 2],
-    /// Whether each side is in a round.
+    /// True if each side is in a round.
     active: [bool; 2],
     /// The sender's partitions that are not ready, in the order in which they will be.
     missing: Vec<i32>,
@@ -156,7 +156,7 @@ impl Pair {
         Ok(true)
     }
 
-    /// What must hold of a receive that is complete.
+    /// Checks a receive that is complete.
     fn check_end(&self, bytes: i64) -> Result<(), String> {
         let sent = self.memory[0].len();
         if bytes != sent as i64 {
@@ -168,7 +168,7 @@ impl Pair {
         (0..self.counts[1]).try_for_each(|partition| self.check(partition))
     }
 
-    /// What must hold of a partition that has arrived.
+    /// Checks a partition that has arrived.
     fn check(&self, partition: usize) -> Result<(), String> {
         let round = self.rounds[1] as usize;
         let expected = &self.data[round];
@@ -186,9 +186,9 @@ impl Pair {
         }
     }
 
-    /// Whether the receiver's partition cannot have arrived without this one of the sender: they share a byte, or
-    /// nothing of the message lies in it, so that it arrives with the whole. Where neither side has bytes, it is
-    /// as if both had equally many.
+    /// Returns whether the receiver's partition cannot have arrived without this one of the sender:
+    /// they share a byte, or nothing of the message lies in it, so that it arrives with the whole.
+    /// If neither side has bytes, it is as if both had equally many.
     fn needs(&self, partition: usize, of_sender: usize) -> bool {
         let [s, r] = self.counts;
         let [sent, room] = match [0, 1].map(|side| self.memory[side].len()) {

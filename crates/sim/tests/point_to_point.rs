@@ -57,7 +57,8 @@ fn a_thousand_seeds() {
         println!("{name}: {count}");
         assert!(count as usize > seeds.len() / 10, "only {count} {name} in all runs");
     }
-    // Seldom in such traffic, where something is always under way: `engine/tests/front.rs` is about these.
+    // Rare in such traffic, where something is always under way: `engine/tests/front.rs` is about
+    // these.
     println!("fronts: {}", sum(|r| r.fronts));
 }
 
@@ -74,7 +75,8 @@ fn writing_over_seeds() {
     }
 }
 
-/// Faults of this seed, with memory that is written and fails so often, at once or in the background.
+/// Faults of this seed, with memory that is written and is refused or fails this often, at once or
+/// in the background.
 fn writing(seed: u64, (refused_percent, failing_percent): (u32, u32)) -> Faults {
     let mut faults = Faults::random(&mut Random::new(seed));
     faults.large = if seed.is_multiple_of(2) { Large::Write } else { Large::Auto };
@@ -106,7 +108,7 @@ fn replay() {
     }
 }
 
-/// How many of 40 seeds notice a fabric with this defect.
+/// Counts the seeds, of 40, that notice a fabric with this defect.
 fn noticed(canary: Canary) -> usize {
     let faults = Faults { canary, ..Faults::none() };
     (0..40).filter(|seed| run_under(*seed, faults).is_err()).count()

@@ -1,4 +1,5 @@
-//! The main relations of paper 3, section 3.3, by a model of its costs with the real engines and their scheduler.
+//! The main relations of paper 3, section 3.3, by a model of its costs with the real engines and
+//! their scheduler.
 
 use verbena_sim::figures::Table;
 use verbena_sim::figures::polling::{discovery, ratios};
@@ -22,8 +23,9 @@ fn shared_memory_gains_from_its_priority_and_the_network_hardly_loses() {
     assert!(near("dynamic") <= 1.02 * near("50:1") && far("dynamic") <= 1.02 * far("1:1"));
 }
 
-/// Paper 3, 3.3.2, which says 37 and 45% and not against what: here 33 and 36% less than with both in every round, and over 70% less
-/// than with 50:1. Whoever foresaw each burst would find a message after 10 ns within the node and 160 ns over the network: 46% less.
+/// Paper 3, 3.3.2, says 37 and 45% and not against what: here 33 and 36% less than with both in
+/// every round, and over 70% less than with 50:1. With each burst foreseen, a message would be
+/// found after 10 ns within the node and 160 ns over the network: 46% less.
 #[test]
 fn the_dynamic_scheme_discovers_messages_sooner() {
     let table = shown(discovery());

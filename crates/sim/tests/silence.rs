@@ -1,6 +1,7 @@
-//! Ranks that die, ports that stay down and devices that are taken away while nothing is under way: the launcher tells
-//! nobody, and every receive that names a lost rank, or might be from it, must end all the same, and no other. For many seeds
-//! (`VERBENA_SIM_SEEDS`); `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test silence replay -- --nocapture` replays one.
+//! Ranks that die, ports that stay down and devices that are taken away while nothing is under way:
+//! the launcher tells nobody, and every receive that names a lost rank, or might be from it, must
+//! end all the same, and no other. For many seeds (`VERBENA_SIM_SEEDS`); `VERBENA_SIM_SEED=<seed>
+//! cargo test -p verbena-sim --test silence replay -- --nocapture` replays one.
 
 use verbena_channel::mark::Mark;
 use verbena_engine::{ANY_SOURCE, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest};
@@ -23,18 +24,18 @@ const KNOWN_NS: u64 = 1_500_000_000;
 /// Bytes of a message.
 const BYTES: usize = 16;
 
-/// What becomes of a rank, or of its device.
+/// The fate of a rank, or of its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
-    /// Nothing.
+    /// No loss.
     None,
-    /// It dies.
+    /// The rank dies.
     Death,
-    /// Its port goes down and stays so.
+    /// The port goes down and stays so.
     Port,
-    /// Its device is removed, and it is told.
+    /// The device is removed, and its rank is told.
     Removed,
-    /// Its device takes work and never ends it.
+    /// The device takes work and never ends it.
     Hung,
 }
 
@@ -151,7 +152,7 @@ impl Run {
         }
     }
 
-    /// Whether the receive must fail.
+    /// Returns whether the receive must fail.
     fn is_lost(&self, waiting: &Waiting) -> bool {
         let concerned = waiting.from.is_none_or(|from| from == self.victim) || waiting.at == self.victim;
         self.loss != Loss::None && concerned
@@ -183,7 +184,8 @@ impl Run {
         Ok(!self.waiting.iter().any(open))
     }
 
-    /// What is lost is known in time, and nothing else is taken for lost meanwhile nor long afterwards.
+    /// Checks that the loss is known in time, and that nothing else is taken for lost meanwhile or
+    /// long afterwards.
     fn watch(&mut self) -> Result<(), String> {
         let end_ns = self.cluster.now_ns() + KNOWN_NS;
         while !self.collect()? {

@@ -1,6 +1,6 @@
-//! What 1,024 processes cost one of them in memory (paper 1, 6.4): the ones that never speak, and all of them speaking.
-//! An allocator counts every byte that the process's engine and channel hold, registered memory with it, but nothing of
-//! the simulated devices.
+//! The memory that 1,024 processes cost one of them (paper 1, 6.4): if they never speak, and if all
+//! of them speak. An allocator counts every byte that the process's engine and channel hold,
+//! registered memory with it, but nothing of the simulated devices.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -23,7 +23,7 @@ const BYTES: usize = 1000;
 
 /// Virtual time of a round, in nanoseconds.
 const ROUND_NS: u64 = 1000;
-/// The same if nothing is to come.
+/// The same step if nothing is to come.
 const DULL_NS: u64 = 1_000_000;
 /// Rounds after which the run counts as hanging.
 const ROUNDS_MAX: u32 = 1_000_000;
@@ -190,8 +190,9 @@ fn all_speaking_with_a_polling_set_of_16_takes_at_most_20_mb() {
     assert!(high <= 20_000_000, "{high} bytes");
 }
 
-/// The goal; paper 4, 2.2, has 8.8 MiB. What is in pieces takes the receiver more until it is whole: a datagram of each peer, if the other pieces
-/// of all come later, and what says where it belongs.
+/// The goal; paper 4, 2.2, has 8.8 MiB. Messages in pieces take the receiver more until
+/// they are whole: a datagram of each peer, if all other pieces come later, and the record of where
+/// it belongs.
 #[test]
 fn all_speaking_over_ud_takes_at_most_2_mib() {
     let pieces = PROCESSES as isize * (1024 + 128);
@@ -207,8 +208,8 @@ fn all_speaking_over_ud_takes_at_most_2_mib() {
     }
 }
 
-/// Everyone sends rank 0 messages of so many bytes over these channels, and gets such; the bytes that rank 0 held at most, and
-/// its queue pairs for connections.
+/// Lets everyone send rank 0 messages of `bytes` over these channels, and get such; returns the
+/// most bytes that rank 0 held, and its queue pairs for connections.
 fn all_speak(subnet: &Subnet, channels: Vec<Channels>, bytes: usize) -> (isize, usize) {
     HELD.set(0);
     HIGH.set(0);

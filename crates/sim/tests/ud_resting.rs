@@ -1,5 +1,5 @@
-//! A rank that sleeps over `ud` is woken by nothing but completion events and its own timers: no packet waits for a nap, and no
-//! acknowledgement comes so late that its sender sends again.
+//! A rank that sleeps over `ud` is woken by nothing but completion events and its own timers: no
+//! packet waits for a nap, and no acknowledgement comes so late that its sender sends again.
 
 use std::collections::BTreeMap;
 use verbena_channel::packet::{Header, Kind};
@@ -13,10 +13,11 @@ use verbena_waiting::{NAP, SLEEP_MAX};
 
 type Ud = verbena_infiniband::ud::Ud<SimDatagrams>;
 
-/// The rank that sends and, as a program that computes, looks only now and then; and the one that sleeps.
+/// The rank that sends and, as a program that computes, looks only now and then; and the one that
+/// sleeps.
 const SENDER: Rank = 0;
 const SLEEPER: Rank = 1;
-/// What the wire and the sleeper's own look take at most.
+/// The most time that the wire and the sleeper's own look take.
 const FLIGHT_NS_MAX: u64 = 20_000;
 /// The longest flight.
 const WIRE: DeviceFaults = DeviceFaults { delay_ns_max: 1000, ..DeviceFaults::NONE };
@@ -25,7 +26,7 @@ const PACKETS: usize = 100;
 /// The sender looks this often.
 const LOOK_NS: u64 = 50_000;
 
-/// When each packet arrived, by its number: in any order, since the engine orders them.
+/// The arrival time of each packet, by its number: in any order, since the engine orders them.
 struct Log<'a> {
     arrived_ns: BTreeMap<u64, u64>,
     subnet: &'a Subnet,
@@ -44,7 +45,7 @@ impl Sink for Log<'_> {
     }
 }
 
-/// What a run showed.
+/// The results of a run.
 #[derive(Debug)]
 struct Seen {
     /// The longest that a packet waited.

@@ -1,4 +1,5 @@
-//! PMI-1 with our extension, as our own `mpiexec` speaks it. See [`crate::wire`] for its three commands.
+//! PMI-1 with our extension, as our own `mpiexec` speaks it. See [`crate::wire`] for its three
+//! commands.
 
 use crate::card;
 use crate::environment::Process;

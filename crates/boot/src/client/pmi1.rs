@@ -18,11 +18,11 @@ pub struct Pmi1 {
     round: u32,
 }
 
-/// How a launcher took the greeting.
+/// A launcher's answer to the greeting.
 pub enum Greeting {
-    /// It speaks PMI-1.
+    /// The launcher speaks PMI-1.
     Accepted(Pmi1),
-    /// It does not, but offers PMI-2.
+    /// The launcher does not, but offers PMI-2.
     WantsPmi2(Link),
 }
 
@@ -30,7 +30,8 @@ pub enum Greeting {
 pub fn introduce(link: &mut Link, id: u32) -> Result<(u32, u32), BootError> {
     link.ask(&Message::new("initack").with("pmiid", id), "initack")?;
     let (mut rank, mut size) = (None, None);
-    // Three `set` messages come: size, rank and debug. The last one is of no interest, but must be read.
+    // Three `set` messages come: size, rank and debug. The last one is of no interest, but must be
+    // read.
     for _ in 0..3 {
         let message = link.expect("initack", "set")?;
         size = message.number::<u32>("size").or(size);
@@ -83,8 +84,9 @@ impl Pmi1 {
 
 impl KeyValues for Pmi1 {
     fn value_length_max(&self) -> usize {
-        // Launchers read a line of PMI-1 into 1024 bytes, whatever limits they tell for its parts (Slurm
-        // 22.05 tells 1024 for the value alone). Room for the words around the value, and for the key.
+        // Launchers read a line of PMI-1 into 1024 bytes, whatever limits they announce for its
+        // parts (Slurm 22.05 announces 1024 for the value alone). Room for the words around the
+        // value, and for the key.
         let line_room = LINE_LENGTH_MAX.saturating_sub(self.space.len() + 80);
         // The limit told may count a closing zero byte.
         self.value_length_max.saturating_sub(1).min(line_room)

@@ -6,7 +6,8 @@ use crate::error::BootError;
 use crate::link::Link;
 use crate::wire::{Dialect, Message};
 
-/// The longest value that PMI-2 promises to carry (`PMI2_MAX_VALLEN`), less one for a closing zero byte.
+/// The longest value that PMI-2 promises to carry (`PMI2_MAX_VALLEN`), less one for a closing zero
+/// byte.
 const VALUE_LENGTH_MAX: usize = 1023;
 
 /// A launcher that accepted PMI-2.

@@ -1,4 +1,5 @@
-//! Two ranks that run a benchmark: real engines over simulated devices, in the order of virtual time.
+//! Two ranks that run a benchmark: real engines over simulated devices, in the order of virtual
+//! time.
 
 use crate::Rank;
 use crate::memory::{Memory, Shape};
@@ -13,12 +14,12 @@ const DULL_NS: u64 = 300_000;
 /// So often in a row before the benchmark counts as hanging.
 const DULL_MAX: u32 = 1000;
 
-/// What a rank does next.
+/// The next action of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Starts to send so many bytes to the other.
+    /// Starts to send this many bytes to the other.
     Send(usize),
-    /// Starts to receive so many.
+    /// Starts to receive this many bytes.
     Receive(usize),
     /// Waits until everything started is complete.
     Wait,
@@ -70,7 +71,8 @@ impl Bench {
         Bench { players: players.collect(), subnet }
     }
 
-    /// Runs a program on each rank to its end; returns the times that the first one marked, in nanoseconds.
+    /// Runs a program on each rank to its end; returns the times that the first one marked, in
+    /// nanoseconds.
     ///
     /// # Errors
     /// What is pending if it hangs, or what failed.
@@ -89,7 +91,7 @@ impl Bench {
         Ok(std::mem::take(&mut self.players[0].marks_ns))
     }
 
-    /// Lets a rank run, or the devices, whoever is first; `false` if there was nobody.
+    /// Lets a rank run, or the devices, whichever is first; `false` if there was none.
     fn step(&mut self) -> Result<bool, String> {
         let devices_ns = self.subnet.next_ns().unwrap_or(u64::MAX);
         let awake = (0..self.players.len()).filter(|rank| self.players[*rank].awake);
@@ -115,7 +117,7 @@ impl Bench {
 }
 
 impl Player {
-    /// Goes on with the program as far as possible; whether it did anything.
+    /// Goes on with the program until it must wait; returns whether it did anything.
     fn play(&mut self, me: Rank, subnet: &Subnet) -> Result<bool, String> {
         let mut moved = self.engine.progress();
         while let Some(act) = self.program.get(self.next).copied() {
@@ -180,7 +182,8 @@ impl Player {
     }
 }
 
-/// Rounds of ping-pong: each sends when it has received. Half the time between the marks, by the rounds, is the latency.
+/// Makes rounds of ping-pong: each rank sends when it has received. Half the time between the
+/// marks, divided by the rounds, is the latency.
 pub(super) fn ping_pong(bytes: usize, warm: usize, rounds: usize) -> [Vec<Act>; 2] {
     let mut programs = [Vec::new(), Vec::new()];
     for round in 0..warm + rounds {

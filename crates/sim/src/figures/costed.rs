@@ -1,7 +1,7 @@
 //! A channel whose packets cost the CPU time: handling a packet, and copying its bytes.
 //!
-//! The devices charge what is posted and completed by themselves; what the engine and the channel do with a packet
-//! is charged here, around the real channel.
+//! The devices charge what is posted and completed by themselves; what the engine and the channel
+//! do with a packet is charged here, around the real channel.
 
 use crate::Rank;
 use crate::verbs::Subnet;
@@ -16,7 +16,8 @@ pub(super) struct Costed {
 }
 
 impl Tap for Costed {
-    /// The packet is copied before the device hears of it, so the cost comes first; it is taken back if there was no room.
+    /// Sends with the cost first, as the packet is copied before the device hears of it; the cost
+    /// is taken back if there was no room.
     fn send(
         &mut self,
         inner: &mut dyn Channel,

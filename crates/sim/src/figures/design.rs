@@ -1,4 +1,5 @@
-//! The designs that papers 1 and 2 compare: each is a choice of settings of the one channel and the one engine.
+//! The designs that papers 1 and 2 compare: each is a choice of settings of the one channel and the
+//! one engine.
 
 use super::bench::{Bench, ping_pong, windows};
 use super::costed::Costed;
@@ -17,7 +18,7 @@ const ROUNDS: usize = 50;
 /// Windows that are measured, and those before; of long messages fewer, since they are alike.
 const WINDOWS: usize = 10;
 const WINDOWS_LONG: usize = 2;
-/// From this length on messages are long.
+/// The length from which messages are long.
 const LONG_BYTES: usize = 16 << 10;
 /// Bytes of a ring in paper 2's designs, however many chunks they make.
 const RING_BYTES: usize = 128 << 10;
@@ -31,11 +32,13 @@ pub enum Design {
     SendReceive,
     /// Everything small by RDMA write into polled rings (paper 1, 3.2).
     RdmaEager,
-    /// Head and tail pointers by RDMA writes of their own, long messages copied and then transferred (paper 2, 4.2).
+    /// Head and tail pointers by RDMA writes of their own, long messages copied and then
+    /// transferred (paper 2, 4.2).
     Basic,
     /// Flags in the packet instead of a head pointer (paper 2, 4.3).
     Piggyback,
-    /// Long messages in chunks of so many bytes, copied while the one before is transferred (paper 2, 4.4).
+    /// Long messages in chunks of this many bytes, each copied while the one before is transferred
+    /// (paper 2, 4.4).
     Pipeline(usize),
     /// Long messages read by the receiver (paper 2, 5).
     ZeroCopyRead,
@@ -43,7 +46,7 @@ pub enum Design {
     ZeroCopyWrite,
     /// Whatever is quicker by the channel's costs.
     Automatic,
-    /// Whatever has taken less so far; the settings name the costs of the two directions the wrong way round.
+    /// The direction that has taken less so far; the settings swap the costs of the two directions.
     Learnt,
 }
 
@@ -57,7 +60,7 @@ impl Design {
         Design::ZeroCopyWrite,
     ];
 
-    /// Its name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> String {
         match self {
             Design::SendReceive => "send/receive".into(),
@@ -141,7 +144,8 @@ impl Design {
         Ok((marks[1] - marks[0]) as f64 / 2e3 / ROUNDS as f64)
     }
 
-    /// Bytes per microsecond (10^6 a second) of windows of messages of this length, each window answered.
+    /// Measures bytes per microsecond (10^6 a second) of windows of messages of this length, each
+    /// window answered.
     ///
     /// # Errors
     /// What hung or failed.
@@ -150,7 +154,7 @@ impl Design {
         self.windows_mb_s(bytes, window, rounds, costs)
     }
 
-    /// The same once there were messages enough to learn from.
+    /// Like [`Self::bandwidth_mb_s`], once there were messages enough to learn from.
     ///
     /// # Errors
     /// What hung or failed.
@@ -164,7 +168,8 @@ impl Design {
         Ok((bytes * window * rounds) as f64 * 1e3 / (marks[1] - marks[0]) as f64)
     }
 
-    /// What the devices do for a message of this length in a ping-pong, on average: the counts of [`ROUNDS`] rounds.
+    /// Counts the devices' work for a message of this length in a ping-pong, on average: the counts
+    /// of [`ROUNDS`] rounds.
     ///
     /// # Errors
     /// What hung or failed.

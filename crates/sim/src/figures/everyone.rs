@@ -1,10 +1,12 @@
-//! Everyone speaks to everyone for the first time (paper 4, 5.2.2, figures 5 and 6), with up to 4,096 processes: what it takes one of
-//! them, by datagrams and by connection.
+//! Everyone speaks to everyone for the first time (paper 4, 5.2.2, figures 5 and 6), with up to
+//! 4,096 processes: the cost for one of them, by datagrams and by connection.
 //!
-//! The real engine and the real channels run over simulated devices, but only one process is followed: in step `s` it sends an
-//! empty message to the process `s` behind it and receives one from the process `s` before it, and the others speak to it alone. By
-//! symmetry that is what each of them does; that a partner may be busy with others just then is left out, so the times are the least. What
-//! a queue pair takes is an estimate (see [`Costs::PAPER_1`]), since the paper has only the sum, as a picture.
+//! The real engine and the real channels run over simulated devices, but only one process is
+//! followed: in step `s` it sends an empty message to the process `s` behind it and receives one
+//! from the process `s` before it, and the others speak to it alone. By symmetry each of them does
+//! the same. A partner may be busy with others just then; that is left out, so the times are the
+//! least. A queue pair's cost is an estimate (see [`Costs::PAPER_1`]), since the paper has only the
+//! sum, as a picture.
 
 use super::costed::Costed;
 use super::table::Table;
@@ -27,7 +29,7 @@ const DULL_NS: u64 = 300_000;
 /// So often in a row before the run counts as hanging.
 const DULL_MAX: u32 = 1000;
 
-/// By what.
+/// The means by which processes speak to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Datagrams, made reliable in software.
@@ -49,7 +51,8 @@ impl By {
         }
     }
 
-    /// The channels of all processes, with the settings that users have; the paper's connections have no rings (5.2.1).
+    /// The channels of all processes, with the settings that users have; the paper's connections
+    /// have no rings (5.2.1).
     fn channels(self, subnet: &Subnet, ranks: Rank) -> Vec<Box<dyn Channel>> {
         if self == By::Datagrams {
             let settings = verbena_infiniband::ud::Settings::current();
@@ -63,10 +66,10 @@ impl By {
     }
 }
 
-/// What it took the process that is followed.
+/// The cost for the process that is followed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Took {
-    /// From the first message to the last, in nanoseconds of virtual time.
+    /// Time from the first message to the last, in nanoseconds of virtual time.
     pub time_ns: u64,
     /// Bytes of registered memory at most.
     pub registered_bytes: u64,
@@ -74,7 +77,7 @@ pub struct Took {
     pub pairs: usize,
 }
 
-/// Both tables.
+/// Makes both tables.
 ///
 /// # Errors
 /// What hung.
@@ -177,7 +180,7 @@ impl Run {
         self.awake.insert(me);
     }
 
-    /// Lets a process run, or the devices, whoever is first; `false` if there was nobody.
+    /// Lets a process run, or the devices, whichever is first; `false` if there was none.
     fn advance(&mut self) -> bool {
         let devices_ns = self.subnet.next_ns().unwrap_or(u64::MAX);
         let first = self.awake.iter().map(|&rank| (self.subnet.time_ns(rank), rank)).min();
@@ -202,7 +205,7 @@ impl Run {
 }
 
 impl Process {
-    /// Whether anything happened.
+    /// Returns whether anything happened.
     fn progress(&mut self) -> bool {
         let Process { engine, pending } = self;
         let moved = engine.progress();

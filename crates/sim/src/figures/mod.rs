@@ -1,8 +1,10 @@
-//! The figures of papers 1, 2 and 5, by the cost model of their device with the real engine and the real channel `rc` above.
+//! The figures of papers 1, 2 and 5, by the cost model of their device with the real engine and the
+//! real channel `rc` above.
 //!
-//! What runs is the code of an installation: only the device below it ([`crate::verbs`]) and the time that things take
-//! ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all figures; `cargo run -p verbena-sim --example papers`
-//! prints them. [`polling`] has those of paper 3, [`everyone`] those of paper 4 that need more processes than a machine has.
+//! The code that runs is that of an installation: only the device below it ([`crate::verbs`]) and
+//! the time that things take ([`Costs`](crate::verbs::Costs)) are a model. [`tables`] gives all
+//! figures; `cargo run -p verbena-sim --example papers` prints them. [`polling`] has those of paper
+//! 3, [`everyone`] those of paper 4 that need more processes than a machine has.
 
 mod bench;
 mod costed;

@@ -1,7 +1,9 @@
-//! Long messages over several rails (paper 5: "almost doubling" with both adapters of a node), by the cost model of papers 1 and 2.
+//! Long messages over several rails (paper 5: "almost doubling" with both adapters of a node), by
+//! the cost model of papers 1 and 2.
 //!
-//! Each rail has a device and a wire of its own. The work of a rank's CPU is charged to the device that it is done for, so
-//! that of two rails goes on side by side, which at these lengths is next to nothing.
+//! Each rail has a device and a wire of its own. The work of a rank's CPU is charged to the device
+//! that it is done for, so the CPU's work for two rails goes on side by side; at these lengths that
+//! is next to nothing.
 
 use super::bench::{Bench, windows};
 use super::costed::Costed;
@@ -19,11 +21,13 @@ use verbena_infiniband::rc::adapter::Adapter;
 const LENGTHS: [usize; 6] = [128 << 10, 150 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20];
 /// Messages in a row.
 const WINDOW: usize = 4;
-/// Windows before the clock starts (the rails connect, and their speeds are learnt), and measured ones.
+/// Windows before the clock starts (the rails connect, and their speeds are learnt), and measured
+/// ones.
 const WARM: usize = 12;
 const WINDOWS: usize = 4;
 
-/// Bandwidth of long messages over one rail, two like it, and two of which the second is slower.
+/// Measures the bandwidth of long messages over one rail, over two equal ones, and over two with a
+/// slower second one.
 ///
 /// # Errors
 /// What hung or failed.
@@ -44,7 +48,8 @@ pub fn rails() -> Result<Table, String> {
     Ok(table)
 }
 
-/// Bytes per microsecond (10^6 a second) over rails that are so many times slower than the costs say.
+/// Measures bytes per microsecond (10^6 a second) over rails that are `slower` times slower than
+/// the costs say.
 ///
 /// # Errors
 /// What hung or failed.

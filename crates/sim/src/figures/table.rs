@@ -5,7 +5,7 @@ use std::fmt;
 /// A table: a row for each size or design, a column for each thing measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What it shows, with its source.
+    /// The subject, with its source.
     pub title: String,
     /// The names of the columns; the first one names the rows.
     pub columns: Vec<String>,
@@ -16,7 +16,7 @@ pub struct Table {
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is about.
+    /// The name.
     pub name: String,
     /// A value for each column but the first.
     pub values: Vec<f64>,

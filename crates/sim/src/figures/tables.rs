@@ -1,4 +1,4 @@
-//! The tables: which figure of the papers compares which designs, at which sizes.
+//! The tables: for each figure of the papers the designs that it compares, and the sizes.
 
 use super::design::Design;
 use super::table::{Table, size};
@@ -14,7 +14,7 @@ const LONG: [usize; 9] =
 const MIDDLE: [usize; 4] = [32 << 10, 64 << 10, 128 << 10, 256 << 10];
 const CHUNKS: [usize; 6] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 
-/// All tables.
+/// Makes all tables.
 ///
 /// # Errors
 /// What hung or failed.
@@ -51,7 +51,7 @@ pub fn latency() -> Result<Table, String> {
     Ok(table)
 }
 
-/// As [`latency`], for the bandwidth of windows of 100 messages.
+/// Like [`latency`], for the bandwidth of windows of 100 messages.
 ///
 /// # Errors
 /// What hung or failed.
@@ -68,7 +68,7 @@ pub fn small_bandwidth() -> Result<Table, String> {
     Ok(table)
 }
 
-/// What the device is asked to do for a small message, by design.
+/// Counts the device's work for a small message, by design.
 ///
 /// # Errors
 /// What hung or failed.

@@ -10,11 +10,11 @@ use verbena_engine::{
     SendRequest,
 };
 
-/// What a program writes into a buffer that it has back.
+/// The byte that a program writes into a buffer that it has back.
 const SENT: u8 = 0xaa;
-/// As [`SENT`], for a buffer received into.
+/// Like [`SENT`], for a buffer received into.
 const RECEIVED: u8 = 0xbb;
-/// Rounds that a rank probes in vain before it goes on.
+/// Rounds that a rank probes without result before it goes on.
 const PROBES_MAX: u32 = 30;
 /// Times that a rank asks whether it may leave.
 const LEAVES_MAX: u32 = 40;
@@ -25,7 +25,7 @@ const STEPS_MAX: u64 = 5_000_000;
 pub(super) struct Sent {
     pub from: Rank,
     pub message: Message,
-    /// When it was started, in the order of all acts.
+    /// The place of its start in the order of all acts.
     pub order: u64,
     pub memory: Memory,
     pub request: Option<RequestId>,
@@ -41,7 +41,7 @@ pub(super) struct Received {
     pub memory: Memory,
     pub request: Option<RequestId>,
     pub cancel_asked: bool,
-    /// Nothing ever came for it: it was cancelled when all was over.
+    /// True if nothing ever came for it: it was cancelled when all was over.
     pub left_over: bool,
     pub outcome: Option<Completion>,
     /// The bytes received.
@@ -84,7 +84,8 @@ impl Driver {
         }
     }
 
-    /// Runs to the end: all acts, then the messages that nobody asked for, then the receives for which nothing came.
+    /// Runs to the end: all acts, then the messages that nobody asked for, then the receives for
+    /// which nothing came.
     pub fn run(&mut self) -> Result<(), String> {
         while (0..self.next.len()).any(|rank| self.next[rank].0 < self.plan.acts[rank].len()) {
             let rank = self.step()?;
@@ -261,7 +262,8 @@ impl Driver {
     }
 
     fn die(&mut self, rank: Rank) -> bool {
-        // A rank without a device is as good as dead to those who reach it by that, and nobody asks what it thinks.
+        // A rank without a device is as good as dead to those who reach it only by that, and its
+        // view does not count.
         if !(self.random.percent(30) && self.cluster.break_device(rank)) {
             self.cluster.kill(rank);
         }
@@ -407,7 +409,7 @@ impl Driver {
         report
     }
 
-    /// What the engines must have left behind, then the records.
+    /// Checks what the engines must have left behind, and returns the records.
     pub fn finish(mut self) -> Result<Records, String> {
         for rank in self.living() {
             let counters = self.cluster.engine(rank).counters();
@@ -470,7 +472,8 @@ fn end_receive(received: &mut Received, completion: Completion) {
     received.data = received.memory.packed();
     received.data.truncate(bytes);
     if !received.memory.is_guarded_after(bytes) {
-        // The oracle compares lengths first, so a longer record is a failure that names the receive.
+        // The oracle compares lengths first, so a longer record is a failure that names the
+        // receive.
         received.data.push(0);
     }
     received.memory.scribble(RECEIVED);

@@ -1,9 +1,10 @@
 //! Random point-to-point traffic on a [`Cluster`], checked against the rules of MPI-5.0, chapter 3.
 //!
-//! [`plan`] decides what each rank will send and receive, [`driver`] carries it out, [`oracle`] judges. All
-//! send modes, wildcards, strided buffers, truncation, probes, matched probes, forgotten requests and cancelling
-//! occur. Memory is scribbled over as soon as an operation completes, as a program may do, so an engine that touches
-//! it afterwards, or completes too early, is found out.
+//! [`plan`] decides what each rank will send and receive, [`driver`] carries it out, [`oracle`]
+//! judges. All send modes, wildcards, strided buffers, truncation, probes, matched probes,
+//! forgotten requests and cancelling occur. Memory is scribbled over as soon as an operation
+//! completes, as a program may do, so an engine that touches it afterwards, or completes too early,
+//! is found out.
 
 mod driver;
 mod oracle;
@@ -16,7 +17,7 @@ use crate::over_ud::{self, UdFaults};
 use crate::verbs::Counts;
 use crate::{Cluster, Faults, Random};
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The trace of the cluster: the same for the same seed.
@@ -33,7 +34,7 @@ pub struct Report {
     pub truncated: usize,
     /// Messages by rendezvous.
     pub rendezvous: u64,
-    /// Of these, messages that the sender was asked to write.
+    /// The messages among these that the sender was asked to write.
     pub written: u64,
     /// Messages that several rails were to move.
     pub striped: u64,
@@ -43,13 +44,13 @@ pub struct Report {
     pub fallbacks: u64,
     /// Duplicate packets that were dropped.
     pub duplicates: u64,
-    /// How often a sender was throttled.
+    /// The number of times a sender was throttled.
     pub throttles: u64,
     /// Messages that went from the fabric straight to their receive.
     pub fronts: u64,
-    /// How often a channel took the place of one that had lost a peer.
+    /// The number of times a channel took the place of one that had lost a peer.
     pub failovers: u64,
-    /// How often a peer moved between channels without a fault.
+    /// The number of times a peer moved between channels without a fault.
     pub moves: u64,
     /// Connections that were given back.
     pub left: u64,
@@ -122,7 +123,7 @@ pub fn run_over_ud_under(seed: u64, faults: &UdFaults) -> Result<(Report, Counts
     Ok((report, subnet.counts()))
 }
 
-/// Runs the traffic of this seed over several rails, all but one of which may fail, as the seed chooses.
+/// Runs the traffic of this seed over several rails; all but one may fail, as the seed chooses.
 ///
 /// # Errors
 /// What rule was broken, in words.
@@ -135,7 +136,8 @@ pub fn run_over_rails(seed: u64) -> Result<(Report, Counts), String> {
     Ok((report, subnet.counts()))
 }
 
-/// Runs the traffic of this seed over `rc` and `ud` together, with few connections, under faults that the seed chooses as well.
+/// Runs the traffic of this seed over `rc` and `ud` together, with few connections, under faults
+/// that the seed chooses as well.
 ///
 /// # Errors
 /// What rule was broken, in words: also if a rank has more connections than it may have.

@@ -1,7 +1,8 @@
 //! Judges what happened by the rules of the standard.
 //!
-//! Which message a receive got follows from source, tag and order alone: of the receives that report the same
-//! source and tag in a context, the n-th in posting order must hold the n-th message sent (MPI-5.0, 3.5).
+//! Which message a receive got follows from source, tag and order alone: of the receives that
+//! report the same source and tag in a context, the n-th in posting order must hold the n-th
+//! message sent (MPI-5.0, 3.5).
 
 use super::driver::{Received, Records, Sent, content};
 use super::plan::Wanted;
@@ -69,7 +70,7 @@ fn judge_receive(received: &Received, dead: Option<Rank>) -> Result<(), String> 
     }
 }
 
-/// Whether the channel failed, which is right only if the sender died.
+/// Returns whether the channel failed, which is right only if the sender died.
 fn has_failed(received: &Received) -> bool {
     let failure = received.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
     matches!(failure, Some(Failure::Channel(_)))
@@ -140,8 +141,8 @@ fn judge_content(Matched { sent, received }: &Matched) -> Result<(), String> {
     ))
 }
 
-/// If a receive got a message though an earlier one of the same sender would have matched too, then that earlier
-/// one must have gone to an earlier receive.
+/// Judges overtaking: if a receive got a message though an earlier one of the same sender would
+/// have matched too, then that earlier one must have gone to an earlier receive.
 fn judge_message_order(matched: &[Matched]) -> Result<(), String> {
     for later in matched {
         for earlier in matched {

@@ -1,11 +1,11 @@
-//! What every rank will do.
+//! The plan of every rank's actions.
 
 use crate::memory::Shape;
 use crate::{Random, Rank};
 use verbena_engine::{ANY_SOURCE, ANY_TAG, Mode};
 
-/// Contexts 0 to 3 hold receives of one class each (exact, any source, any tag, any both); this one and
-/// all further ones hold all classes.
+/// Contexts 0 to 3 hold receives of one class each (exact, any source, any tag, any both); this one
+/// and all further ones hold all classes.
 const MIXED_CONTEXT: u64 = 4;
 /// Number of contexts.
 pub(super) const CONTEXTS: u64 = 5;
@@ -27,7 +27,7 @@ pub(super) struct Message {
     pub forgotten: bool,
 }
 
-/// How a receive comes about.
+/// The way in which a receive is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     Post,
@@ -46,7 +46,7 @@ pub(super) struct Wanted {
     pub how: How,
 }
 
-/// One thing that a rank does.
+/// An action of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
     Send(Message),
@@ -57,7 +57,7 @@ pub(super) enum Act {
     Cancel(u64),
 }
 
-/// What each rank does, in order.
+/// The actions of each rank, in order.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub acts: Vec<Vec<Act>>,
@@ -86,7 +86,8 @@ impl Plan {
         self.acts.len() as Rank
     }
 
-    /// Lets one rank die somewhere on its way. It cancels nothing: whether that worked could not be known.
+    /// Lets one rank die somewhere on its way. It cancels nothing: the result of that could not be
+    /// known.
     fn kill(&mut self, random: &mut Random) {
         let rank = random.below(self.acts.len() as u64) as usize;
         let acts = &mut self.acts[rank];

@@ -13,7 +13,7 @@ use verbena_infiniband::rc::adapter as rc;
 use verbena_infiniband::rc::adapter::{Adapter, Limits, Operation};
 use verbena_memory::Region;
 
-/// Where a packet of `rc` says what it is.
+/// The offset of the kind in a packet of `rc`.
 const PACKET_KIND_AT: usize = 7;
 
 /// The device of a rank. Dropping it takes the rank off the subnet: its memory is about to go.
@@ -47,7 +47,7 @@ fn endpoint(rank: Rank, pair: u32) -> Endpoint {
     Endpoint(bytes)
 }
 
-/// What [`endpoint`] was made of.
+/// Returns the arguments from which [`endpoint`] made this.
 fn parse_endpoint(endpoint: &Endpoint) -> (Rank, u32) {
     let number = |at: usize| u32::from_le_bytes(endpoint.0[at..at + 4].try_into().expect("four bytes"));
     (number(0), number(4))
@@ -322,7 +322,7 @@ impl Inner {
     }
 }
 
-/// What is wrong with a post, if anything.
+/// Returns the fault of a post, if there is one.
 fn wrong_post(state: State, work: &rc::Work, bytes: usize, how: Post, limits: &Limits) -> Option<String> {
     if state == State::Fresh {
         return Some("on a queue pair that is not connected".into());

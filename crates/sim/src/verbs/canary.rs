@@ -1,7 +1,8 @@
-//! Defects of the channel `rc`, played by the devices: they change what they carry as a channel with that defect would
-//! have written it, or taken it. The checks above must find each of them out.
+//! Defects of the channel `rc`, played by the devices: they change what they carry as a channel
+//! with that defect would have written it, or taken it. The checks above must find each of them.
 //!
-//! What is changed is the prefix of packets as the channel's module `frame` lays it out, and the flags of rings.
+//! They change the prefix of packets, as the channel's module `frame` lays it out, and the flags of
+//! rings.
 
 use super::pair::Pair;
 use super::subnet::{Inner, Posted};
@@ -12,13 +13,15 @@ use verbena_memory::Region;
 /// A defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Canary {
-    /// None.
+    /// No defect.
     None,
     /// The sender takes the same flag value every time (paper 1, 4.2).
     OneFlag,
-    /// The receiver gives credits twice for the same buffers, once in so many packets (paper 1, 4.4).
+    /// The receiver gives credits twice for the same buffers, once in this many packets (paper 1,
+    /// 4.4).
     CreditsTwice(u32),
-    /// The receiver takes packets of the send/receive path without a look at their number (paper 1, 4.5).
+    /// The receiver takes packets of the send/receive path without a look at their number (paper 1,
+    /// 4.5).
     NumbersIgnored,
 }
 
@@ -26,16 +29,16 @@ pub enum Canary {
 const PRIMARY: u32 = 0x9c3a_51f7;
 /// Bytes of the prefix.
 const PREFIX_BYTES: usize = 16;
-/// Where the packet's number lies.
+/// The offset of the packet's number.
 const NUMBER_AT: usize = 8;
-/// Where credits lie: for ring slots and for receive buffers.
+/// The offsets of credits: for ring slots and for receive buffers.
 const CREDITS_AT: [usize; 2] = [12, 14];
 
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Where the tail flag of a packet in a ring lies; `None` if this is no such packet.
+/// Returns the offset of the tail flag of a packet in a ring; `None` if this is no such packet.
 fn tail_at(bytes: &[u8]) -> Option<usize> {
     let body = word(bytes.get(..PREFIX_BYTES)?, 4) as usize & 0xff_ffff;
     let tail = (PREFIX_BYTES + body).next_multiple_of(4);
@@ -72,7 +75,8 @@ impl Inner {
         work.inline = Some(bytes);
     }
 
-    /// If the last packet that went into the ring was not taken yet, this one takes its turn.
+    /// Swaps numbers: if the last packet that went into the ring was not taken yet, this one takes
+    /// its turn.
     fn swap_numbers(&mut self, posted: Posted, operation: Operation, mut bytes: Vec<u8>) {
         let Some((peer, last)) = self.last_in_ring(posted) else { return };
         let pair = self.device(posted.rank).pairs.get_mut(&posted.pair).expect("posted there");

@@ -1,14 +1,14 @@
-//! What everything costs, in virtual time.
+//! The cost model: what everything takes in virtual time.
 
-/// What one kind of work costs the devices.
+/// The cost of one kind of work of the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// From the post to the first byte in the peer's memory, in nanoseconds.
+    /// Time from the post to the first byte in the peer's memory, in nanoseconds.
     pub latency_ns: u64,
-    /// The sender's device starts the next work so much later at the earliest.
+    /// The least time until the sender's device starts the next work.
     pub issue_ns: u64,
-    /// The receiver's device takes so long for it at least; for a read, so long before it answers, and answers one at
-    /// a time.
+    /// The least time that the receiver's device takes for it; for a read, the time before it
+    /// answers, one at a time.
     pub receive_ns: u64,
 }
 
@@ -41,7 +41,7 @@ pub struct Costs {
     pub send: Stage,
     /// RDMA reads; the latency is that of the request and its answer.
     pub read: Stage,
-    /// From the last byte in the peer's memory to the completion.
+    /// Time from the last byte in the peer's memory to the completion.
     pub acknowledge_ns: u64,
     /// A datagram, one way.
     pub datagram_ns: u64,
@@ -49,12 +49,13 @@ pub struct Costs {
     pub byte_ps: u64,
     /// A byte copied by the CPU, in picoseconds.
     pub copy_byte_ps: u64,
-    /// While the device moves bytes of this host, the memory bus lets copies go on at so many percent of their speed.
+    /// The percentage of their speed that copies keep while the device moves bytes of this host
+    /// over the memory bus.
     pub copy_beside_device_percent: u64,
 }
 
 impl Costs {
-    /// Nothing costs anything but the bare latency: for runs where only the order of events counts.
+    /// No costs but the bare latency: for runs where only the order of events counts.
     pub const PLAIN: Costs = Costs {
         post_ns: 0,
         post_receive_ns: 0,
@@ -76,9 +77,10 @@ impl Costs {
         copy_beside_device_percent: 100,
     };
 
-    /// The device and host of papers 1 and 2 (InfiniHost MT23108 on PCI-X 133, Xeon 2.4 GHz), with the library of paper 1.
+    /// The device and host of papers 1 and 2 (InfiniHost MT23108 on PCI-X 133, Xeon 2.4 GHz), with
+    /// the library of paper 1.
     ///
-    /// | figure | what follows from it | source |
+    /// | figure | costs that follow from it | source |
     /// | --- | --- | --- |
     /// | 5.9 us | `post_ns` and the latency of `write` | paper 2, 4.2.1 |
     /// | 7.5 to 8 us | `post_ns`, the latency of `send` and `completion_ns` | issue 4; paper 1, figure 16 |
@@ -86,10 +88,11 @@ impl Costs {
     /// | below 800 MB/s | `copy_byte_ps` | paper 2, 4.4 |
     /// | 6.8 us | `packet_ns`, on both sides, on top of 5.9 | paper 1, 6.2 |
     ///
-    /// What the papers do not say is fitted to one of their results each, so that result is no finding of the model: the
-    /// time between two writes (basic design, 18.6 us, paper 2, 4.2.1), the receiver's time for a send (+104%, paper 1,
-    /// 6.3.1), the copy beside the device (pipeline, over 500 MB/s, paper 2, 4.4). A read's costs are estimates that
-    /// give what paper 2, figure 15, shows; so are those of registration, and of queue pairs, of which no paper says what they take.
+    /// Each cost that the papers do not give is fitted to one of their results, so that result is
+    /// no finding of the model: the time between two writes (basic design, 18.6 us, paper 2,
+    /// 4.2.1), the receiver's time for a send (+104%, paper 1, 6.3.1), the copy beside the device
+    /// (pipeline, over 500 MB/s, paper 2, 4.4). A read's costs are estimates that give what paper
+    /// 2, figure 15, shows; so are those of registration, and of queue pairs, which no paper gives.
     pub const PAPER_1: Costs = Costs {
         post_ns: 500,
         post_receive_ns: 250,
@@ -111,20 +114,21 @@ impl Costs {
         copy_beside_device_percent: 45,
     };
 
-    /// The same with the library of paper 2, whose layers take more time: 7.4 us (section 4.3).
+    /// The same model with the library of paper 2, whose layers take more time: 7.4 us (section
+    /// 4.3).
     pub const PAPER_2: Costs = Costs { packet_ns: 700, ..Costs::PAPER_1 };
 
-    /// Time on the wire of so many bytes.
+    /// Time on the wire of this many bytes.
     pub fn wire_ns(&self, bytes: usize) -> u64 {
         bytes as u64 * self.byte_ps / 1000
     }
 
-    /// Time of the CPU to copy so many bytes, with the bus to itself.
+    /// Time of the CPU to copy this many bytes, with the bus to itself.
     pub fn copy_ns(&self, bytes: usize) -> u64 {
         bytes as u64 * self.copy_byte_ps / 1000
     }
 
-    /// Time of the CPU to register so many bytes.
+    /// Time of the CPU to register this many bytes.
     pub fn registration_ns(&self, bytes: usize) -> u64 {
         self.register_ns + self.register_page_ns * (bytes as u64).div_ceil(4096)
     }

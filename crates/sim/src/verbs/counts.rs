@@ -1,6 +1,7 @@
-//! What the devices were asked to do, and what befell them: so that runs can prove that they met it.
+//! Counts of what the devices were asked to do, and of what befell them: so that runs can prove
+//! that they met it.
 
-/// What the devices did so far.
+/// Counts of what the devices did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sends posted.
@@ -35,14 +36,14 @@ pub struct Counts {
     pub hung: u64,
     /// Queue pairs that went into error.
     pub broken: u64,
-    /// How often a port went down.
+    /// The number of times a port went down.
     pub ports_down: u64,
     /// Devices that failed for ever.
     pub cut: u64,
 }
 
 impl Counts {
-    /// What was done since then.
+    /// Returns the counts since then.
     pub fn since(&self, then: &Counts) -> Counts {
         Counts {
             sends: self.sends - then.sends,

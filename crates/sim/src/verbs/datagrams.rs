@@ -1,8 +1,8 @@
-//! A rank's simulated device as the channel `ud` sees it: datagrams that are lost, doubled, garbled and late by seed, and
-//! sending queue pairs that hang for a while.
+//! A rank's simulated device as the channel `ud` sees it: datagrams that are lost, doubled, garbled
+//! and late by seed, and sending queue pairs that hang for a while.
 //!
-//! What is not inline is read from the sender's memory when the device sends it, so a buffer that is touched before shows as
-//! wrong bytes at the receiver.
+//! Bytes that are not inline are read from the sender's memory when the device sends them, so a
+//! buffer that is touched before shows as wrong bytes at the receiver.
 
 use super::subnet::{Event, Inner, Subnet};
 use crate::Rank;
@@ -32,7 +32,7 @@ struct Sender {
     posted: u64,
     sent: u64,
     done: u64,
-    /// When the last one posted is sent.
+    /// The time at which the last one posted is sent.
     last_ns: u64,
 }
 
@@ -41,7 +41,7 @@ struct Sender {
 pub(super) struct PostOffice {
     senders: Vec<Sender>,
     receives: VecDeque<(u32, Memory)>,
-    /// What has ended, with the datagrams of its queue pair that are done then.
+    /// The ends to report, with the datagrams of their queue pair that are done then.
     ended: VecDeque<(Ended, u64)>,
 }
 
@@ -191,7 +191,7 @@ impl Datagrams for SimDatagrams {
 }
 
 impl Inner {
-    /// How many of a run are taken.
+    /// Returns how many datagrams of a run are taken.
     fn takes_of(&mut self, count: usize) -> usize {
         match self.faults.runs_cut_one_in {
             many if many > 0 && count > 1 && self.random.below(many) == 0 => {
@@ -272,7 +272,7 @@ impl Inner {
         self.carry_datagram(outbound.to, bytes);
     }
 
-    /// What the network makes of a datagram.
+    /// Carries a datagram over the network, with its faults.
     fn carry_datagram(&mut self, to: Rank, bytes: Vec<u8>) {
         let faults = self.faults;
         let doubled = self.random.percent(faults.datagrams_doubled_percent);

@@ -1,4 +1,4 @@
-//! One rank's device: registrations, completions, datagrams and queue pairs.
+//! The device of one rank: registrations, completions, datagrams and queue pairs.
 
 use super::datagrams::PostOffice;
 use super::pair::{Pair, Receive, State};
@@ -15,8 +15,8 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    /// Whether it is still to be taken once `pair` is closed: if it is of another, or fills a buffer of the shared
-    /// queue, which then ends as flushed.
+    /// Returns whether it is still to be taken once `pair` is closed: if it belongs to another
+    /// pair, or fills a buffer of the shared queue, which then ends as flushed.
     pub fn survives_closing(&mut self, pair: QueuePair, shared: bool) -> bool {
         let concerned = self.completion.pair == pair;
         let filled = shared && self.retires.is_none() && self.completion.outcome.is_ok();
@@ -30,9 +30,10 @@ impl Queued {
 /// The state of a device.
 #[derive(Debug, Default)]
 pub(super) struct Device {
-    /// What the rank's CPU has done takes it to this time.
+    /// The time that the work of the rank's CPU has reached.
     pub clock_ns: u64,
-    /// It moves bytes so many times slower than [`Costs`](super::Costs) say; 0 counts as 1.
+    /// The device moves bytes this many times slower than [`Costs`](super::Costs) say; 0 counts as
+    /// 1.
     pub slower: u64,
     /// The device may start the next work.
     pub out_free_ns: u64,
@@ -40,21 +41,21 @@ pub(super) struct Device {
     pub in_free_ns: u64,
     /// Spans of time in which the device moves bytes of this host, oldest first.
     pub busy: VecDeque<(u64, u64)>,
-    /// Its rank has died, or let go of the device.
+    /// True if its rank has died, or let go of the device.
     pub dead: bool,
-    /// Nothing completes any more, and its user was told.
+    /// True if nothing completes any more, and its user was told.
     pub broken: bool,
-    /// Nothing completes any more, and nobody is told.
+    /// True if nothing completes any more, and nobody is told.
     pub hung: bool,
-    /// Nothing gets through.
+    /// True if nothing gets through.
     pub port_down: bool,
-    /// How often it went down by chance.
+    /// The number of times it went down by chance.
     pub blinks: u32,
-    /// Nothing gets out.
+    /// True if nothing gets out.
     pub mute: bool,
-    /// Nothing gets in.
+    /// True if nothing gets in.
     pub deaf: bool,
-    /// Nothing that happens by chance makes it fail.
+    /// True if nothing that happens by chance makes it fail.
     pub safe: bool,
     pub by_local_key: HashMap<u32, Region>,
     pub by_remote_key: HashMap<u32, (Region, Access)>,
@@ -70,28 +71,29 @@ pub(super) struct Device {
     pub troubles: VecDeque<Trouble>,
     /// The rank asked for an event at the next completion or datagram.
     pub armed: bool,
-    /// There was one.
+    /// True if there was one.
     pub event: bool,
 }
 
 impl Device {
-    /// Whether it takes part in anything.
+    /// Returns whether it takes part in anything.
     pub fn is_up(&self) -> bool {
         !self.dead && !self.broken && !self.hung
     }
 
-    /// Whether it holds anything that its rank has not seen.
+    /// Returns whether it holds anything that its rank has not seen.
     pub fn has_unseen(&self) -> bool {
         let nothing = self.completions.is_empty() && self.datagrams.is_empty() && !self.post.has_unseen();
         !self.dead && !nothing
     }
 
-    /// Whether it holds anything that its user has not been told; about its trouble a user asks only now and then.
+    /// Returns whether it holds anything that its user has not been told; about its trouble a user
+    /// asks only now and then.
     pub fn has_untold(&self) -> bool {
         self.has_unseen() || !self.dead && !self.troubles.is_empty()
     }
 
-    /// Whether that local memory is registered under this key.
+    /// Returns whether that local memory is registered under this key.
     pub fn may_use(&self, key: u32, region: Region) -> bool {
         region.is_empty()
             || self
@@ -165,7 +167,7 @@ impl Device {
     }
 }
 
-/// Whether the bytes lie within the region.
+/// Returns whether the bytes lie within the region.
 fn lies_within(whole: Region, address: u64, len: usize) -> bool {
     let end = |start: u64, len: usize| start.checked_add(len as u64);
     let whole_end = end(whole.address(), whole.len());

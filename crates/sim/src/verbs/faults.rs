@@ -4,26 +4,28 @@ use super::canary::Canary;
 use crate::random::Random;
 use verbena_infiniband::rc::adapter::Limits;
 
-/// What the devices may do to their users. Percentages are of single events.
+/// The misdeeds of the devices towards their users. Percentages are of single events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceFaults {
-    /// What each device can do.
+    /// The limits of each device.
     pub limits: Limits,
     /// Longest further delay of a piece of work in nanoseconds; order is kept for each queue pair.
     pub delay_ns_max: u64,
-    /// An RDMA write lands in up to so many pieces, one after the other.
+    /// An RDMA write lands in up to this many pieces, one after the other.
     pub pieces_max: u32,
-    /// Percentage of writes whose last piece lands first: the InfiniBand specification promises no order within one.
+    /// Percentage of writes whose last piece lands first: the InfiniBand specification promises no
+    /// order within one.
     pub last_first_percent: u32,
     /// A peer that does not answer is given up after so long.
     pub retry_ns: u64,
-    /// How often a send is tried again where no receive buffer is; `None`: for ever.
+    /// The number of times a send is tried again where no receive buffer is; `None`: for ever.
     pub not_ready_retries: Option<u32>,
     /// Time between such tries.
     pub not_ready_ns: u64,
-    /// One piece of work in so many breaks its queue pair, as a cut path would; 0: none.
+    /// One piece of work in this many breaks its queue pair, as a cut path would; 0: none.
     pub broken_one_in: u64,
-    /// With one piece of work in so many the port goes down, for less than [`DeviceFaults::retry_ns`]; 0: never.
+    /// With one piece of work in this many the port goes down, for less than
+    /// [`DeviceFaults::retry_ns`]; 0: never.
     pub port_down_one_in: u64,
     /// Percentage of datagrams that are lost.
     pub datagrams_lost_percent: u32,
@@ -31,19 +33,20 @@ pub struct DeviceFaults {
     pub datagrams_doubled_percent: u32,
     /// Longest further delay of a datagram in nanoseconds.
     pub datagrams_late_ns_max: u64,
-    /// Percentage of datagrams of `ud` of which one bit is flipped.
+    /// Percentage of datagrams of `ud` in which one bit is flipped.
     pub datagrams_garbled_percent: u32,
-    /// So often the way of datagrams of `ud` to a peer is not known yet, as where a kernel asks its network first.
+    /// The number of looks for which the way of datagrams of `ud` to a peer is not known yet, as
+    /// where a kernel asks its network first.
     pub way_looks: u32,
-    /// One post in so many makes its sending queue pair of `ud` hang; 0: none.
+    /// One post in this many makes its sending queue pair of `ud` hang; 0: none.
     pub sender_hangs_one_in: u64,
-    /// For so long at most, in nanoseconds.
+    /// The longest time that it hangs, in nanoseconds.
     pub sender_hangs_ns_max: u64,
-    /// Of one run of datagrams of `ud` in so many only a part is taken at first; 0: none.
+    /// One run of datagrams of `ud` in this many is taken only in part at first; 0: none.
     pub runs_cut_one_in: u64,
     /// The defect of the channel that the devices play, if any.
     pub canary: Canary,
-    /// Whether a queue pair in error refuses work at once; else it takes and flushes it.
+    /// True if a queue pair in error refuses work at once; else it takes and flushes it.
     pub refuses_in_error: bool,
 }
 
@@ -80,7 +83,8 @@ impl DeviceFaults {
         refuses_in_error: false,
     };
 
-    /// Some mixture of what honest devices do to their users: delays, pieces, small queues, lost datagrams.
+    /// Draws a mixture of what honest devices do to their users: delays, pieces, small queues, lost
+    /// datagrams.
     pub fn random(random: &mut Random) -> DeviceFaults {
         let limits = Limits {
             inline_bytes_max: random.pick(&[0, 64, 220, 512]),

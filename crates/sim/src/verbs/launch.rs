@@ -1,4 +1,4 @@
-//! When posted work gets to the peer: what the cost model and the faults make of it.
+//! The times at which posted work gets to the peer, by the cost model and the faults.
 
 use super::costs::Stage;
 use super::pair::{State, Work};
@@ -6,8 +6,9 @@ use super::subnet::{Event, Inner, Posted};
 use crate::Rank;
 use verbena_infiniband::rc::adapter::{Operation, Remote};
 
-/// Pieces of a write that do not come in order begin at multiples of so many bytes in the peer's memory. In order they begin anywhere: a
-/// kernel that copies byte by byte, as Soft-RoCE's does under an emulator, tears words.
+/// Pieces of a write that do not come in order begin at multiples of this many bytes in the peer's
+/// memory. In order they begin anywhere: a kernel that copies byte by byte, as Soft-RoCE's does
+/// under an emulator, tears words.
 const PIECE_ALIGNMENT: u64 = 8;
 
 impl Inner {
@@ -62,7 +63,7 @@ impl Inner {
         last_ns - wire_ns - now_ns
     }
 
-    /// Time on the wire of so many bytes that the device sends.
+    /// Time on the wire of this many bytes that the device sends.
     fn wire_ns(&mut self, rank: Rank, bytes: usize) -> u64 {
         self.costs.wire_ns(bytes) * self.device(rank).slower.max(1)
     }

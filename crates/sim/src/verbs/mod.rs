@@ -1,11 +1,11 @@
-//! A simulated verbs device: the [`Adapter`](verbena_infiniband::rc::adapter::Adapter) of many ranks in one process, with
-//! virtual time, a model of costs, and faults by seed.
+//! A simulated verbs device: the [`Adapter`](verbena_infiniband::rc::adapter::Adapter) of many
+//! ranks in one process, with virtual time, a model of costs, and faults by seed.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`adapter`] | a rank's device as the channel `rc` sees it |
 //! | [`datagrams`] | the same as the channel `ud` sees it |
-//! | [`subnet`] | what all devices share: time, events, who is to run |
+//! | [`subnet`] | what all devices share: time, events, the ranks that are to run |
 //! | [`device`] | registrations, completions, datagrams and queue pairs of one rank |
 //! | [`pair`] | a queue pair: what is posted, under way, and in error |
 //! | [`launch`] | when posted work gets to the peer |
@@ -15,10 +15,11 @@
 //! | [`faults`] | limits and misdeeds of the devices |
 //! | [`canary`] | defects of the channel, played by the devices |
 //!
-//! The service is that of InfiniBand's Reliable Connection: in order for each queue pair; a send uses up a receive buffer
-//! and waits for one; an RDMA write or read names memory by address and key; after a failure everything is flushed.
-//! Bytes that are not inline are read from the sender's memory when they reach the peer, as late as a device may, so a
-//! buffer that is touched before its completion shows as wrong bytes at the receiver.
+//! The service is that of InfiniBand's Reliable Connection: in order for each queue pair; a send
+//! uses up a receive buffer and waits for one; an RDMA write or read names memory by address and
+//! key; after a failure everything is flushed. Bytes that are not inline are read from the sender's
+//! memory when they reach the peer, as late as a device may, so a buffer that is touched before its
+//! completion shows as wrong bytes at the receiver.
 
 mod adapter;
 mod canary;

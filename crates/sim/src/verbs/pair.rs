@@ -1,4 +1,4 @@
-//! A queue pair: what is posted on it, what of that is under way, and whether it is in error.
+//! A queue pair: the work posted on it, the part that is under way, and whether it is in error.
 
 use crate::Rank;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub(super) struct Receive {
 /// A piece of work that has not ended.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// Its number on the queue pair.
+    /// The number of the work on the queue pair.
     pub serial: u64,
     pub id: u64,
     pub operation: Operation,
@@ -33,26 +33,26 @@ pub(super) struct Work {
     pub piece_ns: u64,
     /// The peer's device has carried it out (a read: has begun to answer).
     pub executed: bool,
-    /// It has reached the peer once.
+    /// True if it has reached the peer once.
     pub begun: bool,
-    /// It reached the peer before its turn and waits.
+    /// True if it reached the peer before its turn and waits.
     pub stalled: bool,
-    /// How often the peer was not ready.
+    /// The number of times the peer was not ready.
     pub tries: u32,
-    /// How often a port at either end had gone down by chance when it was last tried.
+    /// The number of times a port at either end had gone down by chance when it was last tried.
     pub blinks: u32,
-    /// How it ended, until all before it have ended too.
+    /// The outcome, kept until all before it have ended too.
     pub outcome: Option<Result<(), Failed>>,
 }
 
-/// A queue pair's state, as far as this model tells them apart.
+/// A queue pair's state, with the distinctions that this model makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Made, not connected.
     Fresh,
     /// Connected to that queue pair of that rank.
     Ready(Rank, u32),
-    /// In error.
+    /// The error state.
     Error,
 }
 
@@ -67,9 +67,10 @@ pub(super) struct Pair {
     /// Posted, and whether it is a read, but no completion at or behind it was polled yet.
     pub unretired: VecDeque<(u64, bool)>,
     pub posted: u64,
-    /// When the last byte of the last work lands.
+    /// The time at which the last byte of the last work lands.
     pub last_ns: u64,
-    /// For [`super::canary::Canary::NumbersIgnored`]: the last packet that went into the peer's ring.
+    /// The last packet that went into the peer's ring, for
+    /// [`super::canary::Canary::NumbersIgnored`].
     pub last_in_ring: Option<rc::Remote>,
 }
 

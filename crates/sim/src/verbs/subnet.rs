@@ -1,4 +1,5 @@
-//! What all devices share: virtual time, what will happen and when, and which ranks have something to look at.
+//! The common state of all devices: virtual time, the coming events, and the ranks that have
+//! something to look at.
 
 use super::adapter::SimAdapter;
 use super::costs::Costs;
@@ -43,7 +44,7 @@ pub(super) enum Event {
     Cut(Rank, Cut),
 }
 
-/// How a device fails, for ever.
+/// A permanent failure of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Nothing gets in or out.
@@ -72,7 +73,7 @@ pub(super) struct Inner {
     numbers: u32,
     /// Keys and handles of memory given.
     keys: u32,
-    /// By time, then by age.
+    /// The coming events, by time, then by age.
     events: BTreeMap<(u64, u64), Event>,
     scheduled: u64,
     /// Ranks for which something came, and when.
@@ -102,8 +103,9 @@ impl Inner {
         self.numbers
     }
 
-    /// A key of registered memory that was not given before. They are counted by themselves: how many there are depends on which buffers share a
-    /// page, and so on addresses, which no seed decides.
+    /// Returns a key of registered memory that was not given before. Keys have a count of their
+    /// own: how many there are depends on which buffers share a page, and so on addresses, which no
+    /// seed decides.
     pub fn key(&mut self) -> u32 {
         self.keys += 1;
         self.keys
@@ -125,8 +127,8 @@ impl Inner {
         self.device(rank).clock_ns = then_ns;
     }
 
-    /// Time of the rank's CPU to copy so many bytes now. The device moves bytes of the same host over the same memory
-    /// bus: while it does, the copy goes on at a part of its speed.
+    /// Time of the rank's CPU to copy this many bytes now. The device moves bytes of the same host
+    /// over the same memory bus: while it does, the copy goes on at a part of its speed.
     fn copy_ns(&mut self, rank: Rank, bytes: usize) -> u64 {
         let (alone_ns, from_ns) = (self.costs.copy_ns(bytes), self.time_ns(rank));
         let percent = self.costs.copy_beside_device_percent;
@@ -229,7 +231,8 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// The devices of all ranks and what is on its way between them. A handle: clones name the same subnet.
+/// The devices of all ranks and what is on its way between them. A handle: clones name the same
+/// subnet.
 #[derive(Clone)]
 pub struct Subnet {
     inner: Arc<Mutex<Inner>>,
@@ -244,7 +247,8 @@ impl Subnet {
         Subnet::of_rails(seed, ranks, 1, costs, faults)
     }
 
-    /// A subnet of `ranks` with so many devices each; each has its own way to the same device of the other ranks.
+    /// A subnet of `ranks` with `rails` devices each; each has its own way to the same device of
+    /// the other ranks.
     pub fn of_rails(seed: u64, ranks: Rank, rails: Rank, costs: Costs, faults: DeviceFaults) -> Subnet {
         let inner = Inner {
             now_ns: 0,
@@ -264,13 +268,13 @@ impl Subnet {
         Subnet { inner: Arc::new(Mutex::new(inner)), ranks, rails }
     }
 
-    /// All devices of a rank.
+    /// Returns all devices of a rank.
     fn devices_of(&self, rank: Rank) -> impl Iterator<Item = Rank> + use<> {
         let ranks = self.ranks;
         (0..self.rails).map(move |rail| rank + rail * ranks)
     }
 
-    /// One of a rank's devices.
+    /// Returns one of a rank's devices.
     pub fn rail(&self, rank: Rank, rail: Rank) -> SimAdapter {
         SimAdapter::new(rank + rail * self.ranks, self.clone())
     }
@@ -280,13 +284,13 @@ impl Subnet {
         self.lock().schedule(at_ns, Event::Cut(rank + rail * self.ranks, how));
     }
 
-    /// Nothing that happens by chance makes these devices fail, those of this rail.
+    /// Spares the devices of this rail: nothing that happens by chance makes them fail.
     pub fn spare(&self, rail: Rank) {
         let mut inner = self.lock();
         (0..self.ranks).for_each(|rank| inner.device(rank + rail * self.ranks).safe = true);
     }
 
-    /// The devices of a rail move bytes so many times slower than the costs say.
+    /// Makes the devices of a rail move bytes `times` times slower than the costs say.
     pub fn slow_down(&self, rail: Rank, times: u64) {
         let mut inner = self.lock();
         (0..self.ranks).for_each(|rank| inner.device(rank + rail * self.ranks).slower = times);
@@ -297,8 +301,8 @@ impl Subnet {
         Inside(self.inner.lock().expect("no thread panicked with the subnet"))
     }
 
-    /// Whether this thread is at work inside the devices now, so that what it allocates is the simulator's and not
-    /// its user's.
+    /// Returns whether this thread is at work inside the devices now, so that the memory it
+    /// allocates is the simulator's and not its user's.
     pub fn is_inside() -> bool {
         INSIDE.get()
     }
@@ -313,7 +317,7 @@ impl Subnet {
         SimDatagrams::new(rank, self.clone(), limits)
     }
 
-    /// One of a rank's devices for the channel `ud`, in place of [`Subnet::rail`].
+    /// Returns one of a rank's devices for the channel `ud`, in place of [`Subnet::rail`].
     pub fn rail_datagrams(&self, rank: Rank, rail: Rank, limits: Limits) -> SimDatagrams {
         SimDatagrams::new(rank + rail * self.ranks, self.clone(), limits)
     }
@@ -334,7 +338,7 @@ impl Subnet {
         self.lock().time_ns(device)
     }
 
-    /// When the next thing happens, if anything will.
+    /// Returns when the next thing happens, if anything will.
     pub fn next_ns(&self) -> Option<u64> {
         self.lock().events.first_key_value().map(|((at_ns, _), _)| *at_ns)
     }
@@ -350,20 +354,22 @@ impl Subnet {
         woken.into_iter().map(|(device, at_ns)| (device % self.ranks, at_ns)).collect()
     }
 
-    /// Whether the rank's device holds anything that the rank has not seen: a rank that waits goes on to look.
+    /// Returns whether the rank's device holds anything that the rank has not seen: a rank that
+    /// waits goes on to look.
     pub fn has_unseen(&self, rank: Rank) -> bool {
         let mut inner = self.lock();
         self.devices_of(rank).any(|device| inner.device(device).has_unseen())
     }
 
-    /// Whether the rank's device made the event that the rank asked for; takes it.
+    /// Returns whether the rank's device made the event that the rank asked for; takes it.
     pub fn take_event(&self, rank: Rank) -> bool {
         let mut inner = self.lock();
         // Of all devices, also after the first that has one.
         self.devices_of(rank).filter(|&device| std::mem::take(&mut inner.device(device).event)).count() > 0
     }
 
-    /// Whether nothing is on its way and no device holds anything that its rank has not seen.
+    /// Returns whether nothing is on its way and no device holds anything that its rank has not
+    /// seen.
     pub fn is_silent(&self) -> bool {
         let inner = self.lock();
         inner.events.is_empty() && !inner.devices.iter().any(Device::has_untold)
@@ -383,7 +389,8 @@ impl Subnet {
         inner.charge(rank, copy_ns);
     }
 
-    /// What the work of the rank's CPU takes it to, to be taken back with [`Subnet::set_clock_ns`].
+    /// Returns the time that the work of the rank's CPU has reached, to be taken back with
+    /// [`Subnet::set_clock_ns`].
     pub fn clock_ns(&self, rank: Rank) -> u64 {
         self.lock().device(rank).clock_ns
     }
@@ -405,7 +412,8 @@ impl Subnet {
         self.devices_of(rank).for_each(|device| inner.break_device(device));
     }
 
-    /// The rank's device takes work and never ends it, as one that was removed while its driver waits for its users.
+    /// Makes the rank's device take work and never end it, as one that was removed while its driver
+    /// waits for its users.
     pub fn hang_device(&self, rank: Rank) {
         let mut inner = self.lock();
         for device in self.devices_of(rank) {
@@ -416,8 +424,8 @@ impl Subnet {
         }
     }
 
-    /// The rank's port goes down or comes up again. While it is down nothing gets through; work that waits too long
-    /// fails.
+    /// Takes the rank's port down or up. While it is down nothing gets through; work that waits too
+    /// long fails.
     pub fn set_port(&self, rank: Rank, up: bool) {
         self.lock().set_port(rank, up);
     }
@@ -432,7 +440,7 @@ impl Subnet {
         self.lock().violations.clone()
     }
 
-    /// What the devices did so far.
+    /// Returns what the devices did so far.
     pub fn counts(&self) -> Counts {
         self.lock().counts
     }

@@ -1,5 +1,5 @@
-//! How posted work gets to the peer: in order, in pieces, tried again where the peer is not ready, and given up where it
-//! does not answer.
+//! Carries posted work to the peer: in order, in pieces, tried again if the peer is not ready, and
+//! given up if it does not answer.
 
 use super::canary::Canary;
 use super::pair::{Pair, State, Work};
@@ -11,18 +11,18 @@ use verbena_infiniband::device::{Failed, QueuePair, Trouble};
 use verbena_infiniband::rc::adapter::{Operation, Remote};
 use verbena_memory::Region;
 
-/// What a device says of a message longer than its receive buffer (`IBV_WC_LOC_LEN_ERR`).
+/// A device's error for a message longer than its receive buffer (`IBV_WC_LOC_LEN_ERR`).
 const LENGTH_ERROR: u32 = 1;
-/// What the sender's device says then (`IBV_WC_REM_INV_REQ_ERR`).
+/// The error of the sender's device then (`IBV_WC_REM_INV_REQ_ERR`).
 const INVALID_REQUEST: u32 = 9;
 
-/// How a step of work went.
+/// The result of a step of work.
 enum Step {
-    /// The next step is so much later.
+    /// The next step comes after this time.
     Again(u64),
     /// The last byte is where it belongs.
     Done,
-    /// It failed, which the poster learns so much later.
+    /// The work failed, which the poster learns after this time.
     Failed(Failed, u64),
 }
 
@@ -35,9 +35,9 @@ struct Other {
 
 /// Why there is no other end.
 enum Absent {
-    /// It may answer later.
+    /// The other end may answer later.
     Silent,
-    /// It never will.
+    /// The other end will never answer.
     Gone,
 }
 
@@ -68,7 +68,8 @@ impl Inner {
         self.wake_stalled(posted);
     }
 
-    /// Whether all earlier work of the pair is carried out; if not, it waits until it is called.
+    /// Returns whether all earlier work of the pair is carried out; if not, it waits until it is
+    /// called.
     fn is_its_turn(&mut self, posted: Posted) -> bool {
         let Some(pair) = self.pair(posted) else { return false };
         let Some(work) = pair.find(posted.serial) else { return false };
@@ -116,7 +117,7 @@ impl Inner {
         }
     }
 
-    /// Whether the other end's answers are lost on their way.
+    /// Returns whether the other end's answers are lost on their way.
     fn is_unheard(&mut self, posted: Posted) -> bool {
         let Some(State::Ready(rank, _)) = self.pair(posted).map(|pair| pair.state) else { return false };
         self.device(posted.rank).deaf || self.device(rank).mute
@@ -141,8 +142,9 @@ impl Inner {
         }
     }
 
-    /// The peer does not answer: tried again until the time for that is over. Ports that go down by chance, one after the other, are not to take so long
-    /// together: each begins the time anew.
+    /// Tries again, as the peer does not answer, until the time for that is over. Several ports
+    /// that go down by chance, one after the other, are not to use up that time together: each
+    /// restarts it.
     fn again(&mut self, posted: Posted) -> Step {
         let (after_ns, retry_ns) = (self.faults.not_ready_ns, self.faults.retry_ns);
         let peer = match self.pair(posted).map(|pair| pair.state) {
@@ -213,7 +215,8 @@ impl Inner {
         Step::Done
     }
 
-    /// The first step is at the peer, whose device begins to answer; the others are where the answer's pieces arrive.
+    /// The first step is at the peer, whose device begins to answer; the others are where the
+    /// answer's pieces arrive.
     fn step_read(&mut self, posted: Posted, other: Other, remote: Remote) -> Step {
         let work = self.work(posted).expect("its turn");
         let (local, local_key, executed) = (work.local, work.local_key, work.executed);
@@ -235,7 +238,8 @@ impl Inner {
         if is_last { Step::Done } else { Step::Again(piece_ns) }
     }
 
-    /// Copies a part of the work's bytes to where they go; `false` if they lie in memory that is not registered.
+    /// Copies a part of the work's bytes to where they go; `false` if they lie in memory that is
+    /// not registered.
     fn put_bytes(&mut self, posted: Posted, (offset, len): (usize, usize), to: Region) -> bool {
         let work = self.work(posted).expect("its turn");
         if let Some(bytes) = &work.inline {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use verbena_memory::elements::Elements;
 use verbena_memory::layout::Layout;
 
-/// Memory of one argument: elements of a layout, with guard bytes around, and what it should hold in the end.
+/// Memory of one argument: elements of a layout, with guard bytes around, and the expected contents
+/// in the end.
 pub struct Arena {
     memory: Box<[u8]>,
-    /// What it holds before the call.
+    /// The contents before the call.
     initial: Box<[u8]>,
     expected: Box<[u8]>,
     origin: usize,
@@ -25,7 +26,7 @@ impl Arena {
         Arena { expected: memory.clone(), initial: memory.clone(), memory, origin, layout }
     }
 
-    /// Its elements. The arena must outlive their use.
+    /// Returns its elements. The arena must outlive their use.
     pub fn elements(&mut self) -> Elements<'static> {
         elements_of(&mut self.memory, self.origin, self.layout)
     }
@@ -35,7 +36,7 @@ impl Arena {
         self.put_at(first as isize * self.layout.extent(), self.layout, packed);
     }
 
-    /// As [`Arena::put`], from byte `at` on in another layout.
+    /// Like [`Arena::put`], from byte `at` on in another layout.
     pub fn put_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
         write(&mut self.memory, self.origin, at, layout, packed);
         write(&mut self.initial, self.origin, at, layout, packed);
@@ -47,7 +48,7 @@ impl Arena {
         self.expect_at(first as isize * self.layout.extent(), self.layout, packed);
     }
 
-    /// As [`Arena::expect`], from byte `at` on in another layout.
+    /// Like [`Arena::expect`], from byte `at` on in another layout.
     pub fn expect_at(&mut self, at: isize, layout: &'static Arc<Layout>, packed: &[u8]) {
         write(&mut self.expected, self.origin, at, layout, packed);
     }
@@ -57,7 +58,7 @@ impl Arena {
         self.memory.copy_from_slice(&self.initial);
     }
 
-    /// Whether every byte is as expected, those between elements and around too.
+    /// Returns whether every byte is as expected, those between elements and around too.
     pub fn is_as_expected(&self) -> bool {
         self.memory == self.expected
     }
@@ -69,7 +70,7 @@ fn write(memory: &mut [u8], origin: usize, at: isize, layout: &'static Arc<Layou
 }
 
 fn elements_of(memory: &mut [u8], origin: usize, layout: &'static Arc<Layout>) -> Elements<'static> {
-    // SAFETY: the arena has room for all of its elements and lives in a box that does not move; tests keep
-    // it until the collective has ended.
+    // SAFETY: the arena has room for all of its elements and lives in a box that does not move;
+    // tests keep it until the collective has ended.
     unsafe { Elements::new(memory.as_mut_ptr().wrapping_add(origin), layout) }
 }

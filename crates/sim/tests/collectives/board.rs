@@ -1,5 +1,6 @@
-//! Collectives over a board whose records and posts are seen late, between ranks of very different speed: one after the
-//! other on the same board with short logs, so that a generation that is taken for another one is noticed.
+//! Collectives over a board whose records and posts are seen late, between ranks of very different
+//! speed: one after the other on the same board with short logs, so that a generation that is taken
+//! for another one is noticed.
 
 use crate::element::word;
 use crate::job::plan;
@@ -45,15 +46,15 @@ enum Kind {
     Gather,
     Scatter,
     Alltoall,
-    /// Over slots, in pieces of so many bytes.
+    /// Over slots, in pieces of this many bytes.
     Long(usize),
-    /// A broadcast over slots, in pieces of so many bytes.
+    /// A broadcast over slots, in pieces of this many bytes.
     LongBcast(usize),
-    /// In each other's memory, in parts of so many bytes.
+    /// Over each other's memory, in parts of this many bytes.
     Direct(usize, Access),
 }
 
-/// What members can do with each other's memory.
+/// The access of members to each other's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     Granted,
@@ -61,7 +62,7 @@ enum Access {
     InPlace,
     /// The root, which has no meaning there, may not reach the others, and knows it.
     Denied,
-    /// As it finds out when it reads.
+    /// Access is lost, as a member finds out when it reads.
     Lost,
 }
 
@@ -82,7 +83,7 @@ impl Neighbor for Gone {
     }
 }
 
-/// One collective: its number, so many words a rank, its root.
+/// A collective: its number, the words of each rank, its root.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     number: usize,
@@ -96,7 +97,7 @@ fn contribution(job: Job, rank: usize, i: usize) -> u32 {
     (job.number as u32 * 7919 + rank as u32 * 104_729 + i as u32).wrapping_mul(2_654_435_761)
 }
 
-/// What a rank does next in a collective; true when it has ended.
+/// The next action of a rank in a collective; true when it has ended.
 type Advance = Box<dyn FnMut(&mut Cluster, u32) -> Result<bool>>;
 
 /// A rank in a collective: what it does next, and where the result is.
@@ -106,7 +107,8 @@ struct Part {
     expected: Option<Vec<u32>>,
 }
 
-/// Opens the board for a job. Every record says of which job it is, so one that is taken for another's is noticed.
+/// Opens the board for a job. Every record says which job it belongs to, so one that is taken for
+/// another's is noticed.
 fn open(board: &mut dyn Board, job: Job) {
     board.open(job.number as u32 + 1);
     board.tell_call(mark(job));
@@ -227,8 +229,8 @@ fn long_bcast(board: &SharedBoard, message: Buffer, job: Job, piece: usize) -> A
     Box::new(move |_, _| bcast.advance(&mut **board.lock()))
 }
 
-/// An allreduce in each other's memory, which is that of one process here. Ends in an error if its verdict is not the
-/// one that all members must come to.
+/// Runs an allreduce in each other's memory, which is that of one process here. Ends in an error if
+/// its verdict is not the one that all members must come to.
 fn direct(
     board: &SharedBoard,
     (send, out): (Region, Region),
@@ -278,11 +280,13 @@ fn direct(
 }
 
 thread_local! {
-    /// The verdict of the first member to come to one, of the last collective in which access was lost.
+    /// The verdict of the first member to come to one, of the last collective in which access was
+    /// lost.
     static VERDICT: Cell<Option<(usize, Verdict)>> = const { Cell::new(None) };
 }
 
-/// Whether all members come to the same verdict. Each ends this collective before any begins the next one of its sort.
+/// Returns whether all members come to the same verdict. Each ends this collective before any
+/// begins the next one of its sort.
 fn agrees(job: Job, verdict: Verdict) -> bool {
     match VERDICT.get() {
         Some((number, first)) if number == job.number => first == verdict,
@@ -393,7 +397,7 @@ fn try_seed(seed: u64, wrong: Wrong) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// One step of a rank; true if a collective ended.
+/// Runs one step of a rank; true if a collective ended.
 fn advance(
     runner: &mut Runner,
     rank: usize,

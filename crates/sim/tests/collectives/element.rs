@@ -52,7 +52,7 @@ pub struct Reducing {
 }
 
 impl Reducing {
-    /// One of: a predefined operation, a program's commutative one, a program's one that is not.
+    /// Picks a predefined operation, a program's commutative one, or a program's one that is not.
     pub fn random(random: &mut Random) -> Reducing {
         let datatype = random.pick(&[0, 1, 2, 3, 4, 5]);
         match random.below(4) {

@@ -1,4 +1,5 @@
-//! Errors end a collective on the rank that sees them, and nothing hangs or writes where it must not.
+//! Errors end a collective on the rank that sees them, and nothing hangs or writes where it must
+//! not.
 
 use crate::run;
 use verbena_fault::Fault;
@@ -11,7 +12,8 @@ use verbena_sim::{Cluster, Faults, Random};
 /// Steps after which a run counts as stuck.
 const STEPS_MAX: u64 = 2_000_000;
 
-/// Runs one collective until it has ended on every process; `before` runs between the start and the end.
+/// Runs one collective until it has ended on every process; `before` runs between the start and the
+/// end.
 pub fn outcomes(
     comms: Vec<(Comm, usize)>,
     fill: impl Fn(&mut Collective, &Comm),
@@ -67,7 +69,8 @@ fn a_message_that_is_too_long_is_an_error_and_no_more() {
         let comms = run::intra(&mut Random::new(3), 6);
         let ranks: Vec<i32> = comms.iter().map(|(comm, _)| comm.rank()).collect();
         for (outcome, rank) in outcomes(comms, fill, |_| ()).iter().zip(ranks) {
-            // The root's children in the tree see it; they pass on what they have, so that nobody hangs.
+            // The root's children in the tree see it; they pass on what they have, so that nobody
+            // hangs.
             let class = outcome.as_ref().err().map(|error| error.class);
             assert_eq!(class, [1, 2, 4].contains(&rank).then_some(mpi::MPI_ERR_TRUNCATE), "rank {rank}");
         }
@@ -98,7 +101,8 @@ fn a_process_that_is_gone_ends_the_collective_where_it_is_noticed() {
     let mut memory = vec![vec![7u8; 100_000].into_boxed_slice(); 4];
     let starts: Vec<*mut u8> = memory.iter_mut().map(|m| m.as_mut_ptr()).collect();
     let fill = |collective: &mut Collective, comm: &Comm| {
-        // In the tree from rank 0, rank 3 is a child of rank 2. It is gone: its schedule stays empty.
+        // In the tree from rank 0, rank 3 is a child of rank 2. It is gone: its schedule stays
+        // empty.
         if comm.rank() != 3 {
             // SAFETY: `memory` outlives the run, in which nothing else touches it.
             let elements = unsafe { Elements::new(starts[comm.rank() as usize], byte()) };

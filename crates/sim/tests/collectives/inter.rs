@@ -15,7 +15,7 @@ pub struct Sides<'r> {
     pub sizes: [usize; 2],
 }
 
-/// Who is the root of a job.
+/// The root of a job.
 #[derive(Clone, Copy)]
 struct Root {
     side: usize,
@@ -48,7 +48,7 @@ impl Sides<'_> {
         }
     }
 
-    /// All (side, rank) in the order of parts.
+    /// Returns all (side, rank) in the order of parts.
     fn everybody(&self) -> Vec<(usize, usize)> {
         (0..2).flat_map(|side| (0..self.sizes[side]).map(move |rank| (side, rank))).collect()
     }

@@ -1,4 +1,4 @@
-//! One collective on all ranks: what each passes, and what it must have in the end.
+//! A collective on all ranks: what each passes, and what it must have in the end.
 
 use crate::arena::Arena;
 use crate::element::{Reducing, nothing, pairs, word};
@@ -12,13 +12,13 @@ use verbena_sim::Random;
 /// Fills one rank's schedule.
 pub type Fill = Box<dyn FnOnce(&mut Schedule, &Comm)>;
 
-/// One rank's part.
+/// The part of one rank.
 pub struct Part {
     pub arenas: Vec<Arena>,
     pub fill: Option<Fill>,
 }
 
-/// One collective.
+/// A collective.
 pub struct Job {
     pub what: String,
     pub parts: Vec<Part>,
@@ -41,7 +41,7 @@ impl Job {
         }
     }
 
-    /// Whether a rank's memory is what it must be once it is through.
+    /// Returns whether a rank's memory is what it must be once it is through.
     pub fn check(&self, part: usize) -> Result<(), String> {
         match self.parts[part].arenas.iter().position(|arena| !arena.is_as_expected()) {
             None => Ok(()),
@@ -95,7 +95,7 @@ impl Maker<'_> {
         ])
     }
 
-    /// One of the family's layouts.
+    /// Picks one of the family's layouts.
     pub fn layout(&mut self, family: Family) -> &'static Arc<Layout> {
         match family {
             Family::Word => word().layout(),
@@ -114,7 +114,7 @@ impl Maker<'_> {
         count.min((40_000 / blocks).max(2))
     }
 
-    /// As [`Maker::count`], for one of `blocks` blocks of different sizes.
+    /// Like [`Maker::count`], for one of `blocks` blocks of different sizes.
     pub fn counts(&mut self, blocks: usize, budget: usize) -> Vec<i64> {
         let most = self.random.pick(&[1, 3, 20, 500]).min((40_000 / budget).max(2)) as u64;
         (0..blocks)

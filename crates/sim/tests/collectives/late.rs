@@ -5,13 +5,13 @@ use verbena_channel::mark::Mark;
 use verbena_memory::Region;
 use verbena_sim::Random;
 
-/// What a board does wrong, to see that it is noticed.
+/// The defect of a board, to see that it is noticed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Wrong {
     Nothing,
-    /// It shows the record before, if it is long enough.
+    /// The board shows the record before, if it is long enough.
     Repeats,
-    /// It shows posts that were not made yet.
+    /// The board shows posts that were not made yet.
     Early,
 }
 

@@ -140,7 +140,8 @@ fn neighbours_get_what_a_naive_computation_gives() {
     }
 }
 
-/// Messages up and down between the same two processes, sent in the order of their places, must be found out.
+/// Messages up and down between the same two processes, sent in the order of their places, must be
+/// found out.
 #[test]
 fn a_grid_whose_messages_cross_is_noticed() {
     let noticed = (0..20).filter(|&seed| {
@@ -153,7 +154,8 @@ fn a_grid_whose_messages_cross_is_noticed() {
     assert!(noticed.count() >= 15);
 }
 
-/// An algorithm that takes operands in any order must be found out when the operation is not commutative.
+/// An algorithm that takes operands in any order must be found out when the operation is not
+/// commutative.
 #[test]
 fn a_wrong_algorithm_is_noticed() {
     let noticed = (0..20).filter(|&seed| {

@@ -10,7 +10,7 @@ use verbena_mpi::coll::{Blocks, Counts, operations};
 pub struct Table {
     counts: Vec<i64>,
     places: Vec<i64>,
-    /// In the `int` form.
+    /// The counts in the `int` form.
     small: Option<(Vec<i32>, Vec<i32>)>,
 }
 

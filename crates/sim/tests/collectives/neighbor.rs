@@ -1,5 +1,5 @@
-//! Jobs among neighbours: random grids, graphs and distributed graphs, with edges that occur several times, edges to
-//! oneself, borders and processes without neighbours.
+//! Jobs among neighbours: random grids, graphs and distributed graphs, with edges that occur
+//! several times, edges to oneself, borders and processes without neighbours.
 
 use crate::arena::Arena;
 use crate::job::{Family, Job, Maker, shuffle};
@@ -13,11 +13,12 @@ use verbena_sim::Random;
 /// A topology, and who sends what to whom in it.
 pub struct Net {
     pub what: String,
-    /// As each rank knows it.
+    /// The topology as each rank knows it.
     pub topologies: Vec<Topology>,
-    /// For each rank the number of its outgoing edges, those beyond a border too.
+    /// The number of outgoing edges of each rank, those beyond a border too.
     out: Vec<usize>,
-    /// For each rank the incoming edges: whose, and which of its outgoing ones; `None` from beyond a border.
+    /// The incoming edges of each rank: the source, and its number among the source's outgoing
+    /// ones; `None` from beyond a border.
     incoming: Vec<Vec<Option<(usize, usize)>>>,
 }
 
@@ -36,7 +37,8 @@ pub fn random(random: &mut Random, ranks: usize) -> Net {
     }
 }
 
-/// A grid of at most `ranks` processes. Sizes 1 and 2 are frequent: there both neighbours may be the same process.
+/// A grid of at most `ranks` processes. Sizes 1 and 2 are frequent: there both neighbours may be
+/// the same process.
 fn grid(random: &mut Random, ranks: usize) -> Net {
     let (mut dims, mut periods): (Vec<i32>, Vec<bool>) = (Vec::new(), Vec::new());
     for _ in 0..random.below(5) {
@@ -83,7 +85,7 @@ fn grid_edges(dims: &[i32], periods: &[bool], rank: usize) -> Vec<Option<(usize,
     edges
 }
 
-/// What edges each rank has out, as destinations, and in, as sources.
+/// The edges of each rank: out, as destinations, and in, as sources.
 struct Edges {
     out: Vec<Vec<i32>>,
     sources: Vec<Vec<i32>>,
@@ -152,7 +154,7 @@ pub struct Around<'r> {
     pub net: &'r Net,
 }
 
-/// Whether every neighbour gets the same block, or each its own.
+/// The choice whether every neighbour gets the same block, or each its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Giving {
     Same,
@@ -192,7 +194,8 @@ impl Around<'_> {
         if giving == Giving::Same { 1 } else { self.net.out[rank] }
     }
 
-    /// What comes in over each edge of a rank, of what each rank gives; `None` from beyond a border.
+    /// Returns what comes in over each edge of a rank, of what each rank gives; `None` from beyond
+    /// a border.
     fn incoming<'a, T>(&self, giving: Giving, rank: usize, given: &'a [Vec<T>]) -> Vec<Option<&'a T>> {
         let block = |edge: usize| if giving == Giving::Same { 0 } else { edge };
         self.net.incoming[rank]
@@ -222,7 +225,7 @@ impl Around<'_> {
         job
     }
 
-    /// For each rank the number of elements of each block that it gives.
+    /// Returns for each rank the number of elements of each block that it gives.
     fn block_counts(&mut self, giving: Giving) -> Vec<Vec<i64>> {
         let budget = 1 + self.net.out.iter().sum::<usize>();
         let given: Vec<usize> = (0..self.ranks()).map(|rank| self.given(giving, rank)).collect();

@@ -21,7 +21,7 @@ impl Vectors {
         self.reducing.op.is_commutative()
     }
 
-    /// What the ranks before `end` reduce to, in rank order; `None` if there are none.
+    /// Returns the reduction of the ranks before `end`, in rank order; `None` if there are none.
     pub fn reduced(&self, end: usize) -> Option<Vec<u8>> {
         let mut vectors = self.all[..end].iter();
         let first = vectors.next()?.clone();
@@ -32,7 +32,7 @@ impl Vectors {
         }))
     }
 
-    /// One rank's memory: its operand, and room for `room` elements of the result.
+    /// Makes the memory of one rank: its operand, and room for `room` elements of the result.
     fn arenas(&self, rank: usize, room: usize, in_place: bool) -> [Arena; 2] {
         let arena = |count| Arena::new(count, self.reducing.datatype.layout());
         let (mut send, mut recv) =
@@ -72,8 +72,8 @@ impl Maker<'_> {
         Vectors { reducing, count, all }
     }
 
-    /// An algorithm below `many`, 0 being the library's choice; those from `commutative_from` on need a commutative
-    /// operation, and all need several ranks and elements.
+    /// An algorithm below `many`, 0 being the library's choice; those from `commutative_from` on
+    /// need a commutative operation, and all need several ranks and elements.
     fn algorithm(&mut self, vectors: &Vectors, many: u64, commutative_from: u64) -> u64 {
         let algorithm = self.random.below(many);
         let fits = algorithm < commutative_from || vectors.commutative();
@@ -125,8 +125,8 @@ impl Maker<'_> {
         job
     }
 
-    /// A canary: an allreduce that says its operation is commutative when it is not, so that operands are taken
-    /// in the wrong order.
+    /// A canary: an allreduce that says its operation is commutative when it is not, so that
+    /// operands are taken in the wrong order.
     pub fn allreduce_out_of_order(&mut self) -> Job {
         let count = 50;
         let mut vectors = self.vectors(count);

@@ -14,15 +14,16 @@ const STEPS_MAX: u64 = 500_000;
 /// Context of the communicator.
 const CONTEXT: u64 = 8;
 
-/// Percentage of chances to move on that a collective gets: the program looks for them in any order.
+/// Percentage of chances to move on that a collective gets: the program looks for them in any
+/// order.
 const LOOK_PERCENT: u32 = 80;
 
-/// In which form the ranks run a job.
+/// The form in which the ranks run a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Blocking, counted with its like.
     Blocking,
-    /// Nonblocking or persistent, run so many times.
+    /// Nonblocking or persistent, run this many times.
     Nonblocking { rounds: u32 },
 }
 
@@ -39,7 +40,7 @@ impl Form {
 /// A job that a rank is at.
 struct Running {
     job: usize,
-    /// How many times more it is to be run.
+    /// The number of times it is still to be run.
     rounds_left: u32,
     collective: Box<Collective>,
 }
@@ -47,17 +48,18 @@ struct Running {
 /// A rank of the communicator and what it is at.
 struct Runner {
     comm: Comm,
-    /// Its part in a job.
+    /// The number of its part in a job.
     part: usize,
     /// The jobs not begun yet, last first: blocking ones, and the others.
     waiting: [Vec<usize>; 2],
-    /// Whether it mixes the two sorts as it likes: only if it waits for none before it begins the next.
+    /// True if it mixes the two sorts as it likes: only if it waits for none before it begins the
+    /// next.
     is_free: bool,
     running: Vec<Running>,
 }
 
-/// An intracommunicator whose ranks lie on the cluster's processes in any order: each process's communicator
-/// and the number of its part in a job.
+/// An intracommunicator whose ranks lie on the cluster's processes in any order: each process's
+/// communicator and the number of its part in a job.
 pub fn intra(random: &mut Random, ranks: usize) -> Vec<(Comm, usize)> {
     let members = shuffled(random, ranks);
     let comm = |me| Comm::new(CONTEXT, Arc::new(Group::new(members.clone(), me)), None);
@@ -68,7 +70,8 @@ pub fn intra(random: &mut Random, ranks: usize) -> Vec<(Comm, usize)> {
         .collect()
 }
 
-/// As [`intra`], an intercommunicator of `first` ranks and the others. Parts of the first group come first.
+/// Like [`intra`], an intercommunicator of `first` ranks and the others. Parts of the first group
+/// come first.
 pub fn inter(random: &mut Random, ranks: usize, first: usize) -> Vec<(Comm, usize)> {
     let members = shuffled(random, ranks);
     let side = |me: u32| {
@@ -166,7 +169,7 @@ impl Runner {
         (self.running.len(), rounds, self.running.iter().map(|running| running.collective.begun()).sum())
     }
 
-    /// Moves on with some of what is running, in any order. Returns how many ended.
+    /// Moves on with some of what is running, in any order. Returns how many collectives ended.
     fn advance(
         &mut self,
         random: &mut Random,

@@ -8,12 +8,12 @@ use verbena_memory::elements::Elements;
 use verbena_memory::layout::Layout;
 use verbena_mpi::coll::{Blocks, Counts, operations};
 
-/// One side's blocks: elements of different layouts, placed by bytes.
+/// The blocks of one side: elements of different layouts, placed by bytes.
 pub struct Typed {
     counts: Vec<i64>,
     pub places: Vec<i64>,
     layouts: Vec<Arc<Layout>>,
-    /// The same layouts, as arenas want them.
+    /// The same layouts, in the form that arenas want.
     pub named: Vec<&'static Arc<Layout>>,
 }
 

@@ -14,7 +14,7 @@ use verbena_mpi::{Comm, Datatype, Op};
 use verbena_node::board::heap;
 use verbena_sim::Random;
 
-/// What a rank calls, and what another one does instead; and the class of the error.
+/// The call of a rank, and what another one does instead; and the class of the error.
 fn pairs(comm: &Comm) -> [(Call, Call, i32); 4] {
     let datatype = |handle| Datatype::predefined(handle).map(|datatype| &**datatype);
     let op = |handle| Op::predefined(handle).map(|op| &**op);
@@ -32,7 +32,7 @@ fn pairs(comm: &Comm) -> [(Call, Call, i32); 4] {
     ]
 }
 
-/// By short and by long messages. Rank 5 of 6 is a leaf of the tree, so nobody waits for it.
+/// Uses short and long messages. Rank 5 of 6 is a leaf of the tree, so nobody waits for it.
 #[test]
 fn a_rank_that_calls_something_else_is_found_out_by_messages() {
     let byte = Datatype::predefined(mpi::MPI_BYTE).expect("predefined").layout();
@@ -63,7 +63,7 @@ fn a_rank_that_calls_something_else_is_found_out_by_messages() {
     }
 }
 
-/// Both sides of a board, in collective `number`, in which they call this.
+/// Opens both sides of a board, in collective `number`, in which they call this.
 fn open(boards: &mut [Box<dyn Board>], number: u32, calls: [Call; 2]) {
     for (board, call) in boards.iter_mut().zip(calls) {
         board.open(number);

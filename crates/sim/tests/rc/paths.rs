@@ -10,7 +10,7 @@ fn plain() -> Settings {
     Settings { policy: Policy::None, ..settings() }
 }
 
-/// Both ranks send many packets of all lengths that fit, and all arrive in order.
+/// Lets both ranks send many packets of all lengths that fit; all arrive in order.
 fn exchange(rig: &mut Rig, packets: u64) {
     let longest = 512 - 48;
     for number in 0..packets {

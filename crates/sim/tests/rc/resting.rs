@@ -1,4 +1,5 @@
-//! Ranks that sleep and are woken by nothing but events: no packet waits for longer than a nap, though rings make no completions.
+//! Ranks that sleep and are woken by nothing but events: no packet waits for longer than a nap,
+//! though rings make no completions.
 
 use crate::rig::{Rig, settings};
 use verbena_channel::{Channel, Peer};
@@ -13,14 +14,14 @@ const WAIT_NS_MAX: u64 = 4 * NAP.as_nanos() as u64;
 /// Devices whose packets take up to a microsecond more.
 const WIRE: DeviceFaults = DeviceFaults { delay_ns_max: 1000, ..DeviceFaults::NONE };
 
-/// Two ranks of which the second only waits.
+/// Two ranks; the second only waits.
 struct Sleepy {
     rig: Rig,
     /// Until when the second rank sleeps, if it does.
     asleep_until_ns: Option<u64>,
-    /// It hears events.
+    /// True if it hears events.
     hears: bool,
-    /// How often it went to sleep for longer than a nap.
+    /// The number of times it went to sleep for longer than a nap.
     sleeps: u32,
     /// The longest that a packet waited.
     worst_ns: u64,
@@ -76,7 +77,7 @@ impl Sleepy {
         }
     }
 
-    /// Both talk until the second rank has given the first one a ring.
+    /// Lets both talk until the second rank has given the first one a ring.
     fn meet(&mut self) {
         for number in 0..20 {
             self.sent_ns.push(0);
@@ -127,7 +128,7 @@ fn a_sleeper_misses_no_packet_in_its_ring() {
     }
 }
 
-/// The same without events: the test must see it.
+/// The same trial without events: the test must see it.
 #[test]
 fn who_hears_no_event_keeps_packets_waiting() {
     let mut sleepy = Sleepy::new(1, &ringed());

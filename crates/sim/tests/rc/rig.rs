@@ -8,7 +8,7 @@ use verbena_infiniband::rc::settings::{Notify, Order, Policy};
 use verbena_infiniband::rc::{PRIMARY, Rc, SECONDARY, Settings};
 use verbena_sim::verbs::{Costs, DeviceFaults, SimAdapter, Subnet};
 
-/// Longest virtual time of a test in nanoseconds, unless a packet is awaited in vain.
+/// Longest virtual time of a test in nanoseconds, unless a packet is awaited without result.
 const TIME_NS_MAX: u64 = 20_000_000_000;
 
 /// The settings of paper 1, but for small numbers of everything, so that limits are met.
@@ -45,7 +45,7 @@ pub fn settings() -> Settings {
     }
 }
 
-/// What one channel delivered.
+/// The packets that one channel delivered.
 #[derive(Default)]
 pub struct Log {
     /// Sender and number of each packet; the payload was checked.
@@ -53,8 +53,8 @@ pub struct Log {
     pub broken: Vec<(Peer, Fault)>,
 }
 
-/// The payload of the packet with this number: its bytes follow from the number. Half of them look like the flags of a
-/// ring, at every alignment.
+/// The payload of the packet with this number: its bytes follow from the number. Half of them look
+/// like the flags of a ring, at every alignment.
 pub fn payload(number: u64, len: usize) -> Vec<u8> {
     let flag = if number % 4 == 1 { PRIMARY } else { SECONDARY }.to_le_bytes();
     match number % 2 {
@@ -121,7 +121,7 @@ impl Rig {
         (0..self.channels.len()).for_each(|rank| self.poll(rank as Peer));
     }
 
-    /// So many steps.
+    /// Runs this many steps.
     pub fn steps(&mut self, count: usize) {
         for _ in 0..count {
             self.step();
@@ -140,7 +140,7 @@ impl Rig {
         }
     }
 
-    /// Steps until the rank has so many packets.
+    /// Steps until the rank has this many packets.
     pub fn await_packets(&mut self, rank: Peer, count: usize) {
         self.until(&format!("{count} packets at {rank}"), |rig| {
             rig.logs[rank as usize].packets.len() >= count

@@ -1,4 +1,5 @@
-//! What a peer may do with memory that it was shown, though it has a connection and knows the key.
+//! The rights of a peer over memory that it was shown: no more than these, though it has a
+//! connection and knows the key.
 
 use super::rig::{Rig, settings};
 use verbena_channel::{Access, Channel, Key, Transfer};
@@ -19,7 +20,8 @@ fn connected() -> Rig {
     rig
 }
 
-/// Lets rank 1 show this memory for each of these uses in turn, and rank 0 read (or write) by the key of the last.
+/// Lets rank 1 show this memory for each of these uses in turn, and rank 0 read (or write) by the
+/// key of the last.
 fn use_by_last(uses: &[Access], is_read: bool) -> ([u8; 2], usize, Rig) {
     let mut rig = connected();
     let [there, here] = [1, 2].map(|byte| Owned::from(&[byte; BYTES][..]));

@@ -45,8 +45,8 @@ fn a_full_ring_falls_back_on_send_and_receive() {
     while rig.try_send(0, 1, number, 10).is_ok() {
         number += 1;
     }
-    // Eight slots, and some of four credits: one may not have come back yet, and the last one stays for a packet that
-    // brings credits.
+    // Eight slots, and some of four credits: one may not have come back yet, and the last one stays
+    // for a packet that brings credits.
     assert!((8 + 2..=8 + 3).contains(&(number - 1)), "{number}");
     rig.await_packets(1, number as usize);
     assert!(rig.logs[1].packets.is_sorted());
@@ -64,7 +64,8 @@ fn what_is_held_moves_when_it_is_released() {
     rig.await_packets(1, 3);
 }
 
-/// A ring is taken back and given to another, again and again, in the middle of traffic, and all its memory comes back.
+/// A ring is taken back and given to another, again and again, in the middle of traffic, and all
+/// its memory comes back.
 #[test]
 fn who_is_heard_most_gets_the_only_ring() {
     for notify in [Notify::Piggyback, Notify::Pointer] {

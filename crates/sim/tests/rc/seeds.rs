@@ -1,4 +1,5 @@
-//! Random traffic between several ranks, with random settings and devices: everything arrives, in order, once.
+//! Random traffic between several ranks, with random settings and devices: everything arrives, in
+//! order, once.
 
 use crate::rig::{Rig, settings};
 use verbena_channel::{Channel, SendError};
@@ -33,7 +34,8 @@ fn run(seed: u64) {
     let mut random = Random::new(seed);
     let settings = random_settings(&mut random);
     let ranks = random.between(2, 4) as u32;
-    // A packet that finds no receive buffer breaks its queue pair: credits must see that there is one.
+    // A packet that finds no receive buffer breaks its queue pair: credits must see that there is
+    // one.
     let faults = DeviceFaults { not_ready_retries: Some(0), ..DeviceFaults::random(&mut random) };
     let mut rig = Rig::new(ranks, seed, &settings, faults);
     let mut sent = vec![vec![0u64; ranks as usize]; ranks as usize];
@@ -56,7 +58,8 @@ fn run(seed: u64) {
             match random.between(0, 2) {
                 0 => rig.steps(1),
                 1 => rig.poll(random.between(0, u64::from(ranks) - 1) as u32),
-                // Things happen that nobody looks at, so that both paths have packets at the same time.
+                // Things happen that nobody looks at, so that both paths have packets at the same
+                // time.
                 _ => rig.subnet.run_until(rig.subnet.now_ns() + random.between(0, 20_000)),
             }
         }

@@ -1,4 +1,5 @@
-//! Two ranks with a simulated device, a region of registered memory and a connected queue pair each.
+//! Two ranks with a simulated device, a region of registered memory and a connected queue pair
+//! each.
 
 use std::ops::Range;
 use verbena_channel::Access;
@@ -48,12 +49,12 @@ impl Two {
         self.region[rank].write(at, bytes);
     }
 
-    /// How the other rank names the rank's memory at that offset.
+    /// The other rank's name for the rank's memory at that offset.
     pub fn remote(&self, rank: usize, offset: u64) -> Remote {
         Remote { address: self.region[rank].address() + offset, key: self.registration[rank].remote_key }
     }
 
-    /// As [`Two::remote`], by a key with these rights alone.
+    /// Like [`Two::remote`], by a key with these rights alone.
     pub fn shown_for(&mut self, rank: usize, access: Access) -> Remote {
         let registration = self.adapter[rank].register(self.region[rank], access).expect("registered");
         Remote { address: self.region[rank].address(), key: registration.remote_key }

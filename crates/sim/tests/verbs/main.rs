@@ -261,7 +261,8 @@ fn work_takes_the_time_of_the_model() {
     for id in 1..=2 {
         two.post(0, id, Operation::Write(two.remote(1, 0)), 0..1, QUIET).unwrap();
     }
-    // The CPU posts for 600 ns; the byte takes 1000 ns; the device begins the second 2000 ns after the first.
+    // The CPU posts for 600 ns; the byte takes 1000 ns; the device begins the second 2000 ns after
+    // the first.
     let landed: Vec<u64> = (0..2)
         .map(|_| {
             two.subnet.run_until(two.subnet.next_ns().expect("under way"));

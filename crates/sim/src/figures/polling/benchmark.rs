@@ -67,7 +67,7 @@ impl Group {
         }
     }
 
-    /// Whoever's clock is behind has a round, until `at` has what it waits for.
+    /// Runs rounds of the rank whose clock is behind, until `at` has what it waits for.
     fn wait(&mut self, at: usize) -> Result<(), String> {
         while self.processes[at].waits.is_some() {
             let waiting = (0..RANKS).filter(|rank| self.processes[*rank].waits.is_some());
@@ -90,7 +90,7 @@ impl Group {
         }
     }
 
-    /// Who did nothing meanwhile has not stopped its clock.
+    /// Sets all clocks to the latest: a rank that did nothing has not stopped its clock.
     fn synchronise(&self) {
         let mut world = self.world.lock().expect("no thread panicked");
         let latest_ns = world.clocks_ns.into_iter().max().unwrap_or(0);
@@ -126,8 +126,8 @@ pub(super) fn latency_ns(polling: Polling, peer: usize) -> Result<u64, String> {
     Ok((group.clock_ns(peer) - start_ns) / u64::from(2 * ROUNDS))
 }
 
-/// The mean time between a message's arrival at rank 0 and its discovery: bursts of so many, from the one peer and the other
-/// in turn, each message answered (paper 3, figure 1).
+/// Measures the mean time between a message's arrival at rank 0 and its discovery: bursts of
+/// `burst` messages, from the two peers in turn, each message answered (paper 3, figure 1).
 ///
 /// # Errors
 /// What hung.

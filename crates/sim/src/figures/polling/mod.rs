@@ -1,8 +1,10 @@
-//! The figures of paper 3, section 3.3: what the polling scheduler makes of latency and of the time until a message is discovered.
+//! The figures of paper 3, section 3.3: the polling scheduler's effect on latency and on the time
+//! until a message is discovered.
 //!
-//! The real engines and their scheduler, over two sorts of channels that cost what the paper says: shared memory, which is cheap
-//! to look at, and a network whose completion queue takes 0.3 us to find empty (3.1.1). Every rank spins; each look moves its
-//! clock on. Nothing is measured here: the model says what the scheme does where polling is that dear.
+//! The real engines and their scheduler run over two sorts of channels that cost what the paper
+//! says: shared memory, which is cheap to look at, and a network whose completion queue takes 0.3
+//! us to find empty (3.1.1). Every rank spins; each look moves its clock on. Nothing is measured
+//! here: the model says what the scheme does where polling is that dear.
 
 mod benchmark;
 mod node;
@@ -11,10 +13,10 @@ use super::table::Table;
 use benchmark::{discovery_ns, latency_ns};
 use verbena_engine::{Polling, Scheme};
 
-/// What one sort of channel costs.
+/// The costs of one sort of channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    /// One way of a packet.
+    /// Time of a packet, one way.
     pub latency_ns: u64,
     /// A poll that finds nothing.
     pub empty_ns: u64,
@@ -22,8 +24,8 @@ pub(crate) struct Costs {
     pub packet_ns: u64,
 }
 
-/// Shared memory: to look is to read a byte for each process (paper 3, 3.1.2). What the paper does not say is an estimate for its
-/// hosts (Xeon 3 GHz): two copies and two misses of the cache for a packet.
+/// Shared memory: a look reads a byte for each process (paper 3, 3.1.2). Costs that the paper does
+/// not give are estimates for its hosts (Xeon 3 GHz): two copies and two cache misses for a packet.
 const SHARED: Costs = Costs { latency_ns: 200, empty_ns: 20, packet_ns: 100 };
 /// The network: 0.3 us for an empty completion queue (3.1.1), latency "below 5 us" (1).
 const NETWORK: Costs = Costs { latency_ns: 4_500, empty_ns: 300, packet_ns: 400 };
@@ -32,14 +34,14 @@ const NETWORK: Costs = Costs { latency_ns: 4_500, empty_ns: 300, packet_ns: 400 
 pub const RATIOS: [u32; 9] = [1, 2, 5, 10, 20, 50, 100, 500, 1000];
 /// The update rates of figure 3.
 pub const UPDATES: [u32; 12] = [1, 2, 4, 8, 10, 16, 20, 50, 80, 100, 150, 200];
-/// Its bursts.
+/// The lengths of bursts.
 pub const BURSTS: [u32; 2] = [100, 200];
 
 fn static_of(ratio: u32) -> Polling {
     Polling { scheme: Scheme::Ratio, ratio, ..Polling::AUTO }
 }
 
-/// Latency within a node and over the network by the ratio at which they are polled.
+/// Compares latency within a node and over the network by the ratio at which they are polled.
 ///
 /// # Errors
 /// What hung.
@@ -61,7 +63,8 @@ pub fn ratios() -> Result<Table, String> {
     Ok(table)
 }
 
-/// The mean time from a message's arrival to its discovery, by the update rate of the dynamic scheme.
+/// Compares the mean time from a message's arrival to its discovery, by the update rate of the
+/// dynamic scheme.
 ///
 /// # Errors
 /// What hung.

@@ -1,4 +1,5 @@
-//! Three processes that spin, and the channels between them: 0 and 1 share memory, 2 is on another node.
+//! Three processes that spin, and the channels between them: 0 and 1 share memory, 2 is on another
+//! node.
 
 use super::{Costs, NETWORK, SHARED};
 use crate::Rank;
@@ -18,14 +19,14 @@ struct Packet {
     payload: Vec<u8>,
 }
 
-/// What all share.
+/// The state that all share.
 #[derive(Default)]
 pub(super) struct World {
     /// The time at each rank.
     pub clocks_ns: [u64; RANKS],
-    /// From arrival to discovery, of all packets that rank 0 found.
+    /// The sum of times from arrival to discovery, of all packets that rank 0 found.
     pub found_ns: u64,
-    /// How many those were.
+    /// The number of those packets.
     pub found: u64,
     /// Packets to each rank, by shared memory and by the network.
     queues: [[VecDeque<Packet>; RANKS]; 2],

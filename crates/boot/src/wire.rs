@@ -11,8 +11,8 @@
 //! al., EuroMPI 2010) and on the MPICH wiki.
 //!
 //! Our own `mpiexec` adds, in PMI-1 framing: `verbena_hello` and `verbena_bye` (no answer), and
-//! `verbena_exchange card=C`, answered to all when all have given theirs by `verbena_cards
-//! cards=C0,C1,...`.
+//! `verbena_exchange card=C`, answered to all when all have given theirs by
+//! `verbena_cards cards=C0,C1,...`.
 
 use thiserror::Error;
 

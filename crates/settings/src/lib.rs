@@ -3,8 +3,8 @@
 //! A setting has a name, a type with its default and its range, a unit, a help text, the section of
 //! the standard or the paper that it follows, a scope and the time until which it may change. From
 //! the one entry in [`table`] come the environment variable, the key in the file of settings, the
-//! control variable of MPI's tool interface (MPI-5.0, 15.3.6) and the lines of `verbena info
-//! --settings`.
+//! control variable of MPI's tool interface (MPI-5.0, 15.3.6) and the lines of
+//! `verbena info --settings`.
 //!
 //! # How to add one
 //! 1. An entry in [`table`]: `NAME: Type(default, range), Category, Unit, Scope, When, "source";`

@@ -1,5 +1,5 @@
-//! Prints the figures of papers 1 and 2 by the cost model of their device: `cargo run -p
-//! verbena-sim --example papers`.
+//! Prints the figures of papers 1 and 2 by the cost model of their device:
+//! `cargo run -p verbena-sim --example papers`.
 
 use verbena_sim::figures::tables;
 

@@ -47,8 +47,8 @@ impl Trial {
 
     /// Runs the seeds that are kept for the test, and a thousand others, or those that
     /// `VERBENA_SIM_SEEDS` and `VERBENA_SIM_FIRST` name. The others together must have met each of
-    /// these things `least` times for each seed; fewer than a thousand seeds (a turn of `cargo
-    /// xtask soak`) are too few to tell.
+    /// these things `least` times for each seed; fewer than a thousand seeds (a turn of
+    /// `cargo xtask soak`) are too few to tell.
     ///
     /// # Panics
     /// If a seed breaks a rule, or something was met too rarely.

@@ -1,7 +1,7 @@
 //! Point-to-point traffic over several rails, all but one of which may fail, for many seeds: every
 //! message arrives once, in order, and every run ends. `VERBENA_SIM_SEEDS=10000` runs that many. To
-//! replay one: `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_rails replay --
-//! --nocapture`.
+//! replay one:
+//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_rails replay -- --nocapture`.
 
 use verbena_sim::seeds::Trial;
 use verbena_sim::traffic::run_over_rails;

@@ -1,7 +1,7 @@
 //! Point-to-point traffic over the channel `rc` on simulated verbs devices: credits, order over two
 //! paths, changes of the polling set, reuse of slots, peers that die, for many seeds.
-//! `VERBENA_SIM_SEEDS=10000` runs that many. To replay one: `VERBENA_SIM_SEED=<seed> cargo test -p
-//! verbena-sim --test over_rc replay -- --nocapture`.
+//! `VERBENA_SIM_SEEDS=10000` runs that many. To replay one:
+//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_rc replay -- --nocapture`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use verbena_infiniband::rc::Settings;

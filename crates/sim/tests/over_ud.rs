@@ -1,7 +1,7 @@
 //! Point-to-point traffic over the channel `ud` on simulated verbs devices that lose, double, swap
 //! and garble datagrams, with queue pairs that hang and peers that die, for many seeds.
-//! `VERBENA_SIM_SEEDS=10000` runs that many. To replay one: `VERBENA_SIM_SEED=<seed> cargo test -p
-//! verbena-sim --test over_ud replay -- --nocapture`.
+//! `VERBENA_SIM_SEEDS=10000` runs that many. To replay one:
+//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test over_ud replay -- --nocapture`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use verbena_channel::packet::{Header, Kind};

@@ -1,7 +1,8 @@
 //! Ranks that die, ports that stay down and devices that are taken away while nothing is under way:
 //! the launcher tells nobody, and every receive that names a lost rank, or might be from it, must
-//! end all the same, and no other. For many seeds (`VERBENA_SIM_SEEDS`); `VERBENA_SIM_SEED=<seed>
-//! cargo test -p verbena-sim --test silence replay -- --nocapture` replays one.
+//! end all the same, and no other. For many seeds (`VERBENA_SIM_SEEDS`);
+//! `VERBENA_SIM_SEED=<seed> cargo test -p verbena-sim --test silence replay -- --nocapture` replays
+//! one.
 
 use verbena_channel::mark::Mark;
 use verbena_engine::{ANY_SOURCE, Failure, Mode, Posted, ReceiveRequest, RequestId, SendRequest};

@@ -7,7 +7,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// Text for a card. Only letters, digits, `-` and `_`.
+/// Encodes a card as text of letters, digits, `-` and `_` only.
 pub fn encode(card: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(card)
 }

@@ -38,7 +38,7 @@ pub struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// Those of this process, with the variables that `get` finds.
+    /// The surroundings of this process, with the variables that `get` finds.
     pub fn of_this_process(get: Lookup<'a>) -> Surroundings<'a> {
         Surroundings { get, socket: &link::socket_inode, parent: std::os::unix::process::parent_id() }
     }
@@ -157,7 +157,7 @@ enum Found {
     Line,
     /// Another socket than the one that our `mpiexec` gave.
     Other,
-    /// No socket.
+    /// The number is no socket.
     Nothing,
 }
 
@@ -277,8 +277,8 @@ fn foreign(get: Lookup<'_>) -> Option<String> {
     known.unwrap_or_else(|| foreign_pmix(get))
 }
 
-/// PMIx tells its clients no size in the environment; the process of rank 1 knows at least that it
-/// is not alone.
+/// Warns under PMIx, which tells its clients no size in the environment; the process of rank 1
+/// knows at least that it is not alone.
 fn foreign_pmix(get: Lookup<'_>) -> Option<String> {
     get("PMIX_NAMESPACE")?;
     let several = get("PMIX_RANK")? == "1";

@@ -77,7 +77,7 @@ pub enum BootError {
     },
     /// A business card that came back cannot be decoded.
     BadCard {
-        /// Whose card.
+        /// The rank whose card it is.
         rank: u32,
         /// The fault in it.
         why: String,

@@ -16,7 +16,7 @@
 
 use thiserror::Error;
 
-/// Which framing and field syntax a text has.
+/// The framing and field syntax of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// Lines and spaces.
@@ -28,7 +28,7 @@ pub enum Dialect {
 /// The number of characters of a PMI-2 length prefix.
 const LENGTH_DIGITS: usize = 6;
 
-/// Why a text is no PMI message.
+/// The reason why a text is no PMI message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WireError {
     /// A message longer than the reader allows.
@@ -197,7 +197,7 @@ impl Message {
     }
 }
 
-/// At most 80 characters of a text, for messages to people.
+/// Shortens a text to at most 80 characters, for messages to people.
 pub fn shorten(text: &str) -> String {
     let mut short: String = text.chars().take(80).collect::<String>().escape_debug().to_string();
     if text.chars().nth(80).is_some() {

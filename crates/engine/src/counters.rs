@@ -54,15 +54,15 @@ pub struct Counters {
     pub announced: u64,
     /// Messages by rendezvous, on the receiving side.
     pub rendezvous: u64,
-    /// The part of these that this side began to read from the sender's memory, alone.
+    /// Rendezvous messages that this side began to read from the sender's memory, alone.
     pub pulled: u64,
-    /// Those for which the sender was invited to write as well.
+    /// Rendezvous messages for which the sender was invited to write as well.
     pub shared: u64,
-    /// Those that the sender was asked to write, alone.
+    /// Rendezvous messages that the sender was asked to write, alone.
     pub written: u64,
-    /// Those that the sender was asked to send as packets.
+    /// Rendezvous messages that the sender was asked to send as packets.
     pub streamed: u64,
-    /// The messages, of those read or written, that are to go over several rails.
+    /// Rendezvous messages, read or written, that are to go over several rails.
     pub striped: u64,
     /// Packets sent that carry no whole message: announcements, answers, data.
     pub protocol_sent: u64,

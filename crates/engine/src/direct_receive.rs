@@ -103,7 +103,7 @@ impl Engine {
     #[inline(always)]
     fn requests_and_front(&mut self) -> (&mut Requests, Option<Front<'_>>) {
         let core = &mut self.core;
-        // What else is under way wants progress with each call.
+        // Anything else under way wants progress with each call.
         let may = core.under_way == 0;
         let front = may.then_some(Front {
             peers: &mut core.peers,

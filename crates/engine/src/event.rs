@@ -36,7 +36,7 @@ pub struct Event {
 
 /// The receiver of events. Called while the engine works: it must not call back.
 pub trait Listener: Send {
-    /// Something happened, just now.
+    /// Hears of an event that has just happened.
     fn hear(&mut self, event: Event);
 }
 

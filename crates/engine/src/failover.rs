@@ -247,7 +247,8 @@ impl Engine {
         }
     }
 
-    /// So short is what goes again that no third channel has to cut the parts of a packet again.
+    /// Returns the packet length for what goes again: so short that no third channel has to cut the
+    /// parts again.
     fn shortest_packet(&mut self, peer: Peer) -> usize {
         let longest = |wire: &mut Wire| Some(wire.reach(peer)?.packet_bytes_max).filter(|bytes| *bytes > 0);
         self.channels.iter_mut().filter_map(longest).min().unwrap_or(CONTROL_BYTES_MAX)

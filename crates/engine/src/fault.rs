@@ -6,7 +6,8 @@ use verbena_channel::packet::Header;
 use verbena_fault::Fault;
 use verbena_wires::Wire;
 
-/// No channel takes packets to `peer`. A channel that should be there and is not says why.
+/// Reports that no channel takes packets to `peer`. A channel that should be there and is not says
+/// why.
 pub(crate) fn unreachable(me: Peer, peer: Peer, channels: &[Wire]) -> Fault {
     let (absent, open): (Vec<_>, Vec<_>) = channels.iter().partition(|channel| channel.absence().is_some());
     let names: Vec<_> = open.iter().map(|channel| channel.name()).collect();
@@ -47,7 +48,7 @@ pub(crate) fn out_of_order(me: Peer, peer: Peer, channel: &str, expected: u32, g
     }
 }
 
-/// More packets than allowed came before one that is missing.
+/// Reports that more packets than allowed came before one that is missing.
 pub(crate) fn gap_too_long(me: Peer, peer: Peer, expected: u32, held: usize) -> Fault {
     Fault {
         what: "a packet is missing".into(),
@@ -69,7 +70,7 @@ pub(crate) fn given_up(me: Peer, peer: Peer, channel: &str) -> Fault {
     }
 }
 
-/// No channel is left: what each of them failed at.
+/// Reports that no channel is left: what each of them failed at.
 pub(crate) fn all_lost(lost: &[Lost], channels: &[Wire]) -> Fault {
     let [first, others @ ..] = lost else { unreachable!("one at least") };
     if others.is_empty() {

@@ -316,7 +316,7 @@ impl Engine {
                 self.stop_leaving(peer);
                 self.move_to_best(peer);
             }
-            // Nobody of ours says that.
+            // None of our processes says that.
             Leave::Agree | Leave::Done | Leave::Refuse => {}
         }
     }

@@ -183,7 +183,8 @@ impl Engine {
         self.cancel_request(request.into());
     }
 
-    /// Nobody will ask for this request any more: it completes by itself (`MPI_Request_free`).
+    /// Forgets a request for which nobody will ask any more: it completes by itself
+    /// (`MPI_Request_free`).
     pub fn forget(&mut self, request: RequestId) {
         let id = request.into();
         let Some(request) = self.core.requests.get_mut(id) else { return };
@@ -244,7 +245,7 @@ impl Engine {
         self.schedule.choose(self.core.settings.polling);
     }
 
-    /// Passes on from which processes the program will hear most, in order.
+    /// Passes on the processes from which the program will receive most, in order.
     pub fn hint(&mut self, peers: &[Peer]) {
         self.channels.iter_mut().for_each(|channel| channel.hint(peers));
     }
@@ -266,7 +267,7 @@ impl Engine {
             self.begin(id);
         }
         moved |= self.flush();
-        // What is received here comes before help for others.
+        // Receiving here comes before help for others.
         let may_help = self.core.incoming.len() == 0;
         if let Some(id) = self.core.work.pull.pop_front() {
             self.pull(id);
@@ -311,7 +312,7 @@ impl Engine {
             let channel = &mut self.channels[gap.channel];
             let moved = self.hybrid.is_some()
                 || self.core.peers.look(gap.peer).is_some_and(|state| state.trail.is_some());
-            // What came before may still be on its way over the channel that was used until then.
+            // Earlier packets may still be on their way over the channel that was used until then.
             if !moved && channel.reach(gap.peer).is_none_or(|reach| reach.ordered) {
                 let fault =
                     fault::out_of_order(self.core.me, gap.peer, channel.name(), gap.expected, gap.got);

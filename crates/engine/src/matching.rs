@@ -41,7 +41,7 @@ impl MatchKey {
             && (self.tag == message.tag || self.tag == ANY_TAG)
     }
 
-    /// Which of the four classes of patterns this is: bit 0 any source, bit 1 any tag.
+    /// Returns the class of this pattern, of four: bit 0 any source, bit 1 any tag.
     #[inline]
     fn class(&self) -> usize {
         (self.source == ANY_SOURCE) as usize | ((self.tag == ANY_TAG) as usize) << 1

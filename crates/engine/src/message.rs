@@ -127,7 +127,7 @@ impl Completion {
     }
 }
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The message was longer than the buffer (`MPI_ERR_TRUNCATE`).
@@ -174,7 +174,7 @@ pub struct Settings {
     /// The most peers that a channel with connections is used for, where each can also be reached
     /// without.
     pub connected_peers_max: usize,
-    /// Packets between two looks at who these peers should be.
+    /// Packets between two reviews of these peers.
     pub connections_review_every: u32,
     /// The shortest message that is striped over several rails, in bytes.
     pub rails_bytes_min: usize,
@@ -189,7 +189,7 @@ pub struct Settings {
     pub copy_by_both: bool,
     /// The shortest message that both sides copy, in bytes.
     pub copy_by_both_bytes_min: usize,
-    /// Which channel is polled when; `None` leaves it to [`crate::Engine::poll_by_default`].
+    /// The polling of the channels; `None` leaves it to [`crate::Engine::poll_by_default`].
     pub polling: Option<Polling>,
 }
 

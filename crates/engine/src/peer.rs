@@ -145,7 +145,7 @@ pub(crate) struct PeerState {
     pub throttling: bool,
     /// True if the peer asked for rendezvous only.
     pub throttled: bool,
-    /// Why it cannot be reached any more.
+    /// The reason why it cannot be reached any more.
     pub broken: Option<Box<Fault>>,
     /// True if its channel keeps what it may have to hand back.
     pub kept: bool,

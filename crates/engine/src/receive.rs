@@ -1,4 +1,4 @@
-//! Receiving: what is there already, or will come.
+//! Receiving messages that are there already, or will come.
 
 use crate::matching::MatchKey;
 use crate::request::{NOBODY, Request, State, not_done, received, unlike};

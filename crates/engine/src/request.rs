@@ -44,8 +44,8 @@ pub(crate) enum State {
     Posted,
     /// A receive by rendezvous; the rest is in the table of those.
     Incoming(Id),
-    /// Over as receives of short messages are: this many bytes, of the request's source and tag.
-    /// Such a request owns nothing, so that it can be forgotten without a look.
+    /// Over, as receives of short messages are, with this many bytes from the request's source
+    /// under its tag. Such a request owns nothing, so that it can be forgotten without a look.
     Received(u64),
     /// Over.
     Complete(Completion),
@@ -69,7 +69,7 @@ pub(crate) struct Request {
     pub synchronous: bool,
     /// Cancelling was asked for and the peer was asked.
     pub cancelling: bool,
-    /// Nobody will take the completion.
+    /// True if nobody will take the completion.
     pub forgotten: bool,
     /// The call that the message belongs to; in a vacant place that of an earlier use.
     pub mark: Mark,

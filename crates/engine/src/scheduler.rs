@@ -50,7 +50,8 @@ pub struct Polling {
 }
 
 impl Polling {
-    /// Everything in every round: where a round costs the core, or nothing can be won.
+    /// Polls every channel in every round: for use where a round costs the core, or nothing can be
+    /// won.
     pub const ALL: Polling = Polling { scheme: Scheme::All, ratio: 1, update_every: 1, history: 1 };
 
     /// The policy without a setting: best over both of paper 3's benchmarks by the model of its
@@ -71,7 +72,7 @@ impl Polling {
         })
     }
 
-    /// Within the bounds that the scheduler needs.
+    /// Returns the policy within the bounds that the scheduler needs.
     pub(crate) fn sound(self) -> Polling {
         Polling {
             ratio: self.ratio.clamp(1, PERIOD_MAX),
@@ -239,7 +240,7 @@ impl Scheduler {
         let costs = || self.entries.iter().filter_map(|entry| entry.cost);
         let quickest_ns = costs().map(|cost| cost.latency_ns).min().unwrap_or(0);
         let cheapest_ns = costs().map(|cost| cost.empty_ns).min().unwrap_or(0);
-        // One who is alone has nobody to wait for.
+        // A channel that is alone has none to wait for.
         let alone = costs().count() < 2;
         let Polling { scheme, ratio, .. } = self.polling;
         for entry in &mut self.entries {

@@ -141,7 +141,7 @@ impl Engine {
         matches!(given, Given::Taken)
     }
 
-    /// Everything else.
+    /// Sends in every other case.
     #[cold]
     pub(crate) fn send_by_request(&mut self, send: SendRequest) -> Posted {
         if self.route(send.peer).is_none() {
@@ -288,7 +288,7 @@ struct Offered {
 }
 
 impl Core {
-    /// Why nothing can be sent to this process.
+    /// Returns why nothing can be sent to this process.
     fn failure_to(&self, peer: Peer) -> Failure {
         if peer < self.size {
             return self.failure_of(peer);

@@ -151,7 +151,7 @@ impl Core {
         self.list_outbox(peer);
     }
 
-    /// Something waits for room in this peer's channel.
+    /// Notes that something waits for room in this peer's channel.
     pub fn list_outbox(&mut self, peer: Peer) {
         if let Some(state) = self.peers.get(peer)
             && !std::mem::replace(&mut state.listed, true)
@@ -203,7 +203,7 @@ impl Core {
         self.complete(id, not_done(source, tag, Some(self.failure_of(peer))));
     }
 
-    /// Why the peer is broken.
+    /// Returns why the peer is broken.
     pub fn failure_of(&self, peer: Peer) -> Failure {
         let fault = self.peers.look(peer).and_then(|state| state.broken.clone());
         Failure::Channel(fault.expect("asked only of broken peers"))

@@ -1,4 +1,4 @@
-//! Taking: a completion is handed out once, and its request is forgotten.
+//! Taking completions: each is handed out once, and its request is forgotten.
 
 use crate::request::State;
 use crate::slab::Id;

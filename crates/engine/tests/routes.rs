@@ -1,4 +1,4 @@
-//! Which channel the engine chooses, by what each says that it can do.
+//! Tests the engine's choice of a channel by the reach of each.
 
 mod pair;
 

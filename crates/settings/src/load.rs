@@ -95,7 +95,7 @@ pub fn card() -> Vec<u8> {
     job_words().into_bytes()
 }
 
-/// Why this process cannot work with `rank`, whose [`card`] this is; `None` if it can.
+/// Returns why this process cannot work with `rank`, whose [`card`] this is; `None` if it can.
 pub fn unlike(rank: usize, card: &[u8]) -> Option<Fault> {
     let (own, other) = (job_words(), String::from_utf8_lossy(card).into_owned());
     let shown = |words: &str| if words.is_empty() { "all by default".to_string() } else { words.to_string() };

@@ -8,7 +8,7 @@ use verbena_fault::Fault;
 /// The value of a number that the library finds by itself.
 pub const AUTOMATIC: i64 = -1;
 
-/// Which part of Verbena a setting belongs to. Also a category of MPI's tool interface.
+/// The part of Verbena that a setting belongs to. Also a category of MPI's tool interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
     /// Starting the process and meeting the others.
@@ -19,7 +19,7 @@ pub enum Category {
     Engine,
     /// Waiting.
     Wait,
-    /// Which algorithm a collective takes.
+    /// The algorithms of collectives.
     Collective,
     /// The launcher `mpiexec`. The library does not read these.
     Launcher,
@@ -79,7 +79,7 @@ impl Unit {
     }
 }
 
-/// Whose values belong together (MPI-5.0, 15.3.6, the scope of a control variable).
+/// The processes whose values belong together (MPI-5.0, 15.3.6, the scope of a control variable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Each process may have its own value.
@@ -101,7 +101,7 @@ impl Scope {
     }
 }
 
-/// Until when a setting may change.
+/// The time until which a setting may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Until MPI is initialised.
@@ -114,7 +114,7 @@ pub enum When {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Origin {
-    /// Nobody set it.
+    /// The default: nobody set it.
     Default = 0,
     /// The file that `VERBENA_SETTINGS` names.
     File = 1,
@@ -145,13 +145,13 @@ pub struct About {
     pub help: &'static str,
     /// The section of the standard or the paper, or where the default was measured.
     pub source: &'static str,
-    /// Which part it belongs to.
+    /// The part that it belongs to.
     pub category: Category,
     /// The unit of its number.
     pub unit: Unit,
-    /// Whose values belong together.
+    /// The processes whose values belong together.
     pub scope: Scope,
-    /// Until when it may change.
+    /// The time until which it may change.
     pub when: When,
 }
 
@@ -167,7 +167,7 @@ pub enum Kind {
     },
     /// 0 or 1.
     Flag,
-    /// One of these names; its number is the place in the list.
+    /// A choice among these names; its number is the place in the list.
     Choice(&'static [&'static str]),
     /// Some of these, separated by commas; the text says what counts if none is named.
     Names(&'static [&'static str], &'static str),

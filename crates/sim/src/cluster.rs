@@ -1,4 +1,4 @@
-//! The cluster: engines on the simulated fabric, and who runs when.
+//! The cluster: engines on the simulated fabric, and the order in which they run.
 
 use crate::Rank;
 use crate::channel::SimChannel;
@@ -48,7 +48,7 @@ pub struct Cluster {
     // Dropped in this order: the engines before the memory that they hold buffers of.
     engines: Vec<Engine>,
     world: Arc<Mutex<World>>,
-    /// The verbs devices of the ranks, if they have such.
+    /// The verbs devices of the ranks, if they have any.
     subnet: Option<Subnet>,
     nodes: Nodes,
     memories: Vec<Memory>,
@@ -223,7 +223,7 @@ impl Cluster {
         self.world().is_silent() && self.subnet.as_ref().is_none_or(Subnet::is_silent)
     }
 
-    /// Nobody moves, not even when everybody is asked, and nobody waits for room.
+    /// Returns whether nobody moves, not even when everybody is asked, and nobody waits for room.
     fn is_still(&mut self) -> bool {
         self.away_until_ns.fill(0);
         self.world().refusals = 0;

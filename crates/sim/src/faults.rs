@@ -150,7 +150,7 @@ impl Faults {
         }
     }
 
-    /// Some mixture of everything that a fabric may do.
+    /// Draws a mixture of everything that a fabric may do.
     pub fn random(random: &mut Random) -> Faults {
         let ordered = random.percent(50);
         Faults {

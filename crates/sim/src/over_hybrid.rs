@@ -28,7 +28,7 @@ impl HybridFaults {
         HybridFaults { rc: RcFaults { faults, ..RcFaults::none() }, ud: UdFaults::none() }
     }
 
-    /// Some mixture of everything that may happen; connections do not break, but few may be had.
+    /// Draws a mixture of everything that may happen; connections do not break, but few may be had.
     pub fn random(random: &mut Random) -> HybridFaults {
         let (mut rc, ud) = (RcFaults::random(random), UdFaults::random(random));
         rc.faults.connected_peers_max = random.pick(&[0, 1, 1, 2, 3]);

@@ -17,7 +17,7 @@ pub(crate) const NAMES: [&str; 3] = ["rc", "rc.1", "rc.2"];
 /// The properties and misdeeds of such a cluster.
 #[derive(Clone, Debug)]
 pub struct RailFaults {
-    /// Those of each rail.
+    /// The properties and misdeeds of each rail.
     pub rc: RcFaults,
     /// Rails.
     pub rails: Rank,
@@ -32,7 +32,7 @@ pub struct RailFaults {
 }
 
 impl RailFaults {
-    /// Some mixture of everything that may happen.
+    /// Draws a mixture of everything that may happen.
     pub fn random(random: &mut Random) -> RailFaults {
         let mut rc = RcFaults::random(random);
         rc.device.broken_one_in = random.pick(&[0, 0, 100, 1000]);

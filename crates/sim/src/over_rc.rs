@@ -105,7 +105,7 @@ impl RcFaults {
         }
     }
 
-    /// Some mixture of everything that may happen.
+    /// Draws a mixture of everything that may happen.
     pub fn random(random: &mut Random) -> RcFaults {
         let job = RcFaults::none().settings;
         let settings = Settings {
@@ -165,7 +165,8 @@ pub fn channels(subnet: &Subnet, settings: impl FnMut(Rank) -> Settings, ranks: 
     (0..ranks).zip(adapters.into_iter().zip(settings)).map(open).collect()
 }
 
-/// The channel of a rank, with a program that says that it will hear most from its neighbours.
+/// Makes the channel of a rank, with a program that names its neighbours as those it will hear most
+/// from.
 pub(crate) fn open(
     rank: Rank,
     ranks: Rank,

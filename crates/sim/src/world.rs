@@ -65,7 +65,7 @@ impl Ord for Timed {
     }
 }
 
-/// Why a packet was not taken.
+/// The reason why a packet was not taken.
 pub(crate) enum Refusal {
     Full,
     Dead,
@@ -339,7 +339,7 @@ impl World {
         exposed + self.divisions.count(|rank| !self.is_dead(rank))
     }
 
-    /// Now and then the fabric has no division to give.
+    /// Opens a division; now and then the fabric has none to give.
     pub fn divide(&mut self, me: Rank, peer: Rank, parts: u32) -> Option<Division> {
         let given = !self.random.percent(self.faults.undivided_percent);
         given.then(|| self.divisions.open(me, peer, parts))

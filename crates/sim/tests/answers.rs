@@ -16,7 +16,7 @@ const THIRD: Rank = 2;
 const ROUNDS: u64 = 40;
 const STEPS_MAX: u64 = 3_000_000;
 
-/// Something under way.
+/// A request under way.
 struct Pending {
     at: Rank,
     request: RequestId,
@@ -53,7 +53,7 @@ impl Talk {
         (memory, pending(at, posted))
     }
 
-    /// Until all of these have ended: how long each message was.
+    /// Waits until all of these have ended; returns how long each message was.
     fn wait(&mut self, all: &[Option<Pending>]) -> Vec<u64> {
         let mut lengths: Vec<Option<u64>> = all.iter().map(|one| one.is_none().then_some(0)).collect();
         while lengths.iter().any(Option::is_none) {

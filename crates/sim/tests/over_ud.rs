@@ -79,7 +79,7 @@ fn without_reliability_a_lost_datagram_is_noticed_and_a_good_network_does_no_har
     assert!(noticed > 25, "{noticed}");
 }
 
-/// Nobody, not even an engine.
+/// A sink that nobody listens at, not even an engine.
 struct Deaf(usize);
 
 impl Sink for Deaf {
@@ -112,7 +112,7 @@ fn everyone_can_leave_a_bad_network() {
             for (channel, sink) in channels.iter_mut().zip(&mut sinks) {
                 let Some(open) = channel else { continue };
                 while open.poll(sink) > 0 {}
-                // Who leaves has received what it wants, as a program has.
+                // A process that leaves has received what it wants, as a program has.
                 if sink.0 == 3 && open.is_quiet() && open.farewell() {
                     *channel = None;
                 }

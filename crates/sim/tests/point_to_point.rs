@@ -57,8 +57,8 @@ fn a_thousand_seeds() {
         println!("{name}: {count}");
         assert!(count as usize > seeds.len() / 10, "only {count} {name} in all runs");
     }
-    // Rare in such traffic, where something is always under way: `engine/tests/front.rs` is about
-    // these.
+    // Rare in such traffic, where something is always under way: `engine/tests/direct_receive.rs`
+    // is about these.
     println!("fronts: {}", sum(|r| r.fronts));
 }
 

@@ -20,7 +20,7 @@ const INTERVAL_NS: u64 = 20_000_000;
 const LIMIT_NS: u64 = 60_000_000;
 /// The longest that a peer may leave a hello unanswered: the devices lose many.
 const CONNECT_NS: u64 = 8_000_000_000;
-/// Whatever is lost must be known after this time.
+/// The time after which any loss must be known.
 const KNOWN_NS: u64 = 1_500_000_000;
 /// Bytes of a message.
 const BYTES: usize = 16;

@@ -26,7 +26,7 @@ pub enum Greeting {
     WantsPmi2(Link),
 }
 
-/// Over a port: says which process calls, and hears its rank and size.
+/// Introduces this process over a port: says which one calls, and learns its rank and size.
 pub fn introduce(link: &mut Link, id: u32) -> Result<(u32, u32), BootError> {
     link.ask(&Message::new("initack").with("pmiid", id), "initack")?;
     let (mut rank, mut size) = (None, None);

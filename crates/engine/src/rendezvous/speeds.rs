@@ -90,7 +90,7 @@ impl Speeds {
         rail.moved += bytes * u64::from(!is_closed);
         let is_idle = rail.load.bytes == 0 && !has_more;
         if !in_place {
-            // What failed says nothing of speeds.
+            // A failed transfer says nothing of speeds.
             book.rails.iter_mut().for_each(|rail| rail.moved = 0);
         } else if is_idle && !is_closed {
             book.learn();

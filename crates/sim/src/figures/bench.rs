@@ -9,9 +9,9 @@ use verbena_channel::loopback::Loopback;
 use verbena_channel::mark::Mark;
 use verbena_engine::{Engine, Mode, Posted, ReceiveRequest, RequestId, SendRequest, Settings};
 
-/// Time that passes when nothing is to come: somebody may wait to say something again.
+/// Time that passes when nothing is to come: a rank may wait to say something again.
 const DULL_NS: u64 = 300_000;
-/// So often in a row before the benchmark counts as hanging.
+/// The benchmark counts as hanging after this many such times in a row.
 const DULL_MAX: u32 = 1000;
 
 /// The next action of a rank.
@@ -35,7 +35,7 @@ struct Player {
     next: usize,
     pending: Vec<RequestId>,
     marks_ns: Vec<u64>,
-    /// Something may have come for it.
+    /// True if something may have come for it.
     awake: bool,
     send: Memory,
     receive: Memory,
@@ -48,7 +48,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Two ranks with messages of at most `bytes_max`, over channels that `wires` makes.
+    /// Makes two ranks with messages of at most `bytes_max`, over channels that `wires` makes.
     pub fn new(
         subnet: Subnet,
         bytes_max: usize,

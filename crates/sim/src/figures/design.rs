@@ -44,7 +44,7 @@ pub enum Design {
     ZeroCopyRead,
     /// Long messages written by the sender (paper 2, 6; in paper 1 too).
     ZeroCopyWrite,
-    /// Whatever is quicker by the channel's costs.
+    /// The quicker way by the channel's costs.
     Automatic,
     /// The direction that has taken less so far; the settings swap the costs of the two directions.
     Learnt,
@@ -134,10 +134,7 @@ impl Design {
         (bench, subnet)
     }
 
-    /// Half the time of a round trip of messages of this length, in microseconds.
-    ///
-    /// # Errors
-    /// What hung or failed.
+    /// Measures half the time of a round trip of messages of this length, in microseconds.
     pub fn latency_us(self, bytes: usize, costs: Costs) -> Result<f64, String> {
         let (mut bench, _) = self.bench(bytes, costs);
         let marks = bench.run(ping_pong(bytes, WARM_ROUNDS, ROUNDS))?;

@@ -24,9 +24,9 @@ use verbena_infiniband::rc::settings::Policy;
 
 /// Numbers of processes.
 pub const RANKS: [Rank; 7] = [2, 16, 64, 256, 1024, 2048, 4096];
-/// Time that passes when nothing is to come: somebody may wait to say something again.
+/// Time that passes when nothing is to come: a process may wait to say something again.
 const DULL_NS: u64 = 300_000;
-/// So often in a row before the run counts as hanging.
+/// The run counts as hanging after this many such times in a row.
 const DULL_MAX: u32 = 1000;
 
 /// The means by which processes speak to each other.
@@ -136,7 +136,7 @@ struct Run {
     // The engines go before the memory that they hold buffers of.
     processes: Vec<Process>,
     subnet: Subnet,
-    /// Those for which something may have come.
+    /// The ranks for which something may have come.
     awake: BTreeSet<Rank>,
     memory: Memory,
 }

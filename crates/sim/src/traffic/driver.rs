@@ -48,7 +48,7 @@ pub(super) struct Received {
     pub data: Vec<u8>,
 }
 
-/// Everything that happened.
+/// The record of everything that happened.
 pub(super) struct Records {
     pub sends: Vec<Sent>,
     pub receives: Vec<Received>,

@@ -18,7 +18,7 @@ struct Matched<'a> {
 
 /// Judges.
 pub(super) fn judge(records: &Records) -> Result<(), String> {
-    // What a dead rank thought of its operations is of no interest.
+    // A dead rank's view of its operations is of no interest.
     let dead = records.dead;
     let mut sends = records.sends.iter().filter(|sent| Some(sent.from) != dead);
     let mut receives = records.receives.iter().filter(|received| Some(received.at) != dead);

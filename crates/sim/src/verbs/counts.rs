@@ -6,7 +6,7 @@
 pub struct Counts {
     /// Sends posted.
     pub sends: u64,
-    /// Those of them that are packets of `rc`, by kind (as its module `frame` numbers them).
+    /// Sends that are packets of `rc`, by kind (as its module `frame` numbers them).
     pub packets: [u64; 9],
     /// RDMA writes posted.
     pub writes: u64,
@@ -28,9 +28,9 @@ pub struct Counts {
     pub lost: u64,
     /// Datagrams of `ud` that were doubled.
     pub doubled: u64,
-    /// Those that were garbled.
+    /// Datagrams that were garbled.
     pub garbled: u64,
-    /// Those that found no receive buffer.
+    /// Datagrams that found no receive buffer.
     pub unposted: u64,
     /// Sending queue pairs that hung for a while.
     pub hung: u64,

@@ -294,7 +294,7 @@ impl Inner {
         }
     }
 
-    /// A datagram arrives; if no receive buffer is posted, nobody hears of it.
+    /// Takes in a datagram that arrives; if no receive buffer is posted, nobody hears of it.
     pub fn deliver_letter(&mut self, to: Rank, bytes: Vec<u8>) {
         self.note(&[self.now_ns, u64::from(to), bytes.len() as u64]);
         let device = self.device(to);

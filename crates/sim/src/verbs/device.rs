@@ -125,7 +125,7 @@ impl Device {
         (self.armed, self.event) = (true, false);
     }
 
-    /// Something is there to be taken: makes the event, if one was asked for.
+    /// Notes that something is there to be taken: makes the event, if one was asked for.
     pub fn tell(&mut self) {
         self.event |= std::mem::take(&mut self.armed);
     }

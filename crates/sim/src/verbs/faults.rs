@@ -16,7 +16,7 @@ pub struct DeviceFaults {
     /// Percentage of writes whose last piece lands first: the InfiniBand specification promises no
     /// order within one.
     pub last_first_percent: u32,
-    /// A peer that does not answer is given up after so long.
+    /// The time after which a peer that does not answer is given up.
     pub retry_ns: u64,
     /// The number of times a send is tried again where no receive buffer is; `None`: for ever.
     pub not_ready_retries: Option<u32>,
@@ -35,8 +35,8 @@ pub struct DeviceFaults {
     pub datagrams_late_ns_max: u64,
     /// Percentage of datagrams of `ud` in which one bit is flipped.
     pub datagrams_garbled_percent: u32,
-    /// The number of looks for which the way of datagrams of `ud` to a peer is not known yet, as
-    /// where a kernel asks its network first.
+    /// The looks after which the way of datagrams of `ud` to a peer is known, as where a kernel
+    /// asks its network first.
     pub way_looks: u32,
     /// One post in this many makes its sending queue pair of `ud` hang; 0: none.
     pub sender_hangs_one_in: u64,

@@ -64,7 +64,8 @@ pub(super) struct Pair {
     pub shared: bool,
     pub receives: VecDeque<Receive>,
     pub work: VecDeque<Work>,
-    /// Posted, and whether it is a read, but no completion at or behind it was polled yet.
+    /// The number of posted work, and whether it is a read, until a completion at or behind it is
+    /// polled.
     pub unretired: VecDeque<(u64, bool)>,
     pub posted: u64,
     /// The time at which the last byte of the last work lands.
@@ -113,7 +114,7 @@ impl Pair {
 }
 
 impl Work {
-    /// Work of that number on its queue pair, as posted.
+    /// Makes the work of that number on its queue pair, as posted.
     pub fn new(
         serial: u64,
         work: &rc::Work,

@@ -121,7 +121,7 @@ impl Inner {
         self.now_ns.max(self.devices[rank as usize].clock_ns)
     }
 
-    /// The rank's CPU works for so long.
+    /// Charges the rank's CPU with work of this time.
     pub fn charge(&mut self, rank: Rank, ns: u64) {
         let then_ns = self.time_ns(rank) + ns;
         self.device(rank).clock_ns = then_ns;
@@ -147,7 +147,7 @@ impl Inner {
         self.wake(rank);
     }
 
-    /// Now and then a port goes down for a while, though not for longer than the retries last.
+    /// Takes a port down now and then for a while, though not for longer than the retries last.
     pub fn blink(&mut self, rank: Rank) {
         let one_in = self.faults.port_down_one_in;
         if one_in > 0
@@ -375,7 +375,7 @@ impl Subnet {
         inner.events.is_empty() && !inner.devices.iter().any(Device::has_untold)
     }
 
-    /// The rank's CPU works for so long.
+    /// Charges the rank's CPU with work of this time.
     pub fn charge(&self, rank: Rank, ns: u64) {
         self.lock().charge(rank, ns);
     }
@@ -400,7 +400,7 @@ impl Subnet {
         self.lock().device(rank).clock_ns = ns;
     }
 
-    /// The rank dies: its device neither sends nor answers any more.
+    /// Kills the rank: its device neither sends nor answers any more.
     pub fn kill(&self, rank: Rank) {
         let mut inner = self.lock();
         self.devices_of(rank).for_each(|device| inner.device(device).dead = true);
@@ -435,7 +435,8 @@ impl Subnet {
         self.lock().trace
     }
 
-    /// Rules that the devices' users broke, such as naming memory that is not registered.
+    /// Returns the rules that the devices' users broke, such as naming memory that is not
+    /// registered.
     pub fn violations(&self) -> Vec<String> {
         self.lock().violations.clone()
     }

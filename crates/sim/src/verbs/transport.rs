@@ -33,7 +33,7 @@ struct Other {
     pair: u32,
 }
 
-/// Why there is no other end.
+/// The reason why there is no other end.
 enum Absent {
     /// The other end may answer later.
     Silent,
@@ -50,7 +50,7 @@ impl Inner {
         self.pair(posted)?.find(posted.serial)
     }
 
-    /// Work comes a step on, if it is its turn.
+    /// Takes work a step on, if it is its turn.
     pub fn move_on(&mut self, posted: Posted) {
         if !self.device(posted.rank).is_up() || !self.is_its_turn(posted) {
             return;
@@ -282,7 +282,7 @@ impl Inner {
         self.wake(other.rank);
     }
 
-    /// Work has ended; its completion waits for those of all earlier work of the pair.
+    /// Ends work; its completion waits for those of all earlier work of the pair.
     pub fn end(&mut self, posted: Posted, outcome: Result<(), Failed>) {
         if !self.device(posted.rank).is_up() {
             return;

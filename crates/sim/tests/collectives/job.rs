@@ -23,7 +23,7 @@ pub struct Job {
     pub what: String,
     pub parts: Vec<Part>,
     pub reducing: Option<Reducing>,
-    /// Nobody may be through before everybody has begun.
+    /// True if nobody may be through before everybody has begun.
     pub is_barrier: bool,
 }
 
@@ -33,7 +33,7 @@ impl Job {
         Job { what, parts: Vec::new(), reducing: None, is_barrier: false }
     }
 
-    /// Called when a rank is through.
+    /// Checks a barrier when a rank is through.
     pub fn check_barrier(&self) -> Result<(), String> {
         match self.parts.iter().position(|part| part.fill.is_some()) {
             Some(part) if self.is_barrier => Err(format!("{}: through before part {part} began", self.what)),

@@ -17,7 +17,7 @@ const WIRE: DeviceFaults = DeviceFaults { delay_ns_max: 1000, ..DeviceFaults::NO
 /// Two ranks; the second only waits.
 struct Sleepy {
     rig: Rig,
-    /// Until when the second rank sleeps, if it does.
+    /// The time until which the second rank sleeps, if it does.
     asleep_until_ns: Option<u64>,
     /// True if it hears events.
     hears: bool,

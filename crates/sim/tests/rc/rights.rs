@@ -50,7 +50,8 @@ fn memory_is_moved_in_the_direction_for_which_it_is_shown() {
     }
 }
 
-/// Not even if the same memory is, or was, shown for the other one by another key.
+/// A key opens one direction, even if the same memory is, or was, shown for the other one by
+/// another key.
 #[test]
 fn no_key_opens_the_other_direction() {
     for (last, is_read) in [(Access::READ, false), (Access::WRITE, true)] {

@@ -89,7 +89,7 @@ impl Two {
         self.adapter[rank].post_receive(pair, id, into, local_key).expect("posted");
     }
 
-    /// Until nothing is on its way.
+    /// Runs until nothing is on its way.
     pub fn run(&mut self) {
         while let Some(next) = self.subnet.next_ns() {
             self.subnet.run_until(next);

@@ -13,7 +13,7 @@ const BYTES: usize = 8;
 /// Round trips before the clock starts, and those that are measured.
 const WARM: u32 = 200;
 const ROUNDS: u32 = 1000;
-/// A peer computes for so long at most before each message of a burst, in nanoseconds.
+/// The longest that a peer computes before each message of a burst, in nanoseconds.
 const COMPUTES_NS_MAX: u64 = 1000;
 /// Bursts from each of the two peers.
 const BURSTS: u32 = 40;
@@ -97,7 +97,8 @@ impl Group {
         world.clocks_ns = [latest_ns; RANKS];
     }
 
-    /// A message from `peer` to rank 0 and the answer; the peer computes for so long before.
+    /// Exchanges a message from `peer` to rank 0 and the answer; the peer computes for
+    /// `computes_ns` before.
     fn exchange(&mut self, peer: usize, computes_ns: u64) -> Result<(), String> {
         self.synchronise();
         self.world.lock().expect("no thread panicked").clocks_ns[peer] += computes_ns;
@@ -110,10 +111,7 @@ impl Group {
     }
 }
 
-/// Half of a round trip between rank 0 and `peer`, in nanoseconds.
-///
-/// # Errors
-/// What hung.
+/// Measures half of a round trip between rank 0 and `peer`, in nanoseconds.
 pub(super) fn latency_ns(polling: Polling, peer: usize) -> Result<u64, String> {
     let mut group = Group::new(polling);
     for _ in 0..WARM {

@@ -1,4 +1,4 @@
-//! The processes of an MPI job find each other.
+//! Lets the processes of an MPI job find each other.
 //!
 //! A process comes up alone ([singleton](Boot::kind)) or was started by a launcher that speaks
 //! PMI-1 or PMI-2 over a descriptor (`PMI_FD`) or a port (`PMI_PORT`). [`Boot`] hides the

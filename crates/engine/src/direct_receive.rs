@@ -61,7 +61,7 @@ impl Engine {
 
     /// Ends the receive at this index, if its generation is `meant`, and if its message was
     /// delivered, or if it is posted first and its message is next and goes in one line of shared
-    /// memory: source, tag and bytes. `None` says that nothing happened. Nothing is called.
+    /// memory; returns source, tag and bytes. `None` says that nothing happened. Nothing is called.
     #[inline(always)]
     pub fn try_end(&mut self, index: u32, meant: impl Fn(u32) -> bool) -> Option<(i32, i32, u64)> {
         let (requests, front) = self.requests_and_front();

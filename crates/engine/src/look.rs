@@ -13,8 +13,8 @@ impl Engine {
         self.look(context, source, tag).map(|(_, envelope)| envelope)
     }
 
-    /// The rank and the mark of the first unexpected message with this context and tag, from any
-    /// rank, if its mark does not go with `mark`.
+    /// Finds the rank and the mark of the first unexpected message with this context and tag, from
+    /// any rank, if its mark does not go with `mark`.
     pub fn find_unlike(&mut self, context: u64, tag: i32, mark: Mark) -> Option<(i32, Mark)> {
         let node = self.core.unexpected.find(&MatchKey { context, source: ANY_SOURCE, tag })?;
         let theirs = self.core.unexpected.get(node).mark;

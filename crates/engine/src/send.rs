@@ -256,8 +256,8 @@ impl Engine {
             true => self.show_on_rails(peer, &route, region, ANNOUNCEMENT_BYTES),
             false => Vec::new(),
         };
-        // Whether the peer can read here is for the peer to know. Over several rails it is
-        // registered in any case.
+        // Only the peer knows whether it can read here. For several rails it is registered in any
+        // case.
         let is_shown = large.reads() || !rails.is_empty();
         let show = || self.channels[channel].expose(peer, region, Access::READ);
         let key = is_shown.then(show).flatten();

@@ -33,7 +33,7 @@ pub(crate) enum Affair {
     Lost(Peer, Lost),
     /// The peer says something about giving back its connection on this channel.
     Leave(Peer, usize, Leave),
-    /// A review is due of the peers that have connections and those that should.
+    /// It is time to review which peers have connections and which should.
     Review,
 }
 

@@ -10,7 +10,7 @@ use verbena_fault::Fault;
 
 const PREFIX: &str = "VERBENA_";
 
-/// The findings of reading.
+/// The result of reading the settings.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Values that cannot be: the program must not start with them.

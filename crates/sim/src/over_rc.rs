@@ -43,7 +43,7 @@ pub struct RcFaults {
     pub node_size: Rank,
     /// The settings of `rc` that all ranks have alike; the others may be drawn again for each.
     pub settings: Settings,
-    /// True if they are.
+    /// True if the other settings are drawn again for each rank.
     pub unlike: bool,
     /// Percentage of ranks that keep registrations.
     pub keep_percent: u32,

@@ -24,7 +24,7 @@ pub struct UdFaults {
     pub node_size: Rank,
     /// The settings that all ranks have alike; the others may be drawn again for each.
     pub settings: Settings,
-    /// True if they are.
+    /// True if the other settings are drawn again for each rank.
     pub unlike: bool,
 }
 

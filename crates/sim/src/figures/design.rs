@@ -135,6 +135,9 @@ impl Design {
     }
 
     /// Measures half the time of a round trip of messages of this length, in microseconds.
+    ///
+    /// # Errors
+    /// What hung or failed.
     pub fn latency_us(self, bytes: usize, costs: Costs) -> Result<f64, String> {
         let (mut bench, _) = self.bench(bytes, costs);
         let marks = bench.run(ping_pong(bytes, WARM_ROUNDS, ROUNDS))?;

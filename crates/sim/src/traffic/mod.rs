@@ -34,7 +34,7 @@ pub struct Report {
     pub truncated: usize,
     /// Messages by rendezvous.
     pub rendezvous: u64,
-    /// The messages among these that the sender was asked to write.
+    /// Messages by rendezvous that the sender was asked to write.
     pub written: u64,
     /// Messages that several rails were to move.
     pub striped: u64,
@@ -54,7 +54,7 @@ pub struct Report {
     pub moves: u64,
     /// Connections that were given back.
     pub left: u64,
-    /// Packets that such channels handed back.
+    /// Packets handed back by channels that lost a peer or left it.
     pub sent_again: u64,
 }
 

@@ -28,9 +28,9 @@ pub struct Counts {
     pub lost: u64,
     /// Datagrams of `ud` that were doubled.
     pub doubled: u64,
-    /// Datagrams that were garbled.
+    /// Datagrams of `ud` that were garbled.
     pub garbled: u64,
-    /// Datagrams that found no receive buffer.
+    /// Datagrams of `ud` that found no receive buffer.
     pub unposted: u64,
     /// Sending queue pairs that hung for a while.
     pub hung: u64,

@@ -71,7 +71,7 @@ pub(super) struct Device {
     pub troubles: VecDeque<Trouble>,
     /// The rank asked for an event at the next completion or datagram.
     pub armed: bool,
-    /// True if there was one.
+    /// True if that event came.
     pub event: bool,
 }
 

@@ -112,6 +112,9 @@ impl Group {
 }
 
 /// Measures half of a round trip between rank 0 and `peer`, in nanoseconds.
+///
+/// # Errors
+/// What hung.
 pub(super) fn latency_ns(polling: Polling, peer: usize) -> Result<u64, String> {
     let mut group = Group::new(polling);
     for _ in 0..WARM {

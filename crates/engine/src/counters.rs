@@ -80,7 +80,7 @@ pub struct Counters {
     pub moves: u64,
     /// Connections given back.
     pub left: u64,
-    /// Packets handed back by such channels, which were sent again.
+    /// Packets handed back by channels that lost a peer or left it, which were sent again.
     pub sent_again: u64,
 }
 

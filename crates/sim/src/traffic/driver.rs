@@ -262,8 +262,8 @@ impl Driver {
     }
 
     fn die(&mut self, rank: Rank) -> bool {
-        // A rank without a device is as good as dead to those who reach it only by that, and its
-        // view does not count.
+        // A rank without a device is as good as dead to those who reach it by that, and its view
+        // does not count.
         if !(self.random.percent(30) && self.cluster.break_device(rank)) {
             self.cluster.kill(rank);
         }

@@ -10,7 +10,7 @@ use verbena_mpi::coll::{Blocks, Counts, operations};
 pub struct Table {
     counts: Vec<i64>,
     places: Vec<i64>,
-    /// The counts in the `int` form.
+    /// Both in the `int` form, if the call takes that.
     small: Option<(Vec<i32>, Vec<i32>)>,
 }
 

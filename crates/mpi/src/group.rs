@@ -1,6 +1,7 @@
 //! Groups: ordered sets of processes (MPI-5.0, 7.3).
 //!
-//! Every operation is linear in the groups' sizes: membership is looked up in a hash map made for the call.
+//! Every operation is linear in the groups' sizes: membership is looked up in a hash map made for
+//! the call.
 
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -19,14 +20,14 @@ pub struct Group {
     session: Option<Arc<Session>>,
 }
 
-/// How two groups, or two communicators, relate (MPI-5.0, 7.3.1 and 7.4.1).
+/// The relation of two groups, or two communicators (MPI-5.0, 7.3.1 and 7.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// The same: `MPI_IDENT`.
+    /// Identical: `MPI_IDENT`.
     Identical = mpi::MPI_IDENT as isize,
     /// Communicators with identical groups in different contexts: `MPI_CONGRUENT`.
     Congruent = mpi::MPI_CONGRUENT as isize,
-    /// The same members in different order: `MPI_SIMILAR`.
+    /// Groups with the same members in different order: `MPI_SIMILAR`.
     Similar = mpi::MPI_SIMILAR as isize,
     /// Different members: `MPI_UNEQUAL`.
     Unequal = mpi::MPI_UNEQUAL as isize,
@@ -37,9 +38,9 @@ pub enum Likeness {
 pub struct Range {
     /// First rank.
     pub first: i32,
-    /// Bound, included.
+    /// The bound, included.
     pub last: i32,
-    /// Distance from one rank to the next, not zero; negative counts down.
+    /// The distance from one rank to the next, not zero; negative counts down.
     pub stride: i32,
 }
 
@@ -52,18 +53,18 @@ impl PartialEq for Group {
 impl Eq for Group {}
 
 impl Group {
-    /// The group of these processes, seen by process `me`.
+    /// Makes the group of these processes, seen by process `me`.
     pub fn new(members: Vec<Peer>, me: Peer) -> Group {
         let rank = members.iter().position(|&m| m == me).map(|r| r as i32);
         Group { members, rank, session: None }
     }
 
-    /// As a group of this session.
+    /// Makes it a group of this session.
     pub fn of_session(self, session: Arc<Session>) -> Group {
         Group { session: Some(session), ..self }
     }
 
-    /// The session that it comes from, if it comes from one.
+    /// The session that it comes from, if there is one.
     #[inline]
     pub fn session(&self) -> Option<&Arc<Session>> {
         self.session.as_ref()
@@ -74,7 +75,7 @@ impl Group {
         Group { members: Vec::new(), rank: None, session: None }
     }
 
-    /// Number of processes.
+    /// The number of processes.
     #[inline]
     pub fn size(&self) -> i32 {
         self.members.len() as i32
@@ -103,7 +104,7 @@ impl Group {
         self.rank.map(|rank| self.peer(rank))
     }
 
-    /// Every member's rank.
+    /// Returns every member's rank.
     pub fn ranks(&self) -> HashMap<Peer, i32> {
         self.members.iter().zip(0..).map(|(&peer, rank)| (peer, rank)).collect()
     }
@@ -112,15 +113,16 @@ impl Group {
         self.members.iter().copied().collect()
     }
 
-    /// A group of `members`, some of `self` and `other`: the caller is known to both.
+    /// Makes a group of `members`, some of `self` and `other`: the caller is known to both.
     pub(crate) fn derive(&self, other: &Group, members: Vec<Peer>) -> Group {
         let me = self.me().or(other.me());
         let rank = me.and_then(|me| members.iter().position(|&peer| peer == me)).map(|rank| rank as i32);
         Group { members, rank, session: self.session.clone().or_else(|| other.session.clone()) }
     }
 
-    /// What the ranks of this group are in `other`: `MPI_UNDEFINED` where not a member, `MPI_PROC_NULL`
-    /// stays (`MPI_Group_translate_ranks`). `MPI_ERR_RANK` for a rank that this group does not have.
+    /// Translates ranks of this group to those in `other`: `MPI_UNDEFINED` for a process that is
+    /// not a member, `MPI_PROC_NULL` stays (`MPI_Group_translate_ranks`). `MPI_ERR_RANK` for a rank
+    /// that this group does not have.
     pub fn translate(&self, ranks: &[i32], other: &Group) -> Result<Vec<i32>> {
         let theirs = if ranks.len() > 1 { other.ranks() } else { HashMap::new() };
         let find = |peer: Peer| match ranks.len() {
@@ -134,7 +136,7 @@ impl Group {
         ranks.iter().map(translate).collect()
     }
 
-    /// Identical, similar or unequal (`MPI_Group_compare`).
+    /// Compares two groups: identical, similar or unequal (`MPI_Group_compare`).
     pub fn compare(&self, other: &Group) -> Likeness {
         if self.members == other.members {
             return Likeness::Identical;
@@ -149,7 +151,7 @@ impl Group {
         }
     }
 
-    /// All of this group, then those of `other` that are not in it (`MPI_Group_union`).
+    /// The union: all of this group, then those of `other` that are not in it (`MPI_Group_union`).
     pub fn union(&self, other: &Group) -> Group {
         let ours = self.set();
         let added = other.members.iter().filter(|peer| !ours.contains(peer));
@@ -157,12 +159,12 @@ impl Group {
         self.derive(other, members)
     }
 
-    /// Those of this group that are in `other` too (`MPI_Group_intersection`).
+    /// The members of this group that are in `other` too (`MPI_Group_intersection`).
     pub fn intersection(&self, other: &Group) -> Group {
         self.kept(other, |theirs, peer| theirs.contains(&peer))
     }
 
-    /// Those of this group that are not in `other` (`MPI_Group_difference`).
+    /// The members of this group that are not in `other` (`MPI_Group_difference`).
     pub fn difference(&self, other: &Group) -> Group {
         self.kept(other, |theirs, peer| !theirs.contains(&peer))
     }
@@ -173,15 +175,15 @@ impl Group {
         self.derive(other, members)
     }
 
-    /// The members with these ranks, in this order (`MPI_Group_incl`). `MPI_ERR_RANK` for a rank out of
-    /// range or given twice.
+    /// The members with these ranks, in this order (`MPI_Group_incl`). `MPI_ERR_RANK` for a rank
+    /// out of range or given twice.
     pub fn incl(&self, ranks: &[i32]) -> Result<Group> {
         self.distinct(ranks)?;
         let members = ranks.iter().map(|&rank| self.peer(rank)).collect();
         Ok(self.derive(self, members))
     }
 
-    /// The members without those with these ranks (`MPI_Group_excl`). Errors as [`Group::incl`].
+    /// All members but those with these ranks (`MPI_Group_excl`). Errors as [`Group::incl`].
     pub fn excl(&self, ranks: &[i32]) -> Result<Group> {
         let excluded = self.distinct(ranks)?;
         let members =
@@ -189,8 +191,8 @@ impl Group {
         Ok(self.derive(self, members))
     }
 
-    /// The members whose ranks the ranges give, in that order (`MPI_Group_range_incl`). `MPI_ERR_RANK` for
-    /// a rank out of range or given twice, `MPI_ERR_ARG` for a stride of zero.
+    /// The members whose ranks the ranges give, in that order (`MPI_Group_range_incl`).
+    /// `MPI_ERR_RANK` for a rank out of range or given twice, `MPI_ERR_ARG` for a stride of zero.
     pub fn range_incl(&self, ranges: &[Range]) -> Result<Group> {
         self.incl(&self.expand(ranges)?)
     }
@@ -201,7 +203,8 @@ impl Group {
         self.excl(&self.expand(ranges)?)
     }
 
-    /// The ranks of the ranges. Each range's ends are checked first, so that no range is longer than the group.
+    /// The ranks of the ranges. Each range's ends are checked first, so that no range is longer
+    /// than the group.
     fn expand(&self, ranges: &[Range]) -> Result<Vec<i32>> {
         let mut ranks = Vec::new();
         for &Range { first, last, stride } in ranges {
@@ -225,7 +228,7 @@ impl Group {
         if (0..self.size()).contains(&rank) { Ok(rank) } else { Err(no_rank(rank, self.size())) }
     }
 
-    /// Which ranks are among `ranks`; an error if one is out of range or there twice.
+    /// Marks the ranks that are among `ranks`; an error if one is out of range or there twice.
     fn distinct(&self, ranks: &[i32]) -> Result<Vec<bool>> {
         let mut seen = vec![false; self.members.len()];
         for &rank in ranks {

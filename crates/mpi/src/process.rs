@@ -1,7 +1,7 @@
 //! One MPI process: its engine, how it waits, and the tasks that progress drives.
 //!
-//! Nothing here knows of C or of handles. The library has one [`Process`]; the lock order is
-//! task list, task, engine; user callbacks run with the engine unlocked.
+//! Nothing here knows of C or of handles. The library has one [`Process`]. Locks are taken in the
+//! order task list, task, engine; user callbacks run with the engine unlocked.
 
 use crate::coll;
 use crate::error::{Error, Result};
@@ -32,15 +32,15 @@ pub struct Process {
     neighbors: Option<Arc<dyn Neighbors>>,
     tasks: TaskList,
     sleepers: AtomicUsize,
-    /// The progress thread sleeps, or is about to.
+    /// Set while the progress thread sleeps, or is about to.
     helper_sleeps: AtomicBool,
     slept: AtomicU64,
-    /// Calls that do not wait and found nothing, since one found something.
+    /// The number of calls without waiting that found nothing, since one found something.
     polled_in_vain: AtomicU32,
     contexts: AtomicU64,
 }
 
-/// Exclusive use of an engine for a moment. The library locks, the simulator lends.
+/// Exclusive use of an engine for a moment. The library locks it, the simulator lends it.
 pub trait Access {
     /// Calls `f` with the engine.
     fn with<R>(&mut self, f: impl FnOnce(&mut Engine) -> R) -> R;
@@ -60,20 +60,20 @@ impl Access for &Process {
     }
 }
 
-/// First context counter that a process hands out.
+/// The first context counter that a process hands out.
 const FIRST_COUNTER: u64 = 2;
-/// After this many sleeps in a row, none longer than the time below, the progress thread yields first.
-/// The sender of a long message may wait on this core, and fills its ring if it is let run. Without
-/// the yield 4 MiB cost a computation beside them 11 to 20% of its time. Where the kernel copies,
-/// such sleeps are few, and a yield may delay the copy by a time slice.
+/// After this many sleeps in a row, none longer than the time below, the progress thread yields
+/// first. The sender of a long message may wait on this core; it fills its ring if it is let run.
+/// Without the yield 4 MiB cost a computation beside them 11 to 20% of its time. Where the kernel
+/// copies, such sleeps are few, and a yield may delay the copy by a time slice.
 const HELPER_SHORT_SLEEPS: u32 = 8;
 const HELPER_SHORT_SLEEP: Duration = Duration::from_micros(100);
 
-/// This many calls in a row that do not wait may find nothing before one lets others run.
+/// After this many calls in a row that do not wait and find nothing, one lets others run.
 const VAIN_POLLS: u32 = 8;
 
 impl Process {
-    /// Process `me` of `size` over this engine.
+    /// Makes process `me` of `size` over this engine.
     pub fn new(me: Peer, size: u32, engine: Engine, waiter: Arc<dyn Waiter>) -> Process {
         Process {
             me,
@@ -93,17 +93,17 @@ impl Process {
         }
     }
 
-    /// The same process, which sleeps for so long at most when it waits.
+    /// Limits each sleep of a waiting call to this time.
     pub fn with_sleep_max(self, sleep_max: Duration) -> Process {
         Process { sleep_max, ..self }
     }
 
-    /// The same process, with memory that it can share with others.
+    /// Gives the process memory that it can share with others.
     pub fn with_boards(self, boards: Option<Arc<dyn Boards>>) -> Process {
         Process { boards, ..self }
     }
 
-    /// The same process, with access to the memory of others.
+    /// Gives the process access to the memory of others.
     pub fn with_neighbors(self, neighbors: Option<Arc<dyn Neighbors>>) -> Process {
         Process { neighbors, ..self }
     }
@@ -114,17 +114,18 @@ impl Process {
         self
     }
 
-    /// Access to the memory of other processes.
+    /// The access to the memory of other processes.
     pub(crate) fn neighbors(&self) -> Option<&dyn Neighbors> {
         self.neighbors.as_deref()
     }
 
-    /// Memory that this process can share with others.
+    /// The memory that this process can share with others.
     pub(crate) fn boards(&self) -> Option<&dyn Boards> {
         self.boards.as_deref()
     }
 
-    /// Whether looking again at once, without yielding, holds up no rank that is waited for.
+    /// Returns whether looking again at once, without yielding, holds up no rank that is waited
+    /// for.
     #[inline]
     pub(crate) fn may_spin(&self) -> bool {
         !self.shares_cores
@@ -136,13 +137,14 @@ impl Process {
         self.me
     }
 
-    /// Number of processes in the job.
+    /// The number of processes in the job.
     #[inline]
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// A context that no other communicator has, anywhere in the job: this process's number and a count.
+    /// Returns a context that no other communicator has, anywhere in the job: this process's number
+    /// and a count.
     pub fn new_context(&self) -> u64 {
         let count = self.contexts.fetch_add(1, Ordering::Relaxed);
         (u64::from(self.me) << 34) | (count << 2)
@@ -161,13 +163,13 @@ impl Process {
         result
     }
 
-    /// As [`Process::command`], for a look that changes nothing other threads wait for.
+    /// Like [`Process::command`], for a look that changes nothing other threads wait for.
     #[inline]
     pub fn look<R>(&self, f: impl FnOnce(&mut Engine) -> R) -> R {
         f(&mut self.engine.lock())
     }
 
-    /// Something happened outside the engine that a waiting thread may look for.
+    /// Says that something happened outside the engine that a waiting thread may look for.
     pub fn notify(&self) {
         self.wake_other_threads();
     }
@@ -177,13 +179,14 @@ impl Process {
         &self.tasks
     }
 
-    /// One round of progress: channels, protocols, tasks. Returns whether anything happened.
+    /// Makes one round of progress: channels, protocols, tasks. Returns whether anything happened.
     #[inline]
     pub fn progress(&self) -> bool {
         self.progress_by(|engine| engine.progress())
     }
 
-    /// As [`Process::progress`], for a round of a wait: channels that are dear to poll take turns.
+    /// Like [`Process::progress`], for a round of a wait: channels that are expensive to poll take
+    /// turns.
     #[inline]
     fn progress_in_turn(&self) -> bool {
         self.progress_by(|engine| engine.progress_in_turn())
@@ -201,9 +204,9 @@ impl Process {
         moved
     }
 
-    /// Makes progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`). Programs repeat such
-    /// calls in loops, so where ranks or threads share cores, a call that finds nothing yields. The
-    /// first few do not: another process may compute for a whole time slice.
+    /// Makes progress for a call that does not wait (`MPI_Test`, `MPI_Iprobe`). Programs repeat
+    /// such calls in loops, so where ranks or threads share cores, a call that finds nothing
+    /// yields. The first few do not: another process may compute for a whole time slice.
     #[inline]
     pub fn poll(&self) -> bool {
         let moved = self.progress();
@@ -213,7 +216,7 @@ impl Process {
         }
     }
 
-    /// The same, where somebody shares the core.
+    /// Does the rest of [`Process::poll`] where somebody shares the core.
     #[cold]
     fn polled(&self, mut moved: bool) -> bool {
         let vain = self.polled_in_vain.load(Ordering::Relaxed);
@@ -253,7 +256,8 @@ impl Process {
         }
     }
 
-    /// Starts a send: `Ok(None)` if it is complete already, its request, or the completion of one that failed.
+    /// Starts a send. Returns `Ok(None)` if it is complete already, else its request, or the
+    /// completion of one that failed.
     #[inline]
     pub fn start_send(&self, send: SendRequest) -> std::result::Result<Option<RequestId>, Box<Completion>> {
         self.command(|engine| match engine.send(send) {
@@ -263,14 +267,15 @@ impl Process {
         })
     }
 
-    /// The engine, for a call that is alone in MPI: nobody sleeps who would have to be woken.
+    /// Returns the engine, for a call that is alone in MPI: nobody sleeps who would have to be
+    /// woken.
     #[inline(always)]
     pub fn engine_alone(&self, alone: Alone) -> AloneGuard<'_, Engine> {
         self.engine.lock_alone(alone)
     }
 
-    /// Waits for a request that ends as requests usually do; `None` if this one does not, or does not exist:
-    /// [`Process::finish_known`] tells.
+    /// Waits for a request that ends as requests usually do. `None` if this one does not, or does
+    /// not exist: then [`Process::finish_known`] tells more.
     #[inline(never)]
     pub fn finish_plain(&self, alone: Alone, request: RequestId) -> Option<(i32, i32, u64)> {
         // The guard must be gone before anything else is asked of the engine.
@@ -304,8 +309,9 @@ impl Process {
         })
     }
 
-    /// The first message that a receive would match, or that there is none even after a round of progress. `None` if one that looks
-    /// in vain should step aside, or if there are tasks: [`Process::poll`] does what is due then.
+    /// Returns the first message that a receive would match, or says that there is none even after
+    /// a round of progress. `None` if a caller that finds nothing should step aside, or if there
+    /// are tasks: then [`Process::poll`] does what is due.
     #[inline(always)]
     pub fn probe_alone(&self, alone: Alone, context: u64, source: i32, tag: i32) -> Option<Option<Envelope>> {
         if self.shares_cores || !self.tasks.is_empty() {
@@ -364,7 +370,7 @@ impl Process {
         }
     }
 
-    /// How often a wait slept.
+    /// The number of times that a wait slept.
     pub fn slept(&self) -> u64 {
         self.slept.load(Ordering::Relaxed)
     }
@@ -385,8 +391,8 @@ impl Process {
         }
     }
 
-    /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as there is nothing to do, and whoever
-    /// has something for this process wakes it.
+    /// Makes progress until told to stop: the body of the progress thread. It sleeps as soon as
+    /// there is nothing to do; a sender or thread with something for this process wakes it.
     pub fn help(&self, stop: &AtomicBool) {
         let (mut apart, mut short_sleeps) = (Apart::new(), 0_u32);
         while !stop.load(Ordering::SeqCst) {
@@ -459,7 +465,7 @@ fn error_of(failure: Failure, message: Option<(i32, i32)>) -> Error {
     }
 }
 
-/// A completion, or the error in it.
+/// Returns a completion, or the error in it.
 #[inline]
 pub fn checked(completion: Completion) -> Result<Completion> {
     completion_error(&completion).map_or(Ok(completion), Err)

@@ -1,8 +1,8 @@
 //! Requests: what the program waits for (MPI-5.0, 3.7 and 3.9).
 //!
-//! A plain nonblocking send or receive is just the engine's request and has no object here. A [`Request`]
-//! object stands for all others: persistent and partitioned ones, collectives and other tasks,
-//! generalized requests.
+//! A plain nonblocking send or receive is just the engine's request and has no object here. A
+//! [`Request`] object stands for all others: persistent and partitioned ones, collectives and other
+//! tasks, generalized requests.
 
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -16,20 +16,20 @@ use verbena_engine::{Completion, Posted, RequestId};
 use verbena_memory::Owned;
 use verbena_waiting::lock::Lock;
 
-/// How an operation ended, as a status tells it.
+/// The end of an operation, as a status tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Rank of the sender (receives).
+    /// The rank of the sender (receives).
     pub source: i32,
-    /// Tag of the message (receives).
+    /// The tag of the message (receives).
     pub tag: i32,
-    /// Bytes received.
+    /// The number of bytes received.
     pub bytes: i64,
-    /// Whether the operation was cancelled.
+    /// True if the operation was cancelled.
     pub cancelled: bool,
-    /// What went wrong.
+    /// The error, if it failed.
     pub error: Option<Error>,
-    /// Matching context of the message: tells whose error handler hears of the error.
+    /// The matching context of the message. It tells whose error handler hears of the error.
     pub context: u64,
 }
 
@@ -54,7 +54,7 @@ impl Outcome {
         context: 0,
     };
 
-    /// What the completion of an operation of this direction tells.
+    /// The outcome of an operation of this direction, from its completion.
     pub fn of(direction: Direction, completion: Completion) -> Outcome {
         match direction {
             Direction::Send => Outcome::sent(completion),
@@ -62,7 +62,7 @@ impl Outcome {
         }
     }
 
-    /// What a receive's completion tells.
+    /// The outcome of a receive, from its completion.
     pub fn received(completion: Completion) -> Outcome {
         Outcome {
             source: completion.source,
@@ -74,14 +74,14 @@ impl Outcome {
         }
     }
 
-    /// What a send's completion tells: only whether it was cancelled or failed.
+    /// The outcome of a send: only whether it was cancelled or failed.
     pub fn sent(completion: Completion) -> Outcome {
         let error = completion.failure.map(failure_error);
         Outcome { cancelled: completion.cancelled, error, ..Outcome::EMPTY }
     }
 }
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Out of this process.
@@ -95,13 +95,13 @@ pub enum Direction {
 pub enum Active {
     /// The engine has it.
     Engine(Direction, RequestId),
-    /// A task.
+    /// A task runs it.
     Task(Arc<Running>),
     /// A send and a receive together.
     Both(Arc<Lock<Both>>),
     /// A round of partitioned communication.
     Partitioned(Partitioned),
-    /// It was complete at once, or its completion was taken already.
+    /// The operation was complete at once, or its completion was taken already.
     Done(Outcome),
 }
 
@@ -115,7 +115,7 @@ impl Active {
         }
     }
 
-    /// How it ended, if it has.
+    /// Returns how it ended, if it has.
     pub fn poll(&self, process: &Process) -> Option<Outcome> {
         match self {
             Active::Engine(direction, id) => poll_engine(process, *direction, *id),
@@ -147,7 +147,7 @@ impl Both {
     }
 }
 
-/// Polls a part; once it has ended it stays so.
+/// Polls a part. Once it has ended it stays so.
 fn settle(part: &mut Active, process: &Process) -> Option<Outcome> {
     let outcome = part.poll(process)?;
     *part = Active::Done(outcome.clone());
@@ -161,16 +161,16 @@ pub fn poll_engine(process: &Process, direction: Direction, id: RequestId) -> Op
     Some(Outcome { context, ..Outcome::of(direction, completion) })
 }
 
-/// What a persistent request does when started.
+/// A function that starts a persistent request.
 pub type Starter = Box<dyn Fn(&Process) -> Result<Active> + Send + Sync>;
 
 /// The program's part of a generalized request (MPI-5.0, 13.2).
 pub trait Generalized: Send + Sync {
     /// Fills the status when the request is waited for or tested.
     fn query(&self) -> Result<Outcome>;
-    /// The request is freed.
+    /// Called when the request is freed.
     fn free(&self) -> Result<()>;
-    /// `MPI_Cancel` was called; `complete` tells whether `MPI_Grequest_complete` was.
+    /// Called by `MPI_Cancel`; `complete` tells whether `MPI_Grequest_complete` was called.
     fn cancel(&self, complete: bool) -> Result<()>;
 }
 
@@ -188,7 +188,7 @@ pub struct Request {
     active: Lock<Option<Active>>,
 }
 
-/// How a request stands when it is looked at.
+/// The state of a request when it is looked at.
 pub enum Look {
     /// Under way.
     Pending,
@@ -199,22 +199,22 @@ pub enum Look {
 }
 
 impl Request {
-    /// A request for an operation that was started; it ends with that operation.
+    /// Makes a request for an operation that was started; it ends with that operation.
     pub fn once(comm: Option<Arc<Comm>>, active: Active) -> Request {
         Request { kind: Kind::Once, comm, active: Lock::new(Some(active)) }
     }
 
-    /// A persistent request, not started.
+    /// Makes a persistent request, not started.
     pub fn persistent(comm: Arc<Comm>, starter: Starter) -> Request {
         Request { kind: Kind::Persistent(starter), comm: Some(comm), active: Lock::new(None) }
     }
 
-    /// A partitioned request, not started.
+    /// Makes a partitioned request, not started.
     pub fn partitioned(comm: Arc<Comm>, partitioned: Partitioned) -> Request {
         Request { kind: Kind::Partitioned(partitioned), comm: Some(comm), active: Lock::new(None) }
     }
 
-    /// A generalized request.
+    /// Makes a generalized request.
     pub fn generalized(callbacks: Box<dyn Generalized>) -> Request {
         let kind = Kind::Generalized { callbacks, complete: AtomicBool::new(false) };
         Request { kind, comm: None, active: Lock::new(None) }
@@ -225,7 +225,7 @@ impl Request {
         self.comm.as_ref()
     }
 
-    /// Whether it survives its completion.
+    /// Returns whether it survives its completion.
     pub fn is_persistent(&self) -> bool {
         matches!(self.kind, Kind::Persistent(_) | Kind::Partitioned(_))
     }
@@ -241,7 +241,7 @@ impl Request {
         }
     }
 
-    /// Whether it was started and not completed.
+    /// Returns whether it was started and is not complete.
     pub fn is_active(&self) -> bool {
         self.active.lock().is_some()
     }
@@ -272,8 +272,8 @@ impl Request {
         Ok(())
     }
 
-    /// Looks whether the request has ended. With `take`, an ended one becomes inactive; else a later look
-    /// sees the same (`MPI_Request_get_status`).
+    /// Looks whether the request has ended. With `take`, one that has ended becomes inactive;
+    /// without, a later look sees the same (`MPI_Request_get_status`).
     pub fn look(&self, process: &Process, take: bool) -> Look {
         if let Kind::Generalized { callbacks, complete } = &self.kind {
             return generalized_look(callbacks.as_ref(), complete.load(Ordering::Acquire));
@@ -289,7 +289,8 @@ impl Request {
         }
     }
 
-    /// Whether it has ended or is inactive. Calls no callback and changes nothing that the program sees.
+    /// Returns whether it has ended or is inactive. Calls no callback and changes nothing that the
+    /// program sees.
     pub fn is_ready(&self, process: &Process) -> bool {
         match &self.kind {
             Kind::Generalized { complete, .. } => complete.load(Ordering::Acquire),
@@ -297,7 +298,7 @@ impl Request {
         }
     }
 
-    /// Asks to cancel what is active.
+    /// Asks to cancel the active operation.
     pub fn cancel(&self, process: &Process) -> Result<()> {
         match &self.kind {
             Kind::Generalized { callbacks, complete } => callbacks.cancel(complete.load(Ordering::Acquire)),
@@ -320,7 +321,8 @@ impl Request {
         }
     }
 
-    /// `MPI_ERR_REQUEST` if it may not be freed now: a partitioned operation under way (MPI-5.0, 4.2.1).
+    /// Returns `MPI_ERR_REQUEST` if it may not be freed now: a partitioned operation is under way
+    /// (MPI-5.0, 4.2.1).
     pub fn check_free(&self, process: &Process) -> Result<()> {
         match self.kind {
             Kind::Partitioned(_) if !self.is_ready(process) => Err(request_error(
@@ -331,7 +333,7 @@ impl Request {
         }
     }
 
-    /// The program gave the request up: what is active ends by itself.
+    /// Notes that the program gave the request up: an active operation ends by itself.
     pub fn release(&self, process: &Process) -> Result<()> {
         match &self.kind {
             Kind::Generalized { callbacks, .. } => callbacks.free(),
@@ -348,7 +350,7 @@ impl Request {
         }
     }
 
-    /// `MPI_Grequest_complete`; `MPI_ERR_REQUEST` if it is no generalized request.
+    /// Completes a generalized request (`MPI_Grequest_complete`); `MPI_ERR_REQUEST` for any other.
     pub fn complete(&self, process: &Process) -> Result<()> {
         let Kind::Generalized { complete, .. } = &self.kind else {
             return Err(request_error(
@@ -380,9 +382,9 @@ fn request_error(what: &str, cause: &str) -> Error {
     )
 }
 
-/// Asks to cancel a send or receive of the engine, and makes progress while there is any: a message to oneself
-/// (or to a process that is just looking) is then settled when the call returns, as programs expect that
-/// test the request right after.
+/// Asks to cancel a send or receive of the engine, and makes progress while there is any. So a
+/// message to oneself (or to a process that is just looking) is settled when the call returns:
+/// programs expect that when they test the request right after.
 pub fn cancel(process: &Process, id: RequestId) {
     process.command(|engine| engine.cancel(id));
     for _ in 0..CANCEL_ROUNDS_MAX {
@@ -392,5 +394,6 @@ pub fn cancel(process: &Process, id: RequestId) {
     }
 }
 
-/// A question and its answer through the loopback channel take two rounds.
+/// The most rounds of progress after a cancel: a question and its answer through the loopback
+/// channel take two.
 const CANCEL_ROUNDS_MAX: usize = 8;

@@ -1,13 +1,15 @@
-//! What a rank calls in a collective, in a mark that travels with its messages and records. A rank that
-//! receives another one's mark knows whether both called the same ([`Mark::is_unlike`]).
+//! The call that a rank makes in a collective, as a mark that travels with its messages and
+//! records. A rank that receives another one's mark knows whether both made the same call
+//! ([`Mark::is_unlike`]).
 //!
 //! | bits | meaning |
 //! | --- | --- |
 //! | 0 to 3 | the sort of the elements ([`elements`]); 0 for any |
 //! | 4 to 8 | the [`Kind`]; from [`REDUCE_KINDS`] on `MPI_Reduce`, and bits 3 to 5 of its root |
-//! | 9 to 15 | the root, as far as it fits; of a reduction the operation in 4 bits, and bits 0 to 2 of the root |
+//! | 9 to 15 | the root, as many bits as fit; for a reduction the operation in 4 bits, and bits 0
+//! to 2 of the root |
 //!
-//! Lengths are not in it: each message and record has its own, which the receiver compares. Neither are
+//! Lengths are not in it: each message and record has its own, which the receiver compares. Nor are
 //! roots and types on intercommunicators, whose groups may differ in both.
 
 use crate::comm::Comm;
@@ -86,7 +88,7 @@ const KIND_AT: u32 = 4;
 const KIND_BITS: u32 = 5;
 const DETAIL_AT: u32 = KIND_AT + KIND_BITS;
 const OP_BITS: u32 = 4;
-/// Roots that can be told apart: of `MPI_Reduce`, and of the others.
+/// Roots that `MPI_Reduce` can tell apart; the next constant is for the other calls.
 const REDUCE_ROOTS: u16 = 64;
 const ROOTS: u16 = 128;
 /// The code of an operation of the program.
@@ -96,18 +98,18 @@ const USER_OP: u16 = 15;
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     mark: Mark,
-    /// The communicator has one group.
+    /// True if the communicator has one group.
     is_intra: bool,
 }
 
 impl Call {
-    /// A call on this communicator.
+    /// Begins a call on this communicator.
     #[inline]
     pub fn new(kind: Kind, comm: &Comm) -> Call {
         Call { mark: Mark((kind as u16) << KIND_AT), is_intra: !comm.is_inter() }
     }
 
-    /// With this root.
+    /// Sets the root.
     #[inline]
     pub fn root(mut self, root: i32) -> Call {
         if self.is_intra {
@@ -120,7 +122,7 @@ impl Call {
         self
     }
 
-    /// With this operation.
+    /// Sets the operation.
     #[inline]
     pub fn op(mut self, op: Option<&Op>) -> Call {
         if let Some(op) = op.filter(|_| self.is_intra) {
@@ -129,7 +131,7 @@ impl Call {
         self
     }
 
-    /// With `count` elements of this datatype.
+    /// Sets the elements: `count` of this datatype.
     #[inline]
     pub fn elements(mut self, datatype: Option<&Datatype>, count: i64) -> Call {
         if let Some(datatype) = datatype.filter(|_| self.is_intra && count > 0) {
@@ -138,14 +140,14 @@ impl Call {
         self
     }
 
-    /// What travels.
+    /// The mark that travels.
     #[inline]
     pub fn mark(self) -> Mark {
         self.mark
     }
 }
 
-/// What all elements of a datatype are; 0 if they are bytes, which go with everything.
+/// The sort of all elements of a datatype; 0 if they are bytes, which match everything.
 pub fn elements(datatype: &Datatype) -> u16 {
     let Some(basic) = datatype.basic() else {
         return if datatype.size() == 0 { 0 } else { 7 };
@@ -172,7 +174,7 @@ pub(crate) const SORTS: [&str; 7] = [
     "elements of several types",
 ];
 
-/// What the elements of a message are, by its mark: their sort, and their size in bytes.
+/// Describes the elements of a message from its mark: their sort, and their size in bytes.
 pub fn elements_said(mark: Mark) -> String {
     let sort = usize::from(mark.0 & Mark::TYPE).checked_sub(1).and_then(|sort| SORTS.get(sort));
     let size = 1 << (mark.0 >> KIND_AT);
@@ -201,15 +203,15 @@ const OPS: [&str; 15] = [
     "an operation of the program",
 ];
 
-/// What a mark says.
+/// The parts of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Said {
-    /// Index of the name.
+    /// The index of the name.
     name: usize,
     root: u16,
-    /// 0 if there is none.
+    /// The operation; 0 if there is none.
     op: usize,
-    /// 0 if it goes with everything.
+    /// The sort of the elements; 0 if it matches everything.
     sort: usize,
 }
 
@@ -231,7 +233,7 @@ impl Said {
         NAMES[self.name]
     }
 
-    /// The root as a person reads it, among so many ranks.
+    /// The root as a person reads it, among this many ranks.
     fn root_among(&self, ranks: usize) -> String {
         let told = if self.name == NAMES.len() - 1 { REDUCE_ROOTS } else { ROOTS };
         match ranks <= usize::from(told) {
@@ -249,15 +251,15 @@ impl Said {
     }
 }
 
-/// Which collective it is, as a person reads it.
+/// Names a collective by its number, as a person reads it.
 pub(crate) fn numbered(tag: i32) -> String {
     let sort = if tag & 1 == 0 { "blocking" } else { "nonblocking or persistent" };
     format!("{sort} collective number {} of the communicator", tag / 2 + 1)
 }
 
-/// The error of a member that called something else than another one, on a communicator of so many ranks.
-/// The class says what differs: `MPI_ERR_ROOT`, `MPI_ERR_OP`, `MPI_ERR_TYPE`; for different calls
-/// `MPI_ERR_OTHER`, since the standard has no class for that.
+/// The error of a member that called something else than another one, on a communicator of this
+/// many ranks. The class says what differs: `MPI_ERR_ROOT`, `MPI_ERR_OP`, `MPI_ERR_TYPE`; for
+/// different calls `MPI_ERR_OTHER`, since the standard has no class for that.
 #[cold]
 pub fn mismatch(me: usize, clash: &Clash, which: &str, ranks: usize) -> Error {
     let (mine, theirs) = (Said::by(clash.mine), Said::by(clash.theirs));
@@ -291,7 +293,8 @@ pub fn mismatch(me: usize, clash: &Clash, which: &str, ranks: usize) -> Error {
     )
 }
 
-/// The error of a member that is in another collective than `clash.rank`, which is in number `clash.number`.
+/// The error of a member that is in collective `number`, while `clash.rank` is in another,
+/// `clash.number`.
 #[cold]
 pub(crate) fn out_of_step(me: usize, number: u64, clash: &Clash) -> Error {
     let (mine, theirs) = (Said::by(clash.mine).name(), Said::by(clash.theirs).name());

@@ -1,12 +1,13 @@
 //! The executor: one state machine that runs schedules for all forms of collectives.
 //!
-//! [`Collective::advance`] never blocks. Messages are begun with the engine in hand; copies and reductions,
-//! which may call functions of the program, run without it.
+//! [`Collective::advance`] never blocks. It begins messages with the engine locked; copies and
+//! reductions, which may call functions of the program, run with it unlocked.
 //!
-//! After an error (a message that was too long, a function that failed) the schedule goes on, so that other
-//! ranks, which wait for this one, end too; the first error is reported at the end. When a peer cannot be
-//! reached any more, or called something else ([`super::call`]), the rest is cancelled. Either way nothing is under way any more when the error is
-//! reported, so no memory is touched later on.
+//! After an error (a message that was too long, a function that failed) the schedule goes on, so
+//! that other ranks, which wait for this one, end too; the first error is reported at the end. When
+//! a peer cannot be reached any more, or called something else ([`super::call`]), the rest is
+//! cancelled. In both cases nothing is under way when the error is reported, so no memory is
+//! touched later.
 
 use super::call::{mismatch, numbered};
 use super::plan::LOCAL_MARK;
@@ -28,7 +29,7 @@ use verbena_memory::{Buffer, Region};
 /// Finished collectives that a thread keeps for reuse.
 const KEPT_MAX: usize = 8;
 
-/// How the operands of [`Step::Combine`] are combined.
+/// The way in which the operands of [`Step::Combine`] are combined.
 #[derive(Clone, Copy)]
 pub struct Reduction<'a> {
     /// The operation.
@@ -38,8 +39,8 @@ pub struct Reduction<'a> {
 }
 
 impl Reduction<'_> {
-    /// `out = left op right`, see [`Step::Combine`]. Functions of the program know two operands, of which
-    /// they overwrite the right one; predefined operations can write elsewhere.
+    /// Computes `out = left op right`, see [`Step::Combine`]. Functions of the program take two
+    /// operands and overwrite the right one; predefined operations can write elsewhere.
     fn combine(self, left: Region, right: Region, out: Region, count: usize) -> Result<()> {
         let Reduction { op, datatype } = self;
         if out.address() == left.address() {
@@ -70,7 +71,7 @@ struct UnderWay {
     request: RequestId,
 }
 
-/// Why the executor stopped.
+/// The reason why the executor stopped.
 enum Pause {
     /// Something under way must end first.
     Waiting,
@@ -80,22 +81,22 @@ enum Pause {
     Ended,
 }
 
-/// A schedule and how far it has come.
+/// A schedule and its progress so far.
 #[derive(Default)]
 pub struct Collective {
     schedule: Schedule,
     context: u64,
     tag: i32,
-    /// What this rank calls.
+    /// The call that this rank is in.
     call: Mark,
     /// This rank, and the number of ranks, for messages to the user.
     me: usize,
     ranks: usize,
-    /// Rounds of waiting.
+    /// The number of rounds of waiting.
     rounds: u32,
     next: usize,
     under_way: Vec<UnderWay>,
-    /// Which of those under way is looked at next besides the last one.
+    /// The one under way that is looked at next, besides the last one.
     turn: usize,
     failure: Option<Error>,
 }
@@ -107,7 +108,7 @@ thread_local! {
 }
 
 impl Collective {
-    /// An empty collective for messages with this context and tag.
+    /// Makes an empty collective for messages with this context and tag.
     pub fn with_tag(context: u64, tag: i32) -> Box<Collective> {
         let mut collective = POOL.with_borrow_mut(Vec::pop).unwrap_or_default();
         collective.context = context;
@@ -117,7 +118,7 @@ impl Collective {
         collective
     }
 
-    /// An empty collective of the communicator, with its tag among them.
+    /// Makes an empty collective for messages of the communicator's collectives, with this tag.
     #[inline]
     pub fn of(comm: &Comm, tag: i32) -> Box<Collective> {
         let mut collective = Collective::with_tag(comm.context(Traffic::Collective), tag);
@@ -125,13 +126,14 @@ impl Collective {
         collective
     }
 
-    /// Says which rank of how many this is, for messages to the user.
+    /// Sets this rank and the number of ranks, for messages to the user.
     #[inline]
     pub(super) fn set_place(&mut self, me: usize, ranks: usize) {
         (self.me, self.ranks) = (me, ranks);
     }
 
-    /// Says what this rank calls: what it sends says so, and what it receives must go with it.
+    /// Sets what this rank calls: its messages say so, and those that it receives must agree with
+    /// it.
     #[inline]
     pub fn set_call(&mut self, call: Mark) {
         self.call = call;
@@ -143,7 +145,7 @@ impl Collective {
         &mut self.schedule
     }
 
-    /// Number of steps that were begun.
+    /// The number of steps that were begun.
     pub fn begun(&self) -> usize {
         self.next
     }
@@ -168,14 +170,14 @@ impl Collective {
         }
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether nothing is under way.
     #[inline]
     fn is_idle(&self) -> bool {
         self.under_way.is_empty()
     }
 
-    /// Goes as far as it can without waiting. `Ok(true)` when done; not to be called again then, nor after
-    /// an error, save after [`Collective::rewind`].
+    /// Goes on until it would have to wait. `Ok(true)` when done; not to be called again then, nor
+    /// after an error, except after [`Collective::rewind`].
     ///
     /// # Errors
     /// The first that occurred, once all has ended.
@@ -205,8 +207,8 @@ impl Collective {
         })
     }
 
-    /// For a round of waiting: looks now and then whether another rank called something else, so that what this
-    /// one waits for might never come.
+    /// Looks, in some rounds of waiting, whether another rank called something else, so that what
+    /// this one waits for might never come.
     #[inline]
     fn look_for_clash(&mut self, access: &mut impl Access) {
         self.rounds = self.rounds.wrapping_add(1);
@@ -215,7 +217,8 @@ impl Collective {
         }
     }
 
-    /// A message that this rank does not wait for, or what a member of the board says of itself.
+    /// Looks for a message that this rank does not wait for, and at what the board's members say
+    /// they call.
     #[cold]
     fn find_clash(&mut self, access: &mut impl Access) {
         let unlike = access.with(|engine| engine.find_unlike(self.context, self.tag, self.call));
@@ -284,8 +287,9 @@ impl Collective {
         }
     }
 
-    /// Takes completions: of the last ones under way, and of one more in turn, so that a failure anywhere is
-    /// seen though the last one may never end. Cheap however many are under way.
+    /// Takes completions: of the last ones under way, and of one more in turn. So a failure
+    /// anywhere is seen though the last one may never end. The cost does not grow with the number
+    /// under way.
     #[inline]
     fn reap(&mut self, engine: &mut Engine) {
         while let Some(last) = self.under_way.last() {
@@ -373,7 +377,7 @@ impl Drop for Collective {
     }
 }
 
-/// Copies packed bytes; what does not fit is an error, as for a message.
+/// Copies packed bytes; an error, as for a message, if they do not fit.
 pub(crate) fn copy(from: &Buffer, to: &Buffer) -> Result<()> {
     let len = from.len().min(to.len());
     match (from.region(), to.region()) {
@@ -400,13 +404,14 @@ fn copy_scattered(from: &Buffer, to: &Buffer, len: usize) {
     }
 }
 
-/// Whether a wait looks in this round at what others call: not often, as that takes their cache lines.
+/// Returns whether a wait looks in this round at what others call. It does so seldom, as that takes
+/// their cache lines.
 #[inline]
 pub(crate) fn is_round_to_look(round: u32) -> bool {
     round >= 16 && (round.is_power_of_two() || round.is_multiple_of(256))
 }
 
-/// The rank that a message's source means, without what plans add to it.
+/// The rank that a message's source means, without the mark that plans add.
 fn rank_of(source: i32) -> usize {
     (source & (LOCAL_MARK - 1)) as usize
 }

@@ -1,8 +1,8 @@
-//! The collectives: from the arguments of a call to a schedule. Each function serves the blocking,
-//! nonblocking and persistent form, on intracommunicators and intercommunicators.
+//! The collectives: each function turns the arguments of a call into a schedule. It serves the
+//! blocking, nonblocking and persistent form, on intracommunicators and intercommunicators.
 //!
-//! `None` for a buffer means `MPI_IN_PLACE`, or that the argument is not significant on this rank. Counts
-//! are not negative and roots are valid: the caller has checked.
+//! `None` for a buffer means `MPI_IN_PLACE`, or that the argument is not significant on this rank.
+//! Counts are not negative and roots are valid: the caller has checked.
 
 use super::algorithms;
 use super::algorithms::inter::{InterPlan, Root};
@@ -22,21 +22,21 @@ use verbena_memory::elements::Elements;
 pub struct Operands<'a> {
     /// This rank's operand; `None` for `MPI_IN_PLACE` (the operand is in `recv`).
     pub send: Option<Elements<'a>>,
-    /// The result's place; `None` where it is not significant.
+    /// The place of the result; `None` where it is not significant.
     pub recv: Option<Elements<'a>>,
-    /// Number of elements.
+    /// The number of elements.
     pub count: usize,
-    /// Whether the operation is commutative.
+    /// True if the operation is commutative.
     pub commutative: bool,
 }
 
 impl<'a> Operands<'a> {
-    /// Where this rank's operand is.
+    /// The place of this rank's operand.
     pub(crate) fn input(&self) -> Elements<'a> {
         self.send.or(self.recv).expect("a rank has an operand")
     }
 
-    /// Where the result goes, on a rank that has one.
+    /// The place of the result, on a rank that has one.
     pub(crate) fn output(&self) -> Elements<'a> {
         self.recv.expect("a receive buffer is significant on every rank")
     }
@@ -45,7 +45,7 @@ impl<'a> Operands<'a> {
         self.input().bytes(self.count)
     }
 
-    /// The result of a single operand.
+    /// Copies a single operand, which is the result.
     fn copy_alone(&self, plan: &mut Plan) {
         if let (Some(send), Some(recv)) = (self.send, self.recv) {
             plan.copy(send.buffer(0, self.count), recv.buffer(0, self.count));
@@ -155,7 +155,7 @@ pub fn allgather(schedule: &mut Schedule, comm: &Comm, mine: Option<Buffer>, rec
     }
 }
 
-/// `MPI_Alltoall` (MPI-5.0, 6.8). Both are even blocks.
+/// `MPI_Alltoall` (MPI-5.0, 6.8). `send` and `recv` are even blocks.
 pub fn alltoall(schedule: &mut Schedule, comm: &Comm, send: Option<Blocks>, recv: Blocks) {
     if comm.is_inter() {
         return inter_alltoall(schedule, comm, send, recv);
@@ -225,8 +225,8 @@ pub fn allreduce(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     }
 }
 
-/// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block` (MPI-5.0, 6.10). The operands' count is the sum of
-/// the division's.
+/// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block` (MPI-5.0, 6.10). The operands' count is the
+/// sum of the division's.
 pub fn reduce_scatter(schedule: &mut Schedule, comm: &Comm, operands: Operands, division: Division) {
     if comm.is_inter() && operands.count > 0 {
         return InterPlan::new(schedule, comm).reduce_scatter(operands.input(), operands.output(), division);
@@ -269,7 +269,8 @@ pub fn exscan(schedule: &mut Schedule, comm: &Comm, operands: Operands) {
     }
 }
 
-/// `MPI_Neighbor_allgather` and `MPI_Neighbor_allgatherv` (MPI-5.0, 8.6.1). The neighbours are the communicator's.
+/// `MPI_Neighbor_allgather` and `MPI_Neighbor_allgatherv` (MPI-5.0, 8.6.1). The neighbours are the
+/// communicator's.
 pub fn neighbor_allgather(
     schedule: &mut Schedule,
     comm: &Comm,
@@ -286,7 +287,8 @@ pub fn neighbor_allgather(
     );
 }
 
-/// `MPI_Neighbor_alltoall` and its variants (MPI-5.0, 8.6.2 and 8.6.3). The neighbours are the communicator's.
+/// `MPI_Neighbor_alltoall` and its variants (MPI-5.0, 8.6.2 and 8.6.3). The neighbours are the
+/// communicator's.
 pub fn neighbor_alltoall(
     schedule: &mut Schedule,
     comm: &Comm,

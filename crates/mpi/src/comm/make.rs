@@ -8,15 +8,15 @@ use crate::group::Group;
 use std::sync::Arc;
 use verbena_channel::Peer;
 
-/// What a rank contributes to a split.
+/// The contribution of a rank to a split.
 #[derive(Clone, Copy)]
 struct Row {
-    /// Ranks with the same color come together; `None` stays out.
+    /// The color: ranks with the same come together; `None` stays out.
     color: Option<u64>,
     key: i32,
-    /// For the new communicator, if this becomes its first rank.
+    /// The context for the new communicator, if this becomes its first rank.
     context: u64,
-    /// For its inner communicator, if the parent is an intercommunicator.
+    /// The context for its inner communicator, if the parent is an intercommunicator.
     inner: u64,
 }
 
@@ -48,9 +48,9 @@ fn peers(group: &Group, ranks: &[usize]) -> Vec<Peer> {
 }
 
 impl Comm {
-    /// The communicator of those that gave the same color, ordered by key (`MPI_Comm_split`); `None` for
-    /// color `MPI_UNDEFINED`, and in an intercommunicator where the other side has no such color.
-    /// `MPI_ERR_ARG` for another negative color.
+    /// The communicator of the ranks that gave the same color, ordered by key (`MPI_Comm_split`).
+    /// `None` for color `MPI_UNDEFINED`, and in an intercommunicator where the other side has no
+    /// such color. `MPI_ERR_ARG` for another negative color.
     pub fn split(&self, color: i32, key: i32, exchange: &dyn Exchange) -> Result<Option<Comm>> {
         let color = match color {
             mpi::MPI_UNDEFINED => Ok(None),
@@ -60,7 +60,7 @@ impl Comm {
         self.split_by(color, key, exchange)
     }
 
-    /// As [`Comm::split`] with any number as color. An error of one rank fails the call on all.
+    /// Like [`Comm::split`], with any number as color. An error of one rank fails the call on all.
     pub(crate) fn split_by(
         &self,
         color: Result<Option<u64>>,
@@ -111,9 +111,10 @@ impl Comm {
         self.local.peer(self.rank)
     }
 
-    /// The communicator of `group`, which all ranks of this one call for, each group's members with their own
-    /// (`MPI_Comm_create`); `None` for ranks that are not members. `MPI_ERR_GROUP` if `group` has
-    /// members that this communicator has not, or a member gave another group.
+    /// The communicator of `group` (`MPI_Comm_create`); `None` for ranks that are not members. All
+    /// ranks of this communicator call, the members of each group with their own group.
+    /// `MPI_ERR_GROUP` if `group` has members that this communicator does not have, or a member
+    /// gave another group.
     pub fn create(&self, group: &Arc<Group>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
         let ranks = self.local_ranks(group);
         if self.is_inter() {
@@ -132,7 +133,7 @@ impl Comm {
         }
     }
 
-    /// As [`Comm::create`], but only the members call, and `tag` keeps concurrent calls apart
+    /// Like [`Comm::create`], but only the members call, and `tag` keeps concurrent calls apart
     /// (`MPI_Comm_create_group`).
     pub fn create_group(
         &self,
@@ -160,8 +161,8 @@ impl Comm {
         }
     }
 
-    /// The first member of the group speaks for it: it says the members and two contexts. All say which group
-    /// they mean.
+    /// Creates an intercommunicator. The first member of the group speaks for it: it tells the
+    /// members and two contexts. All tell which group they mean.
     fn create_inter(
         &self,
         group: &Arc<Group>,
@@ -192,11 +193,11 @@ impl Comm {
     }
 }
 
-/// What a rank contributes when groups become communicators.
+/// The contribution of a rank when groups become communicators.
 struct Choice {
     /// The [`identity`] of its group.
     group: u64,
-    /// For the new communicator, if this becomes its first rank.
+    /// The context for the new communicator, if this becomes its first rank.
     context: u64,
 }
 
@@ -216,8 +217,8 @@ fn identity(group: &Group) -> u64 {
     fingerprint(group.members().iter().flat_map(|peer| peer.to_le_bytes()))
 }
 
-/// What the one said that speaks for a group: its contexts and members; nothing if nobody does. `MPI_ERR_GROUP` if not
-/// all mean the same group.
+/// The words of the rank that speaks for a group: its contexts and members; empty if nobody does.
+/// `MPI_ERR_GROUP` if not all mean the same group.
 fn spokesman(group: u64, table: &[Vec<u8>]) -> Result<Vec<u64>> {
     let mut spoken = Vec::new();
     for said in table {

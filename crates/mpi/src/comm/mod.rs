@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
-/// Kinds of traffic of one communicator; each has its own matching context.
+/// The kinds of traffic of one communicator; each has its own matching context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// The program's point-to-point messages.
@@ -74,12 +74,12 @@ pub struct Comm {
     topology: Option<(Topology, Neighbors)>,
     handle: AtomicUsize,
     buffered: BufferedSends,
-    /// Number of blocking collectives begun on this communicator.
+    /// The number of blocking collectives begun on this communicator.
     blocking: AtomicU32,
-    /// Number of nonblocking and persistent ones.
+    /// The number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
     seat: Seat,
-    /// A call on it failed here.
+    /// Set once a call on it failed here.
     failed: AtomicBool,
 }
 
@@ -88,7 +88,8 @@ pub struct Remote {
     group: Arc<Group>,
     /// An intracommunicator of the local group, for the library's own use.
     inner: Arc<Comm>,
-    /// Both sides agree on which of them is the first: it chooses contexts and leads in a merge.
+    /// True if the local side is the first, on which both sides agree: the first one chooses
+    /// contexts and leads in a merge.
     is_local_first: bool,
 }
 
@@ -101,9 +102,9 @@ impl Remote {
 }
 
 impl Comm {
-    /// A communicator over `local` (and `remote`, for an intercommunicator) with base context `context`:
-    /// a multiple of 4 that no other communicator of any member has. Its creator must be a member of `local`.
-    /// Its errors are fatal until an error handler is set.
+    /// Makes a communicator over `local` (and `remote`, for an intercommunicator) with base context
+    /// `context`: a multiple of 4 that no other communicator of any member has. Its creator must be
+    /// a member of `local`. Its errors are fatal until an error handler is set.
     pub fn new(context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
         debug_assert!(context.is_multiple_of(4));
         let rank = local.rank().expect("the caller is a member of its communicator");
@@ -128,8 +129,8 @@ impl Comm {
         }
     }
 
-    /// The library's own communicator of all `size` processes of the job, in which communicators without a
-    /// parent are agreed on. The program never sees it.
+    /// The library's own communicator of all `size` processes of the job, in which communicators
+    /// without a parent are agreed on. The program never sees it.
     pub fn universe(me: Peer, size: u32) -> Comm {
         Comm::new(UNIVERSE_CONTEXT, Arc::new(Group::new((0..size).collect(), me)), None)
     }
@@ -145,49 +146,51 @@ impl Comm {
         self.context.load(Ordering::Relaxed) + traffic as u64
     }
 
-    /// Whether `context` is one of this communicator's.
+    /// Returns whether `context` is one of this communicator's.
     pub fn has_context(&self, context: u64) -> bool {
         context & !3 == self.context(Traffic::Point)
     }
 
-    /// The tag of the next blocking collective's messages, even and below 2^30. All members begin the
-    /// collectives of a communicator in the same order (MPI-5.0, 6.14), so they count alike.
+    /// The tag of the next blocking collective's messages, even and below 2^30. All members begin a
+    /// communicator's collectives in the same order (MPI-5.0, 6.14), so they count alike.
     #[inline]
     pub fn next_collective_tag(&self) -> i32 {
         tag_of(self.blocking.fetch_add(1, Ordering::Relaxed), 0)
     }
 
-    /// The tag of the next nonblocking or persistent collective's messages, odd and below 2^30. They are
-    /// counted apart: they never match blocking ones (6.12), and so a program that begins the two sorts in
-    /// different order (mpi4py's test of `Iagree` is one) still works.
+    /// The tag of the next nonblocking or persistent collective's messages, odd and below 2^30.
+    /// They are counted separately, as they never match blocking ones (6.12). So a program that
+    /// begins the two sorts in different order (such as mpi4py's test of `Iagree`) still works.
     #[inline]
     pub fn next_nonblocking_tag(&self) -> i32 {
         tag_of(self.nonblocking.fetch_add(1, Ordering::Relaxed), 1)
     }
 
-    /// The blocking collective that was begun last did not take part: the next one takes its turn.
+    /// Gives back the tag of the last blocking collective, which did not take part: the next one
+    /// gets it.
     pub fn give_back_collective_tag(&self) {
         self.blocking.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// As [`Comm::give_back_collective_tag`], of the nonblocking and persistent ones.
+    /// Like [`Comm::give_back_collective_tag`], for nonblocking and persistent collectives.
     pub fn give_back_nonblocking_tag(&self) {
         self.nonblocking.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Where it keeps its board.
+    /// The place where it keeps its board.
     #[inline]
     pub(crate) fn seat(&self) -> &Seat {
         &self.seat
     }
 
-    /// Number of blocking collectives so far, with the one under way and those that failed; the same on all members.
+    /// The number of blocking collectives so far, with the one under way and those that failed. It
+    /// is the same on all members.
     #[inline]
     pub(crate) fn collectives_begun(&self) -> u32 {
         self.blocking.load(Ordering::Relaxed)
     }
 
-    /// Its buffer for buffered sends (MPI-5.0, 3.6).
+    /// The communicator's buffer for buffered sends (MPI-5.0, 3.6).
     #[inline]
     pub fn buffered_sends(&self) -> &BufferedSends {
         &self.buffered
@@ -199,13 +202,13 @@ impl Comm {
         self.rank
     }
 
-    /// Size of the local group.
+    /// The size of the local group.
     #[inline]
     pub fn size(&self) -> i32 {
         self.local.size()
     }
 
-    /// Whether this is an intercommunicator.
+    /// Returns whether this is an intercommunicator.
     #[inline]
     pub fn is_inter(&self) -> bool {
         self.remote.is_some()
@@ -233,8 +236,8 @@ impl Comm {
         self.targets().peer(rank)
     }
 
-    /// An intracommunicator of the local group for the library's own exchanges: of an intercommunicator a
-    /// hidden one, else this one.
+    /// An intracommunicator of the local group for the library's own exchanges: a hidden one in an
+    /// intercommunicator, else this one.
     pub fn inner(&self) -> &Comm {
         self.remote.as_ref().map_or(self, |remote| &remote.inner)
     }
@@ -243,12 +246,12 @@ impl Comm {
         self.remote.as_ref().ok_or_else(not_inter)
     }
 
-    /// `MPI_ERR_COMM` if this is an intercommunicator.
+    /// Returns `MPI_ERR_COMM` if this is an intercommunicator.
     pub fn check_intra(&self) -> Result<()> {
         if self.is_inter() { Err(not_intra()) } else { Ok(()) }
     }
 
-    /// How two communicators relate (`MPI_Comm_compare`).
+    /// Compares two communicators (`MPI_Comm_compare`).
     pub fn compare(&self, other: &Comm) -> Likeness {
         if self.context(Traffic::Point) == other.context(Traffic::Point) {
             return Likeness::Identical;
@@ -297,7 +300,7 @@ impl Comm {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a call on it failed on this rank.
+    /// Returns whether a call on it failed on this rank.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
@@ -309,7 +312,7 @@ impl Comm {
         Ok(())
     }
 
-    /// Whether an error handler was set on it, be it the one that it had.
+    /// Returns whether an error handler was set on it, even if it was the one in use before.
     pub fn errhandler_was_set(&self) -> bool {
         self.errhandling.was_set()
     }
@@ -335,8 +338,8 @@ impl Comm {
         Comm { topology: Some((topology, neighbors)), ..self }
     }
 
-    /// The handle by which the program knows it, 0 if it has none: callbacks of attributes and error
-    /// handlers get it.
+    /// The handle by which the program knows it, 0 if it has none. Callbacks of attributes and
+    /// error handlers get it.
     pub fn handle(&self) -> usize {
         self.handle.load(Ordering::Acquire)
     }

@@ -1,5 +1,5 @@
-//! The predefined datatypes: one table says what each is (MPI-5.0, 3.2.2, 5.1, 6.9.2, 14.5.2 and the ABI
-//! of chapter 20).
+//! The predefined datatypes: one table says what each is (MPI-5.0, 3.2.2, 5.1, 6.9.2, 14.5.2 and
+//! the ABI of chapter 20).
 
 use super::Datatype;
 use crate::generated::constants as mpi;
@@ -35,7 +35,7 @@ pub enum Float {
     F128,
 }
 
-/// What the bytes of a basic datatype mean.
+/// The meaning of a basic datatype's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Representation {
     /// Bytes without a meaning of their own.
@@ -59,7 +59,7 @@ pub enum Family {
     Complex,
     Byte,
     MultiLanguage,
-    /// No operation is defined.
+    /// The datatypes without any operation.
     Other,
 }
 
@@ -70,16 +70,16 @@ pub struct Basic {
     pub handle: usize,
     /// The name that `MPI_Type_get_name` reports at first.
     pub name: &'static str,
-    /// What the bytes mean.
+    /// The meaning of the bytes.
     pub representation: Representation,
-    /// Which operations are allowed.
+    /// The family that says which operations are allowed.
     pub family: Family,
     /// Bytes in the "external32" representation (MPI-5.0, 14.5.2).
     pub external: usize,
 }
 
 impl Int {
-    /// Bytes of a value; also its alignment.
+    /// The bytes of a value; also its alignment.
     pub const fn size(self) -> usize {
         match self {
             Int::I8 | Int::U8 => 1,
@@ -90,14 +90,14 @@ impl Int {
         }
     }
 
-    /// Whether there are negative values.
+    /// Returns whether there are negative values.
     pub const fn is_signed(self) -> bool {
         !matches!(self, Int::U8 | Int::U16 | Int::U32 | Int::U64)
     }
 }
 
 impl Float {
-    /// Bytes of a value; also its alignment.
+    /// The bytes of a value; also its alignment.
     pub const fn size(self) -> usize {
         match self {
             Float::F16 => 2,
@@ -109,7 +109,7 @@ impl Float {
 }
 
 impl Basic {
-    /// Bytes of an element.
+    /// The bytes of an element.
     pub const fn size(&self) -> usize {
         match self.representation {
             Representation::Opaque => 1,
@@ -119,7 +119,7 @@ impl Basic {
         }
     }
 
-    /// Alignment that C and Fortran compilers give an element.
+    /// The alignment that C and Fortran compilers give an element.
     pub const fn align(&self) -> usize {
         match self.representation {
             Representation::Complex(float) => float.size(),
@@ -158,7 +158,7 @@ const fn basic(
 }
 
 /// Every basic datatype of the ABI. `MPI_CHAR` counts among the C integers, as in other MPI
-/// libraries, although the standard leaves it out of the operations. Of two names for one handle
+/// libraries, although the standard leaves it out of the operations. If a handle has two names,
 /// this is the first in the standard's table, which calls the other a synonym (MPI-5.0, 3.2.2).
 pub static BASICS: [Basic; 61] = [
     basic(mpi::MPI_AINT, "MPI_AINT", Integer(I64), MultiLanguage, 8),
@@ -236,7 +236,8 @@ pub static BASICS: [Basic; 61] = [
     basic(mpi::MPI_COMPLEX32, "MPI_COMPLEX32", Representation::Complex(F128), Complex, 32),
 ];
 
-/// The predefined pairs of a value and an index, for `MPI_MAXLOC` and `MPI_MINLOC`: handle, name, value, index.
+/// The predefined pairs of a value and an index, for `MPI_MAXLOC` and `MPI_MINLOC`: handle, name,
+/// value, index.
 pub static PAIRS: [(usize, &str, usize, usize); 9] = [
     (mpi::MPI_FLOAT_INT, "MPI_FLOAT_INT", mpi::MPI_FLOAT, mpi::MPI_INT),
     (mpi::MPI_DOUBLE_INT, "MPI_DOUBLE_INT", mpi::MPI_DOUBLE, mpi::MPI_INT),
@@ -254,7 +255,7 @@ pub static PAIRS: [(usize, &str, usize, usize); 9] = [
     (mpi::MPI_2INTEGER, "MPI_2INTEGER", mpi::MPI_INTEGER, mpi::MPI_INTEGER),
 ];
 
-/// Handles of datatypes lie from here on, this many of them.
+/// The first handle of a datatype; the next constant is their number.
 const FIRST: usize = mpi::MPI_DATATYPE_NULL;
 const HANDLES: usize = 256;
 
@@ -269,8 +270,8 @@ pub fn basic_of(handle: usize) -> Option<&'static Basic> {
     places.get(handle.wrapping_sub(FIRST)).copied().flatten()
 }
 
-/// The predefined datatype of this handle; the same object every time. `None` for `MPI_DATATYPE_NULL` and
-/// numbers that the ABI does not define.
+/// The predefined datatype of this handle; the same object every time. `None` for
+/// `MPI_DATATYPE_NULL` and numbers that the ABI does not define.
 pub fn predefined(handle: usize) -> Option<&'static Arc<Datatype>> {
     static OBJECTS: [OnceLock<Arc<Datatype>>; HANDLES] = [const { OnceLock::new() }; HANDLES];
     let slot = OBJECTS.get(handle.wrapping_sub(FIRST))?;

@@ -1,4 +1,4 @@
-//! Datatypes against type maps that are spelt out element by element.
+//! Datatypes checked against type maps that are spelt out element by element.
 
 use super::array::{Distribution, ORDER_C, ORDER_FORTRAN};
 use super::construct::Unit;
@@ -17,12 +17,13 @@ impl Dice {
     }
 }
 
-/// A type map after MPI-5.0, 5.1: basic elements with displacements, and bounds set by markers. Other than
-/// there, elements that were rounded up to their alignment count with their whole extent.
+/// A type map after MPI-5.0, 5.1: basic elements with displacements, and bounds set by markers.
+/// Unlike there, an element whose extent was rounded up to its alignment counts with its whole
+/// extent.
 #[derive(Clone)]
 struct Map {
     elements: Vec<(usize, i64)>,
-    /// Upper bounds of the elements that the last constructor put together.
+    /// The upper bounds of the elements that the last constructor put together.
     ends: Vec<i64>,
     markers: Vec<(i64, i64)>,
 }
@@ -36,7 +37,7 @@ impl Map {
         predefined::basic_of(handle).unwrap().size() as i64
     }
 
-    /// Lower bound and extent.
+    /// The lower bound and the extent.
     fn bounds(&self) -> (i64, i64) {
         if !self.markers.is_empty() {
             let lb = self.markers.iter().map(|m| m.0).min().unwrap();
@@ -76,7 +77,7 @@ impl Map {
         self.row(count, self.bounds().1)
     }
 
-    /// One element of what comes next.
+    /// Closes this map: it becomes one element of the next constructor.
     fn closed(self) -> Map {
         let (lb, extent) = self.bounds();
         let ends = if self.elements.is_empty() { vec![] } else { vec![lb + extent] };
@@ -251,7 +252,7 @@ fn subarrays_name_the_elements_of_the_box() {
     }
 }
 
-/// Which process of one dimension has element `i`.
+/// The process of one dimension that has element `i`.
 fn owner(how: i32, argument: i32, global: i64, processes: i64, i: i64) -> i64 {
     let default = argument == mpi::MPI_DISTRIBUTE_DFLT_DARG;
     match how {
@@ -347,7 +348,7 @@ fn a_type_rebuilt_from_its_contents_is_the_same() {
     }
 }
 
-/// Makes a datatype anew from what `MPI_Type_get_contents` reports.
+/// Makes a datatype anew from the output of `MPI_Type_get_contents`.
 fn rebuild(contents: &Contents) -> Datatype {
     let old = &contents.datatypes.first().cloned().unwrap_or_else(int);
     let i: Vec<i64> = contents.integers.iter().map(|&v| v as i64).collect();

@@ -11,7 +11,7 @@ use verbena_memory::elements::Elements;
 use verbena_memory::layout::Layout;
 use verbena_memory::{Buffer, Owned, Region};
 
-/// A folder of a test's own, deleted with it.
+/// A folder of one test, deleted with it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -127,7 +127,7 @@ fn atomicity_is_chosen_by_all_and_handlers_fit() {
     });
 }
 
-/// Memory of the test that buffers may be made of.
+/// Memory of the test from which buffers can be made.
 fn memory(bytes: &[u8]) -> (Region, Owned) {
     let owner = Owned::from(bytes);
     (owner.lend(), owner)
@@ -228,8 +228,8 @@ fn atomic_writes_do_not_mix() {
     });
 }
 
-/// Its copies follow each other at once, though it begins beyond its origin and so ends beyond its
-/// extent.
+/// The copies of this filetype follow each other without gaps, though it begins beyond its origin
+/// and so ends beyond its extent.
 #[test]
 fn a_filetype_may_begin_beyond_its_origin() {
     let byte = Datatype::predefined(MPI_BYTE).unwrap();

@@ -1,6 +1,6 @@
-//! Floating-point formats that the processor or the language has no arithmetic for: IEEE binary16 and binary128,
-//! and the 80-bit extended format of the x87. Addition and multiplication are exact and then rounded to
-//! nearest, ties to even, as IEEE 754-2019 (4.3.1) and the x87 do by default.
+//! Floating-point formats that the processor or the language has no arithmetic for: IEEE binary16
+//! and binary128, and the 80-bit extended format of the x87. Addition and multiplication are exact
+//! and then rounded to nearest, ties to even, as IEEE 754-2019 (4.3.1) and the x87 do by default.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,8 @@ use std::cmp::Ordering;
 pub struct Format {
     exponent_bits: u32,
     fraction_bits: u32,
-    /// Whether the leading bit of the significand is stored (x87) or understood (IEEE).
+    /// True if the leading bit of the significand is stored (x87), false if it is understood
+    /// (IEEE).
     stores_leading: bool,
 }
 
@@ -22,8 +23,8 @@ pub const EXTENDED: Format = Format { exponent_bits: 15, fraction_bits: 63, stor
 /// IEEE binary128.
 pub const QUAD: Format = Format { exponent_bits: 15, fraction_bits: 112, stores_leading: false };
 
-/// A number taken apart. A finite one that is not zero is `significand / 2^127 * 2^exponent`, and the top bit
-/// of its significand is set.
+/// A number taken apart. If it is finite and not zero, it is `significand / 2^127 * 2^exponent`,
+/// and the top bit of its significand is set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Number {
     negative: bool,
@@ -51,7 +52,7 @@ impl Format {
         (1 << self.exponent_bits) - 1
     }
 
-    /// Bits below the exponent.
+    /// The number of bits below the exponent.
     fn low_bits(self) -> u32 {
         self.fraction_bits + self.stores_leading as u32
     }
@@ -71,8 +72,8 @@ impl Format {
         Number { negative, magnitude }
     }
 
-    /// Rounds to this format. Bits lost before are expected as a one in the lowest bit of the significand,
-    /// which is below what any format keeps.
+    /// Rounds to this format. If bits were lost before, the lowest bit of the significand must be
+    /// one; no format keeps that bit.
     fn pack(self, number: Number) -> u128 {
         let sign = (number.negative as u128) << (self.low_bits() + self.exponent_bits);
         let infinite = self.assemble(self.exponent_max(), 1 << self.fraction_bits);
@@ -108,7 +109,7 @@ impl Format {
         self.assemble(if subnormal { 0 } else { biased as u32 }, kept)
     }
 
-    /// Puts exponent field and significand (with its leading bit) together.
+    /// Puts the exponent field and the significand (with its leading bit) together.
     fn assemble(self, exponent: u32, significand: u128) -> u128 {
         let stored =
             if self.stores_leading { significand } else { significand & ((1 << self.fraction_bits) - 1) };
@@ -138,7 +139,8 @@ impl Format {
             (Zero, _) | (_, Zero) => Zero,
             (Finite { exponent: ea, significand: sa }, Finite { exponent: eb, significand: sb }) => {
                 let (high, low) = wide_product(sa, sb);
-                // The product of two numbers in [1, 2) lies in [1, 4); read like an operand, `high` is half of it.
+                // The product of two numbers in [1, 2) lies in [1, 4); read like an operand, `high`
+                // is half of it.
                 normalised(ea + eb + 1, high | (low != 0) as u128)
             }
         };
@@ -192,8 +194,8 @@ fn add_finite(a: Number, b: Number) -> Number {
     if (ea, sa) < (eb, sb) {
         return add_finite(b, a);
     }
-    // One bit of room for a carry; formats leave at least 14 low bits free, so what is shifted out can be
-    // folded into the lowest bit without changing how the result rounds.
+    // One bit of room for a carry; formats leave at least 14 low bits free, so what is shifted out
+    // can be folded into the lowest bit without changing how the result rounds.
     let (large, small) = (sa >> 1, shifted_right(sb >> 1, (ea - eb) as u32));
     let total = if a.negative == b.negative { large + small } else { large - small };
     match normalised(ea + 1, total) {
@@ -302,7 +304,8 @@ mod tests {
         let quad_three = 0x4000_8000_0000_0000_0000_0000_0000_0000u128;
         assert_eq!(QUAD.convert(EXTENDED, three), quad_three);
         assert_eq!(EXTENDED.convert(QUAD, quad_three), three);
-        // 1/3 in binary128, rounded to 64 bits: the bits dropped start with 1010..., so it rounds up.
+        // 1/3 in binary128, rounded to 64 bits: the bits dropped start with 1010..., so it rounds
+        // up.
         let third = 0x3ffd_5555_5555_5555_5555_5555_5555_5555u128;
         assert_eq!(EXTENDED.convert(QUAD, third), 0x3ffd_aaaa_aaaa_aaaa_aaab);
     }

@@ -80,7 +80,7 @@ fn read(representation: Representation, bytes: &[u8]) -> Wide {
     }
 }
 
-/// Small numbers: their sums and products are exact in every format (half precision has 11 bits).
+/// Makes a small number: sums and products are exact in every format (half precision has 11 bits).
 fn sample(representation: Representation, i: usize, salt: usize) -> Wide {
     let number = ((i * 7 + salt * 13) % 23) as i128;
     let signed = number - 11;
@@ -197,7 +197,8 @@ fn every_operation_on_every_datatype_agrees_with_wide_arithmetic() {
     assert!(tried > 250, "{tried}");
 }
 
-/// A program may name one buffer twice, or parts of one that overlap (which MPI forbids, but no check may rely on).
+/// A program may name one buffer twice, or parts of one that overlap (which MPI forbids, but no
+/// check may rely on).
 #[test]
 fn operands_may_be_the_same_memory_or_overlap() {
     let word = Datatype::predefined(mpi::MPI_UINT32_T).unwrap();

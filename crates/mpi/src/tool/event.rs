@@ -1,8 +1,9 @@
-//! Events (MPI-5.0, 15.3.8): the engine's listener notes what happens with its time, and a task of progress calls
-//! those back who registered.
+//! Events (MPI-5.0, 15.3.8): the engine's listener notes what happens and when; a task of progress
+//! calls back those who registered.
 //!
-//! So a callback runs in an MPI call that makes progress, with nothing locked: it may call any MPI function, which is
-//! the level `MPI_T_CB_REQUIRE_NONE`. While nobody registered, the engine has no listener and progress no task.
+//! So a callback runs in an MPI call that makes progress, with nothing locked: it may call any MPI
+//! function, which is the level `MPI_T_CB_REQUIRE_NONE`. While nobody is registered, the engine has
+//! no listener and progress no task.
 
 use super::category::Subject;
 use super::{Type, lock, refusal};
@@ -14,38 +15,38 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use verbena_engine::{Event, EventKind, Listener};
 
-/// Events that wait for their callbacks; more are dropped and counted.
+/// The most events that wait for their callbacks; more are dropped and counted.
 const QUEUE_MAX: usize = 4096;
 
 /// A type of event.
 #[derive(Debug)]
 pub struct EventType {
-    /// Its name.
+    /// The name of the type.
     pub name: &'static str,
-    /// What it is.
+    /// The description that the program can ask for.
     pub help: &'static str,
-    /// What it belongs to.
+    /// The subject that it belongs to.
     pub subject: Subject,
-    /// Its elements; all of them lie in [`Instance::bytes`] one behind the other.
+    /// The elements; they lie in [`Instance::bytes`] one behind the other.
     pub elements: &'static [Element],
     kind: EventKind,
 }
 
-/// What an event tells.
+/// A value that an event carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// Length of the message in bytes.
+    /// The length of the message in bytes.
     Bytes,
     /// The other process, as a rank in `MPI_COMM_WORLD`.
     Process,
-    /// Rank of the sender in the message's communicator.
+    /// The rank of the sender in the message's communicator.
     Source,
     /// The message's tag.
     Tag,
 }
 
 impl Element {
-    /// Its type.
+    /// The type of the element.
     pub fn element_type(self) -> Type {
         if self == Element::Bytes { Type::Count } else { Type::Int }
     }
@@ -53,7 +54,7 @@ impl Element {
 
 const MESSAGE: &[Element] = &[Element::Bytes, Element::Process, Element::Source, Element::Tag];
 
-/// All types.
+/// All types of events.
 pub static TYPES: &[EventType] = &[
     EventType {
         name: "unexpected_message",
@@ -86,7 +87,7 @@ pub static TYPES: &[EventType] = &[
 ];
 
 impl EventType {
-    /// Where each element lies in [`Instance::bytes`].
+    /// The place of each element in [`Instance::bytes`].
     pub fn displacements(&self) -> Vec<usize> {
         self.elements
             .iter()
@@ -95,12 +96,12 @@ impl EventType {
     }
 }
 
-/// Something that happened, for the length of a callback.
+/// Something that happened, while the callback runs.
 #[derive(Debug)]
 pub struct Instance {
     event_type: &'static EventType,
     event: Event,
-    /// When, in ticks of the source.
+    /// The time, in ticks of the source.
     pub timestamp: i64,
 }
 
@@ -115,7 +116,7 @@ impl Instance {
         })
     }
 
-    /// All elements.
+    /// The bytes of all elements.
     pub fn bytes(&self) -> Vec<u8> {
         (0..self.event_type.elements.len() as i32)
             .filter_map(|index| self.element(index).ok())
@@ -124,9 +125,10 @@ impl Instance {
     }
 }
 
-/// Called for an event, with what the program gave when it registered.
+/// A function called for an event, with the program's data from its registration.
 pub type Callback = Arc<dyn Fn(Arc<Instance>, usize) + Send + Sync>;
-/// Called with the number of events that were dropped, and what the program gave when it registered.
+/// A function called with the number of dropped events, and the program's data from its
+/// registration.
 pub type DroppedHandler = Arc<dyn Fn(i64, usize) + Send + Sync>;
 
 /// The levels of safety, from the least demanding on.
@@ -137,13 +139,13 @@ const LEVELS: [i32; 4] = [
     mpi::MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE,
 ];
 
-/// A level's place; `MPI_T_ERR_INVALID` if it is none.
+/// The place of a level; `MPI_T_ERR_INVALID` if it is none.
 pub fn level(safety: i32) -> Result<usize> {
     let place = LEVELS.iter().position(|level| *level == safety);
     place.ok_or_else(|| refusal(mpi::MPI_T_ERR_INVALID, "there is no such level of safety"))
 }
 
-/// Who registered for a type of event.
+/// A program's registration for a type of event.
 pub struct Registration {
     /// The type.
     pub event_type: &'static EventType,
@@ -152,16 +154,16 @@ pub struct Registration {
 
 #[derive(Default)]
 struct Calls {
-    /// By level of safety: the function and the program's data for it.
+    /// The function and the program's data for it, by level of safety.
     callbacks: [Option<(Callback, usize)>; LEVELS.len()],
     dropped_handler: Option<DroppedHandler>,
-    /// Events that were dropped since the handler was called.
+    /// The number of events dropped since the handler was called.
     dropped: i64,
 }
 
 static REGISTERED: Mutex<Vec<Arc<Registration>>> = Mutex::new(Vec::new());
 static QUEUE: Mutex<VecDeque<Instance>> = Mutex::new(VecDeque::new());
-/// Whether the engine has a listener and progress the task.
+/// True while the engine has a listener and progress the task.
 static LISTENING: Mutex<bool> = Mutex::new(false);
 
 impl Registration {
@@ -177,7 +179,7 @@ impl Registration {
         lock(&self.calls).callbacks[level] = callback;
     }
 
-    /// Whether the level has a function.
+    /// Returns whether the level has a function.
     pub fn has_callback(&self, level: usize) -> bool {
         lock(&self.calls).callbacks[level].is_some()
     }
@@ -187,13 +189,13 @@ impl Registration {
         lock(&self.calls).dropped_handler = handler;
     }
 
-    /// From now on nobody is called.
+    /// Frees the registration: from now on nobody is called.
     pub fn free(self: &Arc<Registration>) {
         *lock(&self.calls) = Calls::default();
         lock(&REGISTERED).retain(|other| !Arc::ptr_eq(other, self));
     }
 
-    /// The function to call: that of the least demanding level, since none is demanded.
+    /// The function to call: that of the least demanding level, since no level is demanded.
     fn callback(&self) -> Option<(Callback, usize)> {
         lock(&self.calls).callbacks.iter().flatten().next().cloned()
     }
@@ -217,7 +219,8 @@ fn wanted(kind: EventKind) -> Vec<Arc<Registration>> {
     lock(&REGISTERED).iter().filter(of_kind).cloned().collect()
 }
 
-/// Lets the engine tell what happens, if somebody registered; `clock` gives the time in ticks of the source.
+/// Lets the engine tell what happens, if somebody registered; `clock` gives the time in ticks of
+/// the source.
 pub fn attach(process: &Process, clock: fn() -> i64) {
     let mut listening = lock(&LISTENING);
     if *listening || !is_somebody_there() {
@@ -253,7 +256,7 @@ impl Listener for Ear {
     }
 }
 
-/// Calls back, each time that progress is made, until nobody is registered.
+/// The task that calls back at each progress, until nobody is registered.
 struct Delivery;
 
 impl Task for Delivery {

@@ -1,8 +1,8 @@
 //! Performance variables (MPI-5.0, 15.3.7).
 //!
-//! The engine counts all the time, at no cost beyond what it counts for itself. A handle makes of that what it was
-//! asked for: a counter's handle adds up what happens while it runs, a level is read as it is, and a high-water mark begins
-//! with its handle.
+//! The engine counts all the time, at no cost beyond its own counting. A handle turns that into
+//! what the program reads: a counter's handle adds up what happens while it runs, a level is read
+//! as it is, and a high-water mark begins with its handle.
 //!
 //! | class | start and stop | write and reset |
 //! | --- | --- | --- |
@@ -22,11 +22,11 @@ use verbena_wires::registry;
 /// A performance variable. Its value is one `MPI_UNSIGNED_LONG_LONG`, bound to no object.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The variable's name.
     pub name: String,
-    /// What it is.
+    /// The description that the program can ask for.
     pub help: String,
-    /// What it belongs to.
+    /// The subject that it belongs to.
     pub subject: Subject,
     class: Class,
     read: Read,
@@ -58,17 +58,17 @@ impl Variable {
         }
     }
 
-    /// Whether it can be neither written nor reset.
+    /// Returns whether it can be neither written nor reset.
     pub fn is_readonly(&self) -> bool {
         self.class == Class::Level
     }
 
-    /// Whether it runs all the time.
+    /// Returns whether it runs all the time.
     pub fn is_continuous(&self) -> bool {
         matches!(self.class, Class::Level | Class::HighWaterMark)
     }
 
-    /// What the process has counted so far; 0 without a process.
+    /// The process's count so far; 0 without a process.
     fn now(&self, process: Option<&Process>) -> u64 {
         let Some(process) = process else { return 0 };
         let counters = || process.look(|engine| engine.counters());
@@ -82,7 +82,7 @@ impl Variable {
     }
 }
 
-/// All: those of matching, of the protocols, of waiting, then those of each channel.
+/// All variables: those of matching, of the protocols, of waiting, then those of each channel.
 pub static ALL: LazyLock<Vec<Variable>> = LazyLock::new(|| {
     let of_engine = ENGINE.iter().map(|&(name, class, subject, help, read)| Variable {
         name: name.into(),
@@ -156,7 +156,7 @@ const CHANNEL: &[OfChannel] = &[
     ("full", Class::Counter, "how often there was no room for a packet", |c| c.full),
 ];
 
-/// Of the channels that register memory with a device.
+/// Variables of the channels that register memory with a device.
 #[rustfmt::skip]
 const REGISTERING: &[OfChannel] = &[
     ("registration_hits", Class::Counter, "operations on long messages that found their memory registered", |c| c.registrations.hits),
@@ -168,13 +168,13 @@ const REGISTERING: &[OfChannel] = &[
     ("registered_bytes", Class::Level, "bytes of the program's memory that are registered", |c| c.registrations.bytes),
 ];
 
-/// Of the channels that know a stranger's message.
+/// Variables of the channels that recognise a stranger's message.
 #[rustfmt::skip]
 const GUARDED: &[OfChannel] = &[
     ("strange_messages", Class::Counter, "messages that did not bear this process's token, and were dropped", |c| c.strange_messages),
 ];
 
-/// A handle of a variable: what it makes of the engine's counting.
+/// A handle of a variable: it turns the engine's count into the program's value.
 #[derive(Debug)]
 pub struct Handle {
     /// The variable.
@@ -185,17 +185,18 @@ pub struct Handle {
 #[derive(Debug)]
 struct State {
     running: bool,
-    /// What the process had counted when the handle last began to run.
+    /// The process's count when the handle last began to run.
     base: u64,
-    /// What was counted while it ran before; of a high-water mark the mark.
+    /// The count from earlier runs; for a high-water mark the mark.
     kept: u64,
 }
 
-/// The handles of high-water marks: the engine's own marks are taken, and begun anew, for all of them at once.
+/// The handles of high-water marks. The engine's own marks are taken, and begun anew, for all of
+/// them at once.
 static MARKS: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 
 impl Handle {
-    /// A new handle; one of a continuous variable runs, another is stopped.
+    /// Makes a handle. That of a continuous variable runs, any other is stopped.
     pub fn new(variable: &'static Variable, process: Option<&Process>) -> Arc<Handle> {
         let running = variable.is_continuous();
         let handle = Arc::new(Handle { variable, state: Mutex::new(State { running, base: 0, kept: 0 }) });
@@ -207,7 +208,7 @@ impl Handle {
         handle
     }
 
-    /// The value now.
+    /// Returns the value now.
     pub fn read(&self, process: Option<&Process>) -> u64 {
         if self.variable.class == Class::HighWaterMark {
             take_marks(process);
@@ -234,7 +235,8 @@ impl Handle {
         Ok(())
     }
 
-    /// Keeps the value as it is; no effect if it is stopped. `MPI_T_ERR_PVAR_NO_STARTSTOP` if it is continuous.
+    /// Keeps the value as it is; no effect if it is stopped. `MPI_T_ERR_PVAR_NO_STARTSTOP` if it is
+    /// continuous.
     pub fn stop(&self, process: Option<&Process>) -> Result<()> {
         self.check_startable()?;
         let mut state = lock(&self.state);
@@ -252,7 +254,7 @@ impl Handle {
         }
     }
 
-    /// Gives it another value. `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
+    /// Sets the value. `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
     pub fn write(&self, value: u64, process: Option<&Process>) -> Result<()> {
         self.check_writable()?;
         take_marks(process);
@@ -261,13 +263,13 @@ impl Handle {
         Ok(())
     }
 
-    /// Sets it to what it had at the beginning: 0, or of a high-water mark what there is now.
+    /// Sets it to its initial value: 0, or for a high-water mark the current level.
     /// `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
     pub fn reset(&self, process: Option<&Process>) -> Result<()> {
         self.read_and_reset(process).map(drop)
     }
 
-    /// The value, and the reset as one step. `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
+    /// Reads the value and resets it in one step. `MPI_T_ERR_PVAR_NO_WRITE` if it is read-only.
     pub fn read_and_reset(&self, process: Option<&Process>) -> Result<u64> {
         self.check_writable()?;
         take_marks(process);
@@ -291,7 +293,7 @@ fn no_write() -> Error {
     refusal(mpi::MPI_T_ERR_PVAR_NO_WRITE, "the variable can only be read")
 }
 
-/// Gives every handle of a high-water mark what the engine has seen since the last time.
+/// Gives every handle of a high-water mark the engine's marks since the last time.
 fn take_marks(process: Option<&Process>) {
     let mut marks = lock(&MARKS);
     marks.retain(|mark| mark.strong_count() > 0);

@@ -1,5 +1,6 @@
-//! Blocking collectives over the board, without a schedule. Each function answers `None` if the call must go another
-//! way: no board, too long, or of a sort whose sizes not all members know. They all decide alike.
+//! Blocking collectives over the board, without a schedule. Each function returns `None` if the
+//! call must go another way: there is no board, it is too long, or not all members know its sizes.
+//! All members decide alike.
 
 use super::direct::{Allreduce, Verdict};
 use super::exchanges::{Allgather, Alltoall, Barrier, Bcast, Fold, Gather, Scatter};
@@ -19,12 +20,14 @@ use verbena_channel::board::Board;
 use verbena_channel::mark::Mark;
 use verbena_memory::Buffer;
 
-/// Looks at the board before the first round of progress, where every rank has a core: about half a microsecond.
+/// The number of looks at the board before the first round of progress, where every rank has a
+/// core: about half a microsecond.
 const LOOKS: u32 = 100;
-/// Every so many collectives progress is made even if none of them had to wait, for other traffic's sake.
+/// After this many collectives progress is made even if none of them had to wait, for other
+/// traffic's sake.
 const PROGRESS_EVERY: u32 = 64;
 
-/// How a call ended; `None` if it did not go over the board.
+/// The result of a call; `None` if it did not go over the board.
 pub type Done = Option<Result<()>>;
 
 /// The communicator's board, if a record of `bytes` goes over it.
@@ -47,11 +50,11 @@ macro_rules! on_board {
 
 /// A collective over a board, as a loop drives it.
 trait Drive {
-    /// What it ends with.
+    /// The result when it ends.
     type Outcome;
-    /// Goes as far as it can without waiting; `None` if it must be called again.
+    /// Goes on until it would have to wait; `None` if it must be called again.
     fn drive(&mut self, board: &mut dyn Board) -> Result<Option<Self::Outcome>>;
-    /// For an idle round.
+    /// Looks elsewhere for what it waits for, in an idle round.
     fn seek(&mut self, board: &mut dyn Board);
 }
 
@@ -82,7 +85,7 @@ impl Drive for LongBcast<'_> {
     fn drive(&mut self, board: &mut dyn Board) -> Result<Option<()>> {
         self.advance(board).map(|done| done.then_some(()))
     }
-    /// Posts stand where they are looked for.
+    /// Does nothing: posts are always in the same place.
     fn seek(&mut self, _: &mut dyn Board) {}
 }
 
@@ -99,7 +102,7 @@ fn run(
     drive(process, comm, &mut **board, Short::new(exchange))
 }
 
-/// Opens the board for the collective that this member is in, and says what it calls.
+/// Opens the board for the collective that this member is in, and says which call it is.
 #[inline]
 fn open(board: &mut dyn Board, comm: &Comm, call: Mark) {
     board.open(comm.collectives_begun());
@@ -141,7 +144,7 @@ fn drive<D: Drive>(
     })
 }
 
-/// What became of a member of whom nothing more may be believed: a board says nothing of it.
+/// The error if a member was lost, about which a board says nothing.
 #[cold]
 fn lost_member(process: &Process, comm: &Comm) -> Option<Error> {
     let mut members = comm.targets().members().iter();
@@ -156,7 +159,7 @@ pub fn barrier(process: &Process, comm: &Comm, call: Mark) -> Done {
     on_board!(process, comm, call, 0, Barrier)
 }
 
-/// A meeting of all members, if they have a board already.
+/// Lets all members meet, if they have a board already.
 pub fn meet(process: &Process, comm: &Comm, call: Mark) -> Done {
     if comm.seat().has_board() { barrier(process, comm, call) } else { None }
 }
@@ -171,7 +174,7 @@ pub fn bcast(process: &Process, comm: &Comm, call: Mark, buffer: &Buffer, root: 
     }
 }
 
-/// A long one; `Ok(None)` if the call must go another way.
+/// Broadcasts a long message; `Ok(None)` if the call must go another way.
 fn long_bcast(
     process: &Process,
     comm: &Comm,
@@ -188,13 +191,14 @@ fn long_bcast(
     drive(process, comm, &mut **board, collective).map(Some)
 }
 
-/// Whether all members can reduce records, which lie at any address: predefined operations and datatypes only.
+/// Returns whether all members can reduce records, which lie at any address: predefined operations
+/// and datatypes only.
 #[inline]
 fn is_plain(reduction: Reduction) -> bool {
     reduction.op.builtin().is_some() && reduction.datatype.as_basic().is_some()
 }
 
-/// A reduction of which this member combines the operands of some members, and of these a part.
+/// Runs a reduction in which this member combines a part of the operands of some members.
 #[inline]
 fn fold(
     process: &Process,
@@ -231,7 +235,7 @@ pub fn allreduce(
     }
 }
 
-/// A long one, in each other's memory; `Ok(None)` if the call must go another way.
+/// Reduces long vectors in each other's memory; `Ok(None)` if the call must go another way.
 fn allreduce_directly(
     process: &Process,
     comm: &Comm,
@@ -295,7 +299,7 @@ pub fn exscan(process: &Process, comm: &Comm, call: Mark, operands: Operands, re
     fold(process, comm, call, operands, reduction, 0..comm.rank() as usize, (0, operands.count))
 }
 
-/// Does what a member does with its own block, once its part in the exchange is done.
+/// Handles this member's own block, once its part in the exchange is done.
 fn own_block(done: Done, own: impl FnOnce() -> Result<()>) -> Done {
     done.map(|outcome| outcome.and_then(|()| own()))
 }

@@ -1,13 +1,15 @@
 //! Long reductions in which the members reach into each other's memory.
 //!
-//! Each member shows in a record where its vectors lie. When all have, the vector is reduced in parts: whoever does a part reads
-//! it from all members, combines it in rank order, and writes the result to all of them. So the members meet once, however
-//! long the vector is. Among more than two members short operands and the results go through slots ([`super::rooms`]), where they
-//! are read without a system call. Who has no core at the moment is not waited for: the others do its parts
-//! ([`Board::take_part`]). As the order of the operands never changes, it does not matter who does what: the result is the same
-//! bit for bit.
+//! Each member shows in a record where its vectors lie. When all have, the vector is reduced in
+//! parts: a member that does a part reads it from all members, combines it in rank order, and
+//! writes the result to all of them. So the members meet once, however long the vector is. Among
+//! more than two members short operands and the results go through slots ([`super::rooms`]), where
+//! they are read without a system call. Nobody waits for a member that has no core at the moment:
+//! the others do its parts ([`Board::take_part`]). The order of the operands never changes, so the
+//! result is the same bit for bit, whichever member does a part.
 //!
-//! A member that cannot reach all others says so in its record, and then all go another way from now on.
+//! A member that cannot reach all others says so in its record, and then all go another way from
+//! now on.
 
 use super::places::{Place, Places};
 use super::rooms::Rooms;
@@ -23,10 +25,11 @@ use verbena_channel::board::Board;
 use verbena_channel::neighbor::Neighbor;
 use verbena_memory::Region;
 
-/// The other members' memory by their ranks; `None` for this member itself, and where there is no access.
+/// The other members' memory by their ranks; `None` for this member itself, and where there is no
+/// access.
 pub type Reach = Vec<Option<Arc<dyn Neighbor>>>;
 
-/// How a direct collective ended.
+/// The outcome of a direct collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is done.
@@ -35,11 +38,11 @@ pub enum Verdict {
     Refused,
 }
 
-/// Where a direct collective is.
+/// The stage of a direct collective.
 enum Stage {
-    /// Somebody has not read what stands in the slots.
+    /// A member has not read what is in the slots.
     Staging,
-    /// Not all have shown their places.
+    /// Not all members have shown their places.
     Meeting,
     /// There may be parts that nobody has taken.
     Working,
@@ -54,7 +57,7 @@ pub struct Allreduce<'a> {
     reduction: Reduction<'a>,
     reach: &'a Reach,
     me: usize,
-    /// Bytes of an element.
+    /// The bytes of an element.
     size: usize,
     rooms: Rooms,
     stage: Stage,
@@ -64,7 +67,8 @@ pub struct Allreduce<'a> {
 }
 
 impl<'a> Allreduce<'a> {
-    /// One that has not begun, of at least one element, in parts of about `piece` bytes. `board` must be open for it.
+    /// Makes one that has not begun, of at least one element, in parts of about `piece` bytes.
+    /// `board` must be open for it.
     pub fn new(
         board: &mut dyn Board,
         operands: Operands<'a>,
@@ -88,11 +92,11 @@ impl<'a> Allreduce<'a> {
         Allreduce { send, recv, reduction, reach, me, size, rooms, stage, meeting, places, failure }
     }
 
-    /// Goes as far as it can without waiting; `Ok(None)` if it must be called again.
+    /// Goes on until it would have to wait; `Ok(None)` if it must be called again.
     ///
     /// # Errors
-    /// The members are in different collectives, gave different lengths, or lost access to each other's memory after
-    /// operands were overwritten.
+    /// The members are in different collectives, gave different lengths, or lost access to each
+    /// other's memory after operands were overwritten.
     pub fn advance(&mut self, board: &mut dyn Board) -> Result<Option<Verdict>> {
         if let Stage::Staging = self.stage {
             if !board.slots_are_read() {
@@ -119,14 +123,14 @@ impl<'a> Allreduce<'a> {
         }
     }
 
-    /// For an idle round, see [`Short::seek`].
+    /// Looks elsewhere in an idle round, see [`Short::seek`].
     pub fn seek(&mut self, board: &mut dyn Board) {
         if let Stage::Meeting = self.stage {
             self.meeting.seek(board);
         }
     }
 
-    /// All know where everything is: whether it can be done.
+    /// Decides whether it can be done, now that all know where everything is.
     fn agree(&mut self, board: &mut dyn Board) -> Result<bool> {
         let own = self.send.len() as u64;
         if let Some(rank) = self.places.iter().position(|place| place.bytes != own) {
@@ -140,7 +144,7 @@ impl<'a> Allreduce<'a> {
         Ok(true)
     }
 
-    /// Puts the own operand into slots.
+    /// Puts this member's operand into slots.
     fn put_operand(&self, board: &dyn Board) {
         for n in 0..self.rooms.parts() {
             let bytes = self.range(n);
@@ -158,7 +162,7 @@ impl<'a> Allreduce<'a> {
         }
     }
 
-    /// Does its own parts, then what is left of the others'.
+    /// Does this member's parts, then the remaining parts of the others.
     fn work(&mut self, board: &mut dyn Board) {
         let (ranks, parts) = (board.ranks(), self.rooms.parts());
         for owner in (self.me..ranks).chain(0..self.me) {
@@ -175,13 +179,13 @@ impl<'a> Allreduce<'a> {
         self.stage = Stage::Ending;
     }
 
-    /// Bytes of a part of the vector.
+    /// The range of bytes of a part of the vector.
     fn range(&self, part: usize) -> Range<usize> {
         part * self.rooms.piece..((part + 1) * self.rooms.piece).min(self.send.len())
     }
 
-    /// Does part `n`. Slots of this member serve as temporary memory: all others are done with what stood there,
-    /// since they are in this collective.
+    /// Does part `n`. This member's slots serve as temporary memory: all others are in this
+    /// collective, so they are done with the old contents.
     fn reduce(&self, board: &mut dyn Board, n: usize) -> Result<()> {
         let bytes = self.range(n);
         let [incoming, one, other] = self.rooms.temporary(board, bytes.len());
@@ -208,7 +212,7 @@ impl<'a> Allreduce<'a> {
         if self.rooms.route.shows { Ok(()) } else { self.hand_out(out, bytes.start) }
     }
 
-    /// Part `n` of a member's operand: where it lies, or read into `room`.
+    /// Returns part `n` of a member's operand: in place, or read into `room`.
     fn operand(&self, board: &dyn Board, rank: usize, n: usize, room: Region) -> Result<Region> {
         let bytes = self.range(n);
         match &self.reach[rank] {
@@ -231,7 +235,7 @@ impl<'a> Allreduce<'a> {
         Ok(())
     }
 
-    /// What all members say alike, once every part was tried.
+    /// The verdict on which all members agree, once every part was tried.
     fn verdict(&mut self, board: &mut dyn Board) -> Result<Verdict> {
         if !board.any_part_failed() {
             if self.rooms.route.shows {

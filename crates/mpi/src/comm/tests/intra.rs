@@ -186,8 +186,8 @@ fn splitting_by_type_goes_by_node() {
     });
 }
 
-/// Two machines of two packages of two cores, one rank on each core, save the last, which may use both cores of its
-/// package.
+/// Two machines of two packages of two cores, one rank on each core, but the last rank may use both
+/// cores of its package.
 #[test]
 fn splitting_by_type_goes_down_level_by_level() {
     run(8, |world, fake| {

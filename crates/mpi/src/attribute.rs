@@ -1,4 +1,5 @@
-//! Attributes: values that the program caches on communicators, datatypes and windows (MPI-5.0, 7.7).
+//! Attributes: values that the program caches on communicators, datatypes and windows (MPI-5.0,
+//! 7.7).
 //!
 //! Callbacks may call MPI, also on the very object, so no lock is held while one runs.
 
@@ -7,17 +8,19 @@ use crate::generated::constants as mpi;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-/// What is cached: the bits of a C pointer.
+/// A cached value: the bits of a C pointer.
 pub type Value = usize;
 
-/// Called to copy a value when its object is duplicated: gets the old object's handle, the key and the
-/// value; returns the value for the new object, or `None` to leave the attribute out.
+/// A function that copies a value when its object is duplicated. It gets the old object's handle,
+/// the key and the value, and returns the value for the new object, or `None` to leave the
+/// attribute out.
 pub type CopyCallback = Box<dyn Fn(usize, i32, Value) -> Result<Option<Value>> + Send + Sync>;
 
-/// Called before a value is deleted or replaced: gets the object's handle, the key and the value.
+/// A function called before a value is deleted or replaced. It gets the object's handle, the key
+/// and the value.
 pub type DeleteCallback = Box<dyn Fn(usize, i32, Value) -> Result<()> + Send + Sync>;
 
-/// What happens to a value when its object is duplicated.
+/// The treatment of a value when its object is duplicated.
 pub enum CopyRule {
     /// It stays behind (`MPI_COMM_NULL_COPY_FN` and its like).
     Never,
@@ -56,13 +59,13 @@ pub static TYPE_KEYVALS: Keyvals = Keyvals::starting_at(0x0200_0000);
 pub static WIN_KEYVALS: Keyvals = Keyvals::starting_at(0x0300_0000);
 
 impl Keyvals {
-    /// No keys yet; the first will have the number `first`. Kinds of objects have ranges of their own, so
-    /// that a key of another kind is noticed.
+    /// Makes an empty set of keys; the first key will have the number `first`. Kinds of objects
+    /// have separate ranges, so that a key of another kind is noticed.
     pub const fn starting_at(first: i32) -> Keyvals {
         Keyvals { state: Mutex::new(KeyvalState { held: None, freed: None, next: first }) }
     }
 
-    /// A new key (`MPI_Comm_create_keyval` and its like).
+    /// Makes a key (`MPI_Comm_create_keyval` and its like).
     pub fn create(&self, copy: CopyRule, delete: Option<DeleteCallback>) -> i32 {
         let mut state = self.lock();
         let id = state.next;
@@ -77,7 +80,7 @@ impl Keyvals {
         self.lock().find(id).ok_or_else(|| no_keyval(id))
     }
 
-    /// Frees a key (`MPI_Comm_free_keyval` and its like): attributes under it stay until they are
+    /// Frees a key (`MPI_Comm_free_keyval` and its like). Attributes under it stay until they are
     /// deleted, and until then it may be freed again. `MPI_ERR_KEYVAL` as [`Keyvals::get`].
     pub fn free(&self, id: i32) -> Result<()> {
         let mut state = self.lock();
@@ -86,7 +89,8 @@ impl Keyvals {
         freed.retain(|_, key| key.strong_count() > 0);
         freed.insert(id, Arc::downgrade(&key));
         state.held.as_mut().and_then(|held| held.remove(&id));
-        // A last key leaves with the lock released, since what it drops is the program's.
+        // The last reference to a key goes with the lock released, since what it drops is the
+        // program's.
         drop(state);
         Ok(())
     }
@@ -115,23 +119,23 @@ impl Attributes {
         self.lock().iter().find(|(key, _)| key.id == keyval).map(|&(_, value)| value)
     }
 
-    /// Sets the value under a key, after deleting the old one with its callback (`MPI_Comm_set_attr` and its
-    /// like). Fails as the callback does, and then changes nothing.
+    /// Sets the value under a key, after deleting the old one with its callback
+    /// (`MPI_Comm_set_attr` and its like). Fails as the callback does, and then changes nothing.
     pub fn set(&self, handle: usize, keyval: Arc<Keyval>, value: Value) -> Result<()> {
         self.delete(handle, keyval.id)?;
         self.lock().push((keyval, value));
         Ok(())
     }
 
-    /// Deletes the value under a key, if there is one (`MPI_Comm_delete_attr` and its like). If the callback
-    /// fails, the value stays.
+    /// Deletes the value under a key, if there is one (`MPI_Comm_delete_attr` and its like). If the
+    /// callback fails, the value stays.
     pub fn delete(&self, handle: usize, keyval: i32) -> Result<()> {
         let found = self.lock().iter().find(|(key, _)| key.id == keyval).cloned();
         found.map_or(Ok(()), |entry| self.delete_entry(handle, entry))
     }
 
-    /// Deletes everything, the last set first (MPI-5.0, 11.2.4 asks for this order at `MPI_Finalize`).
-    /// Stops at the first callback that fails.
+    /// Deletes everything, the last set first (MPI-5.0, 11.2.4 asks for this order at
+    /// `MPI_Finalize`). Stops at the first callback that fails.
     pub fn clear(&self, handle: usize) -> Result<()> {
         loop {
             let Some(entry) = self.lock().last().cloned() else { return Ok(()) };
@@ -139,8 +143,8 @@ impl Attributes {
         }
     }
 
-    /// What a duplicate of the object with this handle gets, by the keys' copy rules. Fails as a callback
-    /// does.
+    /// The attributes for a duplicate of the object with this handle, by the keys' copy rules.
+    /// Fails as a callback does.
     pub fn copied(&self, handle: usize) -> Result<Attributes> {
         let mut list = Vec::new();
         for (key, value) in self.lock().clone() {

@@ -1,6 +1,7 @@
-//! Error classes and codes: what they mean in words, and those that the program adds (MPI-5.0, 9.4 and 9.5).
+//! Error classes and codes: their texts, and those that the program adds (MPI-5.0, 9.4 and 9.5).
 //!
-//! The registry belongs to the program as a whole: it works before `MPI_Init` and after `MPI_Finalize`.
+//! The registry belongs to the program as a whole: it works before `MPI_Init` and after
+//! `MPI_Finalize`.
 
 mod text;
 
@@ -13,7 +14,7 @@ use std::sync::Mutex;
 
 /// An added class or code.
 struct Added {
-    /// Its class: itself if it is a class.
+    /// The class of the code; a class is its own.
     class: Class,
     text: Vec<u8>,
 }
@@ -31,7 +32,7 @@ struct State {
 /// The registry of this program.
 pub static REGISTRY: Registry = Registry::new();
 
-/// Bytes of the longest error string, with C's final zero (`MPI_MAX_ERROR_STRING`).
+/// The bytes of the longest error string, with C's final zero (`MPI_MAX_ERROR_STRING`).
 pub const STRING_BYTES_MAX: usize = 512;
 
 impl Registry {
@@ -61,8 +62,8 @@ impl Registry {
         Ok(state.add(class))
     }
 
-    /// Gives an added class or code its text (`MPI_Add_error_string`). `MPI_ERR_ARG` for predefined and
-    /// unknown ones, and for a text too long.
+    /// Gives an added class or code its text (`MPI_Add_error_string`). `MPI_ERR_ARG` for predefined
+    /// and unknown ones, and for a text too long.
     pub fn add_string(&self, code: i32, text: &[u8]) -> Result<()> {
         if text.len() >= STRING_BYTES_MAX {
             return Err(long_text(code, text.len()));
@@ -71,13 +72,15 @@ impl Registry {
         Ok(())
     }
 
-    /// Takes the text away (`MPI_Remove_error_string`). `MPI_ERR_ARG` for predefined and unknown ones.
+    /// Takes the text away (`MPI_Remove_error_string`). `MPI_ERR_ARG` for predefined and unknown
+    /// ones.
     pub fn remove_string(&self, code: i32) -> Result<()> {
         self.lock().get_mut(code)?.text.clear();
         Ok(())
     }
 
-    /// Takes a code away (`MPI_Remove_error_code`). `MPI_ERR_ARG` if it is no added code, or has a text.
+    /// Takes a code away (`MPI_Remove_error_code`). `MPI_ERR_ARG` if it is no added code, or has a
+    /// text.
     pub fn remove_code(&self, code: i32) -> Result<()> {
         let mut state = self.lock();
         let added = state.get_mut(code)?;
@@ -87,8 +90,8 @@ impl Registry {
         state.remove(code)
     }
 
-    /// Takes a class away (`MPI_Remove_error_class`). `MPI_ERR_ARG` if it is no added class, or has codes
-    /// or a text.
+    /// Takes a class away (`MPI_Remove_error_class`). `MPI_ERR_ARG` if it is no added class, or has
+    /// codes or a text.
     pub fn remove_class(&self, class: Class) -> Result<()> {
         let mut state = self.lock();
         if state.get_mut(class)?.class != class {

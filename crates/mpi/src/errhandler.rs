@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::{Arc, Mutex};
 
-/// The kinds of objects that an error handler of the program can be made for.
+/// The kinds of objects for which the program can make an error handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Communicators.
@@ -17,18 +17,19 @@ pub enum Kind {
     Session,
 }
 
-/// The program's function: gets the handle of the object and the error code, and gives the code
-/// that the call returns. It may be another one: a handler that mends what was wrong makes it
+/// The program's function. It gets the handle of the object and the error code, and gives the code
+/// that the call returns. This may be another one: a handler that repairs the cause makes it
 /// `MPI_SUCCESS`.
 pub type Callback = Box<dyn Fn(usize, i32) -> i32 + Send + Sync>;
 
-/// What an error handler does.
+/// The action of an error handler.
 pub enum Action {
     /// Ends all processes of the job (`MPI_ERRORS_ARE_FATAL`).
     AreFatal,
-    /// Ends the processes of the communicator, and if there is none this one (`MPI_ERRORS_ABORT`).
+    /// Ends the processes of the communicator, or this one if there is no communicator
+    /// (`MPI_ERRORS_ABORT`).
     Abort,
-    /// Nothing: the call returns the code (`MPI_ERRORS_RETURN`).
+    /// Does nothing: the call returns the code (`MPI_ERRORS_RETURN`).
     Return,
     /// Calls the program's function; if that returns, the call returns the code that it leaves.
     Call(Kind, Callback),
@@ -40,7 +41,7 @@ pub struct Errhandler {
     names: Mutex<Names>,
 }
 
-/// How the program knows an error handler: by one handle, which it got so many times.
+/// The program's handle of an error handler, and how often it got it.
 #[derive(Default)]
 struct Names {
     handle: usize,
@@ -48,17 +49,17 @@ struct Names {
 }
 
 impl Errhandler {
-    /// An error handler that the program has no handle of yet.
+    /// Makes an error handler that the program has no handle of yet.
     pub fn new(action: Action) -> Errhandler {
         Errhandler { action, names: Mutex::default() }
     }
 
-    /// What it does.
+    /// The action of the error handler.
     pub fn action(&self) -> &Action {
         &self.action
     }
 
-    /// Whether it may be set on an object of this kind; else `MPI_ERR_ERRHANDLER`.
+    /// Returns `MPI_ERR_ERRHANDLER` unless it may be set on an object of this kind.
     pub fn check(&self, kind: Kind) -> Result<()> {
         match &self.action {
             Action::Call(made_for, _) if *made_for != kind => Err(wrong_kind(*made_for, kind)),
@@ -66,8 +67,8 @@ impl Errhandler {
         }
     }
 
-    /// The handle, for handing it out once more (`MPI_Comm_get_errhandler` and its like); `insert` makes one if
-    /// there is none, or it was freed as often as handed out.
+    /// Returns the handle, to be handed out once more (`MPI_Comm_get_errhandler` and its like).
+    /// `insert` makes one if there is none, or it was freed as often as handed out.
     pub fn hand_out(&self, insert: impl FnOnce() -> usize) -> usize {
         let mut names = self.lock();
         if names.count == 0 {
@@ -77,7 +78,7 @@ impl Errhandler {
         names.handle
     }
 
-    /// One hand-out is given back; `remove` takes the handle out of use with the last
+    /// Takes one hand-out back; `remove` takes the handle out of use with the last
     /// (`MPI_Errhandler_free`).
     pub fn take_back(&self, remove: impl FnOnce()) {
         let mut names = self.lock();
@@ -111,12 +112,12 @@ impl Handling {
         self.lock().errhandler.clone()
     }
 
-    /// From now on this one (`MPI_Comm_set_errhandler` and its like).
+    /// Uses this one from now on (`MPI_Comm_set_errhandler` and its like).
     pub fn set(&self, errhandler: Arc<Errhandler>) {
         *self.lock() = InUse { errhandler, was_set: true };
     }
 
-    /// Whether it is not the one that the object began with.
+    /// Returns whether it is not the one that the object began with.
     pub fn was_set(&self) -> bool {
         self.lock().was_set
     }

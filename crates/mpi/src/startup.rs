@@ -1,7 +1,8 @@
 //! Start-up: from nothing to a connected process (MPI-5.0, 11.2).
 //!
-//! Three steps: ask the launcher who we are, open the channels on this side and exchange what the
-//! others need to know of them in one round, connect. The launcher's line is kept for the end of the job.
+//! There are three steps: ask the launcher who we are; open the channels on this side and exchange
+//! in one round what the others need to know of them; connect. The line to the launcher is kept for
+//! the end of the job.
 
 use crate::error::Error;
 use crate::process::Process;
@@ -22,14 +23,15 @@ pub struct Started {
     pub launch: Launch,
 }
 
-/// What the launcher told and how to speak to it.
+/// The launcher's words, and the line to it.
 pub struct Launch {
     boot: Mutex<Option<Boot>>,
     /// The job's name, the same in all its processes and in no other job.
     pub job: String,
-    /// Number of processes that the user's machines could run, if the launcher said (`MPI_UNIVERSE_SIZE`).
+    /// The number of processes that the user's machines could run, if the launcher said
+    /// (`MPI_UNIVERSE_SIZE`).
     pub universe_size: Option<u32>,
-    /// Which part of an MPMD command line this process is from (`MPI_APPNUM`).
+    /// The part of an MPMD command line that this process is from (`MPI_APPNUM`).
     pub appnum: Option<u32>,
 }
 
@@ -78,15 +80,16 @@ pub fn start() -> Result<Started, Error> {
     Ok(Started { process, launch })
 }
 
-/// Reads the settings and fixes those that decide how the library starts. `MPI_ERR_OTHER` for the first that
-/// cannot be.
+/// Reads the settings and fixes those that decide how the library starts. `MPI_ERR_OTHER` for the
+/// first invalid one.
 fn read_settings() -> Result<(), Error> {
     let wrong = verbena_settings::load().wrong.first();
     verbena_settings::freeze();
     wrong.map_or(Ok(()), |fault| Err(Error::setting(fault.clone())))
 }
 
-/// The channels' parts of all cards, once it is clear that the settings of all processes go together.
+/// The channels' parts of all cards, once it is clear that the settings of all processes fit
+/// together.
 fn compared(cards: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error> {
     let mut rest = Vec::with_capacity(cards.len());
     for (rank, card) in cards.iter().enumerate() {
@@ -99,9 +102,9 @@ fn compared(cards: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error> {
     Ok(rest)
 }
 
-/// The two parts of a process's card: what its settings say, then what its channels say.
+/// The two parts of a process's card: its settings, then its channels.
 mod card {
-    /// Puts the length of the first part (4 bytes, little-endian), the first and the second part together.
+    /// Joins the length of the first part (4 bytes, little-endian), the first and the second part.
     pub fn join(settings: &[u8], channels: &[u8]) -> Vec<u8> {
         [&(settings.len() as u32).to_le_bytes()[..], settings, channels].concat()
     }
@@ -115,8 +118,9 @@ mod card {
     }
 }
 
-/// The waiter of the first channel that has one, since the others of the node ring it; and for how long it may sleep. Channels that
-/// tell of arrivals by descriptors are watched by it; if that cannot be, it only naps.
+/// The waiter of the first channel that has one, since the others of the node ring it; and the
+/// longest time that it may sleep. It watches channels that announce arrivals by descriptors; if it
+/// cannot, it only naps.
 fn waiter(channels: &[Wire], load: &Load) -> (Arc<dyn Waiter>, Duration) {
     let descriptors: Vec<_> = channels.iter().flat_map(|channel| channel.descriptors()).collect();
     match channels.iter().find_map(|channel| channel.waiter()) {

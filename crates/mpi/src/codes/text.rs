@@ -3,8 +3,8 @@
 use crate::error::Class;
 use crate::generated::constants::*;
 
-/// What a predefined error class means; `None` for numbers that are not one. Begins with the class's name,
-/// so that it can be looked up.
+/// The meaning of a predefined error class; `None` for numbers that are not one. The text begins
+/// with the class's name, so that it can be looked up.
 pub fn class_text(class: Class) -> Option<&'static str> {
     TEXTS.iter().find(|(known, _)| *known == class).map(|(_, text)| *text)
 }

@@ -1,23 +1,23 @@
-//! Which algorithm: by thresholds of ranks and bytes, which are settings (`verbena_settings::table`, category
-//! collective), so that a measurement can rewrite them.
+//! Chooses the algorithm by thresholds of ranks and bytes. These are settings
+//! (`verbena_settings::table`, category collective), so a measurement can rewrite them.
 //!
-//! Every function here depends only on what all ranks of the communicator know alike, since all must choose
-//! the same algorithm. Sizes are packed bytes.
+//! Every function here depends only on what all ranks of the communicator know, since all must
+//! choose the same algorithm. Sizes are packed bytes.
 
 use verbena_settings as set;
 
-/// How to broadcast.
+/// The algorithm of a broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bcast {
     /// [`super::algorithms::bcast::binomial`]
     Binomial,
-    /// [`super::algorithms::bcast::chain`] with pieces of at least so many bytes.
+    /// [`super::algorithms::bcast::chain`] with pieces of at least this many bytes.
     Chain(usize),
     /// [`super::algorithms::bcast::scatter_allgather`]
     ScatterAllgather,
 }
 
-/// How to reduce to one rank.
+/// The algorithm of a reduction to one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
     /// [`super::algorithms::reduce::binomial`]
@@ -26,7 +26,7 @@ pub enum Reduce {
     HalvingGather,
 }
 
-/// How to reduce to all ranks.
+/// The algorithm of a reduction to all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allreduce {
     /// [`super::algorithms::allreduce::recursive_doubling`]
@@ -35,13 +35,13 @@ pub enum Allreduce {
     HalvingDoubling,
     /// [`super::algorithms::allreduce::ring`]
     Ring,
-    /// [`super::algorithms::over_board::exchange`] in pieces of so many bytes.
+    /// [`super::algorithms::over_board::exchange`] in pieces of this many bytes.
     BoardExchange(usize),
-    /// [`super::algorithms::over_board::reduce_and_gather`] in pieces of so many bytes.
+    /// [`super::algorithms::over_board::reduce_and_gather`] in pieces of this many bytes.
     BoardParts(usize),
 }
 
-/// How a blocking collective goes between ranks that have a board in shared memory.
+/// The way of a blocking collective between ranks that have a board in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnBoard {
     /// In one record of each rank ([`super::board::short`]).
@@ -54,7 +54,7 @@ pub enum OnBoard {
     Schedule,
 }
 
-/// How to gather at or scatter from one rank.
+/// The algorithm of a gather at or a scatter from one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rooted {
     /// `linear`
@@ -63,7 +63,7 @@ pub enum Rooted {
     Binomial,
 }
 
-/// How to gather at all ranks.
+/// The algorithm of a gather at all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allgather {
     /// [`super::algorithms::allgather::recursive_doubling`]
@@ -74,7 +74,7 @@ pub enum Allgather {
     Ring,
 }
 
-/// How to exchange between all pairs.
+/// The algorithm of an exchange between all pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alltoall {
     /// [`super::algorithms::alltoall::bruck`]
@@ -83,7 +83,7 @@ pub enum Alltoall {
     Direct(usize),
 }
 
-/// How to reduce and scatter.
+/// The algorithm of a reduce-scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReduceScatter {
     /// [`super::algorithms::reduce_scatter::pairwise`]
@@ -94,7 +94,7 @@ pub enum ReduceScatter {
     ReduceThenScatter,
 }
 
-/// The choice by the settings as they are now.
+/// Chooses by the current settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Table;
 
@@ -102,10 +102,10 @@ pub struct Table;
 pub static TABLE: Table = Table;
 
 impl Table {
-    /// How many ranks are few.
+    /// The most ranks that count as few.
     pub const FEW: usize = 16;
 
-    /// Largest record of a short collective over a board.
+    /// The largest record of a short collective over a board.
     #[inline]
     pub fn short_bytes_max(&self, ranks: usize) -> usize {
         match ranks <= Self::FEW {
@@ -114,13 +114,13 @@ impl Table {
         }
     }
 
-    /// A blocking collective of which each rank writes one record of `bytes`.
+    /// Chooses for a blocking collective in which each rank writes one record of `bytes`.
     #[inline]
     pub fn record_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
         if bytes <= self.short_bytes_max(ranks) { OnBoard::Record } else { OnBoard::Schedule }
     }
 
-    /// A blocking broadcast of `bytes`.
+    /// Chooses for a blocking broadcast of `bytes`.
     #[inline]
     pub fn bcast_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
         if ranks > 2 && bytes >= set::COLL_BOARD_BCAST_BYTES_MIN.get().max(1) {
@@ -129,7 +129,8 @@ impl Table {
         self.record_on_board(ranks, bytes)
     }
 
-    /// A blocking reduction to all ranks of vectors of `bytes`, whose operation and datatype are predefined.
+    /// Chooses for a blocking reduction to all ranks of vectors of `bytes`, with a predefined
+    /// operation and datatype.
     #[inline]
     pub fn allreduce_on_board(&self, ranks: usize, bytes: usize) -> OnBoard {
         if bytes <= self.short_bytes_max(ranks) {
@@ -144,7 +145,7 @@ impl Table {
         }
     }
 
-    /// For a message of `bytes`.
+    /// Chooses for a broadcast of `bytes`.
     #[inline]
     pub fn bcast(&self, ranks: usize, bytes: usize) -> Bcast {
         if ranks <= 2 || bytes <= set::COLL_BCAST_WHOLE_BYTES_MAX.get() {
@@ -156,14 +157,15 @@ impl Table {
         }
     }
 
-    /// For `count` elements of `bytes` in all.
+    /// Chooses for `count` elements of `bytes` in all.
     #[inline]
     pub fn reduce(&self, ranks: usize, count: usize, bytes: usize, commutative: bool) -> Reduce {
         let whole = ranks <= 2 || bytes <= set::COLL_REDUCE_WHOLE_BYTES_MAX.get() || count < ranks;
         if whole || !commutative { Reduce::Binomial } else { Reduce::HalvingGather }
     }
 
-    /// For `count` elements of `bytes` in all. A schedule can go over the board of ranks that have one (`on_board`).
+    /// Chooses for `count` elements of `bytes` in all. `on_board`: the ranks have a board, over
+    /// which a schedule can go.
     #[inline]
     pub fn allreduce(
         &self,
@@ -185,7 +187,7 @@ impl Table {
         }
     }
 
-    /// For blocks of `block` bytes.
+    /// Chooses for blocks of `block` bytes.
     #[inline]
     pub fn rooted(&self, ranks: usize, block: usize) -> Rooted {
         let tree = ranks > set::COLL_ROOTED_LINEAR_RANKS_MAX.get()
@@ -193,7 +195,8 @@ impl Table {
         if tree { Rooted::Binomial } else { Rooted::Linear }
     }
 
-    /// For blocks of `total` bytes together; `even` if all have the same size by definition.
+    /// Chooses for blocks of `total` bytes together; `even` if all have the same size by
+    /// definition.
     #[inline]
     pub fn allgather(&self, ranks: usize, total: usize, even: bool) -> Allgather {
         if ranks <= 2 || total > set::COLL_ALLGATHER_SHORT_TOTAL_BYTES_MAX.get() {
@@ -205,7 +208,7 @@ impl Table {
         }
     }
 
-    /// For blocks of `block` bytes.
+    /// Chooses for blocks of `block` bytes.
     #[inline]
     pub fn alltoall(&self, ranks: usize, block: usize) -> Alltoall {
         let bruck = ranks >= set::COLL_ALLTOALL_BRUCK_RANKS_MIN.get()
@@ -219,13 +222,13 @@ impl Table {
         }
     }
 
-    /// The window where each pair has a size of its own, that only the pair knows.
+    /// The window of a call in which each pair has a size of its own that only the pair knows.
     #[inline]
     pub fn alltoallv_window(&self) -> usize {
         set::COLL_ALLTOALL_WIDE_WINDOW.get()
     }
 
-    /// For operands of `total` bytes.
+    /// Chooses for operands of `total` bytes.
     #[inline]
     pub fn reduce_scatter(&self, ranks: usize, total: usize, commutative: bool) -> ReduceScatter {
         if !commutative {

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use verbena_channel::Peer;
 
-/// One side of a new intercommunicator, as its leader tells the other side's.
+/// One side of a new intercommunicator, as its leader tells the leader of the other side.
 struct Side {
-    /// Context for the intercommunicator, if this side turns out to be the first.
+    /// The context for the intercommunicator, if this side turns out to be the first.
     context: u64,
     leader: Peer,
     members: Vec<Peer>,
@@ -35,14 +35,15 @@ impl Side {
     }
 }
 
-/// What a leader tells its own side: an error's class (0 if none), context, inner context, whether the local
-/// side is first, and the remote members.
+/// The words of a leader to its own side: an error's class (0 if none), context, inner context,
+/// whether the local side is first, and the remote members.
 type Verdict = Vec<u64>;
 
 impl Comm {
-    /// The intercommunicator of this group and that of the other side (`MPI_Intercomm_create`). The leader
-    /// reaches the other side's as rank `remote_leader` of `peer_comm` (both are only looked at there) with
-    /// `tag`. `MPI_ERR_COMM` if the groups overlap, `MPI_ERR_RANK` if there is no such leader.
+    /// The intercommunicator of this group and that of the other side (`MPI_Intercomm_create`). The
+    /// leader reaches the other leader as rank `remote_leader` of `peer_comm` (both count only at
+    /// the leader) with `tag`. `MPI_ERR_COMM` if the groups overlap, `MPI_ERR_RANK` if there is no
+    /// such leader.
     pub fn intercomm_create(
         &self,
         local_leader: i32,
@@ -62,7 +63,7 @@ impl Comm {
         self.bridge(local_leader, reach, tag, exchange)
     }
 
-    /// As [`Comm::intercomm_create`], with the way in which the leader reaches the other one: a communicator and a
+    /// Like [`Comm::intercomm_create`], but given the way to the other leader: a communicator and a
     /// rank in it, or why there is none.
     pub(super) fn bridge(
         &self,
@@ -86,7 +87,7 @@ impl Comm {
         }
     }
 
-    /// The leader's part: both sides' leaders tell each other their groups.
+    /// Does the leader's part: both sides' leaders tell each other their groups.
     fn agree_with(
         &self,
         (peer_comm, remote_leader): (&Comm, i32),
@@ -121,8 +122,9 @@ impl Comm {
         Ok(self.child(*context, self.local.clone(), Some(remote)))
     }
 
-    /// The intracommunicator of both groups, the side that gave `high` behind the other; if both gave the
-    /// same, in an order on which they agree (`MPI_Intercomm_merge`). `MPI_ERR_COMM` in an intracommunicator.
+    /// The intracommunicator of both groups (`MPI_Intercomm_merge`). The side that gave `high`
+    /// comes second; if both gave the same, they agree on an order. `MPI_ERR_COMM` in an
+    /// intracommunicator.
     pub fn merge(&self, high: bool, exchange: &dyn Exchange) -> Result<Comm> {
         let remote = self.remote()?;
         let mine = pack(&[u64::from(high), exchange.new_context()]);

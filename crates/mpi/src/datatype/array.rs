@@ -1,4 +1,5 @@
-//! Parts of arrays: `MPI_Type_create_subarray` and `MPI_Type_create_darray` (MPI-5.0, 5.1.3 and 5.1.4).
+//! Parts of arrays: `MPI_Type_create_subarray` and `MPI_Type_create_darray` (MPI-5.0, 5.1.3 and
+//! 5.1.4).
 
 use super::Datatype;
 use super::contents::{Contents, Form};
@@ -17,17 +18,17 @@ pub const ORDER_FORTRAN: i32 = 15;
 pub struct Distribution<'a> {
     /// Number of processes.
     pub size: i32,
-    /// The process whose part is described.
+    /// The rank of the process whose part is described.
     pub rank: i32,
-    /// Extent of the whole array in each dimension.
+    /// The extent of the whole array in each dimension.
     pub global: &'a [i64],
-    /// `MPI_DISTRIBUTE_*` in each dimension.
+    /// The `MPI_DISTRIBUTE_*` of each dimension.
     pub how: &'a [i32],
-    /// Block length in each dimension, or `MPI_DISTRIBUTE_DFLT_DARG`.
+    /// The block length in each dimension, or `MPI_DISTRIBUTE_DFLT_DARG`.
     pub arguments: &'a [i32],
-    /// Processes in each dimension.
+    /// The number of processes in each dimension.
     pub grid: &'a [i32],
-    /// `MPI_ORDER_C` or `MPI_ORDER_FORTRAN`.
+    /// The order: `MPI_ORDER_C` or `MPI_ORDER_FORTRAN`.
     pub order: i32,
 }
 
@@ -80,7 +81,7 @@ impl Datatype {
     }
 }
 
-/// Dimensions from the one that runs fastest.
+/// The dimensions, from the one that runs fastest.
 fn fastest_first(dimensions: usize, order: i32) -> Result<Vec<usize>> {
     match order {
         _ if dimensions == 0 => Err(bad(mpi::MPI_ERR_ARG, "ndims", 0, "an array has at least one dimension")),
@@ -113,7 +114,7 @@ fn slab(parts: &Parts, size: i64, subsize: i64, start: i64) -> Option<Parts> {
     assembly.finish()?.resized(0, extent.checked_mul(size as isize)?)
 }
 
-/// Coordinates of the rank in the grid, which is in C order always.
+/// The coordinates of the rank in the grid, which is always in C order.
 fn place_in_grid(d: &Distribution<'_>) -> Result<Vec<i64>> {
     let processes = d.grid.iter().try_fold(1i32, |product, &n| product.checked_mul(n).filter(|_| n > 0));
     if processes != Some(d.size) {
@@ -155,7 +156,8 @@ fn block_length(d: &Distribution<'_>, i: usize) -> Result<i64> {
     }
 }
 
-/// The blocks of process `place` when blocks of `block` of the `global` elements are dealt out in turn.
+/// The blocks of process `place` when the `global` elements are dealt out in turn, `block` at a
+/// time.
 fn cyclic(parts: &Parts, global: i64, block: i64, place: i64, processes: i64) -> Option<Parts> {
     let extent = parts.layout.extent();
     let at = |element: i64| extent.checked_mul(isize::try_from(element).ok()?);

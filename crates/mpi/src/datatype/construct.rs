@@ -1,7 +1,7 @@
 //! The constructors (MPI-5.0, 5.1.2, 5.1.7 and 5.1.10).
 //!
-//! Counts and displacements come as `i64` whichever form of the call gave them; `form` only decides how
-//! `MPI_Type_get_contents` reports them.
+//! Counts and displacements come as `i64`, whichever form of the call gave them. `form` only
+//! decides how `MPI_Type_get_contents` reports them.
 
 use super::contents::{Contents, Form};
 use super::parts::{Assembly, Parts, count_of, length_of, too_large};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use verbena_memory::layout::Layout;
 
-/// What displacements are measured in.
+/// The unit of displacements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Extents of the old type.
@@ -41,7 +41,8 @@ impl Datatype {
         Ok(parts.into_datatype(contents.datatypes(std::slice::from_ref(old))))
     }
 
-    /// `count` blocks of `length` elements, `stride` units apart (`MPI_Type_vector`, `_create_hvector`).
+    /// `count` blocks of `length` elements, `stride` units apart (`MPI_Type_vector`,
+    /// `_create_hvector`).
     pub fn vector(
         form: Form,
         count: i64,
@@ -92,7 +93,8 @@ impl Datatype {
         Ok(parts.into_datatype(contents.datatypes(std::slice::from_ref(old))))
     }
 
-    /// Blocks of one length at given places (`MPI_Type_create_indexed_block`, `_create_hindexed_block`).
+    /// Blocks of one length at given places (`MPI_Type_create_indexed_block`,
+    /// `_create_hindexed_block`).
     pub fn indexed_block(
         form: Form,
         length: i64,
@@ -138,7 +140,7 @@ impl Datatype {
         Ok(parts.into_datatype(contents.datatypes(types)))
     }
 
-    /// The same elements with other bounds (`MPI_Type_create_resized`).
+    /// The elements of another datatype with other bounds (`MPI_Type_create_resized`).
     pub fn resized(form: Form, lb: i64, extent: i64, old: &Arc<Datatype>) -> Result<Datatype> {
         let resize = |parts: Parts| parts.resized(lb.try_into().ok()?, extent.try_into().ok()?);
         let parts = resize(Parts::of(old)).ok_or_else(too_large)?;
@@ -146,8 +148,8 @@ impl Datatype {
         Ok(parts.into_datatype(contents.datatypes(std::slice::from_ref(old))))
     }
 
-    /// The same datatype under a new handle (`MPI_Type_dup`); committed if the old one is. Attributes are
-    /// taken over by their copy callbacks, and a callback's failure is the error.
+    /// A copy of a datatype under a new handle (`MPI_Type_dup`), committed if the old one is.
+    /// Attributes are taken over by their copy callbacks; a callback's failure is the error.
     pub fn duplicate(old: &Arc<Datatype>) -> Result<Datatype> {
         let contents = Contents::new(mpi::MPI_COMBINER_DUP).datatypes(std::slice::from_ref(old));
         let mut copy = Parts::of(old).into_datatype(contents);
@@ -156,8 +158,8 @@ impl Datatype {
         Ok(copy)
     }
 
-    /// A new object made as this one was, without its name and attributes: what `MPI_Type_get_contents`
-    /// returns for a derived datatype.
+    /// A new object made as this one was, without its name and attributes. `MPI_Type_get_contents`
+    /// returns it for a derived datatype.
     pub fn remade(&self) -> Datatype {
         let contents = self.contents.clone().unwrap_or_else(|| Contents::new(mpi::MPI_COMBINER_NAMED));
         let mut copy = Parts::of(self).into_datatype(contents);

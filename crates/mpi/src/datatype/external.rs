@@ -1,7 +1,7 @@
 //! The "external32" data representation: big-endian, with sizes of its own (MPI-5.0, 14.5.2).
 //!
-//! Elements are packed natively in pieces and then converted one by one, so the layout and the conversion
-//! know nothing of each other.
+//! Elements are packed natively in pieces and then converted one by one, so the layout and the
+//! conversion know nothing of each other.
 
 use super::predefined::{Basic, Float, Int, Representation};
 use super::{Datatype, pack};
@@ -10,10 +10,10 @@ use crate::generated::constants as mpi;
 use crate::op::soft;
 use verbena_memory::{Buffer, Region};
 
-/// Native bytes converted at a time.
+/// The native bytes converted at a time.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// `MPI_ERR_UNSUPPORTED_DATAREP` unless the data representation is "external32".
+/// Returns `MPI_ERR_UNSUPPORTED_DATAREP` unless the data representation is "external32".
 pub fn check_name(name: &str) -> Result<()> {
     if name == "external32" {
         return Ok(());
@@ -27,14 +27,15 @@ pub fn check_name(name: &str) -> Result<()> {
     ))
 }
 
-/// Bytes that `count` elements take in external32; `MPI_ERR_COUNT` on overflow.
+/// The bytes that `count` elements take in external32; `MPI_ERR_COUNT` on overflow.
 pub fn size(datatype: &Datatype, count: usize) -> Result<usize> {
     let one = datatype.signature().weigh(|basic| basic.external);
     let all = one.and_then(|one| one.checked_mul(count)).filter(|&bytes| i64::try_from(bytes).is_ok());
     all.ok_or_else(|| datatype.too_many(count))
 }
 
-/// Packs `count` elements in `input` into `out` from `position` on; returns the position after them.
+/// Packs `count` elements in `input` into `out` from `position` on; returns the position after
+/// them.
 pub fn pack_external(
     input: &Buffer,
     datatype: &Datatype,
@@ -59,7 +60,8 @@ pub fn pack_external(
     Ok(position + len)
 }
 
-/// Unpacks `count` elements from `input` at `position` into `output`; returns the position after them.
+/// Unpacks `count` elements from `input` at `position` into `output`; returns the position after
+/// them.
 pub fn unpack_external(
     input: Region,
     position: usize,
@@ -166,7 +168,7 @@ fn decode_float(float: Float, external: &[u8], native: &mut [u8]) {
     }
 }
 
-/// Copies with the byte order turned round; machines of this library are little-endian.
+/// Copies with reversed byte order; machines of this library are little-endian.
 fn reverse(from: &[u8], to: &mut [u8]) {
     to.copy_from_slice(from);
     to.reverse();

@@ -1,9 +1,9 @@
 //! Datatypes (MPI-5.0, chapter 5).
 //!
-//! A [`Datatype`] knows four things apart: where its bytes lie ([`Layout`]), which basic elements they are
-//! ([`Signature`]), its bounds, and how it was made ([`Contents`]). [`predefined`] holds the table of basic
-//! types, [`construct`] and [`mod@array`] the constructors, [`fortran`] the types that are chosen by precision,
-//! [`pack`] and [`external`] the packing calls.
+//! A [`Datatype`] keeps four things apart: where its bytes lie ([`Layout`]), which basic elements
+//! they are ([`Signature`]), its bounds, and how it was made ([`Contents`]). [`predefined`] holds
+//! the table of basic types, [`construct`] and [`mod@array`] the constructors, [`fortran`] the
+//! types that are chosen by precision, [`pack`] and [`external`] the packing calls.
 
 pub mod array;
 pub mod construct;
@@ -34,19 +34,19 @@ use verbena_memory::layout::Layout;
 pub struct Datatype {
     layout: Arc<Layout>,
     signature: Signature,
-    /// Lower and upper bound set by `MPI_Type_create_resized` somewhere inside (the markers of 5.1.6).
+    /// The bounds set by `MPI_Type_create_resized` somewhere inside (the markers of 5.1.6).
     markers: Option<(isize, isize)>,
-    /// Lower bound in bytes.
+    /// The lower bound in bytes.
     lb: isize,
     /// The largest alignment of any element.
     align: usize,
     kind: Kind,
-    /// How it was made; `None` for named datatypes.
+    /// The call that made it; `None` for named datatypes.
     contents: Option<Contents>,
     identity: Identity,
 }
 
-/// What the program can change about a datatype.
+/// The parts of a datatype that the program can change.
 #[derive(Default)]
 struct Identity {
     committed: AtomicBool,
@@ -56,7 +56,7 @@ struct Identity {
     handle: AtomicUsize,
 }
 
-/// What sort of datatype it is.
+/// The sort of a datatype.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// A basic type.
@@ -88,31 +88,31 @@ impl Datatype {
         predefined::predefined(handle)
     }
 
-    /// Packed bytes of one element.
+    /// The packed bytes of one element.
     #[inline]
     pub fn size(&self) -> usize {
         self.layout.size()
     }
 
-    /// Distance in bytes from one element to the next.
+    /// The distance in bytes from one element to the next.
     #[inline]
     pub fn extent(&self) -> isize {
         self.layout.extent()
     }
 
-    /// Lower bound in bytes.
+    /// The lower bound in bytes.
     #[inline]
     pub fn lb(&self) -> isize {
         self.lb
     }
 
-    /// True lower bound and true extent in bytes: the span of the bytes that are really there.
+    /// The true lower bound and true extent in bytes: the span of the bytes that are really there.
     pub fn true_extent(&self) -> (isize, isize) {
         let (low, high) = self.layout.bounds();
         (low, high - low)
     }
 
-    /// Where an element's bytes lie.
+    /// The places of an element's bytes.
     #[inline]
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
@@ -130,7 +130,7 @@ impl Datatype {
         self.signature.basic()
     }
 
-    /// Value and index, if this is a pair type.
+    /// The value and the index, if this is a pair type.
     pub fn pair(&self) -> Option<&Pair> {
         match &self.kind {
             Kind::Pair(pair) => Some(pair),
@@ -138,7 +138,7 @@ impl Datatype {
         }
     }
 
-    /// The basic type, if this is one (or one chosen by precision), not made of them.
+    /// The basic type, if this is one (or one chosen by precision), not a type made of basic ones.
     #[inline]
     pub fn as_basic(&self) -> Option<&'static Basic> {
         match self.kind {
@@ -156,7 +156,7 @@ impl Datatype {
         }
     }
 
-    /// Whether the standard predefines it, named or not: such a datatype must not be freed.
+    /// Returns whether the standard predefines it, named or not: such a datatype must not be freed.
     pub fn is_predefined(&self) -> bool {
         !matches!(self.kind, Kind::Derived)
     }
@@ -166,7 +166,7 @@ impl Datatype {
         &self.identity.attributes
     }
 
-    /// The handle by which the program knows it, 0 if it has none: callbacks of attributes get it.
+    /// The handle by which the program knows it, 0 if it has none. Callbacks of attributes get it.
     pub fn known_as(&self) -> usize {
         self.handle().unwrap_or_else(|| self.identity.handle.load(Ordering::Relaxed))
     }
@@ -176,7 +176,7 @@ impl Datatype {
         self.identity.handle.store(handle, Ordering::Relaxed);
     }
 
-    /// Whether it may be used in communication.
+    /// Returns whether it may be used in communication.
     #[inline]
     pub fn is_committed(&self) -> bool {
         self.identity.committed.load(Ordering::Relaxed)
@@ -187,7 +187,7 @@ impl Datatype {
         self.identity.committed.store(true, Ordering::Relaxed);
     }
 
-    /// `MPI_ERR_TYPE` unless it is committed.
+    /// Returns `MPI_ERR_TYPE` unless it is committed.
     #[inline]
     pub fn check_committed(&self) -> Result<()> {
         if self.is_committed() { Ok(()) } else { Err(self.uncommitted()) }
@@ -214,13 +214,13 @@ impl Datatype {
         *self.identity.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_string();
     }
 
-    /// How it was made; `None` for the named predefined ones (`MPI_COMBINER_NAMED`).
+    /// The call that made it; `None` for the named predefined ones (`MPI_COMBINER_NAMED`).
     pub fn contents(&self) -> Option<&Contents> {
         self.contents.as_ref()
     }
 
-    /// The number of whole elements in `bytes` packed bytes (`MPI_Get_count`); `None` if that is no whole
-    /// number.
+    /// The number of whole elements in `bytes` packed bytes (`MPI_Get_count`); `None` if the last
+    /// element is cut.
     #[inline]
     pub fn count_in(&self, bytes: u64) -> Option<u64> {
         match self.size() as u64 {
@@ -229,13 +229,14 @@ impl Datatype {
         }
     }
 
-    /// The number of basic elements in `bytes` packed bytes (`MPI_Get_elements`); `None` if one is cut.
+    /// The number of basic elements in `bytes` packed bytes (`MPI_Get_elements`); `None` if one is
+    /// cut.
     pub fn elements_in(&self, bytes: u64) -> Option<u64> {
         self.signature.elements_in(bytes)
     }
 
-    /// The range of bytes, relative to the buffer's address, that `count` elements lie in; `MPI_ERR_COUNT`
-    /// if it does not fit the address space.
+    /// The range of bytes, relative to the buffer's address, in which `count` elements lie.
+    /// `MPI_ERR_COUNT` if it does not fit the address space.
     #[inline]
     pub fn span(&self, count: usize) -> Result<(isize, isize)> {
         self.layout.span(count).ok_or_else(|| self.too_many(count))

@@ -1,7 +1,7 @@
 //! Reading and writing with explicit offsets and individual file pointers (MPI-5.0, 14.4).
 //!
-//! Every call moves its data before it returns; collective accesses need no more than that, because each
-//! process reads and writes what is its own.
+//! Every call moves its data before it returns. Collective accesses need no more than that, because
+//! each process reads and writes its own bytes.
 
 use super::view::View;
 use super::{File, fault};
@@ -13,7 +13,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use verbena_memory::{Buffer, Owned, Region};
 
-/// Bytes of scattered memory that are packed at a time.
+/// The bytes of scattered memory that are packed at a time.
 const PIECE: usize = 1 << 20;
 
 /// A view and the individual file pointer in it, in bytes of the stream.
@@ -23,7 +23,8 @@ pub(super) struct Pointer {
 }
 
 impl File {
-    /// Reads at this offset in etypes into `into`; returns the bytes read, fewer at the end of the file.
+    /// Reads at this offset in etypes into `into`; returns the bytes read, fewer at the end of the
+    /// file.
     pub fn read_at(&self, offset: i64, into: &Buffer) -> Result<usize> {
         self.check_reads()?;
         self.check_not_sequential()?;
@@ -39,7 +40,7 @@ impl File {
         self.write_stream(&view, view.start(offset)?, from)
     }
 
-    /// As [`File::read_at`] at the individual file pointer, which moves on by what was read.
+    /// Like [`File::read_at`] at the individual file pointer, which moves on by the bytes read.
     pub fn read(&self, into: &Buffer) -> Result<usize> {
         self.check_reads()?;
         self.check_not_sequential()?;
@@ -49,7 +50,7 @@ impl File {
         Ok(bytes)
     }
 
-    /// As [`File::write_at`] at the individual file pointer, which moves on.
+    /// Like [`File::write_at`] at the individual file pointer, which moves on.
     pub fn write(&self, from: &Buffer) -> Result<usize> {
         self.check_writes()?;
         self.check_not_sequential()?;
@@ -59,7 +60,8 @@ impl File {
         Ok(bytes)
     }
 
-    /// Moves the individual file pointer (`MPI_File_seek`). `MPI_ERR_ARG` for a place before the first etype.
+    /// Moves the individual file pointer (`MPI_File_seek`). `MPI_ERR_ARG` for a place before the
+    /// first etype.
     pub fn seek(&self, offset: i64, whence: i32) -> Result<()> {
         self.check_not_sequential()?;
         let mut pointer = self.pointer();
@@ -90,7 +92,8 @@ impl File {
         self.pointer().view.clone()
     }
 
-    /// Changes the view and sets the file pointer back to its begin. Collective (`MPI_File_set_view`).
+    /// Changes the view and sets the file pointer back to its beginning. Collective
+    /// (`MPI_File_set_view`).
     pub fn set_view(&self, view: Result<View>, exchange: &dyn Exchange) -> Result<()> {
         let (view, _) = self.agree(view, 0, exchange)?;
         *self.pointer() = Pointer { view, position: 0 };
@@ -111,8 +114,8 @@ impl File {
         self.in_turn(std::fs::File::lock, || self.write_unlocked(view, start, from))
     }
 
-    /// Runs an access, in atomic mode under a lock of the whole file (MPI-5.0, 14.6.1). The system's locks
-    /// keep processes apart, `turn` the threads of this one.
+    /// Runs an access, in atomic mode under a lock of the whole file (MPI-5.0, 14.6.1). The
+    /// system's locks keep processes apart, `turn` the threads of this one.
     fn in_turn(
         &self,
         lock: impl FnOnce(&std::fs::File) -> io::Result<()>,

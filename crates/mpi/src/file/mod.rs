@@ -8,7 +8,7 @@
 //! | `fault` | errors of files |
 //! | `view` | which bytes of the file a process sees |
 //!
-//! Every process has a descriptor of its own; the system keeps what they write to one file coherent.
+//! Every process has its own descriptor; the system keeps what they write to one file coherent.
 
 mod access;
 mod fault;
@@ -42,10 +42,10 @@ pub struct File {
     errhandling: Handling,
     system: std::fs::File,
     pointer: Mutex<access::Pointer>,
-    /// Keeps accesses of this process apart in atomic mode.
+    /// The lock that keeps accesses of this process apart in atomic mode.
     turn: Mutex<()>,
     is_atomic: AtomicBool,
-    /// Whether this process wrote something that it has not synchronised.
+    /// Set while this process has written something and not synchronised it.
     is_written: AtomicBool,
     handle: AtomicUsize,
 }
@@ -88,7 +88,7 @@ impl File {
         self.handle.store(handle, Ordering::Release);
     }
 
-    /// Its size in bytes (`MPI_File_get_size`).
+    /// The size in bytes (`MPI_File_get_size`).
     pub fn size(&self) -> Result<u64> {
         let metadata = self.system.metadata();
         metadata.map(|metadata| metadata.len()).map_err(|error| self.failed("ask for the size", &error))
@@ -102,7 +102,8 @@ impl File {
         })
     }
 
-    /// Makes sure that the first `size` bytes have room on the device. Collective (`MPI_File_preallocate`).
+    /// Makes sure that the first `size` bytes have room on the device. Collective
+    /// (`MPI_File_preallocate`).
     pub fn preallocate(&self, size: i64, exchange: &dyn Exchange) -> Result<()> {
         let bytes = self.checked_size(size);
         self.resize_together(bytes, exchange, |bytes| match bytes {
@@ -112,7 +113,7 @@ impl File {
         })
     }
 
-    /// One process does it for all, if all ask for the same.
+    /// Changes the size: one process does it for all, if all ask for the same.
     fn resize_together(
         &self,
         bytes: Result<u64>,
@@ -147,7 +148,7 @@ impl File {
         self.system.sync_data().map_err(|error| self.failed("synchronise", &error))
     }
 
-    /// Whether accesses of several processes are atomic (`MPI_File_get_atomicity`).
+    /// Returns whether accesses of several processes are atomic (`MPI_File_get_atomicity`).
     pub fn is_atomic(&self) -> bool {
         self.is_atomic.load(Ordering::Acquire)
     }

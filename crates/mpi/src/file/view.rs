@@ -1,7 +1,7 @@
 //! Views: which bytes of a file a process sees, and in which units it counts them (MPI-5.0, 14.3).
 //!
-//! The visible bytes form a *stream*: those of the filetype's copies, tiled from the displacement on. Offsets
-//! of the program count etypes of the stream; here they are bytes of it.
+//! The visible bytes form a *stream*: those of the filetype's copies, tiled from the displacement
+//! on. The program's offsets count etypes of the stream; here offsets are bytes of it.
 
 use super::fault::bad_value;
 use crate::datatype::Datatype;
@@ -12,26 +12,26 @@ use std::sync::Arc;
 /// A view.
 #[derive(Clone)]
 pub struct View {
-    /// Where the first filetype begins, in bytes.
+    /// The first byte of the first filetype.
     pub displacement: u64,
     /// The unit of offsets.
     pub etype: Arc<Datatype>,
-    /// Which bytes are visible.
+    /// The type that says which bytes are visible.
     pub filetype: Arc<Datatype>,
-    /// `native` or `internal`, which are the same here: no byte is converted.
+    /// The representation, `native` or `internal`, which are the same here: no byte is converted.
     pub representation: &'static str,
 }
 
 impl View {
-    /// What every file begins with: all bytes from the first on.
+    /// The view with which every file begins: all bytes from the first on.
     pub fn bytes() -> View {
         let byte = Datatype::predefined(mpi::MPI_BYTE).expect("MPI_BYTE is predefined");
         View { displacement: 0, etype: byte.clone(), filetype: byte.clone(), representation: "native" }
     }
 
-    /// Checks a view that the program asks for: `MPI_ERR_ARG` for a negative displacement or a
-    /// filetype that is not made of etypes, `MPI_ERR_IO` (as in MPICH) for one whose bytes are not
-    /// in order (`writes`: or overlap), `MPI_ERR_UNSUPPORTED_DATAREP`.
+    /// Checks a view that the program asks for. `MPI_ERR_ARG` for a negative displacement or a
+    /// filetype that is not made of etypes; `MPI_ERR_IO` (as in MPICH) for one whose bytes are not
+    /// in order (or overlap, if `writes`); `MPI_ERR_UNSUPPORTED_DATAREP`.
     pub fn new(
         displacement: i64,
         etype: &Arc<Datatype>,
@@ -55,15 +55,16 @@ impl View {
         Ok(View { displacement, etype: etype.clone(), filetype: filetype.clone(), representation })
     }
 
-    /// The first byte in the stream of this offset in etypes; `MPI_ERR_ARG` if it is negative or too large.
+    /// The first byte in the stream of this offset in etypes; `MPI_ERR_ARG` if it is negative or
+    /// too large.
     pub fn start(&self, offset: i64) -> Result<u64> {
         let start =
             u64::try_from(offset).ok().and_then(|offset| offset.checked_mul(self.etype.size() as u64));
         start.ok_or_else(|| bad_value("offset", offset, "pass an offset of 0 or more etypes"))
     }
 
-    /// Calls `each` with place in the file and length of every run of `len` bytes of the stream from `start`
-    /// on. `MPI_ERR_ARG` if they would lie beyond the largest file.
+    /// Calls `each` with the place in the file and the length of every run of `len` bytes of the
+    /// stream from `start` on. `MPI_ERR_ARG` if they would lie beyond the largest file.
     pub fn for_each_run(&self, start: u64, len: usize, mut each: impl FnMut(u64, usize)) -> Result<()> {
         if len == 0 {
             return Ok(());
@@ -94,8 +95,8 @@ impl View {
         self.displacement.checked_add_signed(self.filetype.true_extent().0 as i64)
     }
 
-    /// Where the stream of a file of `bytes` bytes ends, rounded up to whole etypes; no more
-    /// than an `i64` can count.
+    /// The end of the stream of a file of `bytes` bytes, rounded up to whole etypes; no more than
+    /// an `i64` can count.
     pub fn end(&self, bytes: u64) -> u64 {
         let (size, extent) = (self.filetype.size(), self.filetype.extent() as u64);
         let (first, _) = self.filetype.true_extent();
@@ -104,7 +105,8 @@ impl View {
             return 0;
         }
         let (tiles, rest) = (visible / extent, visible % extent);
-        // Tiles that overlap show a byte more than once, so the stream may be longer than the largest file.
+        // Tiles that overlap show a byte more than once, so the stream may be longer than the
+        // largest file.
         let mut end = u128::from(tiles) * size as u128;
         self.filetype.layout().for_each_run(1, 0, size, |at, len| {
             end += u128::from(rest.saturating_sub((at - first) as u64).min(len as u64));
@@ -114,8 +116,8 @@ impl View {
     }
 }
 
-/// Whether the runs of a filetype and of its copies go up from 0 on, as the standard asks (14.3),
-/// and for files that are written do not overlap.
+/// Returns whether the runs of a filetype and of its copies go up from 0 on, as the standard asks
+/// (14.3), and do not overlap if the file is written.
 fn is_ascending(filetype: &Datatype, writes: bool) -> bool {
     let (size, first) = (filetype.size(), filetype.true_extent().0);
     let (mut last, mut ascending) = (0, true);

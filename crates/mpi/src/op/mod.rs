@@ -1,4 +1,5 @@
-//! Reduction operations (MPI-5.0, 6.9): the predefined ones by [`kernel`] and [`locate`], and the program's own.
+//! Reduction operations (MPI-5.0, 6.9): the predefined ones by [`kernel`] and [`locate`], and the
+//! program's own.
 
 mod kernel;
 mod locate;
@@ -57,8 +58,8 @@ pub const BUILTINS: [(Builtin, usize, &str); 14] = [
     (Builtin::NoOp, mpi::MPI_NO_OP, "MPI_NO_OP"),
 ];
 
-/// A program's own reduction: `inout[i] = input[i] op inout[i]` for `count` elements of the datatype, whose
-/// first origins are the regions' addresses.
+/// A program's own reduction: `inout[i] = input[i] op inout[i]` for `count` elements of the
+/// datatype. The regions' addresses are those of their first origins.
 pub type Function = Box<dyn Fn(Region, Region, i64, &Arc<Datatype>) + Send + Sync>;
 
 /// A reduction operation. Shared by `Arc`.
@@ -92,7 +93,7 @@ impl Op {
         Op { kind: Kind::User(function), commutative }
     }
 
-    /// Whether operands may be taken in any order.
+    /// Returns whether operands may be taken in any order.
     #[inline]
     pub fn is_commutative(&self) -> bool {
         self.commutative
@@ -107,7 +108,7 @@ impl Op {
         }
     }
 
-    /// Whether this operation is defined for the datatype in a reduction; else `MPI_ERR_OP`.
+    /// Returns `MPI_ERR_OP` unless this operation is defined for the datatype in a reduction.
     pub fn check(&self, datatype: &Datatype) -> Result<()> {
         let defined = match self.builtin() {
             None => true,
@@ -119,9 +120,9 @@ impl Op {
         if defined { Ok(()) } else { Err(self.undefined(datatype)) }
     }
 
-    /// Whether this operation may be used on elements of `datatype` in an accumulate call (MPI-5.0, 12.3.4):
-    /// a predefined operation, on a predefined datatype or one made of elements of a single one; else
-    /// `MPI_ERR_OP`.
+    /// Returns `MPI_ERR_OP` unless this operation may be used on elements of `datatype` in an
+    /// accumulate call (MPI-5.0, 12.3.4): a predefined operation, on a predefined datatype or one
+    /// made of elements of a single one.
     pub fn check_accumulate(&self, datatype: &Datatype) -> Result<()> {
         match self.builtin() {
             Some(Builtin::Replace | Builtin::NoOp) => Ok(()),
@@ -131,8 +132,9 @@ impl Op {
         }
     }
 
-    /// `inout[i] = input[i] op inout[i]` for `count` elements in the program's layout of `datatype`
-    /// (regions start at the element origins, as user functions expect; predefined types are contiguous).
+    /// Computes `inout[i] = input[i] op inout[i]` for `count` elements in the program's layout of
+    /// `datatype` (regions start at the element origins, as user functions expect; predefined types
+    /// are contiguous).
     ///
     /// # Panics
     /// If a region is shorter than the elements of a predefined datatype.
@@ -156,7 +158,8 @@ impl Op {
         Ok(())
     }
 
-    /// `out[i] = a[i] op b[i]`, as [`apply`](Op::apply). `out` may be `a` or `b`, or apart from both.
+    /// Computes `out[i] = a[i] op b[i]`, as [`apply`](Op::apply). `out` may be `a` or `b`, or apart
+    /// from both.
     ///
     /// # Panics
     /// If a region is shorter than the elements of a predefined datatype.
@@ -190,7 +193,7 @@ impl Op {
         self.apply(a, out, count, datatype)
     }
 
-    /// `a[i] = a[i] op b[i]`.
+    /// Computes `a[i] = a[i] op b[i]`.
     fn combine_in_first(&self, a: Region, b: Region, count: usize, datatype: &Arc<Datatype>) -> Result<()> {
         if self.builtin().is_some() && self.is_commutative() {
             return self.apply(b, a, count, datatype);

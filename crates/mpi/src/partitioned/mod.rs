@@ -1,21 +1,23 @@
 //! Partitioned communication (MPI-5.0, 4.2): a message whose parts travel as soon as each is ready.
 //!
-//! All of it is made of the engine's ordinary messages:
+//! It is made entirely of the engine's ordinary messages:
 //!
-//! 1. `MPI_Psend_init` takes a matching context of its own and sends an *announcement*: that context, the number
-//!    of partitions and of bytes. It goes out in the communicator's context for
-//!    [partitioned traffic](crate::comm::Traffic::Partitioned) with the program's tag; `MPI_Precv_init` posts a receive
-//!    for it. So the two sides are matched once, in the order of their initialisations, by
-//!    (communicator, rank, tag), and never with the program's other messages.
-//! 2. `MPI_Pready` sends the partition as one message in the new context, its number as the tag. Nothing waits
-//!    for the receiver or for other partitions.
-//! 3. A started receiver that knows the announcement receives each of the *sender's* partitions straight
-//!    into its place. A partition of its own has arrived when those that cover it have, which follows from the
-//!    lengths: partitions of one side are all equally long. A receive may have more room than is sent, as with
-//!    any other message; what lies behind the message has arrived with the whole.
+//! 1. `MPI_Psend_init` takes a matching context of its own and sends an *announcement*: that
+//!    context, the number of partitions and of bytes. It goes out in the communicator's context for
+//!    [partitioned traffic](crate::comm::Traffic::Partitioned) with the program's tag;
+//!    `MPI_Precv_init` posts a receive for it. So the two sides are matched once, in the order of
+//!    their initialisations, by (communicator, rank, tag), and never with the program's other
+//!    messages.
+//! 2. `MPI_Pready` sends the partition as one message in the new context, its number as the tag.
+//!    Nothing waits for the receiver or for other partitions.
+//! 3. A started receiver that knows the announcement receives each of the *sender's* partitions
+//!    straight into its place. A partition of its own has arrived when those that cover it have,
+//!    which follows from the lengths: partitions of one side are all equally long. A receive may
+//!    have more room than is sent, as with any other message; what lies behind the message has
+//!    arrived with the whole.
 //!
-//! A new round needs no talk: it begins when the old one is complete, and messages of one context and tag keep
-//! their order.
+//! A new round needs no messages to begin: it begins when the old one is complete, and messages of
+//! one context and tag keep their order.
 
 mod error;
 mod receive;
@@ -36,40 +38,41 @@ use verbena_memory::Buffer;
 pub struct Partitions {
     /// The whole buffer.
     pub buffer: Buffer,
-    /// Number of partitions; the buffer's length is a multiple of it.
+    /// The number of partitions; the buffer's length is a multiple of it.
     pub count: usize,
 }
 
 impl Partitions {
-    /// Bytes of all partitions.
+    /// The bytes of all partitions.
     fn bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// A partition's number as an index. `MPI_ERR_ARG` if there is no such partition.
+    /// Converts a partition's number to an index. `MPI_ERR_ARG` if there is no such partition.
     fn index(&self, partition: i32) -> Result<usize> {
         let index = usize::try_from(partition).ok().filter(|&index| index < self.count);
         index.ok_or_else(|| error::no_partition(partition, self.count))
     }
 
-    /// Bytes of one partition.
+    /// The bytes of one partition.
     fn each(&self) -> usize {
         self.bytes() / self.count
     }
 }
 
-/// What an announcement says: the sender's partitions, all equally long.
+/// The contents of an announcement: the sender's partitions, all equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Announced {
-    /// Where they are sent.
+    /// The context in which they are sent.
     context: u64,
     count: usize,
-    /// Bytes of all.
+    /// The bytes of all partitions.
     bytes: usize,
 }
 
 impl Announced {
-    /// `None` for words that no sender says: there is a partition, and all are equally long.
+    /// Reads an announcement; `None` for words that no sender sends: it has a partition, and all
+    /// are equally long.
     fn read([context, count, bytes]: [u64; 3]) -> Option<Announced> {
         let [count, bytes] = [count, bytes].map(usize::try_from);
         let announced = Announced { context, count: count.ok()?, bytes: bytes.ok()? };
@@ -77,14 +80,14 @@ impl Announced {
         announced.bytes.is_multiple_of(announced.count).then_some(announced)
     }
 
-    /// Bytes of one partition.
+    /// The bytes of one partition.
     fn each(&self) -> usize {
         self.bytes / self.count
     }
 
-    /// The partitions of the sender with which the receiver's partition `index` has arrived: those that share a
-    /// byte with it, and all if it lies behind the message. Where neither side has bytes it is as if both had
-    /// equally many.
+    /// The partitions of the sender that must arrive before the receiver's partition `index` has:
+    /// those that share a byte with it, and all if it lies behind the message. If neither side has
+    /// bytes, both are taken to have equally many.
     fn cover(&self, index: usize, own: &Partitions) -> Range<usize> {
         if own.bytes() == 0 {
             return self.cover_empty(index, own.count);
@@ -105,9 +108,9 @@ impl Announced {
 /// The operation behind a partitioned request.
 #[derive(Clone)]
 pub enum Partitioned {
-    /// Of `MPI_Psend_init`.
+    /// Made by `MPI_Psend_init`.
     Send(Arc<Sending>),
-    /// Of `MPI_Precv_init`.
+    /// Made by `MPI_Precv_init`.
     Receive(Arc<Receiving>),
 }
 
@@ -120,7 +123,7 @@ impl Partitioned {
         }
     }
 
-    /// How the round ended, if it has.
+    /// Returns how the round ended, if it has.
     pub fn poll(&self, process: &Process) -> Option<Outcome> {
         match self {
             Partitioned::Send(sending) => sending.poll(&mut { process }),
@@ -128,7 +131,7 @@ impl Partitioned {
         }
     }
 
-    /// `MPI_ERR_ARG` if there is no partition of this number.
+    /// Returns `MPI_ERR_ARG` if there is no partition of this number.
     pub fn check(&self, partition: i32) -> Result<()> {
         let partitions = match self {
             Partitioned::Send(sending) => sending.partitions(),
@@ -137,8 +140,8 @@ impl Partitioned {
         partitions.index(partition).map(|_| ())
     }
 
-    /// Marks partitions as ready (`MPI_Pready` and its kin). `MPI_ERR_REQUEST` for a receive, `MPI_ERR_ARG` for a
-    /// partition that does not exist or is ready already; then none is marked.
+    /// Marks partitions as ready (`MPI_Pready` and its kin). `MPI_ERR_REQUEST` for a receive.
+    /// `MPI_ERR_ARG` for a partition that does not exist or is ready already; then none is marked.
     pub fn ready(&self, access: &mut impl Access, partitions: &[i32]) -> Result<()> {
         match self {
             Partitioned::Send(sending) => sending.ready(access, partitions),
@@ -154,7 +157,7 @@ impl Partitioned {
         }
     }
 
-    /// The program gave the request up: what is under way ends by itself.
+    /// Notes that the program gave the request up: what is under way ends by itself.
     pub fn release(&self, process: &Process) {
         match self {
             Partitioned::Send(sending) => sending.release(&mut { process }),
@@ -173,7 +176,7 @@ mod tests {
         Partitions { buffer: Buffer::Contiguous(memory.lend()), count }
     }
 
-    /// Against the definition: the ranges of bytes overlap.
+    /// Checked against the definition: the ranges of bytes overlap.
     #[test]
     fn partitions_are_covered_by_those_that_hold_their_bytes() {
         for (count, each, theirs, each_of_theirs) in

@@ -1,4 +1,5 @@
-//! The receiving side: the sender's partitions come straight to their places, whatever the own partitions are.
+//! The receiving side: the sender's partitions come straight to their places, whatever the
+//! receiver's partitions are.
 
 use super::{Announced, Partitions, error};
 use crate::comm::words::unpack;
@@ -15,14 +16,14 @@ use verbena_engine::{Completion, Engine, Posted, ReceiveRequest, RequestId};
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
 
-/// Bytes of an announcement: context, number of partitions, number of bytes.
+/// The bytes of an announcement: context, number of partitions, number of bytes.
 const ANNOUNCEMENT_BYTES: usize = 24;
 
 /// A partitioned receive.
 pub struct Receiving {
     partitions: Partitions,
     source: i32,
-    /// The process of that rank: if it is given up, the receives fail.
+    /// The process of the sender's rank: if it is given up, the receives fail.
     peer: Option<Peer>,
     tag: i32,
     state: Lock<State>,
@@ -31,11 +32,11 @@ pub struct Receiving {
 struct State {
     sender: Sender,
     round: Round,
-    /// The request was freed: what is under way ends by itself.
+    /// Set once the request was freed: what is under way ends by itself.
     is_released: bool,
 }
 
-/// What is known of the other side.
+/// The state of the other side.
 enum Sender {
     /// Its announcement has not come.
     Awaited(RequestId, Owned),
@@ -52,12 +53,14 @@ enum Round {
     Idle,
     /// Started, but the other side is not known.
     Waiting,
-    /// The receives of the sender's partitions, `None` for those that have ended; all before `next` have.
+    /// The receives of the sender's partitions, `None` for those that have ended; all before `next`
+    /// have.
     Posted { receives: Vec<Option<RequestId>>, next: usize, error: Option<Error> },
 }
 
 impl Receiving {
-    /// A receive of these partitions from rank `source`, not started; its announcement is awaited from now on.
+    /// Makes a receive of these partitions from rank `source`, not started. Its announcement is
+    /// awaited from now on.
     pub fn new(
         comm: &Comm,
         partitions: Partitions,
@@ -85,8 +88,8 @@ impl Receiving {
         self.post(&mut state, access);
     }
 
-    /// Takes the announcement if it has come, and receives for a round that waited for it. Whether the sender
-    /// is known now.
+    /// Takes the announcement if it has come, and posts the receives of a round that waited for it.
+    /// Returns whether the sender is known now.
     pub fn meet(&self, access: &mut impl Access) -> bool {
         let mut state = self.state.lock();
         self.meet_in(&mut state, access)
@@ -130,7 +133,7 @@ impl Receiving {
         state.round = Round::Posted { receives, next: 0, error };
     }
 
-    /// How the round ended, if it has: all of the sender's partitions are there.
+    /// Returns how the round ended, if it has: all of the sender's partitions are there.
     pub fn poll(&self, access: &mut impl Access) -> Option<Outcome> {
         let mut state = self.state.lock();
         self.meet_in(&mut state, access);
@@ -155,8 +158,8 @@ impl Receiving {
         Outcome { source: self.source, tag: self.tag, bytes, error, ..Outcome::EMPTY }
     }
 
-    /// Whether a partition of the round under way has arrived (`MPI_Parrived`). `MPI_ERR_ARG` if there is no such
-    /// partition.
+    /// Returns whether a partition of the round under way has arrived (`MPI_Parrived`).
+    /// `MPI_ERR_ARG` if there is no such partition.
     pub fn has_arrived(&self, access: &mut impl Access, partition: i32) -> Result<bool> {
         let index = self.partitions.index(partition)?;
         let mut state = self.state.lock();
@@ -172,7 +175,8 @@ impl Receiving {
         })
     }
 
-    /// Nobody will ask again: what is under way ends by itself, now or when the announcement comes.
+    /// Says that nobody will ask again: what is under way ends by itself, now or when the
+    /// announcement comes.
     pub fn release(&self, access: &mut impl Access) {
         let mut state = self.state.lock();
         state.is_released = true;
@@ -216,7 +220,7 @@ impl Sender {
     }
 }
 
-/// Whether a receive has ended; takes its completion if it just has.
+/// Returns whether a receive has ended; takes its completion if it just has.
 fn settle(engine: &mut Engine, receive: &mut Option<RequestId>, error: &mut Option<Error>) -> bool {
     if let Some(completion) = receive.and_then(|id| engine.take(id)) {
         note(error, completion);
@@ -225,12 +229,12 @@ fn settle(engine: &mut Engine, receive: &mut Option<RequestId>, error: &mut Opti
     receive.is_none()
 }
 
-/// Keeps the first error. One that there was before the round (too little room) explains all others.
+/// Keeps the first error. One from before the round (too little room) explains all others.
 fn note(error: &mut Option<Error>, completion: Completion) {
     *error = error.take().or(completion.failure.map(failure_error));
 }
 
-/// Waits for the announcement, so that a started receive moves on whatever call the program is in.
+/// Waits for the announcement, so that a started receive moves on in whatever call the program is.
 pub struct Handshake(pub Arc<Receiving>);
 
 impl Task for Handshake {

@@ -18,16 +18,16 @@ use verbena_waiting::lock::Lock;
 /// A partitioned send.
 pub struct Sending {
     partitions: Partitions,
-    /// `None` for `MPI_PROC_NULL`.
+    /// The receiver; `None` for `MPI_PROC_NULL`.
     target: Option<Target>,
     round: Lock<Round>,
 }
 
-/// Where the partitions go.
+/// The receiver of the partitions.
 #[derive(Clone, Copy)]
 struct Target {
     peer: Peer,
-    /// The own context of this pair of initialisations.
+    /// The new context of this pair of initialisations.
     context: u64,
     /// The sender's rank.
     source: i32,
@@ -36,7 +36,7 @@ struct Target {
 #[derive(Default)]
 struct Round {
     is_ready: Vec<bool>,
-    /// Number of partitions that are not ready.
+    /// The number of partitions that are not ready.
     missing: usize,
     under_way: VecDeque<RequestId>,
     error: Option<Error>,
@@ -48,15 +48,15 @@ impl Round {
     }
 }
 
-/// The message that tells the receiver of a send; it belongs to the library until it has left.
+/// The message that announces a send to the receiver; it belongs to the library until it has left.
 pub struct Announcement {
     message: Owned,
     request: Option<RequestId>,
 }
 
 impl Sending {
-    /// A send of these partitions to rank `dest`, not started, and its announcement, which goes out at once.
-    /// `context` is new.
+    /// Makes a send of these partitions to rank `dest`, not started, and its announcement, which
+    /// goes out at once. `context` is new.
     pub fn new(
         comm: &Comm,
         partitions: Partitions,
@@ -83,8 +83,8 @@ impl Sending {
         *self.round.lock() = Round { is_ready: vec![false; count], missing: count, ..Round::default() };
     }
 
-    /// Sends these partitions of the round under way. `MPI_ERR_ARG` if one does not exist or is ready already; then
-    /// none is sent.
+    /// Sends these partitions of the round under way. `MPI_ERR_ARG` if one does not exist or is
+    /// ready already; then none is sent.
     pub fn ready(&self, access: &mut impl Access, partitions: &[i32]) -> Result<()> {
         let mut round = self.round.lock();
         self.mark(&mut round, partitions)?;
@@ -123,13 +123,14 @@ impl Sending {
         SendRequest { peer, context, source, tag: partition, buffer, mark: Mark::NONE, mode: Mode::Standard }
     }
 
-    /// How the round ended, if it has: every partition is ready and has left.
+    /// Returns how the round ended, if it has: every partition is ready and has left.
     pub fn poll(&self, access: &mut impl Access) -> Option<Outcome> {
         let mut round = self.round.lock();
         if round.missing > 0 {
             return None;
         }
-        // They leave much in this order: to look behind one that has not would cost more than it finds.
+        // They leave mostly in this order: to look behind one that has not left would cost more
+        // than it finds.
         access.with(|engine| {
             while let Some(completion) = round.under_way.front().and_then(|&id| engine.take(id)) {
                 round.under_way.pop_front();
@@ -139,7 +140,7 @@ impl Sending {
         round.under_way.is_empty().then(|| Outcome { error: round.error.clone(), ..Outcome::EMPTY })
     }
 
-    /// Nobody will ask again: what is under way ends by itself.
+    /// Says that nobody will ask again: what is under way ends by itself.
     pub fn release(&self, access: &mut impl Access) {
         let under_way = std::mem::take(&mut self.round.lock().under_way);
         access.with(|engine| under_way.into_iter().for_each(|id| engine.forget(id)));
@@ -155,7 +156,7 @@ impl Announcement {
         };
         let buffer = Buffer::Contiguous(message.lend());
         let send = SendRequest { peer, context, source, tag, buffer, mark: Mark::NONE, mode: Mode::Standard };
-        // Should it fail, so will the partitions, and they tell.
+        // If it fails, so will the partitions, and they report it.
         let request = match access.with(|engine| engine.send(send)) {
             Posted::Pending(id) => Some(id),
             Posted::Done(_) => None,
@@ -163,7 +164,7 @@ impl Announcement {
         Announcement { message, request }
     }
 
-    /// Whether it has left, so that its memory may go.
+    /// Returns whether it has left, so that its memory may go.
     pub fn has_left(&mut self, access: &mut impl Access) -> bool {
         let Some(id) = self.request else { return true };
         debug_assert!(!self.message.lend().is_empty());

@@ -8,43 +8,45 @@ use crate::generated::constants as mpi;
 /// An edge of a distributed graph, as any process may state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Where it begins.
+    /// The rank where it begins.
     pub source: i32,
-    /// Where it leads.
+    /// The rank where it leads.
     pub destination: i32,
-    /// Its weight, 0 in a graph without weights.
+    /// The weight, 0 in a graph without weights.
     pub weight: i32,
 }
 
-/// Bytes of an edge in an exchange.
+/// The bytes of an edge in an exchange.
 const EDGE_BYTES: usize = 12;
 
-/// What a process knows of a distributed graph's edges.
+/// The edges of a distributed graph that a process knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
     /// The edges.
     pub list: Vec<Edge>,
-    /// Whether their weights were given. Counts only where there are edges, or if there are none anywhere.
+    /// True if their weights were given. It counts only where there are edges, or if there are none
+    /// anywhere.
     pub is_weighted: bool,
 }
 
-/// In each constructor an argument may be an error that the caller met: it is reported after the exchange, so that
-/// no other process waits in vain, and fails the call on all of them.
+/// An argument of a constructor may be an error that the caller met. It is reported after the
+/// exchange, so that no other process waits for ever, and fails the call on all of them.
 impl Comm {
-    /// A communicator with this grid; `None` for ranks beyond it (`MPI_Cart_create`). `MPI_ERR_DIMS` if the
-    /// grid is larger than the communicator.
+    /// A communicator with this grid; `None` for ranks beyond it (`MPI_Cart_create`).
+    /// `MPI_ERR_DIMS` if the grid is larger than the communicator.
     pub fn cart_create(&self, cart: Result<Cart>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
         self.with_nodes(cart.map(|cart| (cart.size(), Topology::Cart(cart))), exchange)
     }
 
-    /// A communicator with this graph; `None` for ranks beyond it (`MPI_Graph_create`). `MPI_ERR_DIMS` if the
-    /// graph is larger than the communicator.
+    /// A communicator with this graph; `None` for ranks beyond it (`MPI_Graph_create`).
+    /// `MPI_ERR_DIMS` if the graph is larger than the communicator.
     pub fn graph_create(&self, graph: Result<Graph>, exchange: &dyn Exchange) -> Result<Option<Comm>> {
         self.with_nodes(graph.map(|graph| (graph.size(), Topology::Graph(graph))), exchange)
     }
 
-    /// The rank that the caller would have in a topology of so many nodes, `MPI_UNDEFINED` beyond them
-    /// (`MPI_Cart_map`, `MPI_Graph_map`). `MPI_ERR_DIMS` if they are more than the processes.
+    /// The rank that the caller would have in a topology of this many nodes, `MPI_UNDEFINED` beyond
+    /// them (`MPI_Cart_map`, `MPI_Graph_map`). `MPI_ERR_DIMS` if there are more nodes than
+    /// processes.
     pub fn mapped(&self, nodes: i32) -> Result<i32> {
         self.check_intra()?;
         self.check_room(nodes)?;
@@ -66,16 +68,16 @@ impl Comm {
         Ok(new.zip(topology?).map(|(new, topology)| new.with_topology(topology)))
     }
 
-    /// The parts of the grid in which some dimensions remain (`MPI_Cart_sub`). `MPI_ERR_TOPOLOGY` if there is
-    /// no grid.
+    /// The parts of the grid in which some dimensions remain (`MPI_Cart_sub`). `MPI_ERR_TOPOLOGY`
+    /// if there is no grid.
     pub fn cart_sub(&self, remain: &[bool], exchange: &dyn Exchange) -> Result<Comm> {
         let (grid, part) = self.cart()?.sub(self.rank(), remain);
         let new = self.split(part, self.rank(), exchange)?.expect("every rank gave a color");
         Ok(new.with_topology(Topology::Cart(grid)))
     }
 
-    /// A communicator with a distributed graph of which every process gives its own neighbours
-    /// (`MPI_Dist_graph_create_adjacent`). `MPI_ERR_RANK` if one is not there.
+    /// A communicator with a distributed graph, in which every process gives its own neighbours
+    /// (`MPI_Dist_graph_create_adjacent`). `MPI_ERR_RANK` if one does not exist.
     pub fn dist_graph_adjacent(&self, graph: Result<DistGraph>, exchange: &dyn Exchange) -> Result<Comm> {
         self.check_intra()?;
         let graph = graph.and_then(|graph| {
@@ -88,8 +90,9 @@ impl Comm {
         Ok(new.with_topology(Topology::DistGraph(graph?)))
     }
 
-    /// As [`Comm::dist_graph_adjacent`], from edges that any process may give (`MPI_Dist_graph_create`): all
-    /// processes see all edges for a moment. `MPI_ERR_ARG` if only some of them have weights.
+    /// Like [`Comm::dist_graph_adjacent`], from edges that any process may give
+    /// (`MPI_Dist_graph_create`): all processes see all edges for a moment. `MPI_ERR_ARG` if only
+    /// some of them have weights.
     pub fn dist_graph_create(&self, edges: Result<Edges>, exchange: &dyn Exchange) -> Result<Comm> {
         self.check_intra()?;
         let mine = edges.and_then(|edges| {
@@ -108,7 +111,7 @@ impl Comm {
     }
 }
 
-/// What rank `me` has of a graph.
+/// The part of a graph that concerns rank `me`.
 fn part_of(me: i32, edges: &[Edge], is_weighted: bool) -> DistGraph {
     let (incoming, outgoing): (Vec<&Edge>, Vec<&Edge>) = (
         edges.iter().filter(|edge| edge.destination == me).collect(),
@@ -124,7 +127,8 @@ fn part_of(me: i32, edges: &[Edge], is_weighted: bool) -> DistGraph {
     }
 }
 
-/// Whether a graph has weights, on which all that gave edges must agree; `MPI_ERR_ARG` if they do not.
+/// Returns whether a graph has weights. All processes that gave edges must agree; `MPI_ERR_ARG` if
+/// they do not.
 fn are_weighted(all: &[Edges]) -> Result<bool> {
     let says = |weighted| all.iter().any(|edges| edges.is_weighted == weighted && !edges.list.is_empty());
     match [says(true), says(false)] {

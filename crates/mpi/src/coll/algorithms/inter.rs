@@ -1,7 +1,7 @@
-//! Collectives on intercommunicators (MPI-5.0, 6.2.3): what one group contributes, the other gets.
+//! Collectives on intercommunicators (MPI-5.0, 6.2.3): each group gets what the other contributes.
 //!
-//! A plan for the local group does what happens within it; a plan for the remote group carries data across,
-//! from and to rank 0 of each group unless all ranks exchange directly.
+//! A plan for the local group does what happens within it. A plan for the remote group carries data
+//! across, from and to rank 0 of each group, unless all ranks exchange directly.
 
 use super::reduce_scatter::{Division, scatter_parts};
 use super::tree::Tree;
@@ -13,7 +13,7 @@ use crate::comm::Comm;
 use verbena_memory::Buffer;
 use verbena_memory::elements::Elements;
 
-/// What the root argument says on an intercommunicator.
+/// The meaning of the root argument on an intercommunicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
     /// `MPI_ROOT`: the caller is the root.
@@ -100,7 +100,7 @@ impl<'s> InterPlan<'s> {
         }
     }
 
-    /// Reduces within the local group. The result is at the leader.
+    /// Reduces within the local group, to its leader.
     fn reduce_locally<'e>(&mut self, send: Elements<'e>, count: usize) -> Option<Elements<'e>> {
         if self.comm.size() == 1 {
             return Some(send);
@@ -159,7 +159,8 @@ impl<'s> InterPlan<'s> {
         bcast::binomial(&mut self.local(), recv.buffer(0, count), 0);
     }
 
-    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`: the remote group's result, divided here.
+    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`: the remote group's result, divided
+    /// here.
     pub fn reduce_scatter(&mut self, send: Elements, recv: Elements, division: Division) {
         let total = division.sum(0, self.comm.size() as usize);
         let result = self.reduce_locally(send, total);

@@ -1,8 +1,10 @@
 //! `MPI_Allreduce` (MPI-5.0, 6.9.6) of long vectors through the slots of a board.
 //!
-//! The vector goes through the slots piece by piece, each piece through the next slot of its owner. Every rank makes the same
-//! posts in the same order, so the number of a post says what is ready. A rank fills the slots for the next pieces before it
-//! waits for the others', so that they seldom wait for each other: where ranks share cores each wait may cost a time slice. Elements lie side by side, without gaps.
+//! The vector goes through the slots piece by piece, each piece through the next slot of its owner.
+//! Every rank makes the same posts in the same order, so the number of a post says what is ready. A
+//! rank fills the slots for the next pieces before it waits for the others', so that they seldom
+//! wait for each other: where ranks share cores each wait may cost a time slice. Elements lie side
+//! by side, without gaps.
 
 use super::part;
 use crate::coll::operations::Operands;
@@ -13,7 +15,7 @@ use verbena_memory::elements::Elements;
 /// The longest element in bytes: several fit a slot.
 const ELEMENT_BYTES_MAX: usize = 1024;
 
-/// Whether vectors of such elements can go through slots.
+/// Returns whether vectors of such elements can go through slots.
 pub fn takes(elements: Elements) -> bool {
     (1..=ELEMENT_BYTES_MAX).contains(&elements.layout().solid())
 }
@@ -22,17 +24,18 @@ pub fn takes(elements: Elements) -> bool {
 struct Slots {
     ranks: usize,
     me: usize,
-    /// `regions[rank * slots + index]`
+    /// The slots, at `regions[rank * slots + index]`.
     regions: Vec<Region>,
     slots: usize,
-    /// Posts of each rank before this collective, and in it so far.
+    /// The posts of each rank before this collective, and in it so far.
     posts: u64,
-    /// Elements of a piece.
+    /// The elements of a piece.
     piece: usize,
 }
 
 impl Slots {
-    /// For pieces of at most `bytes` bytes, of elements of `size` bytes; at least one element a rank must fit.
+    /// Divides the slots for pieces of at most `bytes` bytes, of elements of `size` bytes; at least
+    /// one element a rank must fit.
     fn new(plan: &Plan, bytes: usize, size: usize) -> Slots {
         let board = plan.board().lock();
         let (ranks, slots) = (board.ranks(), board.slots());
@@ -61,8 +64,8 @@ fn elements<'a>(slot: Region, like: Elements<'a>, first: usize) -> Elements<'a> 
     Elements::at_origins(slot, like.layout()).from(first as isize)
 }
 
-/// Two ranks show each other the whole vector, and each combines it with its own: as many bytes cross between them as if each
-/// reduced a half, and they meet less often.
+/// Two ranks show each other the whole vector, and each combines it with its own. As many bytes
+/// cross between them as if each reduced a half, and they meet less often.
 pub fn exchange(plan: &mut Plan, send: Elements, recv: Elements, count: usize, piece_bytes: usize) {
     let mut slots = Slots::new(plan, piece_bytes, send.bytes(1));
     let (me, other) = (slots.me, 1 - slots.me);
@@ -71,7 +74,8 @@ pub fn exchange(plan: &mut Plan, send: Elements, recv: Elements, count: usize, p
     let mut ready = Vec::with_capacity(pieces);
     // The other one has read what stood in the slots.
     plan.expect_others(slots.posts);
-    // When it has shown piece n - 1 - ahead, it has read piece n - slots: so a slot is free when it is filled again.
+    // When the other has shown piece n - 1 - ahead, it has read piece n - slots: so a slot is free
+    // when it is filled again.
     let ahead = (slots.slots - 2) / 2;
     for number in 0..pieces + ahead {
         if number < pieces {
@@ -101,7 +105,8 @@ pub fn reduce_and_gather(plan: &mut Plan, operands: Operands, piece_bytes: usize
     let ahead = (slots.slots - 2) / 3;
     for number in 0..pieces + 2 * ahead {
         if number < pieces {
-            // All have gathered piece n - slots before they show the piece after that which they show in the same round.
+            // A rank gathers piece n - slots in the round in which it shows piece
+            // n - slots + 2 ahead, so before the piece after that.
             if number >= slots.slots {
                 plan.expect_others(shown[number + 2 * ahead + 1 - slots.slots]);
             }
@@ -121,7 +126,7 @@ pub fn reduce_and_gather(plan: &mut Plan, operands: Operands, piece_bytes: usize
     slots.post(plan);
 }
 
-/// A reduction to all ranks of which each does a part.
+/// A reduction to all ranks in which each rank does a part.
 struct Task<'a> {
     operands: Operands<'a>,
     send: Elements<'a>,
@@ -129,14 +134,14 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// First element of piece `number`, and elements of it.
+    /// The first element of piece `number`, and its number of elements.
     fn range(&self, slots: &Slots, number: usize) -> (usize, usize) {
         let first = number * slots.piece;
         (first, slots.piece.min(self.operands.count - first))
     }
 
-    /// Shows a piece. A rank needs its own part in its slot only if the operation is not commutative, since then what
-    /// stands there may be overwritten while it is combined.
+    /// Shows a piece. A rank needs its own part in its slot only if the operation is not
+    /// commutative, since then its operand (if in place) may be overwritten while it is combined.
     fn show(&self, plan: &mut Plan, slots: &Slots, number: usize) {
         let (first, len) = self.range(slots, number);
         let (own, own_len) = match self.operands.commutative {
@@ -156,7 +161,8 @@ impl Task<'_> {
         let (at, len) = part(len, slots.ranks, slots.me);
         let shown = |rank: usize| elements(slots.slot(rank, number), self.send, at);
         let out = self.recv.from((first + at) as isize);
-        // In place, the own operand is where the result goes: so it comes first, or from its slot.
+        // In place, this rank's operand is where the result goes: so it comes first, or from its
+        // slot.
         let (mut left, others) = match self.operands.commutative {
             true => {
                 (self.send.from((first + at) as isize), (0..slots.ranks).filter(|&r| r != slots.me).collect())

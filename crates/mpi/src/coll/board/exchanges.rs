@@ -1,4 +1,5 @@
-//! What each short collective writes to its member's log and reads from the others'.
+//! The short collectives: the record that each member writes to its log, and how it reads those of
+//! the others.
 
 use super::short::Exchange;
 use crate::coll::Blocks;
@@ -9,7 +10,7 @@ use verbena_channel::board::Packing;
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 
-/// Copies a packed record to where it belongs; what does not fit is an error.
+/// Copies a packed record to its place; an error if it does not fit.
 #[inline]
 fn unpack(record: Region, to: &Buffer) -> Result<()> {
     copy(&Buffer::Contiguous(record), to)
@@ -41,7 +42,7 @@ impl Exchange for Barrier {
 pub struct Bcast<'a> {
     /// The message, from the root or to be filled.
     pub buffer: &'a Buffer,
-    /// Who has it.
+    /// The rank that has it.
     pub root: usize,
     /// The caller.
     pub me: usize,
@@ -69,20 +70,20 @@ impl Exchange for Bcast<'_> {
     }
 }
 
-/// Reductions: everybody writes its operand, and who has a result combines those that it consists of, in rank order. So
-/// all members that compute the same compute it alike.
+/// Reductions: everybody writes its operand. A member with a result combines the operands that it
+/// consists of, in rank order. So all members that compute the same result get the same bits.
 pub struct Fold<'a> {
     /// This member's operand.
     pub send: Elements<'a>,
-    /// Elements of an operand.
+    /// The number of elements of an operand.
     pub count: usize,
     /// The members whose operands make this member's result.
     pub from: Range<usize>,
-    /// First element of the operands that this member combines, and how many.
+    /// The first element of the operands that this member combines, and the number of elements.
     pub part: (usize, usize),
-    /// Where the result goes; `None` if this member has none.
+    /// The place of the result; `None` if this member has none.
     pub recv: Option<Elements<'a>>,
-    /// How to combine: a predefined operation on a predefined datatype.
+    /// The reduction: a predefined operation on a predefined datatype.
     pub reduction: Reduction<'a>,
     /// The operand, or nothing if there is none yet or the result is in place already.
     pub first: Option<Region>,
@@ -137,7 +138,7 @@ impl Exchange for Fold<'_> {
 pub struct Allgather<'a> {
     /// This member's block.
     pub mine: Buffer,
-    /// Where all blocks go.
+    /// The place of all blocks.
     pub recv: Blocks<'a>,
     /// The caller.
     pub me: usize,
@@ -166,11 +167,11 @@ impl Exchange for Allgather<'_> {
 pub struct Gather<'a> {
     /// This member's block; not used at the root.
     pub mine: Buffer,
-    /// Bytes of a block.
+    /// The bytes of a block.
     pub block: usize,
-    /// Where the blocks go, at the root.
+    /// The place of the blocks, at the root.
     pub recv: Option<Blocks<'a>>,
-    /// Who gets them.
+    /// The rank that gets them.
     pub root: usize,
 }
 
@@ -197,13 +198,13 @@ impl Exchange for Gather<'_> {
 pub struct Scatter<'a> {
     /// The blocks, at the root.
     pub send: Option<Blocks<'a>>,
-    /// Bytes of a block.
+    /// The bytes of a block.
     pub block: usize,
-    /// Where this member's block goes; not used at the root.
+    /// The place of this member's block; not used at the root.
     pub mine: Buffer,
-    /// Number of members.
+    /// The number of members.
     pub ranks: usize,
-    /// Who has the blocks.
+    /// The rank that has the blocks.
     pub root: usize,
     /// The caller.
     pub me: usize,
@@ -239,16 +240,17 @@ pub struct Alltoall<'a> {
     pub send: Blocks<'a>,
     /// The blocks that come in.
     pub recv: Blocks<'a>,
-    /// Bytes of a block.
+    /// The bytes of a block.
     pub block: usize,
-    /// Number of members.
+    /// The number of members.
     pub ranks: usize,
     /// The caller.
     pub me: usize,
 }
 
 impl Alltoall<'_> {
-    /// Where the block from one member to another stands in a record, which lacks the one to the writer itself.
+    /// The place of the block from one member to another in a record, which lacks the writer's
+    /// block to itself.
     #[inline]
     fn place(&self, record: Region, from: usize, to: usize) -> Region {
         record.part((to - usize::from(to > from)) * self.block, self.block)

@@ -7,10 +7,11 @@ use crate::request::Active;
 use verbena_memory::{Buffer, Owned, Region};
 use verbena_waiting::lock::Lock;
 
-/// What a message in the buffer needs beside its bytes, in bytes (`MPI_BSEND_OVERHEAD` is larger).
+/// The overhead of a message in the buffer, in bytes (`MPI_BSEND_OVERHEAD` is larger).
 const PIECE_ALIGN: usize = 64;
 
-/// A place for buffered sends: one for the process, one for each communicator or session that has its own.
+/// A place for buffered sends: one for the process, one for each communicator or session that has
+/// its own.
 pub struct BufferedSends {
     state: Lock<State>,
 }
@@ -43,12 +44,13 @@ impl Default for BufferedSends {
 }
 
 impl BufferedSends {
-    /// No buffer attached.
+    /// Makes a place without a buffer.
     pub const fn new() -> BufferedSends {
         BufferedSends { state: Lock::new(State { attached: None, pieces: Vec::new() }) }
     }
 
-    /// Attaches the program's buffer, or `None` for `MPI_BUFFER_AUTOMATIC`. `MPI_ERR_BUFFER` if one is attached.
+    /// Attaches the program's buffer, or `None` for `MPI_BUFFER_AUTOMATIC`. `MPI_ERR_BUFFER` if one
+    /// is attached.
     pub fn attach(&self, region: Option<Region>) -> Result<()> {
         let mut state = self.state.lock();
         if state.attached.is_some() {
@@ -62,13 +64,13 @@ impl BufferedSends {
         Ok(())
     }
 
-    /// Whether a buffer is attached.
+    /// Returns whether a buffer is attached.
     pub fn is_attached(&self) -> bool {
         self.state.lock().attached.is_some()
     }
 
-    /// Waits for all messages in the buffer and gives it back: `None` if there is none, `Some(None)` if it
-    /// was automatic.
+    /// Waits for all messages in the buffer and gives it back: `None` if there is none,
+    /// `Some(None)` if it was automatic.
     pub fn detach(&self, process: &Process) -> Option<Option<Region>> {
         self.flush(process);
         Some(match self.state.lock().attached.take()? {
@@ -82,14 +84,15 @@ impl BufferedSends {
         process.wait(|process| self.is_flushed(process).then_some(()));
     }
 
-    /// Whether no message is in the buffer any more.
+    /// Returns whether no message is left in the buffer.
     pub fn is_flushed(&self, process: &Process) -> bool {
         let mut state = self.state.lock();
         state.reclaim(process);
         state.pieces.is_empty()
     }
 
-    /// Copies `message` into the buffer and sends it from there by `start`. `MPI_ERR_BUFFER` if there is no room.
+    /// Copies `message` into the buffer and sends it from there by `start`. `MPI_ERR_BUFFER` if
+    /// there is no room.
     pub fn send(
         &self,
         process: &Process,

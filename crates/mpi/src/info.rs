@@ -1,15 +1,15 @@
 //! Info objects: ordered keys with values (MPI-5.0, chapter 10).
 //!
-//! Keys and values are byte strings: MPI gives them no character set. They work before `MPI_Init` and after
-//! `MPI_Finalize`.
+//! Keys and values are byte strings: MPI gives them no character set. They work before `MPI_Init`
+//! and after `MPI_Finalize`.
 
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::Mutex;
 
-/// Bytes of the longest key, with C's final zero (`MPI_MAX_INFO_KEY`).
+/// The bytes of the longest key, with C's final zero (`MPI_MAX_INFO_KEY`).
 pub const KEY_BYTES_MAX: usize = 256;
-/// Bytes of the longest value, with C's final zero (`MPI_MAX_INFO_VAL`).
+/// The bytes of the longest value, with C's final zero (`MPI_MAX_INFO_VAL`).
 pub const VALUE_BYTES_MAX: usize = 1024;
 
 /// A key and its value.
@@ -19,25 +19,25 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 #[derive(Debug, Default)]
 pub struct Info {
     entries: Mutex<Vec<Entry>>,
-    /// Makes the entries of an object that the program may not change.
+    /// The function that makes the entries of an object which the program may not change.
     source: Option<fn() -> Vec<Entry>>,
 }
 
 impl Clone for Info {
-    /// A copy (`MPI_Info_dup`), which may be changed even if the original may not.
+    /// Copies it (`MPI_Info_dup`); the copy may be changed even if the original may not.
     fn clone(&self) -> Info {
         Info { entries: Mutex::new(self.entries()), source: None }
     }
 }
 
 impl Info {
-    /// An info object without keys.
+    /// Makes an info object without keys.
     pub fn new() -> Info {
         Info::default()
     }
 
-    /// An info object that nobody may change and that always has the entries that `source` makes
-    /// (`MPI_INFO_ENV`, of which more is known once MPI runs).
+    /// Makes an info object that nobody may change and that always has the entries that `source`
+    /// makes (`MPI_INFO_ENV`, which has more entries once MPI runs).
     pub fn constant(source: fn() -> Vec<Entry>) -> Info {
         Info { entries: Mutex::default(), source: Some(source) }
     }
@@ -47,8 +47,8 @@ impl Info {
         self.lock().clone()
     }
 
-    /// Sets a value (`MPI_Info_set`). `MPI_ERR_INFO_KEY` or `MPI_ERR_INFO_VALUE` if one is empty (keys) or
-    /// too long, `MPI_ERR_INFO` if the object may not be changed.
+    /// Sets a value (`MPI_Info_set`). `MPI_ERR_INFO_KEY` or `MPI_ERR_INFO_VALUE` if one is empty
+    /// (keys) or too long, `MPI_ERR_INFO` if the object may not be changed.
     pub fn set(&self, key: &[u8], value: &[u8]) -> Result<()> {
         let key = valid_key(key)?;
         if value.len() >= VALUE_BYTES_MAX {
@@ -63,8 +63,8 @@ impl Info {
         Ok(())
     }
 
-    /// The value of a key, `None` if it is not set (`MPI_Info_get_string`). `MPI_ERR_INFO_KEY` for a key
-    /// that cannot be.
+    /// The value of a key, `None` if it is not set (`MPI_Info_get_string`). `MPI_ERR_INFO_KEY` for
+    /// an invalid key.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let key = valid_key(key)?;
         Ok(self.lock().iter().find(|(k, _)| k == key).map(|(_, value)| value.clone()))
@@ -80,12 +80,12 @@ impl Info {
         Ok(())
     }
 
-    /// Number of keys.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Whether no key is set.
+    /// Returns whether no key is set.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -97,7 +97,8 @@ impl Info {
         entry.map(|(key, _)| key.clone()).ok_or_else(|| no_nth(n, entries.len()))
     }
 
-    /// The entries become those of `other`, where both have a key by `other`'s value (hints of an object).
+    /// Takes over the entries of `other`: if both have a key, `other`'s value counts (hints of an
+    /// object).
     pub fn merge(&self, other: &Info) -> Result<()> {
         other.entries().iter().try_for_each(|(key, value)| self.set(key, value))
     }

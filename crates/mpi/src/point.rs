@@ -1,4 +1,5 @@
-//! Point-to-point communication (MPI-5.0, chapter 3): from a communicator's ranks to the engine's messages.
+//! Point-to-point communication (MPI-5.0, chapter 3): from a communicator's ranks to the engine's
+//! messages.
 
 use crate::coll;
 use crate::comm::{Comm, Traffic};
@@ -28,8 +29,8 @@ pub fn message(comm: &Comm, (buffer, mark): Elements, dest: i32, tag: i32, mode:
     }
 }
 
-/// What the engine needs of a message to `dest` besides the tag: the process, the matching context and the sender's rank.
-/// `None` if there is no such process (`dest` may be `MPI_PROC_NULL`, for one).
+/// The parts of the engine's address for a message to `dest`: the process, the matching context and
+/// the sender's rank. `None` if there is no such process (`dest` may be `MPI_PROC_NULL`, for one).
 #[inline(always)]
 pub fn address(comm: &Comm, dest: i32) -> Option<(Peer, u64, i32)> {
     let &peer = comm.targets().members().get(dest as usize)?;
@@ -39,8 +40,8 @@ pub fn address(comm: &Comm, dest: i32) -> Option<(Peer, u64, i32)> {
 /// The elements of a message: where they are, and what its mark says of them ([`mark`]).
 pub type Elements = (Buffer, Mark);
 
-/// What a message says of its elements, if messages are to say it (`VERBENA_CHECK_TYPES`): their sort and their size.
-/// Bytes, elements of several types, and no elements go with everything.
+/// The mark of a message's elements, if messages carry it (`VERBENA_CHECK_TYPES`): their sort and
+/// their size. Bytes, elements of several types, and no elements match everything.
 #[inline]
 pub fn mark(datatype: &Datatype, count: i64) -> Mark {
     let is_told = verbena_settings::CHECK_TYPES.get() && count > 0;
@@ -77,10 +78,11 @@ pub fn receive(process: &Process, comm: &Comm, elements: Elements, source: i32, 
     Active::posted(Direction::Receive, posted)
 }
 
-/// The process that a receive from `source` names; none for `MPI_ANY_SOURCE`, nor if there is no such process.
+/// The process that a receive from `source` names; `None` for `MPI_ANY_SOURCE`, or if there is no
+/// such process.
 #[inline(always)]
 pub fn sender(comm: &Comm, source: i32) -> Option<Peer> {
-    // What is negative becomes too large.
+    // A negative source becomes too large.
     comm.targets().members().get(source as usize).copied()
 }
 
@@ -97,8 +99,8 @@ pub fn receive_matched(process: &Process, message: MessageId, (buffer, mark): El
     Active::posted(Direction::Receive, posted)
 }
 
-/// Starts a send to `(buffer, dest, tag)` and a receive from `(buffer, source, tag)` as one operation
-/// (MPI-5.0, 3.11), which keeps `owner`'s memory until both have ended.
+/// Starts a send to `(buffer, dest, tag)` and a receive from `(buffer, source, tag)` as one
+/// operation (MPI-5.0, 3.11), which keeps `owner`'s memory until both have ended.
 pub fn exchange(
     process: &Process,
     comm: &Comm,
@@ -120,20 +122,21 @@ pub fn wait(process: &Process, active: &Active) -> Outcome {
     }
 }
 
-/// The first message that such a receive would match, or none, after a poll.
+/// The first message that such a receive would match, if there is one after a poll.
 pub fn probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<Envelope> {
     let look = || process.look(|engine| engine.probe(comm.context(Traffic::Point), source, tag));
     look().or_else(|| if process.poll() { look() } else { None })
 }
 
-/// Why a probe that waits would wait for ever: whom it names was lost, or one of those who may send to it.
+/// The error for which a waiting probe would wait for ever: the process that it names was lost, or
+/// one of those that may send to it.
 #[inline]
 pub fn loss(process: &Process, comm: &Comm, source: i32) -> Option<Error> {
     let peer = (source != MPI_ANY_SOURCE).then(|| comm.peer(source));
     process.look(|engine| engine.loss(comm.context(Traffic::Point), peer)).map(failure_error)
 }
 
-/// As [`probe`], and takes the message out of matching.
+/// Like [`probe`], but takes the message out of matching.
 pub fn match_probe(process: &Process, comm: &Comm, source: i32, tag: i32) -> Option<(MessageId, Envelope)> {
     let look = || process.look(|engine| engine.match_probe(comm.context(Traffic::Point), source, tag));
     look().or_else(|| if process.poll() { look() } else { None })

@@ -33,8 +33,8 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session with this error handler (`MPI_ERR_ERRHANDLER` if it is for another kind of object) and these
-    /// hints.
+    /// Makes a session with this error handler (`MPI_ERR_ERRHANDLER` if it is for another kind of
+    /// object) and these hints.
     pub fn new(errhandler: Arc<Errhandler>, hints: Info) -> Result<Session> {
         errhandler.check(Kind::Session)?;
         Ok(Session {
@@ -45,7 +45,7 @@ impl Session {
         })
     }
 
-    /// Its buffer for buffered sends (MPI-5.0, 3.6).
+    /// The session's buffer for buffered sends (MPI-5.0, 3.6).
     pub fn buffered_sends(&self) -> &BufferedSends {
         &self.buffered
     }
@@ -83,8 +83,8 @@ pub fn nth_process_set(n: i32) -> Result<&'static [u8]> {
     usize::try_from(n).ok().and_then(|n| PROCESS_SETS.get(n).copied()).ok_or_else(|| no_nth(n))
 }
 
-/// The group of a process set as process `me` of `size` sees it; names are compared without regard
-/// to case, as those of the Internet are and as MPICH does. `MPI_ERR_ARG` if there is no such set.
+/// The group of a process set as process `me` of `size` sees it. Names are compared without regard
+/// to case, like those of the Internet and as in MPICH. `MPI_ERR_ARG` if there is no such set.
 pub fn process_set(name: &[u8], me: Peer, size: u32) -> Result<Group> {
     let members = match PROCESS_SETS.iter().find(|set| set.eq_ignore_ascii_case(name)) {
         Some(&WORLD) => (0..size).collect(),
@@ -94,7 +94,7 @@ pub fn process_set(name: &[u8], me: Peer, size: u32) -> Result<Group> {
     Ok(Group::new(members, me))
 }
 
-/// What is known of a process set: its size as `mpi_size` (`MPI_Session_get_pset_info`).
+/// Describes a process set: its size as `mpi_size` (`MPI_Session_get_pset_info`).
 pub fn process_set_info(name: &[u8], me: Peer, size: u32) -> Result<Info> {
     let info = Info::new();
     info.set(b"mpi_size", process_set(name, me, size)?.size().to_string().as_bytes())?;

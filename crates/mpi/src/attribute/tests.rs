@@ -7,7 +7,7 @@ type Log = Arc<Mutex<Vec<(char, usize, i32, Value)>>>;
 const KEYVALS_FIRST: i32 = 100;
 const OBJECT: usize = 77;
 
-/// A key whose callbacks write down their arguments; copies are one more than the value.
+/// A key whose callbacks log their arguments; copies are one more than the value.
 fn logged(keyvals: &Keyvals, log: &Log) -> i32 {
     let (copies, deletes) = (log.clone(), log.clone());
     let copy: CopyCallback = Box::new(move |object, key, value| {

@@ -1,4 +1,5 @@
-//! The blocks of a vector collective: one for each rank, in the three ways in which MPI describes them.
+//! The blocks of a vector collective: one for each rank, in the three ways in which MPI describes
+//! them.
 
 use std::sync::Arc;
 use verbena_memory::Buffer;
@@ -8,14 +9,14 @@ use verbena_memory::layout::Layout;
 /// An array of counts or displacements, as `int` or as `MPI_Count`.
 #[derive(Clone, Copy, Debug)]
 pub enum Counts<'a> {
-    /// `int`.
+    /// An array of `int`.
     Int(&'a [i32]),
-    /// `MPI_Count` or `MPI_Aint`.
+    /// An array of `MPI_Count` or `MPI_Aint`.
     Large(&'a [i64]),
 }
 
 impl Counts<'_> {
-    /// Entry `i`.
+    /// Returns entry `i`.
     #[inline]
     pub fn get(&self, i: usize) -> isize {
         match self {
@@ -24,7 +25,7 @@ impl Counts<'_> {
         }
     }
 
-    /// Number of entries.
+    /// The number of entries.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -33,7 +34,7 @@ impl Counts<'_> {
         }
     }
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -42,37 +43,37 @@ impl Counts<'_> {
 /// One block for each rank.
 #[derive(Clone, Copy)]
 pub enum Blocks<'a> {
-    /// Block `i` is `count` elements, from element `i * count` on.
+    /// `count` elements a block, block `i` from element `i * count` on.
     Even {
         /// Element 0 of block 0.
         elements: Elements<'a>,
-        /// Elements of one block.
+        /// The number of elements of one block.
         count: usize,
     },
-    /// Block `i` is `counts[i]` elements from element `displacements[i]` on.
+    /// `counts[i]` elements in block `i`, from element `displacements[i]` on.
     Varied {
         /// Element 0.
         elements: Elements<'a>,
-        /// Elements of each block.
+        /// The number of elements of each block.
         counts: Counts<'a>,
-        /// First element of each block.
+        /// The first element of each block.
         displacements: Counts<'a>,
     },
-    /// Block `i` is `counts[i]` elements of its own datatype from byte `displacements[i]` on.
+    /// `counts[i]` elements of its own datatype in block `i`, from byte `displacements[i]` on.
     Typed {
         /// Byte 0; its layout is not used.
         base: Elements<'a>,
-        /// Elements of each block.
+        /// The number of elements of each block.
         counts: Counts<'a>,
-        /// First byte of each block.
+        /// The first byte of each block.
         displacements: Counts<'a>,
-        /// Layout of each block's elements.
+        /// The layout of each block's elements.
         layouts: &'a [Arc<Layout>],
     },
 }
 
 impl<'a> Blocks<'a> {
-    /// Where block `i` begins, and its number of elements.
+    /// The beginning of block `i`, and its number of elements.
     #[inline]
     pub fn block(&self, i: usize) -> (Elements<'a>, usize) {
         match *self {
@@ -93,7 +94,7 @@ impl<'a> Blocks<'a> {
         elements.buffer(0, count)
     }
 
-    /// Packed bytes of block `i`.
+    /// The packed bytes of block `i`.
     #[inline]
     pub fn bytes(&self, i: usize) -> usize {
         match self {

@@ -1,4 +1,4 @@
-//! The exchanges of short byte strings that making communicators needs, over schedules.
+//! The exchanges of short byte strings that are needed to make communicators, over schedules.
 
 use super::algorithms::{allgather, bcast};
 use super::blocks::{Blocks, Counts};
@@ -21,7 +21,7 @@ use verbena_memory::{Buffer, Owned};
 struct Channel {
     context: u64,
     tag: i32,
-    /// What the messages say of the call; nothing where they cannot meet those of other collectives.
+    /// The mark of the call; empty where the messages cannot meet those of other collectives.
     call: Mark,
 }
 
@@ -34,7 +34,7 @@ impl Channel {
         }
     }
 
-    /// Runs what `fill` plans for `team`, to its end.
+    /// Runs to its end what `fill` plans for `team`.
     fn run(self, process: &Process, team: Team<'_>, fill: impl FnOnce(&mut Plan)) -> Result<()> {
         let mut collective = Collective::with_tag(self.context, self.tag);
         collective.set_call(self.call);
@@ -80,7 +80,7 @@ impl Bytes {
     }
 }
 
-/// Everybody's bytes in rank order: first their lengths, then all in one.
+/// Gathers everybody's bytes in rank order: first their lengths, then all in one.
 fn allgather_bytes(process: &Process, channel: Channel, team: Team<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
     let size = team.size();
     if size == 1 {
@@ -108,7 +108,7 @@ fn gather_all(process: &Process, channel: Channel, team: Team<'_>, mine: &Bytes,
     })
 }
 
-/// The root's bytes: first their length.
+/// Broadcasts the root's bytes: first their length.
 fn bcast_bytes(
     process: &Process,
     channel: Channel,
@@ -126,8 +126,9 @@ fn bcast_bytes(
     Ok(bytes.part(0, length.number(0)))
 }
 
-/// What rank 0 tells the others once in a communicator's life. The tag is its own, above those that are counted: a rank
-/// that hears of it a collective later than the others, since one failed there, still gets it.
+/// Tells the others the `data` of rank 0, once in a communicator's life. The tag lies above those
+/// that are counted. So a rank that calls this one collective later than the others, since one failed there,
+/// still gets it.
 pub(crate) fn tell_once(process: &Process, comm: &Comm, data: Vec<u8>) -> Result<Vec<u8>> {
     let channel = Channel { context: comm.context(Traffic::Collective), tag: 1 << 30, call: Mark::NONE };
     bcast_bytes(process, channel, comm, 0, data)

@@ -1,6 +1,6 @@
-//! The forms of a collective: blocking, nonblocking, persistent (MPI-5.0, 6.12 and 6.13). All run the same
-//! schedules. Each is given its tag ([`Comm::next_collective_tag`], [`Comm::next_nonblocking_tag`]) and what is
-//! called ([`super::call`]).
+//! The forms of a collective: blocking, nonblocking, persistent (MPI-5.0, 6.12 and 6.13). All run
+//! the same schedules. Each is given its tag ([`Comm::next_collective_tag`],
+//! [`Comm::next_nonblocking_tag`]) and the call ([`super::call`]).
 
 use super::board::SharedBoard;
 use super::execute::{Collective, Reduction};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use verbena_channel::mark::Mark;
 use verbena_waiting::lock::Lock;
 
-/// Runs the schedule that `fill` writes, to its end.
+/// Runs to its end the schedule that `fill` writes.
 #[inline]
 pub fn blocking(
     process: &Process,
@@ -38,7 +38,7 @@ pub fn blocking(
     outcome
 }
 
-/// Says on the board what this rank calls, for those who look for it there.
+/// Says on the board what this rank calls, for the ranks that look there.
 fn tell_call(board: &SharedBoard, comm: &Comm, call: Mark) {
     let mut board = board.lock();
     board.open(comm.collectives_begun());
@@ -94,8 +94,8 @@ fn begin(process: &Process, task: impl Task + 'static) -> Active {
     Active::Task(running)
 }
 
-/// A persistent collective while it is active. The lock is never contended: a persistent request is started
-/// only while inactive.
+/// A persistent collective while it is active. The lock is never contended: a persistent request is
+/// started only while inactive.
 struct Again {
     collective: Arc<Lock<Box<Collective>>>,
     kept: Kept,
@@ -107,8 +107,8 @@ impl Task for Again {
     }
 }
 
-/// What starts the schedule that `fill` writes, as often as it is asked. All starts use the same tag: they
-/// cannot overlap, and messages between two ranks keep their order.
+/// A function that starts the schedule that `fill` writes, as often as it is called. All starts use
+/// the same tag: they cannot overlap, and messages between two ranks keep their order.
 pub fn persistent(
     comm: &Comm,
     (tag, call): (i32, Mark),

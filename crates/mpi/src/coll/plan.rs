@@ -1,4 +1,4 @@
-//! What an algorithm writes on: a schedule, and the team of processes that the ranks mean.
+//! The plan that an algorithm writes: a schedule, and the team of processes that its ranks mean.
 
 use super::board::SharedBoard;
 use super::schedule::{Schedule, StepId};
@@ -9,11 +9,11 @@ use verbena_memory::elements::Elements;
 use verbena_memory::layout::Layout;
 use verbena_memory::{Buffer, Region};
 
-/// Added to the source of messages within the local group of an intercommunicator, so that they never
-/// match messages between the groups, which use the same context and tag.
+/// Added to the source of messages within the local group of an intercommunicator, so that they
+/// never match messages between the groups, which use the same context and tag.
 pub(super) const LOCAL_MARK: i32 = 1 << 30;
 
-/// Whom ranks mean.
+/// The processes that ranks mean.
 #[derive(Clone, Copy)]
 pub struct Team<'a> {
     /// The processes that `send` and `receive` address.
@@ -23,7 +23,7 @@ pub struct Team<'a> {
     sources: Sources,
 }
 
-/// What messages name as their source.
+/// The source that messages name.
 #[derive(Clone, Copy)]
 enum Sources {
     /// The sender's rank, and a mark added to it.
@@ -52,7 +52,7 @@ impl<'a> Team<'a> {
         Team { group, rank, sources: Sources::Processes }
     }
 
-    /// What messages from this rank name as their source.
+    /// The source that messages from this rank name.
     #[inline]
     fn source(&self, rank: usize) -> i32 {
         match self.sources {
@@ -67,14 +67,14 @@ impl<'a> Team<'a> {
         self.rank
     }
 
-    /// Number of processes.
+    /// The number of processes.
     #[inline]
     pub fn size(&self) -> usize {
         self.group.size() as usize
     }
 }
 
-/// A schedule in the making.
+/// A schedule that is being filled.
 pub struct Plan<'s, 't> {
     schedule: &'s mut Schedule,
     team: Team<'t>,
@@ -87,7 +87,7 @@ impl<'s, 't> Plan<'s, 't> {
         Plan { schedule, team }
     }
 
-    /// The same schedule, for another team.
+    /// Returns a plan of the same schedule for another team.
     pub fn among<'u>(&mut self, team: Team<'u>) -> Plan<'_, 'u> {
         Plan { schedule: self.schedule, team }
     }
@@ -98,7 +98,7 @@ impl<'s, 't> Plan<'s, 't> {
         self.team.rank
     }
 
-    /// Number of processes.
+    /// The number of processes.
     #[inline]
     pub fn size(&self) -> usize {
         self.team.size()
@@ -142,49 +142,49 @@ impl<'s, 't> Plan<'s, 't> {
         self.fence();
     }
 
-    /// See [`Schedule::copy`].
+    /// Copies, see [`Schedule::copy`].
     #[inline]
     pub fn copy(&mut self, from: Buffer, to: Buffer) {
         self.schedule.copy(from, to);
     }
 
-    /// See [`Schedule::combine`].
+    /// Combines, see [`Schedule::combine`].
     #[inline]
     pub fn combine(&mut self, left: Elements<'_>, right: Elements<'_>, out: Elements<'_>, count: usize) {
         self.schedule.combine(left, right, out, count);
     }
 
-    /// See [`Schedule::wait_for`].
+    /// Waits for one step, see [`Schedule::wait_for`].
     #[inline]
     pub fn wait_for(&mut self, step: StepId) {
         self.schedule.wait_for(step);
     }
 
-    /// See [`Schedule::fence`].
+    /// Waits for all steps, see [`Schedule::fence`].
     #[inline]
     pub fn fence(&mut self) {
         self.schedule.fence();
     }
 
-    /// Whether the ranks have a board.
+    /// Returns whether the ranks have a board.
     #[inline]
     pub fn has_board(&self) -> bool {
         self.schedule.board().is_some()
     }
 
-    /// See [`Schedule::post`].
+    /// Makes a post, see [`Schedule::post`].
     #[inline]
     pub fn post(&mut self) {
         self.schedule.post();
     }
 
-    /// See [`Schedule::expect`].
+    /// Waits for posts, see [`Schedule::expect`].
     #[inline]
     pub fn expect(&mut self, rank: usize, posts: u64) {
         self.schedule.expect(rank, posts);
     }
 
-    /// Waits until all other ranks have made so many posts since the board was made.
+    /// Waits until all other ranks have made this many posts since the board was made.
     pub fn expect_others(&mut self, posts: u64) {
         for rank in (0..self.size()).filter(|&rank| rank != self.team.rank) {
             self.schedule.expect(rank, posts);
@@ -196,13 +196,13 @@ impl<'s, 't> Plan<'s, 't> {
         self.schedule.board().expect("asked for only where there is one")
     }
 
-    /// See [`Schedule::temporary`].
+    /// Temporary memory, see [`Schedule::temporary`].
     #[inline]
     pub fn temporary(&mut self, bytes: usize) -> Region {
         self.schedule.temporary(bytes)
     }
 
-    /// See [`Schedule::temporary_elements`].
+    /// Temporary elements, see [`Schedule::temporary_elements`].
     #[inline]
     pub fn temporary_elements<'e>(&mut self, layout: &'e Arc<Layout>, count: usize) -> Elements<'e> {
         self.schedule.temporary_elements(layout, count)

@@ -1,6 +1,6 @@
-//! The schedule of a collective: what one rank does, as a list of steps (the representation follows
-//! T. Hoefler, A. Lumsdaine, W. Rehm: Implementation and performance analysis of non-blocking collective
-//! operations for MPI, SC 2007).
+//! The schedule of a collective: the actions of one rank, as a list of steps. (The representation
+//! follows T. Hoefler, A. Lumsdaine, W. Rehm: Implementation and performance analysis of
+//! non-blocking collective operations for MPI, SC 2007.)
 
 use super::board::SharedBoard;
 use std::sync::Arc;
@@ -10,58 +10,59 @@ use verbena_memory::layout::Layout;
 use verbena_memory::scratch::Scratch;
 use verbena_memory::{Buffer, Region};
 
-/// A step. Steps are begun in order; sends and receives go on while later steps are begun, until a step
-/// that waits for them.
+/// A step. Steps are begun in order. Sends and receives go on while later steps are begun, until a
+/// step waits for them.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Sends `buffer`; the receiver matches `source`.
     Send {
         /// The process that it goes to.
         peer: Peer,
-        /// What the receiver matches as source.
+        /// The source that the receiver matches.
         source: i32,
         /// The bytes.
         buffer: Buffer,
     },
     /// Receives into `buffer` from `source`.
     Receive {
-        /// The process that it comes from: if that is given up, the receive fails.
+        /// The process that it comes from: if it is given up, the receive fails.
         peer: Peer,
         /// The source that the sender states.
         source: i32,
-        /// Where the bytes go.
+        /// The place of the bytes.
         buffer: Buffer,
     },
     /// Copies packed bytes within the process.
     Copy {
         /// The bytes.
         from: Buffer,
-        /// Where they go.
+        /// The place where they go.
         to: Buffer,
     },
-    /// `out = left op right`, elementwise. `out` may be `left` or `right`; if it is `left`, `right` may be
-    /// overwritten too.
+    /// Computes `out = left op right`, elementwise. `out` may be `left` or `right`; if it is
+    /// `left`, `right` may be overwritten too.
     Combine {
-        /// Origins of the left operands.
+        /// The origins of the left operands.
         left: Region,
-        /// Origins of the right operands.
+        /// The origins of the right operands.
         right: Region,
-        /// Origins of the results.
+        /// The origins of the results.
         out: Region,
-        /// Number of elements.
+        /// The number of elements.
         count: usize,
     },
     /// Waits for the send or receive with this index.
     Await(u32),
     /// Waits for all sends and receives before it.
     Fence,
-    /// Counts one more post of this member on the board: what was copied or combined before is ready.
+    /// Counts one more post of this member on the board: what was copied or combined before is
+    /// ready.
     Post,
-    /// Waits until a member of the board has made so many posts.
+    /// Waits until a member of the board has made this many posts.
     Expect {
-        /// Its rank.
+        /// The rank of the member.
         rank: usize,
-        /// Posts since the board was made.
+        /// The number of posts since the board was made.
         posts: u64,
     },
 }
@@ -74,7 +75,7 @@ pub type StepId = u32;
 pub struct Schedule {
     steps: Vec<Step>,
     scratch: Scratch,
-    /// A send or receive was added after the last fence.
+    /// Set if a send or receive was added after the last fence.
     open: bool,
     /// The board that posts and expectations mean.
     board: Option<SharedBoard>,
@@ -125,21 +126,21 @@ impl Schedule {
         self.scratch.leak();
     }
 
-    /// A send.
+    /// Adds a send.
     #[inline]
     pub fn send(&mut self, peer: Peer, source: i32, buffer: Buffer) -> StepId {
         self.open = true;
         self.push(Step::Send { peer, source, buffer })
     }
 
-    /// A receive.
+    /// Adds a receive.
     #[inline]
     pub fn receive(&mut self, peer: Peer, source: i32, buffer: Buffer) -> StepId {
         self.open = true;
         self.push(Step::Receive { peer, source, buffer })
     }
 
-    /// A copy; nothing if there is nothing to copy.
+    /// Adds a copy, unless there is nothing to copy.
     #[inline]
     pub fn copy(&mut self, from: Buffer, to: Buffer) {
         if !from.is_empty() {
@@ -147,7 +148,7 @@ impl Schedule {
         }
     }
 
-    /// `out = left op right` for `count` elements, see [`Step::Combine`].
+    /// Adds `out = left op right` for `count` elements, see [`Step::Combine`].
     #[inline]
     pub fn combine(&mut self, left: Elements<'_>, right: Elements<'_>, out: Elements<'_>, count: usize) {
         if count > 0 {
@@ -189,7 +190,7 @@ impl Schedule {
         self.board.as_ref().expect("a schedule with posts has a board").lock().post();
     }
 
-    /// Whether `rank` has made so many posts.
+    /// Returns whether `rank` has made this many posts.
     #[inline]
     pub(super) fn has_posted(&self, rank: usize, posts: u64) -> bool {
         self.board.as_ref().is_some_and(|board| board.lock().has_posted(rank, posts))

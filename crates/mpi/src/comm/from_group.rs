@@ -1,5 +1,6 @@
-//! Communicators without a parent (`MPI_Comm_create_from_group`, `MPI_Intercomm_create_from_groups`;
-//! MPI-5.0, 7.4.2 and 7.6.2). The processes find each other in the library's own communicator of all processes.
+//! Communicators without a parent (`MPI_Comm_create_from_group`,
+//! `MPI_Intercomm_create_from_groups`; MPI-5.0, 7.4.2 and 7.6.2). The processes find each other in
+//! the library's own communicator of all processes.
 
 use super::inter::no_leader;
 use super::words::{fingerprint, join, pack, part, unpack};
@@ -9,17 +10,18 @@ use crate::generated::constants as mpi;
 use crate::group::Group;
 use std::sync::Arc;
 
-/// The other side of an intercommunicator made from groups. Only the leader's is looked at.
+/// The other side of an intercommunicator made from groups. Only the leader's counts.
 pub struct Other<'a> {
     /// The remote group.
     pub group: &'a Group,
-    /// The rank of its leader in it.
+    /// The rank of its leader.
     pub leader: i32,
 }
 
 impl Comm {
-    /// The communicator of `group`, agreed on in `self`, which must be the [universe](Comm::universe); only the
-    /// members call. `tag` keeps concurrent calls apart. `MPI_ERR_GROUP` if the caller is not a member.
+    /// The communicator of `group`, agreed on in `self`, which must be the
+    /// [universe](Comm::universe). Only the members call. `tag` keeps concurrent calls apart.
+    /// `MPI_ERR_GROUP` if the caller is not a member.
     pub fn create_from_group(&self, group: &Arc<Group>, tag: &[u8], exchange: &dyn Exchange) -> Result<Comm> {
         if group.rank().is_none() {
             return Err(not_a_member());
@@ -36,9 +38,9 @@ impl Comm {
         }
     }
 
-    /// The intercommunicator of `group` and another group (only the leader, rank `leader` of `group`, need
-    /// give it), agreed on in `self` as in [`Comm::create_from_group`]. `MPI_ERR_RANK` if a leader is not in its
-    /// group.
+    /// The intercommunicator of `group` and another group, agreed on in `self` as in
+    /// [`Comm::create_from_group`]. Only the leader, rank `leader` of `group`, must give the other
+    /// group. `MPI_ERR_RANK` if a leader is not in its group.
     pub fn intercomm_from_groups(
         &self,
         group: &Arc<Group>,
@@ -60,8 +62,8 @@ impl Comm {
     }
 }
 
-/// A tag in the messages' range for a tag in words. Should two groups that share a member get
-/// the same number at the same time, the words tell.
+/// A tag in the messages' range for a tag in words. If two groups that share a member get the same
+/// number at the same time, the words tell them apart.
 fn tag_number(tag: &[u8], members: &[i32]) -> i32 {
     let bytes = tag.iter().copied().chain(members.iter().flat_map(|rank| rank.to_le_bytes()));
     let hash = fingerprint(bytes);

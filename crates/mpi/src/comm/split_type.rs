@@ -5,7 +5,8 @@ use super::{Comm, Exchange};
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
-/// The sorts of hardware that are known, from the outermost to the innermost, as `mpi_hw_resource_type` names them.
+/// The known sorts of hardware, from the outermost to the innermost, as `mpi_hw_resource_type`
+/// names them.
 pub const HARDWARE: [&str; 8] = [
     "hwloc://Machine",
     "hwloc://Package",
@@ -19,11 +20,11 @@ pub const HARDWARE: [&str; 8] = [
 /// Another name of the machine, whose processes share memory.
 const SHARED_MEMORY: &[u8] = b"mpi_shared_memory";
 
-/// The hardware that a process is restricted to: for each sort a number that no other piece of hardware of that sort
-/// has anywhere in the job; `None` where the process may use several.
+/// The hardware that a process is restricted to: for each sort a number that no other piece of
+/// hardware of that sort has anywhere in the job; `None` where the process may use several.
 pub type Places = [Option<u64>; HARDWARE.len()];
 
-/// How to split.
+/// The way to split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SplitType {
     /// The caller stays out (`MPI_UNDEFINED`).
@@ -32,14 +33,15 @@ pub enum SplitType {
     Shared,
     /// To the next lower level of hardware, if there is one (`MPI_COMM_TYPE_HW_UNGUIDED`).
     NextLevel,
-    /// By a sort of hardware, the hint `mpi_hw_resource_type` (`MPI_COMM_TYPE_HW_GUIDED`, `MPI_COMM_TYPE_RESOURCE_GUIDED`).
+    /// By a sort of hardware, the hint `mpi_hw_resource_type` (`MPI_COMM_TYPE_HW_GUIDED`,
+    /// `MPI_COMM_TYPE_RESOURCE_GUIDED`).
     Hardware(Option<Vec<u8>>),
     /// By a process set, the hint `mpi_pset_name` (`MPI_COMM_TYPE_RESOURCE_GUIDED`).
     ProcessSet(Vec<u8>),
 }
 
 impl SplitType {
-    /// A number for the way, which all ranks that take part must give alike.
+    /// A number for the way; all ranks that take part must give the same.
     fn number(&self) -> u64 {
         match self {
             SplitType::Out => 0,
@@ -52,10 +54,11 @@ impl SplitType {
 }
 
 impl Comm {
-    /// The communicator of those that share the resource with the caller, ordered by key, and the sort of hardware if
-    /// that was left open. `None` if the caller stays out or may use several such resources, if the resource is not
-    /// known, or if there is no lower level. An error of one rank, its argument, fails the call on all;
-    /// `MPI_ERR_ARG` if they want to split in different ways.
+    /// The communicator of the ranks that share the resource with the caller, ordered by key; and
+    /// the sort of hardware if that was left open. `None` if the caller stays out or may use
+    /// several such resources, if the resource is not known, or if there is no lower level. An
+    /// error in one rank's argument fails the call on all; `MPI_ERR_ARG` if they want to split in
+    /// different ways.
     pub fn split_type(
         &self,
         wanted: Result<SplitType>,
@@ -95,7 +98,8 @@ impl Comm {
     }
 }
 
-/// What a rank tells the others: the way, and for each sort of hardware whether it is restricted, and to which.
+/// The contribution of a rank: the way, and for each sort of hardware whether it is restricted, and
+/// to which.
 fn contribution(wanted: &SplitType, places: &Places) -> Vec<u8> {
     let places = places.iter().map(|place| place.filter(|_| *wanted != SplitType::Out));
     let words = places.flat_map(|place| [u64::from(place.is_some()), place.unwrap_or(0)]);
@@ -109,8 +113,8 @@ fn agree(table: &[Vec<u64>]) -> bool {
     ways.all(|way| Some(way) == first)
 }
 
-/// The outermost sort of hardware that does not hold all ranks in one piece: so the parts are few, and each is smaller
-/// than the whole.
+/// The outermost sort of hardware that does not hold all ranks in one piece. So the parts are few,
+/// and each is smaller than the whole.
 fn next_level(table: &[Vec<u64>]) -> Option<usize> {
     let place = |words: &Vec<u64>, level: usize| words.get(1 + 2 * level..3 + 2 * level).map(<[u64]>::to_vec);
     (0..HARDWARE.len()).find(|&level| {

@@ -1,4 +1,4 @@
-//! Known bytes of the external32 representation, and that what is packed comes back.
+//! Known bytes of the external32 representation; and packed elements come back when unpacked.
 
 use super::external::{check_name, pack_external, size, unpack_external};
 use super::predefined::BASICS;
@@ -85,7 +85,8 @@ fn values_that_do_not_fit_are_an_error() {
 fn every_basic_datatype_comes_back() {
     for basic in &BASICS {
         let datatype = of(basic.handle);
-        // Bytes of small positive values: they fit everywhere, and are normal numbers or subnormal ones.
+        // Fills with bytes of small positive values: they fit everywhere, and are normal numbers or
+        // subnormal ones.
         let mut memory: Vec<u8> = (0..2000 * basic.size()).map(|i| (i % basic.size() == 0) as u8).collect();
         if let Representation::Float(Float::X87) | Representation::Complex(Float::X87) = basic.representation
         {

@@ -76,9 +76,8 @@ impl Datatype {
         Ok(predefined::predefined(entry.2).expect("the table names predefined datatypes"))
     }
 
-    /// The pair of these two for `MPI_MAXLOC` and `MPI_MINLOC` (`MPI_Type_get_value_index`); `None` if the ABI
-    /// has none. The standard would allow pairs without a
-    /// name too; there are none here.
+    /// The pair of these two for `MPI_MAXLOC` and `MPI_MINLOC` (`MPI_Type_get_value_index`); `None`
+    /// if the ABI has none. The standard would allow pairs without a name too; there are none here.
     pub fn value_index(value: &Datatype, index: &Datatype) -> Option<&'static Arc<Datatype>> {
         let (value, index) = (value.handle()?, index.handle()?);
         let pair = predefined::PAIRS.iter().find(|pair| pair.2 == value && pair.3 == index)?;

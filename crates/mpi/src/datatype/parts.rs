@@ -1,4 +1,4 @@
-//! What constructors compute with: the parts of a datatype without name and history.
+//! The values that constructors compute with: the parts of a datatype without name and history.
 
 use super::contents::Contents;
 use super::signature::{Sequence, Signature};
@@ -13,7 +13,7 @@ use verbena_memory::layout::{Builder, Layout};
 pub(super) struct Parts {
     pub layout: Layout,
     pub signature: Signature,
-    /// Lower and upper bound, if markers set them.
+    /// The bounds, if markers set them.
     pub markers: Option<(isize, isize)>,
     pub align: usize,
 }
@@ -25,7 +25,7 @@ impl Parts {
         Parts { layout: (**layout).clone(), signature: signature.clone(), markers: *markers, align: *align }
     }
 
-    /// `count` elements, `stride` bytes apart. `None` on overflow.
+    /// Repeats the parts `count` times, `stride` bytes apart. `None` on overflow.
     pub fn repeat(&self, count: usize, stride: isize) -> Option<Parts> {
         let layout = self.layout.repeat(count, stride, 0)?;
         let mut assembly = Assembly::default();
@@ -41,7 +41,7 @@ impl Parts {
         Some(self)
     }
 
-    /// Upper bound.
+    /// The upper bound.
     fn ub(&self) -> isize {
         // Both are bounds of one object, whose span was checked when it was made.
         self.lb().saturating_add(self.layout.extent())
@@ -51,7 +51,7 @@ impl Parts {
         self.markers.map_or(self.layout.bounds().0, |markers| markers.0)
     }
 
-    /// A datatype made of these parts by the call that `contents` tells of.
+    /// Makes a datatype of these parts, by the call that `contents` describes.
     pub fn into_datatype(self, contents: Contents) -> Datatype {
         Datatype {
             lb: self.lb(),
@@ -72,13 +72,14 @@ pub(super) struct Assembly {
     layout: Builder,
     signature: Sequence,
     markers: Option<(isize, isize)>,
-    /// The highest upper bound of the elements, their own rounding included.
+    /// The highest upper bound of the elements, with their own rounding.
     ub: Option<isize>,
     align: usize,
 }
 
 impl Assembly {
-    /// Adds `count` elements, one extent apart, the first one's origin at `at`. `None` on overflow.
+    /// Adds `count` elements, one extent apart, with the origin of the first at `at`. `None` on
+    /// overflow.
     pub fn add(&mut self, at: isize, count: usize, parts: &Parts) -> Option<()> {
         self.layout.add(at, count, &parts.layout)?;
         self.signature.push(&parts.signature, count);
@@ -102,7 +103,7 @@ impl Assembly {
         Some(())
     }
 
-    /// All that was added. `None` on overflow.
+    /// The parts of all that was added. `None` on overflow.
     pub fn finish(mut self) -> Option<Parts> {
         let layout = std::mem::take(&mut self.layout).finish(0)?;
         self.finish_with(layout)
@@ -110,7 +111,7 @@ impl Assembly {
 
     fn finish_with(self, layout: Layout) -> Option<Parts> {
         let align = self.align.max(1);
-        // Where the bytes lie must have a length too, whatever bounds the program sets.
+        // The span of the bytes must have a length too, whatever bounds the program sets.
         let (low, high) = layout.bounds();
         high.checked_sub(low)?;
         let extent = match self.markers {
@@ -122,9 +123,9 @@ impl Assembly {
     }
 }
 
-/// The span of the elements, rounded up to the alignment (the epsilon of MPI-5.0, 5.1). Where elements that
-/// were rounded themselves lie at odd places, the bare type map would end within the last one's extent;
-/// programs count on a datatype that holds its elements whole.
+/// The span of the elements, rounded up to the alignment (the epsilon of MPI-5.0, 5.1). If elements
+/// that were rounded themselves lie at odd places, the bare type map would end within the last
+/// one's extent. Programs expect a datatype that holds its elements whole.
 fn natural_extent(layout: &Layout, ub: Option<isize>, align: usize) -> Option<isize> {
     let (low, high) = layout.bounds();
     let span = high.max(ub.unwrap_or(high)).checked_sub(low)? as usize;
@@ -155,12 +156,12 @@ pub(super) fn bad(class: i32, what: &str, value: impl std::fmt::Display, remedy:
     )
 }
 
-/// A count, as `usize`; `MPI_ERR_COUNT` if negative.
+/// Converts a count to `usize`; `MPI_ERR_COUNT` if negative.
 pub(super) fn count_of(count: i64) -> Result<usize> {
     usize::try_from(count).map_err(|_| bad(mpi::MPI_ERR_COUNT, "count", count, "pass a count of 0 or more"))
 }
 
-/// A block length, as `usize`; `MPI_ERR_ARG` if negative.
+/// Converts a block length to `usize`; `MPI_ERR_ARG` if negative.
 pub(super) fn length_of(length: i64) -> Result<usize> {
     usize::try_from(length)
         .map_err(|_| bad(mpi::MPI_ERR_ARG, "block length", length, "pass a length of 0 or more"))

@@ -1,9 +1,10 @@
-//! Type signatures: the sequence of basic elements in a datatype, without displacements (MPI-5.0, 5.1).
+//! Type signatures: the sequence of basic elements in a datatype, without displacements (MPI-5.0,
+//! 5.1).
 
 use super::predefined::Basic;
 use std::sync::Arc;
 
-/// Shorter signatures are spelt out inside longer ones.
+/// The longest signature that is spelt out inside longer ones, in parts.
 const INLINE_PARTS_MAX: usize = 8;
 
 /// A sequence of basic elements, with repetitions folded. Cheap to clone.
@@ -41,7 +42,7 @@ impl Unit {
         }
     }
 
-    /// Equal, judged cheaply: groups only if they are the same object.
+    /// Returns whether they are equal, judged cheaply: groups only if they are the same object.
     fn is_same(&self, other: &Unit) -> bool {
         match (self, other) {
             (Unit::Basic(a), Unit::Basic(b)) => a == b,
@@ -61,12 +62,12 @@ impl Signature {
         }
     }
 
-    /// Bytes of the packed elements.
+    /// The bytes of the packed elements.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Number of basic elements.
+    /// The number of basic elements.
     pub fn elements(&self) -> usize {
         self.elements
     }
@@ -80,8 +81,8 @@ impl Signature {
         }
     }
 
-    /// The number of basic elements in the first `bytes` packed bytes of a row of items with this signature;
-    /// `None` if the last element is cut.
+    /// The number of basic elements in the first `bytes` packed bytes of a row of items with this
+    /// signature; `None` if the last element is cut.
     pub fn elements_in(&self, bytes: u64) -> Option<u64> {
         if self.bytes == 0 {
             return (bytes == 0).then_some(0);
@@ -107,7 +108,8 @@ impl Signature {
         Some(elements)
     }
 
-    /// The packed bytes of the first `elements` basic elements of a row of items with this signature.
+    /// The packed bytes of the first `elements` basic elements of a row of items with this
+    /// signature.
     pub fn bytes_of(&self, elements: u64) -> Option<u64> {
         if self.elements == 0 {
             return (elements == 0).then_some(0);
@@ -146,7 +148,7 @@ impl Signature {
         Ok(())
     }
 
-    /// The sum over the elements of what `weigh` gives for each; `None` if it overflows.
+    /// Sums over the elements what `weigh` gives for each; `None` if it overflows.
     pub fn weigh(&self, weigh: impl Fn(&Basic) -> usize + Copy) -> Option<usize> {
         self.parts.iter().try_fold(0usize, |sum, part| {
             let unit = match &part.unit {

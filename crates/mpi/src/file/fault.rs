@@ -1,11 +1,11 @@
-//! The errors of files: what the system says, in MPI's error classes (MPI-5.0, 14.7 and 14.8).
+//! The errors of files: the system's, in MPI's error classes (MPI-5.0, 14.7 and 14.8).
 
 use crate::error::{Class, Error};
 use crate::generated::constants as mpi;
 use std::io;
 use std::path::Path;
 
-/// The system refused something: `verb` says what ("open", "write").
+/// The error of something that the system refused; `verb` names it ("open", "write").
 #[cold]
 pub fn system(verb: &str, path: &Path, error: &io::Error) -> Error {
     let (class, cause, remedy) = explain(error.kind());
@@ -67,7 +67,7 @@ fn explain(kind: io::ErrorKind) -> (Class, &'static str, &'static str) {
     }
 }
 
-/// A collective call on a file failed in another process.
+/// The error of a collective call on a file that failed in another process.
 #[cold]
 pub fn elsewhere(rank: usize, class: Class, path: &Path) -> Error {
     Error::new(
@@ -79,7 +79,7 @@ pub fn elsewhere(rank: usize, class: Class, path: &Path) -> Error {
     )
 }
 
-/// Processes passed different values where all must pass the same.
+/// The error of processes that passed different values where all must pass the same.
 #[cold]
 pub fn not_same(what: &str, path: &Path) -> Error {
     Error::new(
@@ -91,7 +91,7 @@ pub fn not_same(what: &str, path: &Path) -> Error {
     )
 }
 
-/// The access mode forbids the call.
+/// The error of a call that the access mode forbids.
 #[cold]
 pub fn forbidden(class: Class, what: &str, path: &Path) -> Error {
     Error::new(
@@ -103,7 +103,7 @@ pub fn forbidden(class: Class, what: &str, path: &Path) -> Error {
     )
 }
 
-/// A number that makes no sense in a call on files.
+/// The error of a number that makes no sense in a call on files.
 #[cold]
 pub fn bad_value(what: &str, value: i64, remedy: &str) -> Error {
     Error::new(

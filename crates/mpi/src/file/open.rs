@@ -1,5 +1,5 @@
-//! Opening, closing and deleting (MPI-5.0, 14.2). The processes agree on the outcome: a file is open in all of
-//! them or in none, and nobody waits for a process that failed.
+//! Opening, closing and deleting (MPI-5.0, 14.2). The processes agree on the outcome: a file is
+//! open in all of them or in none, and nobody waits for a process that failed.
 
 use super::access::Pointer;
 use super::{File, Mode, View, fault};
@@ -14,9 +14,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 impl File {
-    /// Opens a file in all processes of `comm`. Collective. The first process creates it if need be, then the
-    /// others open it. `MPI_ERR_COMM` for an intercommunicator, `MPI_ERR_AMODE` for an impossible mode,
-    /// `MPI_ERR_NOT_SAME` if the modes differ, else the class of what the system says in any process.
+    /// Opens a file in all processes of `comm`. Collective. The first process creates it if need
+    /// be, then the others open it. `MPI_ERR_COMM` for an intercommunicator, `MPI_ERR_AMODE` for an
+    /// impossible mode, `MPI_ERR_NOT_SAME` if the modes differ, else the class of the system's
+    /// error in any process.
     pub fn open(
         comm: &Comm,
         path: &Path,
@@ -49,8 +50,8 @@ impl File {
         })
     }
 
-    /// Ends the use of the file in all its processes: what was written is synchronised, and then the file
-    /// deleted if it was opened so. Collective (`MPI_File_close`).
+    /// Ends the use of the file in all its processes: it synchronises what was written, then
+    /// deletes the file if it was opened so. Collective (`MPI_File_close`).
     pub fn close(&self, exchange: &dyn Exchange) -> Result<()> {
         self.sync(exchange)?;
         if !self.mode.has(mpi::MPI_MODE_DELETE_ON_CLOSE) {
@@ -68,7 +69,7 @@ pub fn delete(path: &Path) -> Result<()> {
 
 fn delete_if_there(path: &Path) -> Result<()> {
     match delete(path) {
-        // The program deleted it itself: it is gone as asked.
+        // The program deleted the file itself: it is gone as asked.
         Err(error) if error.class == mpi::MPI_ERR_NO_SUCH_FILE => Ok(()),
         outcome => outcome,
     }
@@ -79,14 +80,14 @@ fn open_if(turn: bool, path: &Path, mode: Mode, is_first: bool) -> Result<Option
         return Ok(None);
     }
     let file = mode.options(is_first).open(path).map_err(|error| fault::system("open", path, &error))?;
-    // The system opens a folder to read, too.
+    // The system lets a folder be opened for reading, too.
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(fault::system("open", path, &std::io::ErrorKind::IsADirectory.into()));
     }
     Ok(Some(file))
 }
 
-/// Its size in bytes; 0 for what has none, as a pipe.
+/// The size of a file in bytes; 0 if it has none, like a pipe.
 fn size_of(file: &std::fs::File) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
@@ -99,7 +100,8 @@ fn agree_on_mode(comm: &Comm, path: &Path, amode: i32, exchange: &dyn Exchange) 
     Mode::new(amode)
 }
 
-/// All processes tell how they fared, and a word each: the words in rank order, if it went well everywhere.
+/// Tells all processes how each one fared, with a word each. Returns the words in rank order if it
+/// went well everywhere.
 pub(super) fn agree<T>(
     comm: &Comm,
     path: &Path,

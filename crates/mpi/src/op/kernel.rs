@@ -1,7 +1,8 @@
-//! The loops of predefined operations on contiguous elements, one pair for each operation and machine type.
+//! The loops of predefined operations on contiguous elements, one pair for each operation and
+//! machine type.
 //!
-//! Elements need not be aligned; the compiler turns the loops on native numbers into vector code. Regions may be the
-//! same or overlap, as [`verbena_memory::fold`] says.
+//! Elements need not be aligned; the compiler turns the loops on native numbers into vector code.
+//! Regions may be the same or overlap, as [`verbena_memory::fold`] says.
 
 use super::Builtin;
 use super::number::{Arithmetic, Bits, Complex, Extended, Half, Number, Ordered, Quad};
@@ -11,9 +12,9 @@ use verbena_memory::Region;
 /// The loops of one operation on one machine type.
 #[derive(Clone, Copy)]
 pub(super) struct Kernel {
-    /// `inout[i] = input[i] op inout[i]`.
+    /// Computes `inout[i] = input[i] op inout[i]`.
     pub two: fn(Region, Region),
-    /// `out[i] = a[i] op b[i]`.
+    /// Computes `out[i] = a[i] op b[i]`.
     pub three: fn(Region, Region, Region),
 }
 
@@ -79,8 +80,9 @@ pub(super) fn select(op: Builtin, basic: &Basic) -> Option<Kernel> {
     }
 }
 
-/// The table of MPI-5.0, 6.9.2, and logical operations on `MPI_AINT`, `MPI_OFFSET` and `MPI_COUNT`,
-/// which it leaves out and MPICH and Open MPI have.
+/// Returns whether the standard defines `op` (the table of MPI-5.0, 6.9.2). Also true for logical
+/// operations on `MPI_AINT`, `MPI_OFFSET` and `MPI_COUNT`, which the table leaves out and MPICH and
+/// Open MPI have.
 pub(super) fn is_defined(op: Builtin, family: Family) -> bool {
     use Builtin::{Band, Bor, Bxor, Land, Lor, Lxor, Max, Min, Prod, Sum};
     let integer = matches!(family, Family::CInteger | Family::FortranInteger | Family::MultiLanguage);

@@ -6,17 +6,17 @@ use verbena_memory::Plain;
 
 /// A value of fixed size in possibly unaligned memory.
 pub(super) trait Number: Copy {
-    /// Its form in memory.
+    /// The form in memory.
     type Bytes: Plain;
     /// The value.
     fn of(bytes: Self::Bytes) -> Self;
-    /// Its form in memory.
+    /// The value's form in memory.
     fn bytes(self) -> Self::Bytes;
 }
 
 /// Numbers with an order.
 pub(super) trait Ordered: Number {
-    /// Whether `self` is less than `other`; false if either is not a number.
+    /// Returns whether `self` is less than `other`; false if either is not a number.
     fn less(self, other: Self) -> bool;
 }
 
@@ -31,9 +31,9 @@ pub(super) trait Bits: Number {
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
-    /// Whether it is not zero.
+    /// Returns whether it is not zero.
     fn truth(self) -> bool;
-    /// One or zero.
+    /// Returns one or zero.
     fn of_truth(truth: bool) -> Self;
 }
 

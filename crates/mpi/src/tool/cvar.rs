@@ -1,8 +1,8 @@
-//! Control variables (MPI-5.0, 15.3.6): every setting that the library reads is one, under its name in the
-//! environment.
+//! Control variables (MPI-5.0, 15.3.6): every setting that the library reads is one, under its name
+//! in the environment.
 //!
-//! Numbers are `MPI_COUNT` (-1: automatic, where the library can find the number by itself), flags and choices `MPI_INT` with
-//! an enumeration, texts `MPI_CHAR`. None is bound to an object.
+//! Numbers are `MPI_COUNT` (-1: automatic, where the library can find the number by itself), flags
+//! and choices `MPI_INT` with an enumeration, texts `MPI_CHAR`. None is bound to an object.
 
 use super::{Type, refusal};
 use crate::error::Result;
@@ -12,14 +12,14 @@ use std::sync::LazyLock;
 use verbena_engine::Settings;
 use verbena_settings::{Category, Kind, Origin, Scope, Setting};
 
-/// Bytes of a text's value, its closing zero included.
+/// The bytes of a text's value, its closing zero included.
 pub const TEXT_BYTES: usize = 1024;
 
-/// All, in the order of the table of settings.
+/// All variables, in the order of the table of settings.
 pub static ALL: LazyLock<Vec<&'static Setting>> =
     LazyLock::new(|| verbena_settings::all().filter(|setting| setting.is_of_library()).collect());
 
-/// The type and number of the elements of its value.
+/// The type of a setting's value and its number of elements.
 pub fn shape(setting: &Setting) -> (Type, usize) {
     match setting.kind {
         Kind::Number { .. } => (Type::Count, 1),
@@ -28,7 +28,7 @@ pub fn shape(setting: &Setting) -> (Type, usize) {
     }
 }
 
-/// Whose values belong together, as `MPI_T_SCOPE_...`.
+/// The processes whose values belong together, as `MPI_T_SCOPE_...`.
 pub fn scope(setting: &Setting) -> i32 {
     match setting.about.scope {
         Scope::Process => mpi::MPI_T_SCOPE_LOCAL,
@@ -37,7 +37,7 @@ pub fn scope(setting: &Setting) -> i32 {
     }
 }
 
-/// For whom it is meant, as `MPI_T_VERBOSITY_...`.
+/// The users for whom a setting is meant, as `MPI_T_VERBOSITY_...`.
 pub fn verbosity(setting: &Setting) -> i32 {
     match setting.about.category {
         Category::Startup | Category::Channel | Category::Launcher | Category::Compiler => {
@@ -48,14 +48,14 @@ pub fn verbosity(setting: &Setting) -> i32 {
     }
 }
 
-/// What it is, with unit, range and default.
+/// The description of a setting, with unit, range and default.
 pub fn description(setting: &Setting) -> String {
     let (about, unit) = (&setting.about, setting.about.unit.name());
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit};") };
     format!("{};{unit} {}; default: {}", about.help, setting.range_text(), setting.default_text())
 }
 
-/// The value, as it lies in memory.
+/// The value of a setting, as it lies in memory.
 pub fn read(setting: &Setting) -> Vec<u8> {
     match shape(setting).0 {
         Type::Char => {
@@ -69,8 +69,8 @@ pub fn read(setting: &Setting) -> Vec<u8> {
     }
 }
 
-/// Sets the value from memory. `MPI_T_ERR_CVAR_SET_NEVER` once MPI is initialised if it is a setting of the
-/// start, `MPI_T_ERR_INVALID` if it is no value of this setting.
+/// Sets the value from memory. `MPI_T_ERR_CVAR_SET_NEVER` if MPI is initialised and the setting is
+/// for the start; `MPI_T_ERR_INVALID` if the bytes are no value of this setting.
 pub fn write(setting: &Setting, bytes: &[u8], process: Option<&Process>) -> Result<()> {
     if !setting.may_change() {
         let what = "the setting decides how MPI starts, and MPI has started";

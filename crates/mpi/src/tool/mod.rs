@@ -1,7 +1,9 @@
-//! The tool information interface, `MPI_T` (MPI-5.0, 15.3): what there is to know and to set, without C.
+//! The tool information interface, `MPI_T` (MPI-5.0, 15.3), without C: variables, events and their
+//! descriptions.
 //!
-//! It works before `MPI_Init` and after `MPI_Finalize`; what it would ask a process that is not there is 0. Failures
-//! are return codes only and go to no error handler (15.3.10), so their texts are short.
+//! It works before `MPI_Init` and after `MPI_Finalize`; values that a process would have to give
+//! are 0 without one. Failures are return codes only and go to no error handler (15.3.10), so their
+//! texts are short.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -21,7 +23,7 @@ use crate::error::{Class, Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::{Mutex, MutexGuard};
 
-/// The type of a value, of those that the interface allows (15.3.5, table of datatypes).
+/// The type of a value, among those that the interface allows (15.3.5, table of datatypes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// `MPI_INT`.
@@ -45,7 +47,7 @@ impl Type {
         }
     }
 
-    /// Bytes of one element.
+    /// The bytes of one element.
     pub const fn bytes(self) -> usize {
         match self {
             Type::Int => 4,
@@ -55,28 +57,28 @@ impl Type {
     }
 }
 
-/// How often the interface was initialised and not finalised (15.3.4).
+/// The number of times that the interface was initialised and not finalised (15.3.4).
 static USERS: Mutex<usize> = Mutex::new(0);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// One more use of the interface (`MPI_T_init_thread`). Reads the settings if nobody has; one that cannot be
-/// is `MPI_Init`'s to refuse.
+/// Adds a use of the interface (`MPI_T_init_thread`). Reads the settings if nobody has; `MPI_Init`
+/// refuses invalid ones.
 pub fn enter() {
     verbena_settings::load();
     *lock(&USERS) += 1;
 }
 
-/// One use less (`MPI_T_finalize`). Returns whether it was the last.
+/// Ends a use of the interface (`MPI_T_finalize`). Returns whether it was the last.
 pub fn leave() -> Result<bool> {
     let mut users = lock(&USERS);
     *users = users.checked_sub(1).ok_or_else(not_initialised)?;
     Ok(*users == 0)
 }
 
-/// `MPI_T_ERR_NOT_INITIALIZED` unless the interface is in use.
+/// Returns `MPI_T_ERR_NOT_INITIALIZED` unless the interface is in use.
 pub fn running() -> Result<()> {
     if *lock(&USERS) > 0 { Ok(()) } else { Err(not_initialised()) }
 }
@@ -96,13 +98,13 @@ pub fn refusal(class: Class, what: &str) -> Error {
     )
 }
 
-/// What an index names; `MPI_T_ERR_INVALID_INDEX` if nothing.
+/// The item with this index; `MPI_T_ERR_INVALID_INDEX` if there is none.
 pub fn at<T>(all: &[T], index: i32) -> Result<&T> {
     let found = usize::try_from(index).ok().and_then(|index| all.get(index));
     found.ok_or_else(|| refusal(mpi::MPI_T_ERR_INVALID_INDEX, "there is nothing of this index"))
 }
 
-/// The index of the first with this property; `MPI_T_ERR_INVALID_NAME` if there is none.
+/// The index of the first item with this property; `MPI_T_ERR_INVALID_NAME` if there is none.
 pub fn index_of<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Result<i32> {
     let found = all.iter().position(wanted);
     found

@@ -12,8 +12,9 @@ pub struct Cart {
 }
 
 impl Cart {
-    /// A grid with these sizes, periodic where `periods` says so (both as long as there are dimensions).
-    /// `MPI_ERR_DIMS` if a size is not positive or there are too many processes to count.
+    /// A grid with these sizes, periodic where `periods` says so (both as long as there are
+    /// dimensions). `MPI_ERR_DIMS` if a size is not positive or there are too many processes to
+    /// count.
     pub fn new(dims: &[i32], periods: &[bool]) -> Result<Cart> {
         assert_eq!(dims.len(), periods.len());
         let size = dims.iter().try_fold(1_i32, |size, &dim| size.checked_mul(dim).filter(|_| dim > 0));
@@ -23,17 +24,17 @@ impl Cart {
         }
     }
 
-    /// Sizes of the dimensions.
+    /// The sizes of the dimensions.
     pub fn dims(&self) -> &[i32] {
         &self.dims
     }
 
-    /// Which dimensions are periodic.
+    /// Says for each dimension whether it is periodic.
     pub fn periods(&self) -> &[bool] {
         &self.periods
     }
 
-    /// Number of processes.
+    /// The number of processes.
     pub fn size(&self) -> i32 {
         self.dims.iter().product()
     }
@@ -46,8 +47,8 @@ impl Cart {
         coords
     }
 
-    /// The rank at these coordinates, which periodic dimensions wrap (`MPI_Cart_rank`). `MPI_ERR_ARG` if they
-    /// lie outside.
+    /// The rank at these coordinates, which periodic dimensions wrap (`MPI_Cart_rank`).
+    /// `MPI_ERR_ARG` if they lie outside.
     pub fn rank(&self, coords: &[i32]) -> Result<i32> {
         self.find(coords).ok_or_else(|| outside(coords, &self.dims))
     }
@@ -62,8 +63,8 @@ impl Cart {
         Some(rank)
     }
 
-    /// The ranks that a shift by `displacement` brings data from and to, `MPI_PROC_NULL` beyond a border
-    /// (`MPI_Cart_shift`). `MPI_ERR_DIMS` if there is no such direction.
+    /// The ranks that a shift by `displacement` brings data from and to, `MPI_PROC_NULL` beyond a
+    /// border (`MPI_Cart_shift`). `MPI_ERR_DIMS` if there is no such direction.
     pub fn shift(&self, rank: i32, direction: i32, displacement: i32) -> Result<(i32, i32)> {
         let direction = usize::try_from(direction).ok().filter(|&d| d < self.dims.len());
         let direction = direction.ok_or_else(|| no_direction(self.dims.len()))?;
@@ -80,7 +81,7 @@ impl Cart {
         self.find(&coords)
     }
 
-    /// For each dimension the neighbour below and the one above.
+    /// The neighbour below and the one above, for each dimension.
     pub(super) fn neighbors(&self, rank: i32) -> Neighbors {
         let dimensions = 0..self.dims.len();
         let both = |d| [-1, 1].map(|by| self.moved(rank, d, by).unwrap_or(mpi::MPI_PROC_NULL));

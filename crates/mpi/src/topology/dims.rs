@@ -3,9 +3,9 @@
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
-/// Fills in the zeros of `dims` so that the product is `nodes`, in decreasing order: the largest
-/// and the smallest as close as can be, and of all such products that whose smallest is the
-/// largest, then the next smallest, and so on. `MPI_ERR_ARG` if `nodes` is not positive,
+/// Fills in the zeros of `dims` so that the product is `nodes`, in decreasing order. The largest
+/// and the smallest are as close as possible; among such products the smallest is the largest
+/// possible, then the next smallest, and so on. `MPI_ERR_ARG` if `nodes` is not positive,
 /// `MPI_ERR_DIMS` if a size is negative or the given ones do not divide `nodes`.
 pub fn balance(nodes: i32, dims: &mut [i32]) -> Result<()> {
     if nodes < 1 {
@@ -57,8 +57,8 @@ impl Search {
         }
     }
 
-    /// Whether a product with this factor next can still be as flat as the best: none of its
-    /// `count` factors may be smaller than that leaves room for.
+    /// Returns whether a product with this factor next can still be as flat as the best: none of
+    /// its `count` factors may be smaller than that leaves room for.
     fn may_go_on(&self, factor: i32, number: i32, count: usize) -> bool {
         let largest = self.chosen.first().copied().unwrap_or(factor);
         let least = self.best.as_deref().map_or(1, |best| (largest - spread(best)).max(1));
@@ -74,7 +74,7 @@ impl Search {
     }
 }
 
-/// How far the largest of decreasing factors is from the smallest.
+/// The distance of the largest of decreasing factors from the smallest.
 fn spread(factors: &[i32]) -> i32 {
     factors.first().zip(factors.last()).map_or(0, |(largest, smallest)| largest - smallest)
 }

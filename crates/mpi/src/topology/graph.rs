@@ -5,17 +5,17 @@ use super::create::mixed_weights;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
-/// A graph that all processes know whole.
+/// A graph that all processes know completely.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Where each node's edges end in `edges`; they begin where those of the node before end.
+    /// The end of each node's edges in `edges`; they begin at the end of those of the node before.
     index: Vec<i32>,
     edges: Vec<i32>,
 }
 
 impl Graph {
-    /// The graph of these edges: `index[i]` is the number of edges of the nodes up to `i`. `MPI_ERR_ARG` if
-    /// the index decreases, or an edge leads nowhere.
+    /// The graph of these edges: `index[i]` is the number of edges of the nodes up to `i`.
+    /// `MPI_ERR_ARG` if the index decreases, or an edge leads nowhere.
     pub fn new(index: &[i32], edges: &[i32]) -> Result<Graph> {
         let grows = index.first().is_none_or(|&first| first >= 0) && index.is_sorted();
         let count = Graph::edge_count(index);
@@ -26,17 +26,17 @@ impl Graph {
         Ok(Graph { index: index.to_vec(), edges: edges[..count].to_vec() })
     }
 
-    /// Number of edges that an index tells of.
+    /// The number of edges that an index describes.
     pub fn edge_count(index: &[i32]) -> usize {
         index.last().map_or(0, |&last| last.max(0) as usize)
     }
 
-    /// Number of nodes.
+    /// The number of nodes.
     pub fn size(&self) -> i32 {
         self.index.len() as i32
     }
 
-    /// Where each node's edges end.
+    /// The end of each node's edges.
     pub fn index(&self) -> &[i32] {
         &self.index
     }
@@ -60,14 +60,14 @@ impl Graph {
 pub struct DistGraph {
     /// The neighbours.
     pub neighbors: Neighbors,
-    /// Weights of the edges from the sources and to the destinations, if the graph has weights.
+    /// The weights of the edges from the sources and to the destinations, if the graph has weights.
     pub weights: Option<(Vec<i32>, Vec<i32>)>,
 }
 
 impl DistGraph {
-    /// The neighbours with the weights of their edges, one for each, `None` for `MPI_UNWEIGHTED`. Where a direction
-    /// has no edges it does not matter what is said of their weights. `MPI_ERR_ARG` if one direction has weights and
-    /// the other not, a weight is missing, or it is negative.
+    /// The neighbours with the weights of their edges, one for each, `None` for `MPI_UNWEIGHTED`.
+    /// The weights of a direction without edges do not count. `MPI_ERR_ARG` if one direction has
+    /// weights and the other not, a weight is missing, or it is negative.
     pub fn new(
         neighbors: Neighbors,
         incoming: Option<&[i32]>,
@@ -95,7 +95,8 @@ impl DistGraph {
     }
 }
 
-/// `MPI_ERR_ARG` unless there is a weight for each of so many edges and none is negative (8.5.4).
+/// Returns `MPI_ERR_ARG` unless there is a weight for each of this many edges and none is negative
+/// (8.5.4).
 pub fn check_weights(weights: &[i32], edges: usize) -> Result<()> {
     if weights.len() == edges && weights.iter().all(|&weight| weight >= 0) {
         Ok(())

@@ -5,7 +5,8 @@ use super::part;
 use crate::coll::plan::Plan;
 use verbena_memory::elements::Elements;
 
-/// Recursive doubling: in each round the whole vector goes to and comes from a partner. Keeps rank order.
+/// Recursive doubling: in each round the whole vector goes to and comes from a partner. Keeps rank
+/// order.
 pub fn recursive_doubling(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     let fold = Fold::new(plan.size());
     let mut mine = fold.reduce_pairs(plan, send, recv, count);
@@ -30,14 +31,15 @@ pub fn recursive_doubling(plan: &mut Plan, send: Elements, recv: Elements, count
 /// A part of the vector: first element, number of elements.
 type Range = (usize, usize);
 
-/// One round of recursive halving: the partner, the half that this rank keeps, the half that it gives.
+/// A round of recursive halving: the partner, the half that this rank keeps, the half that it
+/// gives.
 #[derive(Clone, Copy)]
 pub struct Halving {
     /// The partner's number in the fold.
     pub partner: usize,
-    /// What is reduced here.
+    /// The range that is reduced here.
     pub keep: Range,
-    /// What is reduced at the partner.
+    /// The range that is reduced at the partner.
     pub give: Range,
 }
 
@@ -55,8 +57,8 @@ pub fn halvings(number: usize, size: usize, count: usize) -> impl DoubleEndedIte
     rounds.into_iter().take(used)
 }
 
-/// The reduce-scatter half of Rabenseifner's algorithm: after it, `recv` holds the result of the range that
-/// the last halving keeps. `mine` is this rank's operand.
+/// The reduce-scatter half of Rabenseifner's algorithm: after it, `recv` holds the result of the
+/// range that the last halving keeps. `mine` is this rank's operand.
 pub fn reduce_by_halving<'e>(
     plan: &mut Plan,
     fold: Fold,
@@ -79,8 +81,8 @@ pub fn reduce_by_halving<'e>(
     }
 }
 
-/// Recursive halving, then recursive doubling (R. Rabenseifner: Optimization of collective reduction
-/// operations, ICCS 2004). For commutative operations.
+/// Recursive halving, then recursive doubling (R. Rabenseifner: Optimization of collective
+/// reduction operations, ICCS 2004). For commutative operations.
 pub fn halving_doubling(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     let fold = Fold::new(plan.size());
     let mine = fold.reduce_pairs(plan, send, recv, count);
@@ -95,8 +97,9 @@ pub fn halving_doubling(plan: &mut Plan, send: Elements, recv: Elements, count: 
     fold.hand_back(plan, recv, count);
 }
 
-/// Around a ring, twice: each part is reduced on its way, then its result goes round (P. Patarasuk, X. Yuan:
-/// Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009). For commutative operations.
+/// Goes around a ring twice: each part is reduced on its way, then its result goes round (P.
+/// Patarasuk, X. Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009).
+/// For commutative operations.
 pub fn ring(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     let (rank, size) = (plan.rank(), plan.size());
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);

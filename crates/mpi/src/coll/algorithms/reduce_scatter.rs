@@ -6,22 +6,22 @@ use crate::coll::blocks::{Blocks, Counts};
 use crate::coll::plan::Plan;
 use verbena_memory::elements::Elements;
 
-/// Which elements of the operand go to which rank.
+/// The division of the operand's elements among the ranks.
 #[derive(Clone, Copy)]
 pub struct Division<'a> {
-    /// Count of one rank, if all have the same.
+    /// The count of one rank, if all have the same.
     pub even: usize,
-    /// Count of each rank; overrides `even`.
+    /// The count of each rank; overrides `even`.
     pub counts: Option<Counts<'a>>,
 }
 
 impl Division<'_> {
-    /// Elements of one rank.
+    /// The number of elements of one rank.
     pub fn count(&self, rank: usize) -> usize {
         self.counts.map_or(self.even, |counts| counts.get(rank) as usize)
     }
 
-    /// Elements of the ranks from `first` to `end`.
+    /// The number of elements of the ranks from `first` to `end`.
     pub fn sum(&self, first: usize, end: usize) -> usize {
         match self.counts {
             None => (end - first) * self.even,
@@ -30,12 +30,13 @@ impl Division<'_> {
     }
 }
 
-/// Every rank sends every other one its part of the operand and reduces its own. For commutative operations.
+/// Every rank sends every other one its part of the operand, and reduces its own. For commutative
+/// operations.
 pub fn pairwise(plan: &mut Plan, send: Elements, recv: Elements, division: Division) {
     let (rank, size) = (plan.rank(), plan.size());
     let count = division.count(rank);
     let part = |i: usize| send.from(division.sum(0, i) as isize);
-    // In place, the result would overwrite what others have still to get.
+    // In place, the result would overwrite what others still have to get.
     let in_place = send.is_at(&recv);
     let out = if in_place { plan.temporary_elements(recv.layout(), count) } else { recv };
     let other = plan.temporary_elements(recv.layout(), count);
@@ -130,7 +131,7 @@ pub fn scatter_parts(plan: &mut Plan, whole: Option<Elements>, recv: Elements, d
     scatter::linear(plan, send, Some(mine), 0);
 }
 
-/// Counts and displacements of the parts, side by side.
+/// The counts and displacements of the parts, side by side.
 fn layout_of(division: Division, size: usize) -> (Vec<i64>, Vec<i64>) {
     let counts: Vec<i64> = (0..size).map(|i| division.count(i) as i64).collect();
     let displacements =

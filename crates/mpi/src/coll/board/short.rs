@@ -1,5 +1,6 @@
-//! Short collectives: each member that has something to say appends one record to its log, and those whom it concerns
-//! read it there. One cache line each way is enough for a few bytes, and whoever only writes does not wait.
+//! Short collectives: each member that contributes appends one record to its log, and the members
+//! that need it read it there. One cache line each way is enough for a few bytes, and a member that
+//! only writes does not wait.
 
 use crate::coll::call::{mismatch, numbered, out_of_step};
 use crate::error::{Error, Result};
@@ -7,18 +8,19 @@ use crate::generated::constants::{MPI_ERR_COUNT, MPI_ERR_TRUNCATE};
 use verbena_channel::board::{Board, Clash, Look, Packing, Shape};
 use verbena_memory::Region;
 
-/// What a collective does with the logs. What it says of all members must be the same on all of them.
+/// The use that a collective makes of the logs. The values for all members must be the same on all
+/// of them.
 pub trait Exchange {
-    /// How its records lie in the logs.
+    /// The packing of its records in the logs.
     const PACKING: Packing = Packing::Lines;
 
-    /// Bytes of the record that `rank` appends; `None` if it appends none.
+    /// The bytes of the record that `rank` appends; `None` if it appends none.
     fn bytes(&self, rank: usize) -> Option<usize>;
 
     /// Fills this member's record.
     fn write(&mut self, record: Region) -> Result<()>;
 
-    /// Whether this member reads the record of `rank`.
+    /// Returns whether this member reads the record of `rank`.
     fn reads(&self, rank: usize) -> bool;
 
     /// Uses the record of `rank`, which stays valid until the end. Called in rank order.
@@ -30,7 +32,7 @@ pub trait Exchange {
     }
 }
 
-/// A short collective and how far it has come.
+/// A short collective and its progress so far.
 pub struct Short<E> {
     exchange: E,
     appended: bool,
@@ -40,14 +42,14 @@ pub struct Short<E> {
 }
 
 impl<E: Exchange> Short<E> {
-    /// One that has not begun.
+    /// Makes one that has not begun.
     #[inline]
     pub fn new(exchange: E) -> Short<E> {
         Short { exchange, appended: false, next: 0, failure: None }
     }
 
-    /// Goes as far as it can without waiting; `Ok(true)` when done, and not to be called again then nor after an
-    /// error. It goes to its end after an error too, for the sake of the other members.
+    /// Goes on until it would have to wait; `Ok(true)` when done. Not to be called again then, nor
+    /// after an error. It goes to its end after an error too, for the sake of the other members.
     ///
     /// # Errors
     /// The first one; at once if the members are in different collectives.
@@ -73,12 +75,12 @@ impl<E: Exchange> Short<E> {
         }
     }
 
-    /// What was exchanged.
+    /// The exchange.
     pub fn exchange_mut(&mut self) -> &mut E {
         &mut self.exchange
     }
 
-    /// For an idle round: whether what it waits for stands elsewhere (see [`Board::seek`]).
+    /// Looks elsewhere for what it waits for, in an idle round (see [`Board::seek`]).
     #[inline]
     pub fn seek(&mut self, board: &mut dyn Board) {
         let waits = self.appended && self.next < board.ranks();
@@ -131,7 +133,7 @@ impl<E: Exchange> Short<E> {
     }
 }
 
-/// Two members called what does not match.
+/// The error of two members whose calls do not match.
 #[cold]
 pub(super) fn differing(board: &dyn Board, clash: &Clash) -> Error {
     // Blocking collectives have the even tags.

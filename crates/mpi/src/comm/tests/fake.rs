@@ -1,5 +1,5 @@
-//! An [`Exchange`] through a shared table: every call of an exchange fills a place, and waits until all
-//! places of that exchange are filled.
+//! An [`Exchange`] through a shared table: every call of an exchange fills a place, and waits until
+//! all places of that exchange are filled.
 
 use super::super::*;
 use std::cell::{Cell, RefCell};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// An exchange: context, kind, tag, which one of its kind, and the place in it.
 type Key = (u64, char, i64, u64, i64);
 
-/// Where all ranks of a test meet.
+/// The place where all ranks of a test meet.
 #[derive(Default)]
 struct Hub {
     places: Mutex<HashMap<Key, Vec<u8>>>,
@@ -26,7 +26,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// How often this rank made an exchange of this sort.
+    /// Counts this exchange, and returns the number of exchanges of its sort by this rank.
     fn count(&self, context: u64, kind: char, tag: i64) -> u64 {
         let mut calls = self.calls.borrow_mut();
         let count = calls.entry((context, kind, tag)).or_default();
@@ -89,7 +89,8 @@ impl Exchange for Fake {
     }
 }
 
-/// Runs `body` on `size` ranks at once, each with its world communicator, and returns what each returned.
+/// Runs `body` on `size` ranks at once, each with its world communicator, and returns what each
+/// returned.
 pub fn run<T: Send>(size: u32, body: impl Fn(&Comm, &Fake) -> T + Sync) -> Vec<T> {
     let hub = Arc::new(Hub::default());
     std::thread::scope(|scope| {
@@ -105,7 +106,8 @@ pub fn run<T: Send>(size: u32, body: impl Fn(&Comm, &Fake) -> T + Sync) -> Vec<T
     })
 }
 
-/// Lets the ranks of `comm` meet, which fails if they are not all of it, or share a context with others.
+/// Lets the ranks of `comm` meet, which fails if they are not all of it, or share a context with
+/// others.
 pub fn meet(comm: &Comm, fake: &Fake) {
     let inner = comm.inner();
     let all = fake.allgather(inner, &inner.rank().to_le_bytes()).unwrap();

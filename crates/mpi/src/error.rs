@@ -1,4 +1,5 @@
-//! Errors: an MPI error class and a text in four parts (what failed, on what, likely cause, what to do).
+//! Errors: an MPI error class and a text in four parts (what failed, on what, likely cause, what to
+//! do).
 
 use crate::generated::constants as mpi;
 use verbena_boot::BootError;
@@ -7,7 +8,7 @@ use verbena_fault::Fault;
 /// An error class or code (MPI-5.0, 9.4).
 pub type Class = i32;
 
-/// The result of everything that MPI calls do.
+/// The result of MPI calls.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error as it reaches an error handler. Boxed parts keep `Result` small on the hot path.
@@ -20,7 +21,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error with its four parts.
+    /// Makes an error with its four parts.
     #[cold]
     pub fn new(
         class: Class,
@@ -33,25 +34,25 @@ impl Error {
         Error { class, fault: Box::new(fault) }
     }
 
-    /// A channel's failure, as `MPI_ERR_OTHER`.
+    /// Makes an error of a channel's failure, as `MPI_ERR_OTHER`.
     #[cold]
     pub fn channel(fault: Fault) -> Error {
         Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(fault) }
     }
 
-    /// A setting that cannot be, as `MPI_ERR_OTHER`.
+    /// Makes an error of an invalid setting, as `MPI_ERR_OTHER`.
     #[cold]
     pub fn setting(fault: Fault) -> Error {
         Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(fault) }
     }
 
-    /// A failure while finding the job, as `MPI_ERR_OTHER`.
+    /// Makes an error of a failure to find the job, as `MPI_ERR_OTHER`.
     #[cold]
     pub fn boot(error: BootError) -> Error {
         Error { class: mpi::MPI_ERR_OTHER, fault: Box::new(error.fault()) }
     }
 
-    /// Something that Verbena does not do yet.
+    /// Makes an error of something that Verbena does not do yet.
     #[cold]
     pub fn unsupported(what: &str) -> Error {
         Error::new(

@@ -1,5 +1,5 @@
-//! What MPI means: groups, communicators, datatypes, operations, requests, collectives, info, attributes,
-//! error handlers. How messages get there is the engine's business, what C sees is that of `abi`.
+//! MPI's objects: groups, communicators, datatypes, operations, requests, collectives, info,
+//! attributes, error handlers. The engine moves the messages; `abi` is what C sees.
 
 pub mod attribute;
 pub mod bsend;

@@ -1,6 +1,6 @@
 //! The manual: start-up, and a collective, step by step.
 //!
-//! How a single message travels is told in the manual of the crate `verbena-engine`.
+//! The manual of the crate `verbena-engine` shows how a single message travels.
 
 #[doc = include_str!("manual/startup.md")]
 pub mod startup {}

@@ -1,4 +1,5 @@
-//! Tasks: work that progress moves on by itself (nonblocking collectives, communicator duplication).
+//! Tasks: work that progress moves on by itself (nonblocking collectives, communicator
+//! duplication).
 
 use crate::error::Result;
 use crate::process::Process;
@@ -24,18 +25,18 @@ impl Running {
         Running { task: Lock::new(Some(task)), done: AtomicBool::new(false), outcome: Lock::new(Ok(())) }
     }
 
-    /// Whether the task has ended.
+    /// Returns whether the task has ended.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Acquire)
     }
 
-    /// How it ended (`Ok` while it has not).
+    /// The result of the task (`Ok` while it has not ended).
     pub fn outcome(&self) -> Result<()> {
         self.outcome.lock().clone()
     }
 
-    /// One step, unless somebody else (another thread, or a callback's caller) is at it.
+    /// Makes one step, unless another thread, or a callback's caller, is at it.
     fn advance(&self, process: &Process) -> bool {
         let Some(mut slot) = self.task.try_lock() else { return false };
         let Some(task) = slot.as_mut() else { return false };
@@ -59,13 +60,14 @@ pub struct TaskList {
 }
 
 impl TaskList {
-    /// Whether nothing is under way.
+    /// Returns whether nothing is under way.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Starts a task: makes its first step at once and keeps it for progress if that was not the last.
+    /// Starts a task: makes its first step at once and keeps it for progress if that was not the
+    /// last.
     pub fn start(&self, process: &Process, task: Box<dyn Task>) -> Arc<Running> {
         let running = Arc::new(Running::new(task));
         running.advance(process);
@@ -76,7 +78,7 @@ impl TaskList {
         running
     }
 
-    /// One step of every task. Returns whether one ended.
+    /// Makes one step of every task. Returns whether one ended.
     pub fn advance(&self, process: &Process) -> bool {
         let tasks: Vec<_> = self.running.lock().clone();
         let mut ended = false;

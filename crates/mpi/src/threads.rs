@@ -1,11 +1,11 @@
-//! How many threads of the program wait or poll in MPI (`MPI_THREAD_MULTIPLE`): with several, one that only spins may hold
-//! up the very thread that its partner waits for.
+//! The number of the program's threads that wait or poll in MPI (`MPI_THREAD_MULTIPLE`). If there
+//! are several, one that only spins may hold up the very thread that its partner waits for.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
-/// Counts its thread as long as that lives.
+/// Counts its thread while that lives.
 struct Counted;
 
 impl Counted {
@@ -23,9 +23,10 @@ impl Drop for Counted {
 
 thread_local!(static HERE: Counted = Counted::new());
 
-/// Counts this thread from now on, and tells whether there is another.
+/// Counts this thread from now on, and returns whether there is another.
 pub(crate) fn several() -> bool {
-    // A thread that is ending and still calls MPI is no longer counted, which only makes it less polite.
+    // A thread that is ending and still calls MPI is no longer counted, which only makes it less
+    // polite.
     let _ = HERE.try_with(|_| ());
     THREADS.load(Relaxed) > 1
 }

@@ -127,8 +127,8 @@ fn bcast_bytes(
 }
 
 /// Tells the others the `data` of rank 0, once in a communicator's life. The tag lies above those
-/// that are counted. So a rank that calls this one collective later than the others, since one failed there,
-/// still gets it.
+/// that are counted. So a rank that calls this one collective later than the others, since one
+/// failed there, still gets it.
 pub(crate) fn tell_once(process: &Process, comm: &Comm, data: Vec<u8>) -> Result<Vec<u8>> {
     let channel = Channel { context: comm.context(Traffic::Collective), tag: 1 << 30, call: Mark::NONE };
     bcast_bytes(process, channel, comm, 0, data)

@@ -1,5 +1,5 @@
-//! Messages of collectives that nobody received: a sign that ranks called what does not match, where none of
-//! them had to wait for it.
+//! Messages of collectives that nobody received. They are a sign that the ranks' calls did not
+//! match, but none of them had to wait for it.
 
 use super::call::numbered;
 use crate::comm::{Comm, Traffic};
@@ -8,8 +8,9 @@ use crate::generated::constants::MPI_ERR_OTHER;
 use crate::process::Process;
 use verbena_engine::{ANY_SOURCE, ANY_TAG};
 
-/// The error of such a message, if one is here. Only to be asked when no collective of the communicator is
-/// under way. A rank in which a call on the communicator failed may have left messages so, and gets none.
+/// The error of such a message, if there is one. To be asked only when no collective of the
+/// communicator is under way. A rank in which a call on the communicator failed may have left
+/// messages itself, and gets none.
 pub fn leftover(process: &Process, comm: &Comm) -> Option<Error> {
     if comm.has_failed() {
         return None;

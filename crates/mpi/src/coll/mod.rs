@@ -1,12 +1,12 @@
 //! Collective communication (MPI-5.0, chapter 6).
 //!
-//! An algorithm (module [`algorithms`]) fills a [`schedule::Schedule`]: a list of sends, receives, copies and
-//! reductions. One executor ([`execute`]) runs schedules, whether the call blocks, is nonblocking or
-//! persistent. [`choose`] decides which algorithm; [`plan`] tells algorithms who takes part; [`operations`]
-//! puts the three together, one function for each collective; [`forms`] runs the result, blocking, in the
-//! background or again and again. Between processes of one node a blocking call may go over a [`board`] without
-//! a schedule: [`choose`] decides that too. A new algorithm is one function in [`algorithms`] and one line in
-//! [`choose`].
+//! An algorithm (module [`algorithms`]) fills a [`schedule::Schedule`]: a list of sends, receives,
+//! copies and reductions. One executor ([`execute`]) runs schedules, whether the call is blocking,
+//! nonblocking or persistent. [`choose`] decides which algorithm; [`plan`] tells algorithms who
+//! takes part; [`operations`] puts the three together, one function for each collective; [`forms`]
+//! runs the result: blocking, in the background or repeatedly. Between processes of one node a
+//! blocking call may go over a [`board`] without a schedule; [`choose`] decides that too. A new
+//! algorithm is one function in [`algorithms`] and one line in [`choose`].
 
 pub mod algorithms;
 pub mod blocks;

@@ -1,14 +1,14 @@
-//! Exchanges that carry failures: a process that cannot take part in making a communicator says so instead of
-//! leaving the others waiting for it.
+//! Exchanges that carry failures: a process that cannot take part in making a communicator says so
+//! instead of leaving the others waiting for it.
 //!
-//! A contribution on the wire is an error class, 0 for none, with the bytes behind it. The process that failed
-//! reports its own error, all others that somebody failed, with the same class.
+//! A contribution on the wire is an error class, 0 for none, followed by the bytes. The process
+//! that failed reports its own error; all others report that somebody failed, with the same class.
 
 use super::words::{garbled, join, part};
 use super::{Comm, Exchange};
 use crate::error::{Class, Error, Result};
 
-/// A contribution, or why there is none, for the wire.
+/// Writes a contribution, or why there is none, for the wire.
 fn said(mine: &Result<Vec<u8>>) -> Vec<u8> {
     match mine {
         Ok(bytes) => [&0_i32.to_le_bytes(), &bytes[..]].concat(),
@@ -16,7 +16,7 @@ fn said(mine: &Result<Vec<u8>>) -> Vec<u8> {
     }
 }
 
-/// What another process [`said`].
+/// Reads what another process [`said`].
 fn heard(bytes: &[u8]) -> Result<Vec<u8>> {
     let (class, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| garbled(bytes.len()))?;
     match Class::from_le_bytes(*class) {
@@ -26,17 +26,17 @@ fn heard(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 impl Comm {
-    /// Everybody's contribution in rank order (in the [inner](Comm::inner) communicator), or an error on all
-    /// ranks if one of them gave one.
+    /// Gathers everybody's contribution in rank order (in the [inner](Comm::inner) communicator),
+    /// or an error on all ranks if one of them gave one.
     pub(crate) fn gather(&self, mine: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<Vec<Vec<u8>>> {
         let table = exchange.allgather(self.inner(), &said(&mine))?;
         mine?;
         table.iter().map(|bytes| heard(bytes)).collect()
     }
 
-    /// Swaps with the other side of an intercommunicator what rank 0 of each gives (the others' argument is
-    /// ignored, save an error, which all of a side give together). Every rank gets both, its own side's
-    /// first.
+    /// Swaps what rank 0 of each side of an intercommunicator gives. The others' argument is
+    /// ignored, except an error, which all of a side give together. Every rank gets both, its own
+    /// side's first.
     pub(super) fn swap(&self, mine: Result<Vec<u8>>, exchange: &dyn Exchange) -> Result<(Vec<u8>, Vec<u8>)> {
         let mut both = Vec::new();
         if self.rank == 0 {

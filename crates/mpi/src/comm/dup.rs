@@ -1,12 +1,13 @@
 //! Duplication (`MPI_Comm_dup`, `_dup_with_info`, `_idup`, `_idup_with_info`; MPI-5.0, 7.4.2).
 //!
-//! Three steps, so that a blocking call and a task share them: [`Comm::dup_begin`] makes the duplicate with
-//! everything but its contexts (and runs the copy callbacks, which must see the time of the call), an
-//! exchange carries what the leaders offer, [`Comm::settle`] gives the duplicate its contexts.
+//! There are three steps, so that a blocking call and a task share them. [`Comm::dup_begin`] makes
+//! the duplicate with everything but its contexts (and runs the copy callbacks, which must run
+//! during the call). An exchange carries what the leaders offer. [`Comm::settle`] gives the
+//! duplicate its contexts.
 //!
-//! The exchange is: rank 0 of the local group makes an [`offer`](Comm::offer); in an intercommunicator it
-//! swaps it with rank 0 of the other side; then it broadcasts [`agreed`](Comm::agreed) in the
-//! [inner](Comm::inner) communicator.
+//! In the exchange, rank 0 of the local group makes an [`offer`](Comm::offer). In an
+//! intercommunicator it swaps it with rank 0 of the other side. Then it broadcasts
+//! [`agreed`](Comm::agreed) in the [inner](Comm::inner) communicator.
 
 use super::words::{pack, unpack};
 use super::{Comm, Exchange, NO_CONTEXT, Remote};
@@ -16,7 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Comm {
-    /// A duplicate with the hints in `info`, after a collective exchange. Copy callbacks may fail it.
+    /// Makes a duplicate with the hints in `info`, after a collective exchange. Copy callbacks may
+    /// fail it.
     pub fn duplicate(&self, info: Option<&Info>, exchange: &dyn Exchange) -> Result<Comm> {
         // A failure is reported after the exchange, for which the others wait.
         let begun = self.dup_begin(info);
@@ -39,7 +41,7 @@ impl Comm {
         exchange.bcast(self.inner(), 0, contexts)
     }
 
-    /// The duplicate as it will be, without contexts: it must not be used before [`Comm::settle`].
+    /// Makes the duplicate without contexts: it must not be used before [`Comm::settle`].
     pub fn dup_begin(&self, info: Option<&Info>) -> Result<Comm> {
         let attributes = self.attributes.copied(self.handle())?;
         let remote = self.remote.as_ref().map(|remote| Remote {
@@ -54,14 +56,14 @@ impl Comm {
         Ok(Comm { attributes, topology: self.topology.clone(), ..new })
     }
 
-    /// What rank 0 of the local group puts forward: a context, and one for the inner communicator.
+    /// The offer of rank 0 of the local group: a context, and one for the inner communicator.
     pub fn offer(&self, new_context: &dyn Fn() -> u64) -> Vec<u8> {
         let inner = if self.is_inter() { new_context() } else { 0 };
         pack(&[new_context(), inner])
     }
 
-    /// What follows from both leaders' offers (twice the same in an intracommunicator), for
-    /// [`Comm::settle`] of every rank.
+    /// The agreement that follows from both leaders' offers (twice the same in an
+    /// intracommunicator), for [`Comm::settle`] of every rank.
     pub fn agreed(&self, ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>> {
         let ([ours, inner], [theirs, _]) = (unpack(ours)?, unpack(theirs)?);
         let first = self.remote.as_ref().is_none_or(|remote| remote.is_local_first);

@@ -1,4 +1,5 @@
-//! Nonblocking duplication (`MPI_Comm_idup`): the exchange of [`super::dup`] as a schedule that progress runs.
+//! Nonblocking duplication (`MPI_Comm_idup`): the exchange of [`super::dup`] as a schedule that
+//! progress runs.
 
 use super::Comm;
 use crate::coll::algorithms::bcast;
@@ -11,21 +12,22 @@ use crate::task::Task;
 use std::sync::Arc;
 use verbena_memory::{Buffer, Region};
 
-/// Bytes of one side's offer.
+/// The bytes of one side's offer.
 const OFFER_BYTES: usize = 16;
 
 /// A duplicate that waits for its contexts.
 struct Duplication {
     parent: Arc<Comm>,
-    /// `None` where the duplicate could not be begun: the others need the exchange all the same.
+    /// The duplicate; `None` if it could not be begun: the others need the exchange all the same.
     new: Option<Arc<Comm>>,
-    /// The offers of both sides, the own one first; its memory belongs to the schedule.
+    /// The offers of both sides, this side's first; their memory belongs to the schedule.
     offers: Region,
     collective: Box<Collective>,
 }
 
-/// Starts the exchange that gives `new`, made by [`Comm::dup_begin`] of `parent`, its contexts. All members
-/// of `parent` start it, in the order of its collectives, also one whose `dup_begin` failed (without `new`).
+/// Starts the exchange that gives `new`, made by [`Comm::dup_begin`] of `parent`, its contexts. All
+/// members of `parent` start it, in the order of its collectives, even one whose `dup_begin` failed
+/// (without `new`).
 pub fn start(process: &Process, parent: Arc<Comm>, new: Option<Arc<Comm>>) -> Active {
     let mut collective = Collective::of(&parent, parent.next_nonblocking_tag());
     collective.set_call(Call::new(Kind::Creation, &parent).mark());

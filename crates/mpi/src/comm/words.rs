@@ -3,12 +3,12 @@
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 
-/// The numbers one behind the other.
+/// Packs the numbers one behind the other.
 pub fn pack(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// What [`pack`] packed, however many.
+/// Unpacks the output of [`pack`], any number of them.
 pub fn unpack_all(bytes: &[u8]) -> Result<Vec<u64>> {
     let (words, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
@@ -17,17 +17,17 @@ pub fn unpack_all(bytes: &[u8]) -> Result<Vec<u64>> {
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
-/// What [`pack`] packed, which must be `N` numbers.
+/// Unpacks the output of [`pack`], which must be `N` numbers.
 pub fn unpack<const N: usize>(bytes: &[u8]) -> Result<[u64; N]> {
     unpack_all(bytes)?.try_into().map_err(|_| garbled(bytes.len()))
 }
 
-/// A list of byte strings as one.
+/// Joins a list of byte strings into one.
 pub fn join(list: &[Vec<u8>]) -> Vec<u8> {
     list.iter().flat_map(|item| [&(item.len() as u64).to_le_bytes(), &item[..]].concat()).collect()
 }
 
-/// What [`join`] joined.
+/// Splits the output of [`join`].
 pub fn part(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut list = Vec::new();
     while !bytes.is_empty() {
@@ -40,12 +40,12 @@ pub fn part(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     Ok(list)
 }
 
-/// A number that tells byte strings apart, as far as 64 bits do (FNV-1a).
+/// A number that distinguishes byte strings, within the limits of 64 bits (FNV-1a).
 pub fn fingerprint(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The error of a contribution that is not what was to be expected.
+/// The error of a contribution that is not of the expected form.
 #[cold]
 pub fn garbled(bytes: usize) -> Error {
     Error::new(

@@ -6,12 +6,12 @@ use crate::group::Group;
 use crate::process::Process;
 use std::sync::Arc;
 
-/// Context of `MPI_COMM_WORLD`. Contexts that processes hand out begin behind the fixed ones.
+/// The context of `MPI_COMM_WORLD`. Contexts that processes hand out begin behind the fixed ones.
 const WORLD_CONTEXT: u64 = 0;
-/// Context of `MPI_COMM_SELF`: only this process ever sees it.
+/// The context of `MPI_COMM_SELF`: only this process ever sees it.
 const SELF_CONTEXT: u64 = 4;
 
-/// A new `MPI_COMM_WORLD`.
+/// Makes `MPI_COMM_WORLD`.
 pub fn world(process: &Process) -> Comm {
     let group = Group::new((0..process.size()).collect(), process.me());
     let comm = Comm::new(WORLD_CONTEXT, Arc::new(group), None);
@@ -19,7 +19,7 @@ pub fn world(process: &Process) -> Comm {
     comm
 }
 
-/// A new `MPI_COMM_SELF`.
+/// Makes `MPI_COMM_SELF`.
 pub fn own(process: &Process) -> Comm {
     let group = Group::new(vec![process.me()], process.me());
     let comm = Comm::new(SELF_CONTEXT, Arc::new(group), None);

@@ -1,24 +1,24 @@
-//! How a datatype was made: envelope and contents (MPI-5.0, 5.1.13).
+//! The call that made a datatype: envelope and contents (MPI-5.0, 5.1.13).
 
 use super::Datatype;
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::Arc;
 
-/// Which form of a call gave the arguments. `MPI_Type_get_contents` reports what an `int` form was given
-/// as integers and addresses, what a `_c` form was given as large counts.
+/// The form of the call that gave the arguments. `MPI_Type_get_contents` reports the arguments of
+/// an `int` form as integers and addresses, those of a `_c` form as large counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `int` counts and `MPI_Aint` displacements.
     Int,
-    /// `MPI_Count` for both.
+    /// `MPI_Count` counts and displacements.
     Large,
 }
 
 /// The arguments of the call that made a datatype.
 #[derive(Clone, Debug)]
 pub struct Contents {
-    /// Which constructor: `MPI_COMBINER_*`.
+    /// The constructor: `MPI_COMBINER_*`.
     pub combiner: i32,
     /// Arguments of type `int`.
     pub integers: Vec<i32>,
@@ -31,7 +31,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// A constructor without arguments yet.
+    /// Makes the contents of a constructor without arguments yet.
     pub fn new(combiner: i32) -> Contents {
         Contents { combiner, integers: vec![], addresses: vec![], counts: vec![], datatypes: vec![] }
     }
@@ -66,7 +66,8 @@ impl Contents {
         self
     }
 
-    /// Whether this form of `MPI_Type_get_envelope` can tell all: the `int` form has no place for large counts.
+    /// Checks that this form of `MPI_Type_get_envelope` can tell all: the `int` form has no place
+    /// for large counts.
     pub fn check_form(&self, form: Form) -> Result<()> {
         if form == Form::Large || self.counts.is_empty() {
             return Ok(());

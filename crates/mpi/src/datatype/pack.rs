@@ -12,15 +12,16 @@ pub fn pack(input: &Buffer, out: Region, position: usize) -> Result<usize> {
     Ok(position + input.len())
 }
 
-/// Unpacks as many bytes as `output` holds from `input`, from `position` on, and returns the position after
-/// them.
+/// Unpacks as many bytes as `output` holds from `input`, from `position` on, and returns the
+/// position after them.
 pub fn unpack(input: Region, position: usize, output: &Buffer) -> Result<usize> {
     let part = room(input, position, output.len(), "unpack")?;
     output.unpack(0, part);
     Ok(position + output.len())
 }
 
-/// Bytes that `count` packed elements take at most (`MPI_Pack_size`); `MPI_ERR_COUNT` on overflow.
+/// The bytes that `count` packed elements take at most (`MPI_Pack_size`); `MPI_ERR_COUNT` on
+/// overflow.
 pub fn pack_size(datatype: &Datatype, count: usize) -> Result<usize> {
     let bytes = datatype.size().checked_mul(count).filter(|&bytes| i64::try_from(bytes).is_ok());
     bytes.ok_or_else(|| datatype.too_many(count))

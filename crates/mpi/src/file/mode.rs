@@ -1,4 +1,4 @@
-//! How a file is opened (`amode`; MPI-5.0, 14.2.1).
+//! The access mode of a file (`amode`; MPI-5.0, 14.2.1).
 
 use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
@@ -37,17 +37,17 @@ impl Mode {
         self.0
     }
 
-    /// Whether this flag, or one of these, is set.
+    /// Returns whether this flag, or one of these, is set.
     pub fn has(self, flags: i32) -> bool {
         self.0 & flags != 0
     }
 
-    /// Whether the file may be read.
+    /// Returns whether the file may be read.
     pub fn reads(self) -> bool {
         !self.has(mpi::MPI_MODE_WRONLY)
     }
 
-    /// Whether the file may be written.
+    /// Returns whether the file may be written.
     pub fn writes(self) -> bool {
         !self.has(mpi::MPI_MODE_RDONLY)
     }

@@ -1,17 +1,18 @@
-//! `MPI_MAXLOC` and `MPI_MINLOC` (MPI-5.0, 6.9.4): the extreme value and, among equals, the least index.
+//! `MPI_MAXLOC` and `MPI_MINLOC` (MPI-5.0, 6.9.4): the extreme value and, among equals, the least
+//! index.
 
 use super::number::{Extended, Ordered, Quad};
 use crate::datatype::{Float, Int, Pair, Representation};
 use verbena_memory::Region;
 
-/// Which value wins.
+/// The value that wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extreme {
     Least,
     Greatest,
 }
 
-/// Where the members of `count` pairs lie.
+/// The places of the values and indices of `count` pairs.
 #[derive(Clone, Copy)]
 pub(super) struct Pairs<'a> {
     pub pair: &'a Pair,
@@ -20,10 +21,10 @@ pub(super) struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// `inout[i]` becomes the winner of `input[i]` and `inout[i]`. Padding is left alone.
+    /// Sets `inout[i]` to the winner of `input[i]` and `inout[i]`. Leaves padding alone.
     ///
     /// # Panics
-    /// If a region does not hold so many pairs.
+    /// If a region does not hold this many pairs.
     pub fn locate(&self, extreme: Extreme, input: Region, inout: Region) {
         match self.pair.value.representation {
             Representation::Integer(Int::I16) => self.locate_of::<i16>(extreme, input, inout),
@@ -37,7 +38,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// Fortran's pairs have floating-point indices.
+    /// Locates in any pair: Fortran's have floating-point indices.
     fn locate_of<V: Ordered>(&self, extreme: Extreme, input: Region, inout: Region) {
         match self.pair.index.representation {
             Representation::Integer(Int::I32) => self.run::<V, i32>(extreme, input, inout),

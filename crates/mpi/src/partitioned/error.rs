@@ -1,4 +1,4 @@
-//! What goes wrong with partitions, in words.
+//! Errors of partitioned communication, in words.
 
 use crate::error::Error;
 use crate::generated::constants as mpi;

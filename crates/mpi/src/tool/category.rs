@@ -1,16 +1,18 @@
-//! Categories: which variable and event belongs where (MPI-5.0, 15.3.9). They never change.
+//! Categories: the subjects that variables and events belong to (MPI-5.0, 15.3.9). They never
+//! change.
 
 use super::{cvar, event, pvar};
 use verbena_settings as set;
 
-/// What variables and events are about. A category of settings of the same name has the same number.
+/// The subjects of variables and events. A category of settings of the same name has the same
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Starting up.
     Startup,
     /// The channels.
     Channel,
-    /// How messages are moved.
+    /// The ways of moving messages.
     Engine,
     /// Receives and messages that wait for each other.
     Matching,
@@ -23,14 +25,14 @@ pub enum Subject {
 /// A category.
 #[derive(Debug)]
 pub struct Category {
-    /// Its name.
+    /// The name of the category.
     pub name: &'static str,
-    /// What belongs to it.
+    /// The description of what belongs to it.
     pub help: &'static str,
     subject: Option<Subject>,
 }
 
-/// All. The first holds the others.
+/// All categories. The first holds the others.
 #[rustfmt::skip]
 pub static ALL: &[Category] = &[
     Category { name: "verbena", help: "everything", subject: None },
@@ -57,17 +59,17 @@ fn indices<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<i32> {
 }
 
 impl Category {
-    /// The indices of its control variables.
+    /// The indices of the control variables in it.
     pub fn cvars(&self) -> Vec<i32> {
         indices(&cvar::ALL, |setting| self.subject == Some(subject_of(setting.about.category)))
     }
 
-    /// The indices of its performance variables.
+    /// The indices of the performance variables in it.
     pub fn pvars(&self) -> Vec<i32> {
         indices(&pvar::ALL, |variable| self.subject == Some(variable.subject))
     }
 
-    /// The indices of its event types.
+    /// The indices of the event types in it.
     pub fn events(&self) -> Vec<i32> {
         indices(event::TYPES, |event| self.subject == Some(event.subject))
     }

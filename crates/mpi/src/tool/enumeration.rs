@@ -6,13 +6,13 @@ use verbena_settings::{Kind, Setting};
 /// The names of the values 0, 1, 2 ...
 #[derive(Debug)]
 pub struct Enumeration {
-    /// Its name.
+    /// The name of the enumeration.
     pub name: String,
     /// The name of each value.
     pub items: &'static [&'static str],
 }
 
-/// All: that of flags, then one for each setting that is a choice.
+/// All enumerations: that of flags, then one for each setting that is a choice.
 pub static ALL: LazyLock<Vec<Enumeration>> = LazyLock::new(|| {
     let flag = Enumeration { name: "flag".into(), items: &["off", "on"] };
     std::iter::once(flag).chain(verbena_settings::all().filter_map(of_choice)).collect()

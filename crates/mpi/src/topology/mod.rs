@@ -20,19 +20,20 @@ use crate::generated::constants as mpi;
 pub enum Topology {
     /// A grid.
     Cart(Cart),
-    /// A graph that all processes know whole.
+    /// A graph that all processes know completely.
     Graph(Graph),
-    /// A graph of which each process knows its own neighbours.
+    /// A graph in which each process knows its own neighbours.
     DistGraph(DistGraph),
 }
 
-/// The neighbours of a process: those that it receives from, and those that it sends to. `MPI_PROC_NULL` at the
+/// The neighbours of a process: those that it receives from, and those that it sends to.
+/// `MPI_PROC_NULL` at the borders of a grid.
 /// borders of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbors {
-    /// Where messages come from.
+    /// The ranks that messages come from.
     pub sources: Vec<i32>,
-    /// Where messages go.
+    /// The ranks that messages go to.
     pub destinations: Vec<i32>,
 }
 
@@ -61,13 +62,13 @@ impl Comm {
         }
     }
 
-    /// Whether there is a grid.
+    /// Returns whether there is a grid.
     pub fn is_grid(&self) -> bool {
         matches!(self.topology(), Some(Topology::Cart(_)))
     }
 
-    /// The neighbours of the calling process, in the order that neighbourhood collectives use (8.6).
-    /// `MPI_ERR_TOPOLOGY` if there is no topology.
+    /// The neighbours of the calling process, in the order that neighbourhood collectives use
+    /// (8.6). `MPI_ERR_TOPOLOGY` if there is no topology.
     pub fn neighbors(&self) -> Result<&Neighbors> {
         self.known_neighbors().ok_or_else(|| no_such_topology("(of any kind)", None))
     }

@@ -4,7 +4,7 @@ use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
 use verbena_memory::Buffer;
 
-/// Around a ring, block by block. `mine` is `None` if the own block is in place.
+/// Goes around a ring, block by block. `mine` is `None` if the own block is in place.
 pub fn ring(plan: &mut Plan, mine: Option<Buffer>, recv: Blocks) {
     let (rank, size) = (plan.rank(), plan.size());
     let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -42,9 +42,9 @@ pub fn recursive_doubling(plan: &mut Plan, mine: Option<Buffer>, recv: Blocks) {
     }
 }
 
-/// Bruck's algorithm (J. Bruck et al.: Efficient algorithms for all-to-all communications in multiport
-/// message-passing systems, 1997): log2 rounds for any number of ranks and any blocks, through packed
-/// temporary memory that holds the blocks from the own one on.
+/// Bruck's algorithm (J. Bruck et al.: Efficient algorithms for all-to-all communications in
+/// multiport message-passing systems, 1997): log2 rounds for any number of ranks and any blocks,
+/// through packed temporary memory that holds the blocks from this rank's own on.
 pub fn bruck(plan: &mut Plan, mine: Option<Buffer>, recv: Blocks) {
     let (rank, size) = (plan.rank(), plan.size());
     let bytes = |i: usize| recv.bytes((rank + i) % size);

@@ -23,7 +23,8 @@ pub fn direct(plan: &mut Plan, send: Option<Blocks>, recv: Blocks, window: usize
     }
 }
 
-/// The blocks to be sent: the program's, or with `MPI_IN_PLACE` copies of what the receive buffer held.
+/// The blocks to send: the program's, or with `MPI_IN_PLACE` copies of the receive buffer's
+/// contents.
 struct Outgoing<'a> {
     send: Option<Blocks<'a>>,
     copies: Vec<Region>,
@@ -53,8 +54,8 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Bruck's algorithm (J. Bruck et al., 1997) for small even blocks: in round k every block whose distance to
-/// its goal has bit k set moves 2^k ranks on. Blocks are packed, `bytes` bytes each.
+/// Bruck's algorithm (J. Bruck et al., 1997) for small even blocks: in round k every block whose
+/// distance to its goal has bit k set moves on by 2^k ranks. Blocks are packed, `bytes` bytes each.
 pub fn bruck(plan: &mut Plan, send: Option<Blocks>, recv: Blocks, bytes: usize) {
     let (rank, size) = (plan.rank(), plan.size());
     let source = send.unwrap_or(recv);

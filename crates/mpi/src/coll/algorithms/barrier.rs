@@ -3,8 +3,8 @@
 use crate::coll::plan::Plan;
 use verbena_memory::Buffer;
 
-/// Dissemination (D. Hensgen, R. Finkel, U. Manber: Two algorithms for barrier synchronization, 1988):
-/// in round k, a message to the rank 2^k further on.
+/// Dissemination (D. Hensgen, R. Finkel, U. Manber: Two algorithms for barrier synchronization,
+/// 1988): in round k, a message goes to the rank 2^k further on.
 pub fn dissemination(plan: &mut Plan) {
     let (rank, size) = (plan.rank(), plan.size());
     let mut distance = 1;

@@ -5,10 +5,10 @@ use super::tree::Tree;
 use crate::coll::plan::Plan;
 use verbena_memory::{Buffer, Region};
 
-/// Largest number of pieces of a pipelined broadcast.
+/// The largest number of pieces of a pipelined broadcast.
 const PIECES_MAX: usize = 64;
 
-/// Down a binomial tree, the whole message at each hop.
+/// Goes down a binomial tree, the whole message at each hop.
 pub fn binomial(plan: &mut Plan, buffer: Buffer, root: usize) {
     let tree = Tree::new(plan.rank(), plan.size(), root);
     if let Some(parent) = tree.parent() {
@@ -20,7 +20,8 @@ pub fn binomial(plan: &mut Plan, buffer: Buffer, root: usize) {
     }
 }
 
-/// Along a chain of ranks, in pieces of at least `piece_bytes_min` bytes, so that all links are busy at once.
+/// Goes along a chain of ranks, in pieces of at least `piece_bytes_min` bytes, so that all links
+/// are busy at once.
 pub fn chain(plan: &mut Plan, buffer: Buffer, root: usize, piece_bytes_min: usize) {
     packed(plan, buffer, root, |plan, bytes| {
         let (rank, size) = (plan.rank(), plan.size());

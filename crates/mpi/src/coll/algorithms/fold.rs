@@ -1,4 +1,4 @@
-//! Folding any number of ranks into a power of two: of the first ranks, each odd one speaks for two.
+//! Folds any number of ranks into a power of two: of the first ranks, each odd one speaks for two.
 
 use crate::coll::plan::Plan;
 use verbena_memory::elements::Elements;
@@ -6,9 +6,9 @@ use verbena_memory::elements::Elements;
 /// The power of two of ranks that an algorithm runs on, in rank order.
 #[derive(Clone, Copy)]
 pub struct Fold {
-    /// Largest power of two that is not above the number of ranks.
+    /// The largest power of two that is not above the number of ranks.
     pub size: usize,
-    /// Pairs among the first ranks of which only the odd one takes part.
+    /// The number of pairs among the first ranks in which only the odd one takes part.
     pairs: usize,
 }
 
@@ -19,7 +19,7 @@ impl Fold {
         Fold { size: power, pairs: size - power }
     }
 
-    /// The number among those that take part; `None` for a rank that is spoken for.
+    /// The number among those that take part; `None` for a rank for which another speaks.
     pub fn number(&self, rank: usize) -> Option<usize> {
         match rank {
             _ if rank >= 2 * self.pairs => Some(rank - self.pairs),
@@ -48,7 +48,8 @@ impl Fold {
         (rank < 2 * self.pairs && rank.is_multiple_of(2)).then_some(rank + 1)
     }
 
-    /// Reduces the operands of a pair at the odd rank, into `out`. Returns where this rank's operand is then.
+    /// Reduces the operands of a pair at the odd rank, into `out`. Returns the place of this rank's
+    /// operand afterwards.
     pub fn reduce_pairs<'e>(
         &self,
         plan: &mut Plan,

@@ -5,8 +5,8 @@ use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
 use verbena_memory::{Buffer, Region};
 
-/// Everyone sends to the root. `mine` is `None` at a root whose own block is in place; `recv` is `Some` at
-/// the root only.
+/// Everyone sends to the root. `mine` is `None` at a root whose own block is in place; `recv` is
+/// `Some` at the root only.
 pub fn linear(plan: &mut Plan, mine: Option<Buffer>, recv: Option<Blocks>, root: usize) {
     let Some(recv) = recv else {
         return plan.send_some(root, mine.expect("only the root gathers in place"));
@@ -19,7 +19,7 @@ pub fn linear(plan: &mut Plan, mine: Option<Buffer>, recv: Option<Blocks>, root:
     }
 }
 
-/// Up a binomial tree; inner ranks collect packed blocks of `bytes` bytes each.
+/// Goes up a binomial tree; inner ranks collect packed blocks of `bytes` bytes each.
 pub fn binomial(plan: &mut Plan, mine: Option<Buffer>, recv: Option<Blocks>, bytes: usize, root: usize) {
     let tree = Tree::new(plan.rank(), plan.size(), root);
     match recv {

@@ -1,8 +1,8 @@
-//! The algorithms, one module for each collective. Each function fills the schedule of one rank; all ranks
-//! call the same function with arguments that match, so that their messages do.
+//! The algorithms, one module for each collective. Each function fills the schedule of one rank;
+//! all ranks call the same function with arguments that match, so that their messages do.
 //!
-//! `send` and `recv` name the program's buffers. Where both are the same memory (`MPI_IN_PLACE`) an
-//! algorithm must not write what it has still to read.
+//! `send` and `recv` name the program's buffers. If both are the same memory (`MPI_IN_PLACE`), an
+//! algorithm must not write what it still has to read.
 
 pub mod allgather;
 pub mod allreduce;

@@ -1,7 +1,7 @@
-//! Exchanges with the neighbours in a topology: all at once.
+//! Exchanges with all neighbours in a topology at once.
 //!
-//! Between two processes the i-th message matches the i-th receive, so edges that occur several times and edges
-//! to the process itself are served in the order in which both sides list them.
+//! Between two processes the i-th message matches the i-th receive, so edges that occur several
+//! times and edges to the process itself are served in the order in which both sides list them.
 
 use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
@@ -9,12 +9,12 @@ use crate::generated::constants::MPI_PROC_NULL;
 use crate::topology::Neighbors;
 use verbena_memory::Buffer;
 
-/// Sends `outgoing(i)` to the `i`-th destination, and receives block `i` from the `i`-th source. Blocks of
-/// neighbours that are `MPI_PROC_NULL` are left alone.
+/// Sends `outgoing(i)` to the `i`-th destination, and receives block `i` from the `i`-th source.
+/// Blocks of neighbours that are `MPI_PROC_NULL` are left alone.
 ///
-/// If both neighbours of a dimension of a grid are the same process (a periodic dimension of size 1 or 2), what
-/// goes up must arrive from below (MPI-5.0, 8.6). Receives are posted below first, so sends go up first: to
-/// destination `i ^ 1` if `is_grid`.
+/// If both neighbours of a dimension of a grid are the same process (a periodic dimension of size 1
+/// or 2), what goes up must arrive from below (MPI-5.0, 8.6). Receives are posted below first, so
+/// sends go up first: to destination `i ^ 1` if `is_grid`.
 pub fn exchange(
     plan: &mut Plan,
     neighbors: &Neighbors,

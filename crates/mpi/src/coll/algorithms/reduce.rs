@@ -6,8 +6,8 @@ use super::tree::Tree;
 use crate::coll::plan::Plan;
 use verbena_memory::elements::Elements;
 
-/// Up a binomial tree. Keeps rank order if `in_order`, by reducing at rank 0 and passing the result on.
-/// `recv` is the result's place at the root, `None` elsewhere.
+/// Goes up a binomial tree. Keeps rank order if `in_order`, by reducing at rank 0 and passing the
+/// result on. `recv` is the result's place at the root, `None` elsewhere.
 pub fn binomial(
     plan: &mut Plan,
     send: Elements,
@@ -55,8 +55,8 @@ fn pass_on(
     }
 }
 
-/// Recursive halving, then a binomial gather to the root (R. Rabenseifner: Optimization of collective
-/// reduction operations, ICCS 2004). For commutative operations.
+/// Runs recursive halving, then a binomial gather to the root (R. Rabenseifner: Optimization of
+/// collective reduction operations, ICCS 2004). For commutative operations.
 pub fn halving_gather(plan: &mut Plan, send: Elements, recv: Option<Elements>, count: usize, root: usize) {
     let fold = Fold::new(plan.size());
     let rank = plan.rank();
@@ -67,7 +67,7 @@ pub fn halving_gather(plan: &mut Plan, send: Elements, recv: Option<Elements>, c
     };
     let mine = fold.reduce_pairs(plan, send, out, count);
     reduce_by_halving(plan, fold, mine, out, count);
-    // Where the root takes no part, the one that speaks for it gathers.
+    // If the root takes no part, the rank that speaks for it gathers.
     let top = fold.guardian(root).unwrap_or(root);
     let top_number = fold.number(top).expect("a guardian takes part");
     if let Some(number) = fold.number(rank) {

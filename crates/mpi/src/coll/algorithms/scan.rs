@@ -3,8 +3,8 @@
 use crate::coll::plan::Plan;
 use verbena_memory::elements::Elements;
 
-/// Inclusive scan by distance doubling (W. D. Hillis, G. L. Steele: Data parallel algorithms, 1986): in
-/// round k, what is reduced so far goes 2^k ranks up. Keeps rank order.
+/// Inclusive scan by distance doubling (W. D. Hillis, G. L. Steele: Data parallel algorithms,
+/// 1986): in round k, the result so far goes 2^k ranks up. Keeps rank order.
 pub fn inclusive(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     doubling(plan, send, recv, count, 0);
     if plan.rank() == 0 && !send.is_at(&recv) {
@@ -12,7 +12,8 @@ pub fn inclusive(plan: &mut Plan, send: Elements, recv: Elements, count: usize) 
     }
 }
 
-/// Exclusive scan: operands move one rank up, then an inclusive scan without rank 0. Keeps rank order.
+/// Exclusive scan: operands move one rank up, then an inclusive scan without rank 0. Keeps rank
+/// order.
 pub fn exclusive(plan: &mut Plan, send: Elements, recv: Elements, count: usize) {
     let (rank, size) = (plan.rank(), plan.size());
     let incoming = plan.temporary_elements(send.layout(), if rank > 0 { count } else { 0 });

@@ -5,8 +5,8 @@ use crate::coll::blocks::Blocks;
 use crate::coll::plan::Plan;
 use verbena_memory::{Buffer, Region};
 
-/// The root sends to everyone. `mine` is `None` at a root whose own block stays in place; `send` is `Some`
-/// at the root only.
+/// The root sends to everyone. `mine` is `None` at a root whose own block stays in place; `send` is
+/// `Some` at the root only.
 pub fn linear(plan: &mut Plan, send: Option<Blocks>, mine: Option<Buffer>, root: usize) {
     let Some(send) = send else {
         return plan.receive_some(root, mine.expect("only the root scatters in place"));
@@ -19,7 +19,7 @@ pub fn linear(plan: &mut Plan, send: Option<Blocks>, mine: Option<Buffer>, root:
     }
 }
 
-/// Down a binomial tree; inner ranks pass packed blocks of `bytes` bytes on.
+/// Goes down a binomial tree; inner ranks pass on packed blocks of `bytes` bytes.
 pub fn binomial(plan: &mut Plan, send: Option<Blocks>, mine: Option<Buffer>, bytes: usize, root: usize) {
     let tree = Tree::new(plan.rank(), plan.size(), root);
     match send {

@@ -1,7 +1,7 @@
 //! The binomial tree over ranks counted from the root.
 
-/// A rank's place in the binomial tree of `size` ranks rooted at `root`. The subtree of virtual rank `v`
-/// holds virtual ranks `v` to `v + span`, so it is a run of ranks (modulo the size).
+/// A rank's place in the binomial tree of `size` ranks rooted at `root`. The subtree of virtual
+/// rank `v` holds virtual ranks `v` to `v + span`, so it is a run of ranks (modulo the size).
 #[derive(Clone, Copy)]
 pub struct Tree {
     size: usize,
@@ -31,7 +31,7 @@ impl Tree {
         (self.virtual_rank != 0).then(|| self.rank(self.virtual_rank - self.low_bit))
     }
 
-    /// Number of ranks in this rank's subtree.
+    /// The number of ranks in this rank's subtree.
     pub fn span(&self) -> usize {
         self.low_bit.min(self.size - self.virtual_rank)
     }

@@ -1,10 +1,11 @@
 //! Long broadcasts through the slots of all members.
 //!
-//! The root copies the message into slots, once, and all others out of them: what they read is still in a cache. Every
-//! member makes one post for each piece, so the number of a post says what is ready and what is read. The root takes whatever
-//! slot is free, those that it used last first, and leaves when it has copied everything. So where all keep
-//! up the message goes through a few slots that stay in the cache, and where some members have no core at the moment the root
-//! runs ahead of them as far as there are slots, through several messages.
+//! The root copies the message into slots, once, and all others copy it out while it is still in a
+//! cache. Every member makes one post for each piece, so the number of a post says what is ready
+//! and what is read. The root takes any free slot, the last used first, and leaves when it has
+//! copied everything. So if all keep up, the message goes through a few slots that stay in the
+//! cache. If some members have no core at the moment, the root runs ahead of them while there are
+//! free slots, through several messages.
 
 use super::short::differing;
 use crate::coll::execute::copy;
@@ -17,18 +18,18 @@ use verbena_memory::Buffer;
 pub struct LongBcast<'a> {
     message: &'a Buffer,
     root: usize,
-    /// Bytes of a piece.
+    /// The bytes of a piece.
     piece: usize,
-    /// What this member calls, and the number of the collective.
+    /// The call of this member, and the number of the collective.
     call: Mark,
     number: u64,
-    /// Bytes that were copied.
+    /// The number of bytes that were copied.
     done: usize,
     failure: Option<Error>,
 }
 
 impl<'a> LongBcast<'a> {
-    /// One that has not begun, in pieces of at most `piece` bytes.
+    /// Makes one that has not begun, in pieces of at most `piece` bytes.
     pub fn new(
         board: &dyn Board,
         (number, call): (u32, Mark),
@@ -40,7 +41,7 @@ impl<'a> LongBcast<'a> {
         LongBcast { message, root, piece, call, number, done: 0, failure: None }
     }
 
-    /// Goes as far as it can without waiting; `Ok(true)` when done, and not to be called again then.
+    /// Goes on until it would have to wait; `Ok(true)` when done, and not to be called again then.
     ///
     /// # Errors
     /// The first one, when it has gone to its end for the sake of the other members.
@@ -67,7 +68,7 @@ impl<'a> LongBcast<'a> {
         self.failure.take().map_or(Ok(true), Err)
     }
 
-    /// The slot that the root announced next. An error if it called something else.
+    /// The slot that the root announced next; an error if it called something else.
     fn announced(&self, board: &dyn Board) -> Result<Option<usize>> {
         let Some((slot, theirs)) = board.announced(self.root) else { return Ok(None) };
         if self.call.is_unlike(theirs) {

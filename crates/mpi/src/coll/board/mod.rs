@@ -1,4 +1,5 @@
-//! Collectives over a board: memory that all members of a communicator on one node share ([`verbena_channel::board`]).
+//! Collectives over a board: memory that all members of a communicator on one node share
+//! ([`verbena_channel::board`]).
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -11,9 +12,9 @@
 //! | `rooms` | what they keep in slots |
 //! | `blocking` | blocking calls that go one of these ways, without a schedule |
 //!
-//! Only blocking collectives use a board. Of these each member is in one at a time, and all go through them in the same
-//! order (MPI-5.0, 6.14), so a board needs no tags. Nonblocking ones may be begun in another order than blocking ones, and
-//! go by messages.
+//! Only blocking collectives use a board. Each member is in one of them at a time, and all go
+//! through them in the same order (MPI-5.0, 6.14), so a board needs no tags. Nonblocking ones may
+//! be begun in another order than blocking ones, and go by messages.
 
 pub mod blocking;
 pub mod direct;

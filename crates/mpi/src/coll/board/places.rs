@@ -1,26 +1,26 @@
-//! Where the vectors of all members lie: the records with which a direct collective begins.
+//! The places of all members' vectors: the records with which a direct collective begins.
 
 use super::short::Exchange;
 use crate::error::Result;
 use verbena_memory::Region;
 
-/// What a member shows.
+/// The record of a member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
-    /// Where its operand lies.
+    /// The address of its operand.
     pub(super) from: u64,
-    /// Where its result goes.
+    /// The address of its result.
     pub(super) to: u64,
     pub(super) bytes: u64,
-    /// [`Place::REACHES`], [`Place::IN_PLACE`]
+    /// The flags [`Place::REACHES`] and [`Place::IN_PLACE`].
     pub(super) flags: u64,
 }
 
 impl Place {
     const BYTES: usize = 32;
-    /// It can read and write the memory of all others.
+    /// Set if it can read and write the memory of all others.
     pub(super) const REACHES: u64 = 1;
-    /// Its result takes the place of its operand.
+    /// Set if its result takes the place of its operand.
     pub(super) const IN_PLACE: u64 = 2;
 
     fn emit(self) -> [u8; Place::BYTES] {

@@ -1,40 +1,44 @@
-//! What a direct reduction keeps in the slots of the members.
+//! The contents of the members' slots in a direct reduction.
 //!
-//! The first half of a member's slots is for its operand, if that is short, and temporary memory; the second half for
-//! the results of its parts. The halves never move. So a member may put its next operand there while others still
-//! read the results: those are written again only when all have come to the next reduction.
+//! The first half of a member's slots is for its operand, if that is short, and for temporary
+//! memory; the second half for the results of its parts. The halves never move. So a member may put
+//! its next operand there while others still read the results: those are written again only when
+//! all have come to the next reduction.
 
 use crate::coll::algorithms::part;
 use verbena_channel::board::Board;
 use verbena_memory::Region;
 
-/// Which way a reduction takes.
+/// The route of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
-    /// Members put their operands into slots before they meet.
+    /// True if members put their operands into slots before they meet.
     pub(super) stages: bool,
-    /// Results go through slots, from where each member copies them; else whoever has one writes it to all others.
+    /// True if results go through slots, from where each member copies them; else a member with a
+    /// result writes it to all others.
     pub(super) shows: bool,
 }
 
 /// The pieces in the slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rooms {
-    /// Bytes of a piece.
+    /// The bytes of a piece.
     pub(super) piece: usize,
     pub(super) route: Route,
     per_slot: usize,
-    /// Slots of a half.
+    /// The number of slots of a half.
     half: usize,
-    /// Parts of the vector.
+    /// The number of parts of the vector.
     parts: usize,
 }
 
 impl Rooms {
-    /// For a vector of `bytes` bytes in pieces of `piece` bytes, which must fit a slot.
+    /// Divides the slots for a vector of `bytes` bytes in pieces of `piece` bytes, which must fit a
+    /// slot.
     ///
-    /// Two members with a core each are quickest without slots: each byte crosses once. Among more of them slots are: a copy
-    /// within a process costs less than a system call, and a short operand is at hand in its owner's cache.
+    /// Two members with a core each are quickest without slots: each byte crosses once. More of
+    /// them are quickest with slots: a copy within a process costs less than a system call, and a
+    /// short operand is at hand in its owner's cache.
     pub(super) fn new(board: &dyn Board, bytes: usize, piece: usize) -> Rooms {
         let (ranks, half, per_slot) = (board.ranks(), board.slots() / 2, board.slot_bytes() / piece);
         let parts = bytes.div_ceil(piece);
@@ -44,7 +48,7 @@ impl Rooms {
         Rooms { piece, route, per_slot, half, parts }
     }
 
-    /// Number of parts.
+    /// The number of parts.
     pub(super) fn parts(&self) -> usize {
         self.parts
     }
@@ -54,12 +58,12 @@ impl Rooms {
         slot.part(n % self.per_slot * self.piece, len)
     }
 
-    /// Where `rank` puts part `n` of its operand.
+    /// The place where `rank` puts part `n` of its operand.
     pub(super) fn operand(&self, board: &dyn Board, rank: usize, n: usize, len: usize) -> Region {
         self.at(board, rank, 0, n, len)
     }
 
-    /// Where the result of part `n` is shown: with the member that has it.
+    /// The place where the result of part `n` is shown, by the member that has it.
     pub(super) fn result(&self, board: &dyn Board, n: usize, len: usize) -> Region {
         let ranks = board.ranks();
         let has = |&owner: &usize| {
@@ -70,7 +74,7 @@ impl Rooms {
         self.at(board, owner, self.half, n - part(self.parts, ranks, owner).0, len)
     }
 
-    /// Temporary memory of this member: for what comes in, and two for what was combined.
+    /// Temporary memory of this member: one piece for what comes in, and two for what was combined.
     pub(super) fn temporary(&self, board: &dyn Board, len: usize) -> [Region; 3] {
         let me = board.me();
         match self.route.stages {

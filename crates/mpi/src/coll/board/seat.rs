@@ -10,28 +10,28 @@ use std::sync::{Arc, OnceLock};
 use verbena_channel::board::Board;
 use verbena_waiting::lock::Lock;
 
-/// Blocking collectives of a communicator before it gets a board, so that one that is made for a few calls costs no
-/// shared memory.
+/// The number of blocking collectives of a communicator before it gets a board. So a communicator
+/// made for a few calls costs no shared memory.
 const COLLECTIVES_BEFORE: u32 = 3;
 
-/// This member's side of the board, shared with the schedules that use it. The lock is never contended: a
-/// communicator has one blocking collective at a time.
+/// This member's side of the board, shared with the schedules that use it. The lock is never
+/// contended: a communicator has one blocking collective at a time.
 pub type SharedBoard = Arc<Lock<Box<dyn Board>>>;
 
-/// Where a communicator keeps its board.
+/// The place where a communicator keeps its board.
 #[derive(Default)]
 pub(crate) struct Seat {
-    /// Set once it is decided; `None` in it if there is none.
+    /// Set once the decision is made; it holds `None` if there is no board.
     board: OnceLock<Option<SharedBoard>>,
     /// The members' memory, opened when it is first asked for.
     reach: OnceLock<Reach>,
-    /// Not all members reach each other; all know it.
+    /// Set if not all members reach each other; all know it.
     apart: AtomicBool,
 }
 
 impl Seat {
-    /// The board, if this communicator has one. Every member asks in every blocking collective that could use it, so
-    /// that all decide in the same one.
+    /// The board, if this communicator has one. Every member asks in every blocking collective that
+    /// could use it, so all decide in the same one.
     #[inline]
     pub(crate) fn board(&self, process: &Process, comm: &Comm) -> Result<Option<&SharedBoard>> {
         match self.board.get() {
@@ -40,13 +40,14 @@ impl Seat {
         }
     }
 
-    /// Whether it has one already. All members get the same answer between the same collectives.
+    /// Returns whether it has one already. All members get the same answer between the same
+    /// collectives.
     pub(crate) fn has_board(&self) -> bool {
         self.board.get().is_some_and(Option::is_some)
     }
 
-    /// The other members' memory, as far as this member has access; `None` once it is known that not all have. All
-    /// members get `None` from the same collective on.
+    /// The other members' memory, where this member has access; `None` once it is known that not
+    /// all have. All members get `None` from the same collective on.
     pub(crate) fn reach(&self, process: &Process, comm: &Comm) -> Option<&Reach> {
         if self.apart.load(Relaxed) {
             return None;

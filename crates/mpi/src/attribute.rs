@@ -22,9 +22,9 @@ pub type DeleteCallback = Box<dyn Fn(usize, i32, Value) -> Result<()> + Send + S
 
 /// The treatment of a value when its object is duplicated.
 pub enum CopyRule {
-    /// It stays behind (`MPI_COMM_NULL_COPY_FN` and its like).
+    /// The value stays behind (`MPI_COMM_NULL_COPY_FN` and its like).
     Never,
-    /// It is taken over as it is (`MPI_COMM_DUP_FN` and its like).
+    /// The value is taken over as it is (`MPI_COMM_DUP_FN` and its like).
     Same,
     /// The callback decides.
     Call(CopyCallback),

@@ -32,7 +32,7 @@ struct State {
 /// The registry of this program.
 pub static REGISTRY: Registry = Registry::new();
 
-/// The bytes of the longest error string, with C's final zero (`MPI_MAX_ERROR_STRING`).
+/// Bytes of the longest error string, with C's final zero (`MPI_MAX_ERROR_STRING`).
 pub const STRING_BYTES_MAX: usize = 512;
 
 impl Registry {

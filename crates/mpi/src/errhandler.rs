@@ -49,7 +49,7 @@ struct Names {
 }
 
 impl Errhandler {
-    /// Makes an error handler that the program has no handle of yet.
+    /// An error handler that the program has no handle of yet.
     pub fn new(action: Action) -> Errhandler {
         Errhandler { action, names: Mutex::default() }
     }

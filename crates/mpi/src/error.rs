@@ -21,7 +21,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// Makes an error with its four parts.
+    /// An error with its four parts.
     #[cold]
     pub fn new(
         class: Class,

@@ -38,9 +38,9 @@ pub enum Likeness {
 pub struct Range {
     /// First rank.
     pub first: i32,
-    /// The bound, included.
+    /// Bound, included.
     pub last: i32,
-    /// The distance from one rank to the next, not zero; negative counts down.
+    /// Distance from one rank to the next, not zero; negative counts down.
     pub stride: i32,
 }
 
@@ -53,7 +53,7 @@ impl PartialEq for Group {
 impl Eq for Group {}
 
 impl Group {
-    /// Makes the group of these processes, seen by process `me`.
+    /// The group of these processes, seen by process `me`.
     pub fn new(members: Vec<Peer>, me: Peer) -> Group {
         let rank = members.iter().position(|&m| m == me).map(|r| r as i32);
         Group { members, rank, session: None }
@@ -75,7 +75,7 @@ impl Group {
         Group { members: Vec::new(), rank: None, session: None }
     }
 
-    /// The number of processes.
+    /// Number of processes.
     #[inline]
     pub fn size(&self) -> i32 {
         self.members.len() as i32
@@ -113,7 +113,7 @@ impl Group {
         self.members.iter().copied().collect()
     }
 
-    /// Makes a group of `members`, some of `self` and `other`: the caller is known to both.
+    /// A group of `members`, some of `self` and `other`: the caller is known to both.
     pub(crate) fn derive(&self, other: &Group, members: Vec<Peer>) -> Group {
         let me = self.me().or(other.me());
         let rank = me.and_then(|me| members.iter().position(|&peer| peer == me)).map(|rank| rank as i32);

@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::generated::constants as mpi;
 use std::sync::Mutex;
 
-/// The bytes of the longest key, with C's final zero (`MPI_MAX_INFO_KEY`).
+/// Bytes of the longest key, with C's final zero (`MPI_MAX_INFO_KEY`).
 pub const KEY_BYTES_MAX: usize = 256;
-/// The bytes of the longest value, with C's final zero (`MPI_MAX_INFO_VAL`).
+/// Bytes of the longest value, with C's final zero (`MPI_MAX_INFO_VAL`).
 pub const VALUE_BYTES_MAX: usize = 1024;
 
 /// A key and its value.
@@ -31,7 +31,7 @@ impl Clone for Info {
 }
 
 impl Info {
-    /// Makes an info object without keys.
+    /// An info object without keys.
     pub fn new() -> Info {
         Info::default()
     }
@@ -80,7 +80,7 @@ impl Info {
         Ok(())
     }
 
-    /// The number of keys.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.lock().len()
     }

@@ -60,7 +60,7 @@ impl Access for &Process {
     }
 }
 
-/// The first context counter that a process hands out.
+/// First context counter that a process hands out.
 const FIRST_COUNTER: u64 = 2;
 /// After this many sleeps in a row, none longer than the time below, the progress thread yields
 /// first. The sender of a long message may wait on this core; it fills its ring if it is let run.
@@ -73,7 +73,7 @@ const HELPER_SHORT_SLEEP: Duration = Duration::from_micros(100);
 const VAIN_POLLS: u32 = 8;
 
 impl Process {
-    /// Makes process `me` of `size` over this engine.
+    /// Process `me` of `size` over this engine.
     pub fn new(me: Peer, size: u32, engine: Engine, waiter: Arc<dyn Waiter>) -> Process {
         Process {
             me,
@@ -114,12 +114,12 @@ impl Process {
         self
     }
 
-    /// The access to the memory of other processes.
+    /// Access to the memory of other processes.
     pub(crate) fn neighbors(&self) -> Option<&dyn Neighbors> {
         self.neighbors.as_deref()
     }
 
-    /// The memory that this process can share with others.
+    /// Memory that this process can share with others.
     pub(crate) fn boards(&self) -> Option<&dyn Boards> {
         self.boards.as_deref()
     }
@@ -137,7 +137,7 @@ impl Process {
         self.me
     }
 
-    /// The number of processes in the job.
+    /// Number of processes in the job.
     #[inline]
     pub fn size(&self) -> u32 {
         self.size
@@ -179,7 +179,7 @@ impl Process {
         &self.tasks
     }
 
-    /// Makes one round of progress: channels, protocols, tasks. Returns whether anything happened.
+    /// One round of progress: channels, protocols, tasks. Returns whether anything happened.
     #[inline]
     pub fn progress(&self) -> bool {
         self.progress_by(|engine| engine.progress())

@@ -19,9 +19,9 @@ use verbena_waiting::lock::Lock;
 /// The end of an operation, as a status tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The rank of the sender (receives).
+    /// Rank of the sender (receives).
     pub source: i32,
-    /// The tag of the message (receives).
+    /// Tag of the message (receives).
     pub tag: i32,
     /// The number of bytes received.
     pub bytes: i64,
@@ -192,29 +192,29 @@ pub struct Request {
 pub enum Look {
     /// Under way.
     Pending,
-    /// Not started (a persistent request): an empty status.
+    /// The request is not started (a persistent request): an empty status.
     Inactive,
     /// Ended now.
     Ended(Outcome),
 }
 
 impl Request {
-    /// Makes a request for an operation that was started; it ends with that operation.
+    /// A request for an operation that was started; it ends with that operation.
     pub fn once(comm: Option<Arc<Comm>>, active: Active) -> Request {
         Request { kind: Kind::Once, comm, active: Lock::new(Some(active)) }
     }
 
-    /// Makes a persistent request, not started.
+    /// A persistent request, not started.
     pub fn persistent(comm: Arc<Comm>, starter: Starter) -> Request {
         Request { kind: Kind::Persistent(starter), comm: Some(comm), active: Lock::new(None) }
     }
 
-    /// Makes a partitioned request, not started.
+    /// A partitioned request, not started.
     pub fn partitioned(comm: Arc<Comm>, partitioned: Partitioned) -> Request {
         Request { kind: Kind::Partitioned(partitioned), comm: Some(comm), active: Lock::new(None) }
     }
 
-    /// Makes a generalized request.
+    /// A generalized request.
     pub fn generalized(callbacks: Box<dyn Generalized>) -> Request {
         let kind = Kind::Generalized { callbacks, complete: AtomicBool::new(false) };
         Request { kind, comm: None, active: Lock::new(None) }

@@ -33,8 +33,8 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// Makes a session with this error handler (`MPI_ERR_ERRHANDLER` if it is for another kind of
-    /// object) and these hints.
+    /// A session with this error handler (`MPI_ERR_ERRHANDLER` if it is for another kind of object)
+    /// and these hints.
     pub fn new(errhandler: Arc<Errhandler>, hints: Info) -> Result<Session> {
         errhandler.check(Kind::Session)?;
         Ok(Session {

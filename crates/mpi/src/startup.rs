@@ -28,7 +28,7 @@ pub struct Launch {
     boot: Mutex<Option<Boot>>,
     /// The job's name, the same in all its processes and in no other job.
     pub job: String,
-    /// The number of processes that the user's machines could run, if the launcher said
+    /// Number of processes that the user's machines could run, if the launcher said
     /// (`MPI_UNIVERSE_SIZE`).
     pub universe_size: Option<u32>,
     /// The part of an MPMD command line that this process is from (`MPI_APPNUM`).

@@ -25,7 +25,7 @@ impl Counts<'_> {
         }
     }
 
-    /// The number of entries.
+    /// Number of entries.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -56,7 +56,7 @@ pub enum Blocks<'a> {
         elements: Elements<'a>,
         /// The number of elements of each block.
         counts: Counts<'a>,
-        /// The first element of each block.
+        /// First element of each block.
         displacements: Counts<'a>,
     },
     /// `counts[i]` elements of its own datatype in block `i`, from byte `displacements[i]` on.
@@ -65,9 +65,9 @@ pub enum Blocks<'a> {
         base: Elements<'a>,
         /// The number of elements of each block.
         counts: Counts<'a>,
-        /// The first byte of each block.
+        /// First byte of each block.
         displacements: Counts<'a>,
-        /// The layout of each block's elements.
+        /// Layout of each block's elements.
         layouts: &'a [Arc<Layout>],
     },
 }
@@ -94,7 +94,7 @@ impl<'a> Blocks<'a> {
         elements.buffer(0, count)
     }
 
-    /// The packed bytes of block `i`.
+    /// Packed bytes of block `i`.
     #[inline]
     pub fn bytes(&self, i: usize) -> usize {
         match self {

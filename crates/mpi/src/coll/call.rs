@@ -6,8 +6,7 @@
 //! | --- | --- |
 //! | 0 to 3 | the sort of the elements ([`elements`]); 0 for any |
 //! | 4 to 8 | the [`Kind`]; from [`REDUCE_KINDS`] on `MPI_Reduce`, and bits 3 to 5 of its root |
-//! | 9 to 15 | the root, as many bits as fit; for a reduction the operation in 4 bits, and bits 0
-//! to 2 of the root |
+//! | 9 to 15 | the root, as many bits as fit; for a reduction the operation in 4 bits, and bits 0 to 2 of the root |
 //!
 //! Lengths are not in it: each message and record has its own, which the receiver compares. Nor are
 //! roots and types on intercommunicators, whose groups may differ in both.
@@ -88,7 +87,7 @@ const KIND_AT: u32 = 4;
 const KIND_BITS: u32 = 5;
 const DETAIL_AT: u32 = KIND_AT + KIND_BITS;
 const OP_BITS: u32 = 4;
-/// Roots that `MPI_Reduce` can tell apart; the next constant is for the other calls.
+/// The number of roots that a mark tells apart: of `MPI_Reduce`, then of other calls.
 const REDUCE_ROOTS: u16 = 64;
 const ROOTS: u16 = 128;
 /// The code of an operation of the program.
@@ -206,7 +205,7 @@ const OPS: [&str; 15] = [
 /// The parts of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Said {
-    /// The index of the name.
+    /// Index of the name.
     name: usize,
     root: u16,
     /// The operation; 0 if there is none.

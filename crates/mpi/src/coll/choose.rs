@@ -50,7 +50,7 @@ pub enum OnBoard {
     Slots(usize),
     /// In parts of this many bytes, reduced in each other's memory ([`super::board::direct`]).
     Direct(usize),
-    /// By a schedule: the other functions of [`Table`] choose which.
+    /// A schedule; the other functions of [`Table`] choose which.
     Schedule,
 }
 
@@ -105,7 +105,7 @@ impl Table {
     /// The most ranks that count as few.
     pub const FEW: usize = 16;
 
-    /// The largest record of a short collective over a board.
+    /// Largest record of a short collective over a board.
     #[inline]
     pub fn short_bytes_max(&self, ranks: usize) -> usize {
         match ranks <= Self::FEW {

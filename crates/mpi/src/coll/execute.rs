@@ -1,7 +1,7 @@
 //! The executor: one state machine that runs schedules for all forms of collectives.
 //!
-//! [`Collective::advance`] never blocks. It begins messages with the engine locked; copies and
-//! reductions, which may call functions of the program, run with it unlocked.
+//! [`Collective::advance`] never blocks. It begins messages with the engine in hand; copies and
+//! reductions, which may call functions of the program, run without it.
 //!
 //! After an error (a message that was too long, a function that failed) the schedule goes on, so
 //! that other ranks, which wait for this one, end too; the first error is reported at the end. When
@@ -26,7 +26,7 @@ use verbena_engine::{Completion, Engine, Failure, Mode, Posted, ReceiveRequest, 
 use verbena_memory::elements::Elements;
 use verbena_memory::{Buffer, Region};
 
-/// Finished collectives that a thread keeps for reuse.
+/// The most finished collectives that a thread keeps for reuse.
 const KEPT_MAX: usize = 8;
 
 /// The way in which the operands of [`Step::Combine`] are combined.
@@ -77,7 +77,7 @@ enum Pause {
     Waiting,
     /// The next step is a copy or a reduction.
     Local,
-    /// All is done.
+    /// The schedule is done.
     Ended,
 }
 
@@ -108,7 +108,7 @@ thread_local! {
 }
 
 impl Collective {
-    /// Makes an empty collective for messages with this context and tag.
+    /// An empty collective for messages with this context and tag.
     pub fn with_tag(context: u64, tag: i32) -> Box<Collective> {
         let mut collective = POOL.with_borrow_mut(Vec::pop).unwrap_or_default();
         collective.context = context;
@@ -145,7 +145,7 @@ impl Collective {
         &mut self.schedule
     }
 
-    /// The number of steps that were begun.
+    /// Number of steps that were begun.
     pub fn begun(&self) -> usize {
         self.next
     }

@@ -24,7 +24,7 @@ pub struct Operands<'a> {
     pub send: Option<Elements<'a>>,
     /// The place of the result; `None` where it is not significant.
     pub recv: Option<Elements<'a>>,
-    /// The number of elements.
+    /// Number of elements.
     pub count: usize,
     /// True if the operation is commutative.
     pub commutative: bool,

@@ -47,7 +47,7 @@ impl<'a> Team<'a> {
         Team { group: comm.targets(), rank: comm.rank() as usize, sources: Sources::Ranks(0) }
     }
 
-    /// A group of which the caller has this rank, apart from the communicators' own groups.
+    /// A group, apart from the communicators' own, in which the caller has this rank.
     pub fn of(group: &'a Group, rank: usize) -> Team<'a> {
         Team { group, rank, sources: Sources::Processes }
     }
@@ -67,7 +67,7 @@ impl<'a> Team<'a> {
         self.rank
     }
 
-    /// The number of processes.
+    /// Number of processes.
     #[inline]
     pub fn size(&self) -> usize {
         self.group.size() as usize
@@ -98,7 +98,7 @@ impl<'s, 't> Plan<'s, 't> {
         self.team.rank
     }
 
-    /// The number of processes.
+    /// Number of processes.
     #[inline]
     pub fn size(&self) -> usize {
         self.team.size()

@@ -42,13 +42,13 @@ pub enum Step {
     /// Computes `out = left op right`, elementwise. `out` may be `left` or `right`; if it is
     /// `left`, `right` may be overwritten too.
     Combine {
-        /// The origins of the left operands.
+        /// Origins of the left operands.
         left: Region,
-        /// The origins of the right operands.
+        /// Origins of the right operands.
         right: Region,
-        /// The origins of the results.
+        /// Origins of the results.
         out: Region,
-        /// The number of elements.
+        /// Number of elements.
         count: usize,
     },
     /// Waits for the send or receive with this index.

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Comm {
-    /// Makes a duplicate with the hints in `info`, after a collective exchange. Copy callbacks may
-    /// fail it.
+    /// A duplicate with the hints in `info`, after a collective exchange. Copy callbacks may fail
+    /// it.
     pub fn duplicate(&self, info: Option<&Info>, exchange: &dyn Exchange) -> Result<Comm> {
         // A failure is reported after the exchange, for which the others wait.
         let begun = self.dup_begin(info);

@@ -12,7 +12,7 @@ use crate::task::Task;
 use std::sync::Arc;
 use verbena_memory::{Buffer, Region};
 
-/// The bytes of one side's offer.
+/// Bytes of one side's offer.
 const OFFER_BYTES: usize = 16;
 
 /// A duplicate that waits for its contexts.

@@ -10,7 +10,7 @@ use verbena_channel::Peer;
 
 /// One side of a new intercommunicator, as its leader tells the leader of the other side.
 struct Side {
-    /// The context for the intercommunicator, if this side turns out to be the first.
+    /// Context for the intercommunicator, if this side turns out to be the first.
     context: u64,
     leader: Peer,
     members: Vec<Peer>,

@@ -11,7 +11,7 @@ use verbena_channel::Peer;
 /// The contribution of a rank to a split.
 #[derive(Clone, Copy)]
 struct Row {
-    /// The color: ranks with the same come together; `None` stays out.
+    /// The color: ranks of one color come together; `None` stays out.
     color: Option<u64>,
     key: i32,
     /// The context for the new communicator, if this becomes its first rank.

@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex};
 use verbena_channel::Peer;
 
-/// The kinds of traffic of one communicator; each has its own matching context.
+/// Kinds of traffic of one communicator; each has its own matching context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// The program's point-to-point messages.
@@ -74,9 +74,9 @@ pub struct Comm {
     topology: Option<(Topology, Neighbors)>,
     handle: AtomicUsize,
     buffered: BufferedSends,
-    /// The number of blocking collectives begun on this communicator.
+    /// Number of blocking collectives begun on this communicator.
     blocking: AtomicU32,
-    /// The number of nonblocking and persistent ones.
+    /// Number of nonblocking and persistent ones.
     nonblocking: AtomicU32,
     seat: Seat,
     /// Set once a call on it failed here.
@@ -102,7 +102,7 @@ impl Remote {
 }
 
 impl Comm {
-    /// Makes a communicator over `local` (and `remote`, for an intercommunicator) with base context
+    /// A communicator over `local` (and `remote`, for an intercommunicator) with base context
     /// `context`: a multiple of 4 that no other communicator of any member has. Its creator must be
     /// a member of `local`. Its errors are fatal until an error handler is set.
     pub fn new(context: u64, local: Arc<Group>, remote: Option<Remote>) -> Comm {
@@ -202,7 +202,7 @@ impl Comm {
         self.rank
     }
 
-    /// The size of the local group.
+    /// Size of the local group.
     #[inline]
     pub fn size(&self) -> i32 {
         self.local.size()
@@ -322,7 +322,7 @@ impl Comm {
         &self.attributes
     }
 
-    /// Its topology, if it has one.
+    /// The topology, if there is one.
     pub fn topology(&self) -> Option<&Topology> {
         self.topology.as_ref().map(|(topology, _)| topology)
     }

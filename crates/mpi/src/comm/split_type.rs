@@ -29,14 +29,14 @@ pub type Places = [Option<u64>; HARDWARE.len()];
 pub enum SplitType {
     /// The caller stays out (`MPI_UNDEFINED`).
     Out,
-    /// By shared memory (`MPI_COMM_TYPE_SHARED`).
+    /// Splits by shared memory (`MPI_COMM_TYPE_SHARED`).
     Shared,
     /// To the next lower level of hardware, if there is one (`MPI_COMM_TYPE_HW_UNGUIDED`).
     NextLevel,
-    /// By a sort of hardware, the hint `mpi_hw_resource_type` (`MPI_COMM_TYPE_HW_GUIDED`,
+    /// Splits by a sort of hardware, the hint `mpi_hw_resource_type` (`MPI_COMM_TYPE_HW_GUIDED`,
     /// `MPI_COMM_TYPE_RESOURCE_GUIDED`).
     Hardware(Option<Vec<u8>>),
-    /// By a process set, the hint `mpi_pset_name` (`MPI_COMM_TYPE_RESOURCE_GUIDED`).
+    /// Splits by a process set, the hint `mpi_pset_name` (`MPI_COMM_TYPE_RESOURCE_GUIDED`).
     ProcessSet(Vec<u8>),
 }
 

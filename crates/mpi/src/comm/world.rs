@@ -6,9 +6,9 @@ use crate::group::Group;
 use crate::process::Process;
 use std::sync::Arc;
 
-/// The context of `MPI_COMM_WORLD`. Contexts that processes hand out begin behind the fixed ones.
+/// Context of `MPI_COMM_WORLD`. Contexts that processes hand out begin behind the fixed ones.
 const WORLD_CONTEXT: u64 = 0;
-/// The context of `MPI_COMM_SELF`: only this process ever sees it.
+/// Context of `MPI_COMM_SELF`: only this process ever sees it.
 const SELF_CONTEXT: u64 = 4;
 
 /// Makes `MPI_COMM_WORLD`.

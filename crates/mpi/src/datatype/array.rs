@@ -20,11 +20,11 @@ pub struct Distribution<'a> {
     pub size: i32,
     /// The rank of the process whose part is described.
     pub rank: i32,
-    /// The extent of the whole array in each dimension.
+    /// Extent of the whole array in each dimension.
     pub global: &'a [i64],
     /// The `MPI_DISTRIBUTE_*` of each dimension.
     pub how: &'a [i32],
-    /// The block length in each dimension, or `MPI_DISTRIBUTE_DFLT_DARG`.
+    /// Block length in each dimension, or `MPI_DISTRIBUTE_DFLT_DARG`.
     pub arguments: &'a [i32],
     /// The number of processes in each dimension.
     pub grid: &'a [i32],

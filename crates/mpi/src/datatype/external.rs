@@ -10,7 +10,7 @@ use crate::generated::constants as mpi;
 use crate::op::soft;
 use verbena_memory::{Buffer, Region};
 
-/// The native bytes converted at a time.
+/// Native bytes converted at a time.
 const PIECE_BYTES: usize = 16 << 10;
 
 /// Returns `MPI_ERR_UNSUPPORTED_DATAREP` unless the data representation is "external32".
@@ -27,7 +27,7 @@ pub fn check_name(name: &str) -> Result<()> {
     ))
 }
 
-/// The bytes that `count` elements take in external32; `MPI_ERR_COUNT` on overflow.
+/// Bytes that `count` elements take in external32; `MPI_ERR_COUNT` on overflow.
 pub fn size(datatype: &Datatype, count: usize) -> Result<usize> {
     let one = datatype.signature().weigh(|basic| basic.external);
     let all = one.and_then(|one| one.checked_mul(count)).filter(|&bytes| i64::try_from(bytes).is_ok());

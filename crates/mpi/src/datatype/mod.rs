@@ -36,7 +36,7 @@ pub struct Datatype {
     signature: Signature,
     /// The bounds set by `MPI_Type_create_resized` somewhere inside (the markers of 5.1.6).
     markers: Option<(isize, isize)>,
-    /// The lower bound in bytes.
+    /// Lower bound in bytes.
     lb: isize,
     /// The largest alignment of any element.
     align: usize,
@@ -88,25 +88,25 @@ impl Datatype {
         predefined::predefined(handle)
     }
 
-    /// The packed bytes of one element.
+    /// Packed bytes of one element.
     #[inline]
     pub fn size(&self) -> usize {
         self.layout.size()
     }
 
-    /// The distance in bytes from one element to the next.
+    /// Distance in bytes from one element to the next.
     #[inline]
     pub fn extent(&self) -> isize {
         self.layout.extent()
     }
 
-    /// The lower bound in bytes.
+    /// Lower bound in bytes.
     #[inline]
     pub fn lb(&self) -> isize {
         self.lb
     }
 
-    /// The true lower bound and true extent in bytes: the span of the bytes that are really there.
+    /// True lower bound and true extent in bytes: the span of the bytes that are really there.
     pub fn true_extent(&self) -> (isize, isize) {
         let (low, high) = self.layout.bounds();
         (low, high - low)

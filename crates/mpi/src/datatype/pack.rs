@@ -20,8 +20,7 @@ pub fn unpack(input: Region, position: usize, output: &Buffer) -> Result<usize> 
     Ok(position + output.len())
 }
 
-/// The bytes that `count` packed elements take at most (`MPI_Pack_size`); `MPI_ERR_COUNT` on
-/// overflow.
+/// Bytes that `count` packed elements take at most (`MPI_Pack_size`); `MPI_ERR_COUNT` on overflow.
 pub fn pack_size(datatype: &Datatype, count: usize) -> Result<usize> {
     let bytes = datatype.size().checked_mul(count).filter(|&bytes| i64::try_from(bytes).is_ok());
     bytes.ok_or_else(|| datatype.too_many(count))

@@ -41,7 +41,7 @@ impl Parts {
         Some(self)
     }
 
-    /// The upper bound.
+    /// Upper bound.
     fn ub(&self) -> isize {
         // Both are bounds of one object, whose span was checked when it was made.
         self.lb().saturating_add(self.layout.extent())

@@ -79,7 +79,7 @@ pub struct Basic {
 }
 
 impl Int {
-    /// The bytes of a value; also its alignment.
+    /// Bytes of a value; also its alignment.
     pub const fn size(self) -> usize {
         match self {
             Int::I8 | Int::U8 => 1,
@@ -97,7 +97,7 @@ impl Int {
 }
 
 impl Float {
-    /// The bytes of a value; also its alignment.
+    /// Bytes of a value; also its alignment.
     pub const fn size(self) -> usize {
         match self {
             Float::F16 => 2,
@@ -109,7 +109,7 @@ impl Float {
 }
 
 impl Basic {
-    /// The bytes of an element.
+    /// Bytes of an element.
     pub const fn size(&self) -> usize {
         match self.representation {
             Representation::Opaque => 1,
@@ -119,7 +119,7 @@ impl Basic {
         }
     }
 
-    /// The alignment that C and Fortran compilers give an element.
+    /// Alignment that C and Fortran compilers give an element.
     pub const fn align(&self) -> usize {
         match self.representation {
             Representation::Complex(float) => float.size(),

@@ -62,12 +62,12 @@ impl Signature {
         }
     }
 
-    /// The bytes of the packed elements.
+    /// Bytes of the packed elements.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The number of basic elements.
+    /// Number of basic elements.
     pub fn elements(&self) -> usize {
         self.elements
     }

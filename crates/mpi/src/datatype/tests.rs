@@ -23,7 +23,7 @@ impl Dice {
 #[derive(Clone)]
 struct Map {
     elements: Vec<(usize, i64)>,
-    /// The upper bounds of the elements that the last constructor put together.
+    /// Upper bounds of the elements that the last constructor put together.
     ends: Vec<i64>,
     markers: Vec<(i64, i64)>,
 }

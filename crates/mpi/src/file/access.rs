@@ -13,7 +13,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use verbena_memory::{Buffer, Owned, Region};
 
-/// The bytes of scattered memory that are packed at a time.
+/// Bytes of scattered memory that are packed at a time.
 const PIECE: usize = 1 << 20;
 
 /// A view and the individual file pointer in it, in bytes of the stream.

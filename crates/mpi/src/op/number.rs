@@ -33,7 +33,7 @@ pub(super) trait Bits: Number {
     fn xor(self, other: Self) -> Self;
     /// Returns whether it is not zero.
     fn truth(self) -> bool;
-    /// Returns one or zero.
+    /// One or zero.
     fn of_truth(truth: bool) -> Self;
 }
 

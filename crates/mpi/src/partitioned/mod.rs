@@ -38,12 +38,12 @@ use verbena_memory::Buffer;
 pub struct Partitions {
     /// The whole buffer.
     pub buffer: Buffer,
-    /// The number of partitions; the buffer's length is a multiple of it.
+    /// Number of partitions; the buffer's length is a multiple of it.
     pub count: usize,
 }
 
 impl Partitions {
-    /// The bytes of all partitions.
+    /// Bytes of all partitions.
     fn bytes(&self) -> usize {
         self.buffer.len()
     }
@@ -54,7 +54,7 @@ impl Partitions {
         index.ok_or_else(|| error::no_partition(partition, self.count))
     }
 
-    /// The bytes of one partition.
+    /// Bytes of one partition.
     fn each(&self) -> usize {
         self.bytes() / self.count
     }
@@ -66,13 +66,13 @@ struct Announced {
     /// The context in which they are sent.
     context: u64,
     count: usize,
-    /// The bytes of all partitions.
+    /// Bytes of all partitions.
     bytes: usize,
 }
 
 impl Announced {
-    /// Reads an announcement; `None` for words that no sender sends: it has a partition, and all
-    /// are equally long.
+    /// Reads an announcement; `None` for words that no sender sends: it has a partition or
+    /// more, all equally long.
     fn read([context, count, bytes]: [u64; 3]) -> Option<Announced> {
         let [count, bytes] = [count, bytes].map(usize::try_from);
         let announced = Announced { context, count: count.ok()?, bytes: bytes.ok()? };
@@ -80,7 +80,7 @@ impl Announced {
         announced.bytes.is_multiple_of(announced.count).then_some(announced)
     }
 
-    /// The bytes of one partition.
+    /// Bytes of one partition.
     fn each(&self) -> usize {
         self.bytes / self.count
     }

@@ -16,7 +16,7 @@ use verbena_engine::{Completion, Engine, Posted, ReceiveRequest, RequestId};
 use verbena_memory::{Buffer, Owned};
 use verbena_waiting::lock::Lock;
 
-/// The bytes of an announcement: context, number of partitions, number of bytes.
+/// Bytes of an announcement: context, number of partitions, number of bytes.
 const ANNOUNCEMENT_BYTES: usize = 24;
 
 /// A partitioned receive.
@@ -38,18 +38,18 @@ struct State {
 
 /// The state of the other side.
 enum Sender {
-    /// Its announcement has not come.
+    /// The announcement has not come.
     Awaited(RequestId, Owned),
     /// `MPI_PROC_NULL`.
     Nobody,
-    /// It sends these partitions; with an error, if they do not fit.
+    /// The sender is known, and sends these partitions; an error if they do not fit.
     Known { announced: Announced, misfit: Option<Error> },
-    /// Its announcement failed.
+    /// The announcement failed.
     Lost(Error),
 }
 
 enum Round {
-    /// Not started, or ended.
+    /// The request is not started, or has ended.
     Idle,
     /// Started, but the other side is not known.
     Waiting,

@@ -36,7 +36,7 @@ struct Target {
 #[derive(Default)]
 struct Round {
     is_ready: Vec<bool>,
-    /// The number of partitions that are not ready.
+    /// Number of partitions that are not ready.
     missing: usize,
     under_way: VecDeque<RequestId>,
     error: Option<Error>,
@@ -55,8 +55,8 @@ pub struct Announcement {
 }
 
 impl Sending {
-    /// Makes a send of these partitions to rank `dest`, not started, and its announcement, which
-    /// goes out at once. `context` is new.
+    /// A send of these partitions to rank `dest`, not started, and its announcement, which goes out
+    /// at once. `context` is new.
     pub fn new(
         comm: &Comm,
         partitions: Partitions,

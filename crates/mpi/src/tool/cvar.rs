@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use verbena_engine::Settings;
 use verbena_settings::{Category, Kind, Origin, Scope, Setting};
 
-/// The bytes of a text's value, its closing zero included.
+/// Bytes of a text's value, its closing zero included.
 pub const TEXT_BYTES: usize = 1024;
 
 /// All variables, in the order of the table of settings.

@@ -35,11 +35,11 @@ pub struct EventType {
 /// A value that an event carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// The length of the message in bytes.
+    /// Length of the message in bytes.
     Bytes,
     /// The other process, as a rank in `MPI_COMM_WORLD`.
     Process,
-    /// The rank of the sender in the message's communicator.
+    /// Rank of the sender in the message's communicator.
     Source,
     /// The message's tag.
     Tag,

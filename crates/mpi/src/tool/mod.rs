@@ -47,7 +47,7 @@ impl Type {
         }
     }
 
-    /// The bytes of one element.
+    /// Bytes of one element.
     pub const fn bytes(self) -> usize {
         match self {
             Type::Int => 4,

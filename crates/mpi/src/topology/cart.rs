@@ -24,7 +24,7 @@ impl Cart {
         }
     }
 
-    /// The sizes of the dimensions.
+    /// Sizes of the dimensions.
     pub fn dims(&self) -> &[i32] {
         &self.dims
     }
@@ -34,7 +34,7 @@ impl Cart {
         &self.periods
     }
 
-    /// The number of processes.
+    /// Number of processes.
     pub fn size(&self) -> i32 {
         self.dims.iter().product()
     }

@@ -16,7 +16,7 @@ pub struct Edge {
     pub weight: i32,
 }
 
-/// The bytes of an edge in an exchange.
+/// Bytes of an edge in an exchange.
 const EDGE_BYTES: usize = 12;
 
 /// The edges of a distributed graph that a process knows.

@@ -31,7 +31,7 @@ impl Graph {
         index.last().map_or(0, |&last| last.max(0) as usize)
     }
 
-    /// The number of nodes.
+    /// Number of nodes.
     pub fn size(&self) -> i32 {
         self.index.len() as i32
     }
@@ -60,7 +60,7 @@ impl Graph {
 pub struct DistGraph {
     /// The neighbours.
     pub neighbors: Neighbors,
-    /// The weights of the edges from the sources and to the destinations, if the graph has weights.
+    /// Weights of the edges from the sources and to the destinations, if the graph has weights.
     pub weights: Option<(Vec<i32>, Vec<i32>)>,
 }
 

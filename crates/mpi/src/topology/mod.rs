@@ -28,7 +28,6 @@ pub enum Topology {
 
 /// The neighbours of a process: those that it receives from, and those that it sends to.
 /// `MPI_PROC_NULL` at the borders of a grid.
-/// borders of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbors {
     /// The ranks that messages come from.

@@ -5,7 +5,7 @@ use super::tree::Tree;
 use crate::coll::plan::Plan;
 use verbena_memory::{Buffer, Region};
 
-/// The largest number of pieces of a pipelined broadcast.
+/// Largest number of pieces of a pipelined broadcast.
 const PIECES_MAX: usize = 64;
 
 /// Goes down a binomial tree, the whole message at each hop.

@@ -6,7 +6,7 @@ use verbena_memory::elements::Elements;
 /// The power of two of ranks that an algorithm runs on, in rank order.
 #[derive(Clone, Copy)]
 pub struct Fold {
-    /// The largest power of two that is not above the number of ranks.
+    /// Largest power of two that is not above the number of ranks.
     pub size: usize,
     /// The number of pairs among the first ranks in which only the odd one takes part.
     pairs: usize,

@@ -27,9 +27,9 @@ struct Slots {
     /// The slots, at `regions[rank * slots + index]`.
     regions: Vec<Region>,
     slots: usize,
-    /// The posts of each rank before this collective, and in it so far.
+    /// Posts of each rank before this collective, and in it so far.
     posts: u64,
-    /// The elements of a piece.
+    /// Elements of a piece.
     piece: usize,
 }
 

@@ -9,9 +9,9 @@ use verbena_memory::elements::Elements;
 /// The division of the operand's elements among the ranks.
 #[derive(Clone, Copy)]
 pub struct Division<'a> {
-    /// The count of one rank, if all have the same.
+    /// Count of one rank, if all have the same.
     pub even: usize,
-    /// The count of each rank; overrides `even`.
+    /// Count of each rank; overrides `even`.
     pub counts: Option<Counts<'a>>,
 }
 
@@ -131,7 +131,7 @@ pub fn scatter_parts(plan: &mut Plan, whole: Option<Elements>, recv: Elements, d
     scatter::linear(plan, send, Some(mine), 0);
 }
 
-/// The counts and displacements of the parts, side by side.
+/// Counts and displacements of the parts, side by side.
 fn layout_of(division: Division, size: usize) -> (Vec<i64>, Vec<i64>) {
     let counts: Vec<i64> = (0..size).map(|i| division.count(i) as i64).collect();
     let displacements =

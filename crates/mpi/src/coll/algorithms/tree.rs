@@ -31,7 +31,7 @@ impl Tree {
         (self.virtual_rank != 0).then(|| self.rank(self.virtual_rank - self.low_bit))
     }
 
-    /// The number of ranks in this rank's subtree.
+    /// Number of ranks in this rank's subtree.
     pub fn span(&self) -> usize {
         self.low_bit.min(self.size - self.virtual_rank)
     }

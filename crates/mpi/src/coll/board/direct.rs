@@ -32,7 +32,7 @@ pub type Reach = Vec<Option<Arc<dyn Neighbor>>>;
 /// The outcome of a direct collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is done.
+    /// The reduction is done.
     Done,
     /// Some member cannot reach the others: all get this answer, and no operand was changed.
     Refused,
@@ -57,7 +57,7 @@ pub struct Allreduce<'a> {
     reduction: Reduction<'a>,
     reach: &'a Reach,
     me: usize,
-    /// The bytes of an element.
+    /// Bytes of an element.
     size: usize,
     rooms: Rooms,
     stage: Stage,
@@ -67,8 +67,8 @@ pub struct Allreduce<'a> {
 }
 
 impl<'a> Allreduce<'a> {
-    /// Makes one that has not begun, of at least one element, in parts of about `piece` bytes.
-    /// `board` must be open for it.
+    /// One that has not begun, of at least one element, in parts of about `piece` bytes. `board`
+    /// must be open for it.
     pub fn new(
         board: &mut dyn Board,
         operands: Operands<'a>,

@@ -167,7 +167,7 @@ impl Exchange for Allgather<'_> {
 pub struct Gather<'a> {
     /// This member's block; not used at the root.
     pub mine: Buffer,
-    /// The bytes of a block.
+    /// Bytes of a block.
     pub block: usize,
     /// The place of the blocks, at the root.
     pub recv: Option<Blocks<'a>>,
@@ -198,11 +198,11 @@ impl Exchange for Gather<'_> {
 pub struct Scatter<'a> {
     /// The blocks, at the root.
     pub send: Option<Blocks<'a>>,
-    /// The bytes of a block.
+    /// Bytes of a block.
     pub block: usize,
     /// The place of this member's block; not used at the root.
     pub mine: Buffer,
-    /// The number of members.
+    /// Number of members.
     pub ranks: usize,
     /// The rank that has the blocks.
     pub root: usize,
@@ -240,9 +240,9 @@ pub struct Alltoall<'a> {
     pub send: Blocks<'a>,
     /// The blocks that come in.
     pub recv: Blocks<'a>,
-    /// The bytes of a block.
+    /// Bytes of a block.
     pub block: usize,
-    /// The number of members.
+    /// Number of members.
     pub ranks: usize,
     /// The caller.
     pub me: usize,

@@ -18,7 +18,7 @@ use verbena_memory::Buffer;
 pub struct LongBcast<'a> {
     message: &'a Buffer,
     root: usize,
-    /// The bytes of a piece.
+    /// Bytes of a piece.
     piece: usize,
     /// The call of this member, and the number of the collective.
     call: Mark,
@@ -29,7 +29,7 @@ pub struct LongBcast<'a> {
 }
 
 impl<'a> LongBcast<'a> {
-    /// Makes one that has not begun, in pieces of at most `piece` bytes.
+    /// One that has not begun, in pieces of at most `piece` bytes.
     pub fn new(
         board: &dyn Board,
         (number, call): (u32, Mark),

@@ -22,7 +22,7 @@ pub(super) struct Route {
 /// The pieces in the slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rooms {
-    /// The bytes of a piece.
+    /// Bytes of a piece.
     pub(super) piece: usize,
     pub(super) route: Route,
     per_slot: usize,
@@ -48,7 +48,7 @@ impl Rooms {
         Rooms { piece, route, per_slot, half, parts }
     }
 
-    /// The number of parts.
+    /// Number of parts.
     pub(super) fn parts(&self) -> usize {
         self.parts
     }

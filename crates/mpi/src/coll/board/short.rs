@@ -14,7 +14,7 @@ pub trait Exchange {
     /// The packing of its records in the logs.
     const PACKING: Packing = Packing::Lines;
 
-    /// The bytes of the record that `rank` appends; `None` if it appends none.
+    /// Bytes of the record that `rank` appends; `None` if it appends none.
     fn bytes(&self, rank: usize) -> Option<usize>;
 
     /// Fills this member's record.
@@ -42,7 +42,7 @@ pub struct Short<E> {
 }
 
 impl<E: Exchange> Short<E> {
-    /// Makes one that has not begun.
+    /// One that has not begun.
     #[inline]
     pub fn new(exchange: E) -> Short<E> {
         Short { exchange, appended: false, next: 0, failure: None }

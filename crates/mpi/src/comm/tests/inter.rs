@@ -4,7 +4,8 @@ use super::fake::{Fake, meet};
 use super::*;
 use crate::comm::from_group::Other;
 
-/// The ranks below `border` on one side, the others on the other; the leaders are the last of each side.
+/// Connects the ranks below `border` on one side with the others; the leaders are the last of each
+/// side.
 fn bridge(world: &Comm, border: i32, fake: &Fake) -> Comm {
     let low = world.rank() < border;
     let part = world.split(low.into(), 0, fake).unwrap().unwrap();

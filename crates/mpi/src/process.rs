@@ -179,7 +179,7 @@ impl Process {
         &self.tasks
     }
 
-    /// One round of progress: channels, protocols, tasks. Returns whether anything happened.
+    /// Makes one round of progress: channels, protocols, tasks. Returns whether anything happened.
     #[inline]
     pub fn progress(&self) -> bool {
         self.progress_by(|engine| engine.progress())

@@ -78,7 +78,7 @@ impl TaskList {
         running
     }
 
-    /// One step of every task. Returns whether one ended.
+    /// Makes one step of every task. Returns whether one ended.
     pub fn advance(&self, process: &Process) -> bool {
         let tasks: Vec<_> = self.running.lock().clone();
         let mut ended = false;

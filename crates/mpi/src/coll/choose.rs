@@ -44,11 +44,11 @@ pub enum Allreduce {
 /// The way of a blocking collective between ranks that have a board in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnBoard {
-    /// In one record of each rank ([`super::board::short`]).
+    /// One record of each rank ([`super::board::short`]).
     Record,
-    /// In pieces of this many bytes through the slots of the board ([`super::board::long_bcast`]).
+    /// Pieces of this many bytes through the slots of the board ([`super::board::long_bcast`]).
     Slots(usize),
-    /// In parts of this many bytes, reduced in each other's memory ([`super::board::direct`]).
+    /// Parts of this many bytes, reduced in each other's memory ([`super::board::direct`]).
     Direct(usize),
     /// A schedule; the other functions of [`Table`] choose which.
     Schedule,

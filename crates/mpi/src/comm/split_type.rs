@@ -31,7 +31,7 @@ pub enum SplitType {
     Out,
     /// Splits by shared memory (`MPI_COMM_TYPE_SHARED`).
     Shared,
-    /// To the next lower level of hardware, if there is one (`MPI_COMM_TYPE_HW_UNGUIDED`).
+    /// Splits at the next lower level of hardware, if there is one (`MPI_COMM_TYPE_HW_UNGUIDED`).
     NextLevel,
     /// Splits by a sort of hardware, the hint `mpi_hw_resource_type` (`MPI_COMM_TYPE_HW_GUIDED`,
     /// `MPI_COMM_TYPE_RESOURCE_GUIDED`).

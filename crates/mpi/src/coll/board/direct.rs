@@ -67,8 +67,8 @@ pub struct Allreduce<'a> {
 }
 
 impl<'a> Allreduce<'a> {
-    /// One that has not begun, of at least one element, in parts of about `piece` bytes. `board`
-    /// must be open for it.
+    /// A reduction that has not begun, of at least one element, in parts of about `piece` bytes.
+    /// `board` must be open for it.
     pub fn new(
         board: &mut dyn Board,
         operands: Operands<'a>,

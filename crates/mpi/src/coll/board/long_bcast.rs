@@ -29,7 +29,7 @@ pub struct LongBcast<'a> {
 }
 
 impl<'a> LongBcast<'a> {
-    /// One that has not begun, in pieces of at most `piece` bytes.
+    /// A broadcast that has not begun, in pieces of at most `piece` bytes.
     pub fn new(
         board: &dyn Board,
         (number, call): (u32, Mark),

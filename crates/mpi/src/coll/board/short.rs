@@ -42,7 +42,7 @@ pub struct Short<E> {
 }
 
 impl<E: Exchange> Short<E> {
-    /// One that has not begun.
+    /// A collective that has not begun.
     #[inline]
     pub fn new(exchange: E) -> Short<E> {
         Short { exchange, appended: false, next: 0, failure: None }

@@ -95,7 +95,11 @@ pub fn usual(ranks: &[usize], busy: usize) -> Vec<Part> {
 /// What BENCHMARKS.md shows: curves over the size, more ranks, and busy processes beside four ranks.
 pub fn of_page(busy: usize) -> Vec<Part> {
     let mut parts = usual(&[2, 4, 8], 0);
+    let metric = |point: &str| point.split(':').next().map(String::from);
+    let bytes = |point: &str| point.split_once(':').and_then(|(_, bytes)| bytes.parse::<usize>().ok());
+    let place = |point: &str| AT_TWO.iter().position(|usual| metric(usual) == metric(point));
     parts[0].points.extend(CURVES);
+    parts[0].points.sort_by_key(|point| (place(point), bytes(point)));
     parts.extend(usual(&[RANKS_BESIDE], busy));
     parts
 }
@@ -120,6 +124,7 @@ mod tests {
             points.dedup();
             assert_eq!(points.len(), part.points.len(), "{part:?}");
         }
+        assert_eq!(of_page(2)[0].points[..3], ["latency:8", "latency:64", "latency:1024"]);
         assert_eq!(of_page(2).last().map(|part| part.under), Some(Conditions { ranks: 4, busy: 2 }));
     }
 }

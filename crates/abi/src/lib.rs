@@ -22,6 +22,7 @@ mod host;
 mod info_env;
 mod panic;
 pub mod predefined;
+pub mod quick;
 pub mod report;
 pub mod requests;
 mod spokesman;
@@ -29,7 +30,7 @@ pub mod startup;
 pub mod state;
 pub mod status;
 pub mod table;
-pub mod told;
+pub use quick::mpich as told;
 pub mod tool;
 
 pub use generated::types::*;

@@ -8,6 +8,8 @@
 //! it is tried after the first, in a function of its own: the first, which calls nothing, then saves no registers. `_last` is a third
 //! step of the same sort.
 
+pub mod mpich;
+
 use crate::args::{self, Address};
 use crate::generated::types::{MPI_Comm, MPI_Datatype, MPI_Request};
 use crate::handles::{COMMS, DATATYPES, engine_receive, handle_of_engine_receive};

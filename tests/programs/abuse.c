@@ -118,6 +118,33 @@ static void truncation(int rank) {
     CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && class_of(statuses[1].MPI_ERROR) == MPI_ERR_TRUNCATE);
 }
 
+/* Of four requests the second fails: those before and behind it are completed all the same. */
+static void one_of_four_fails(int rank) {
+    static const int room[] = {8, 4, 0, 8}, length[] = {7, 4, 0, 6};
+    char text[] = "message", in[4][8];
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+    int count;
+    for (int i = 0; i < 4; i++) {
+        requests[i] = MPI_REQUEST_NULL;
+        if (room[i])
+            MPI_Irecv(in[i], room[i], MPI_CHAR, rank, 20 + i, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Send(text, 7, MPI_CHAR, rank, 20, MPI_COMM_WORLD);
+    MPI_Send(text, 7, MPI_CHAR, rank, 21, MPI_COMM_WORLD);
+    MPI_Send(text, 6, MPI_CHAR, rank, 23, MPI_COMM_WORLD);
+    CHECK_CLASS(MPI_Waitall(4, requests, statuses), MPI_ERR_IN_STATUS);
+    for (int i = 0; i < 4; i++) {
+        CHECK(class_of(statuses[i].MPI_ERROR) == (i == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+        CHECK(requests[i] == MPI_REQUEST_NULL);
+        CHECK(statuses[i].MPI_SOURCE == (room[i] ? rank : MPI_ANY_SOURCE));
+        CHECK(statuses[i].MPI_TAG == (room[i] ? 20 + i : MPI_ANY_TAG));
+        MPI_Get_count(&statuses[i], MPI_CHAR, &count);
+        CHECK(i == 1 || count == length[i]);
+    }
+    CHECK(!memcmp(in[0], text, 7) && !memcmp(in[3], text, 6));
+}
+
 int main(int argc, char **argv) {
     int rank, size;
     MPI_Init(&argc, &argv);
@@ -129,6 +156,7 @@ int main(int argc, char **argv) {
     freed();
     ranks_tags_counts(size);
     truncation(rank);
+    one_of_four_fails(rank);
     CHECK_CLASS(MPI_Init(&argc, &argv), MPI_ERR_OTHER);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();

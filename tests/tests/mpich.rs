@@ -1,6 +1,7 @@
 //! The MPICH ABI: programs built for MPICH and Intel MPI run on `libmpi.so.12` unchanged.
 
 use std::path::{Path, PathBuf};
+use verbena_faces::FINGERPRINT;
 use verbena_tests::peers::{INTEL, MPICH, Peer};
 use verbena_tests::sources::unpacked;
 use verbena_tests::{Ended, Job, build_dir, compile, job, staged, top};
@@ -69,6 +70,27 @@ fn a_function_that_is_not_written_ends_the_job() {
     assert!(ended.code != 0 && !ended.stdout.contains("unwritten: ok"), "{ended:?}");
     ended.complains("MPI_Win_create is not supported");
     on_ours(2, &program).arg("return").run().ok();
+}
+
+/// The two libraries of a mixed installation: nothing is called through a table of another layout.
+#[test]
+fn libraries_of_different_builds_refuse_each_other() {
+    let folder = build_dir().join(format!("mixed.{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("target/ is writable");
+    std::fs::copy(staged("lib/libmpi.so.12"), folder.join("libmpi.so.12")).expect("a copy");
+    let mut other = std::fs::read(staged("lib/libmpi_abi.so.1")).expect("the library");
+    let ours = FINGERPRINT.to_le_bytes();
+    let place = other.windows(8).position(|bytes| bytes == ours);
+    other[place.expect("the stage is of the same build as this test")] ^= 1;
+    std::fs::write(folder.join("libmpi_abi.so.1"), other).expect("another build");
+    let ended = job(2, built_by(MPICH, "hello")).env("LD_LIBRARY_PATH", &folder).run();
+    std::fs::remove_dir_all(&folder).expect("the copies");
+    assert!(ended.code != 0 && !ended.stdout.contains("hello: ok"), "{ended:?}");
+    ended
+        .complains("the MPICH face of Verbena does not fit its library")
+        .complains(&format!("its table is {:016x}, and this face needs {FINGERPRINT:016x}", FINGERPRINT ^ 1))
+        .complains("it is of another version of Verbena")
+        .complains("install libmpi.so.12 and libmpi_abi.so.1 together");
 }
 
 #[test]

@@ -1,85 +1,37 @@
-//! What the MPICH face (`crates/mpich`, `libmpi.so.12`) needs of this library: all entry points in one table, and the
-//! few things that the standard's functions do not say.
-//!
-//! Both libraries export the same names, so the other one cannot link to them. It opens this library, asks for
-//! `verbena_entries`, and checks that the table is of the same build.
+//! The table for the MPICH face (`crates/mpich`, `libmpi.so.12`): all entry points, and the few
+//! things that the standard's functions do not offer. `verbena_faces` says what is in it.
 
 use crate::args::Out;
 use crate::calls::{errhandler, op};
-use crate::generated::entries::{FINGERPRINT, FUNCTIONS};
-use crate::handles::{COMMS, KIND_SHIFT};
+use crate::generated::entries::FUNCTIONS;
+use crate::generated::mpich::CALLS;
+use crate::handles::COMMS;
+use crate::quick::mpich::{attach, end_receive, receive, waitall_rest};
 use crate::report::{Failed, Owner, raise};
-use crate::status::Status;
-use crate::told;
-use crate::{requests, state};
+use crate::state;
 use std::ffi::{c_int, c_void};
+use verbena_faces::{Entries, FINGERPRINT, Handled, Handler, Length, Reduce, Services};
 use verbena_mpi::errhandler::Kind;
 use verbena_mpi::generated::constants as mpi;
-
-/// The table. `crates/mpich/src/library.rs` declares the same layout.
-#[repr(C)]
-pub struct Entries {
-    fingerprint: u64,
-    kind_shift: usize,
-    sent: usize,
-    length: extern "C" fn(usize, c_int) -> i64,
-    create_op: unsafe extern "C" fn(Option<Reduce>, *mut c_void, c_int, c_int, *mut usize) -> c_int,
-    create_errhandler: unsafe extern "C" fn(c_int, Option<Handle>, *mut c_void, *mut usize) -> c_int,
-    forms: told::Forms,
-    attach: unsafe extern "C" fn(*const told::Others),
-    receive: extern "C" fn(u32, u32) -> usize,
-    end_recv: unsafe extern "C" fn(u32, u32, usize, *mut Status) -> c_int,
-    send: told::Send,
-    isend: told::Isend,
-    irecv: told::Irecv,
-    recv: told::Recv,
-    wait: told::Wait,
-    iprobe: told::Iprobe,
-    functions: [*const (); FUNCTIONS.len()],
-}
-
-// SAFETY: addresses of functions, which never change.
-unsafe impl Sync for Entries {}
 
 /// The one table of this library.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static verbena_entries: Entries = Entries {
     fingerprint: FINGERPRINT,
-    kind_shift: KIND_SHIFT as usize,
-    sent: requests::SENT_HANDLE,
-    length,
-    create_op,
-    create_errhandler,
-    forms: told::FORMS,
-    attach: told::attach,
-    receive: told::receive,
-    end_recv: told::end_recv,
-    send: told::send,
-    isend: told::isend,
-    irecv: told::irecv,
-    recv: told::recv,
-    wait: told::wait,
-    iprobe: told::iprobe,
+    services: Services { length, create_op, create_errhandler, attach, receive, end_receive, waitall_rest },
+    calls: CALLS,
     functions: FUNCTIONS,
 };
 
-/// A reduction with a word of its maker's own: state, operands, places of the count (`int` or `MPI_Count`) and of the
-/// datatype's handle.
-type Reduce = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void, *mut usize);
-
-/// An error handler with a word of its maker's own: state, handle of the object, error code; gives
-/// the code to return.
-type Handle = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
-
 /// The length of arrays that depends on a communicator; 0 if that, or its topology, is wrong.
-extern "C" fn length(comm: usize, which: c_int) -> i64 {
+extern "C" fn length(comm: usize, which: Length) -> i64 {
     let Ok(comm) = COMMS.get(comm) else { return 0 };
     match which {
-        0 => crate::args::indegree(&comm).unwrap_or(0),
-        1 => crate::args::outdegree(&comm).unwrap_or(0),
-        2 => comm.targets().size().into(),
-        _ => comm.size().into(),
+        Length::Indegree => crate::args::indegree(&comm).unwrap_or(0),
+        Length::Outdegree => crate::args::outdegree(&comm).unwrap_or(0),
+        Length::Remote => comm.targets().size().into(),
+        Length::Local => comm.size().into(),
     }
 }
 
@@ -113,21 +65,21 @@ unsafe extern "C" fn create_op(
     code("MPI_Op_create", make())
 }
 
-/// `MPI_Comm_create_errhandler` and its like: of communicators (0), windows (1), files (2) and sessions (3).
+/// `MPI_Comm_create_errhandler` and its like.
 ///
 /// # Safety
 /// `call` may be called with `state` from any thread; `errhandler` is valid, or null.
 unsafe extern "C" fn create_errhandler(
-    kind: c_int,
-    call: Option<Handle>,
+    kind: Handled,
+    call: Option<Handler>,
     state: *mut c_void,
     errhandler: *mut usize,
 ) -> c_int {
     let kind = match kind {
-        0 => Kind::Comm,
-        1 => Kind::Win,
-        2 => Kind::File,
-        _ => Kind::Session,
+        Handled::Comm => Kind::Comm,
+        Handled::Win => Kind::Win,
+        Handled::File => Kind::File,
+        Handled::Session => Kind::Session,
     };
     let state = state as usize;
     let make = || -> Result<(), Failed> {

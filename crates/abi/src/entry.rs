@@ -1,37 +1,15 @@
-//! The shapes of C entry points. Each is exported twice: as `PMPI_X`, and as `MPI_X` for tools to replace.
+//! The shapes of C entry points. Each is exported twice: as `PMPI_X`, and as `MPI_X` for tools to
+//! replace.
 
-/// An entry point that checks its arguments, calls a body and returns an error code. If there is a quick way
-/// ([`crate::calls::quick`]), that comes first and the rest stands apart, so that it costs the quick way no register.
+/// An entry point that checks its arguments, calls a body and returns an error code. If it has a
+/// fast path ([`crate::quick`]), the general way stands apart, so that it costs the fast path no
+/// register.
 macro_rules! entry {
-    (quick $quick:expr; next $next:expr; last $last:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
+    (ladder $rungs:tt $arguments:tt; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
             general! { $mpi($($name: $type),*) $owner => { $($body)* } }
-            step! { last $last; general($($name: $type),*) }
-            step! { next $next; last($($name: $type),*) }
-            // SAFETY: the program passes what the MPI standard says.
-            unsafe { $quick.unwrap_or_else(|| next($($name),*)) }
-        }
-
-        twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
-    };
-    (quick $quick:expr; next $next:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            general! { $mpi($($name: $type),*) $owner => { $($body)* } }
-            step! { next $next; general($($name: $type),*) }
-            // SAFETY: the program passes what the MPI standard says.
-            unsafe { $quick.unwrap_or_else(|| next($($name),*)) }
-        }
-
-        twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
-    };
-    (quick $quick:expr; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
-            general! { $mpi($($name: $type),*) $owner => { $($body)* } }
-            // SAFETY: the program passes what the MPI standard says.
-            unsafe { $quick.unwrap_or_else(|| general($($name),*)) }
+            ladder! { $crate::quick::standard::Standard; $rungs $arguments; general($($name: $type),*) }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> std::ffi::c_int }
@@ -46,18 +24,38 @@ macro_rules! entry {
     };
 }
 
-/// A further step of the quick way, in a function of its own; after it comes `then`.
-macro_rules! step {
-    ($step:ident $does:expr; $then:ident($($name:ident: $type:ty),*)) => {
+/// The rungs of a fast path on one face, tried in order; the function `general` takes what none of
+/// them takes. All but the first are in a function of their own.
+macro_rules! ladder {
+    ($face:ty; [$rung:ident] $arguments:tt; $general:ident($($name:ident: $type:ty),*)) => {
+        // SAFETY: the program passes what the MPI standard says.
+        unsafe { $crate::quick::Rungs::<$face>::$rung $arguments.unwrap_or_else(|| $general($($name),*)) }
+    };
+    ($face:ty; [$rung:ident, $($more:ident),+] $arguments:tt; $general:ident($($name:ident: $type:ty),*)) => {{
         #[inline(never)]
-        unsafe extern "C" fn $step($($name: $type),*) -> std::ffi::c_int {
-            // SAFETY: the program passes what the MPI standard says.
-            unsafe { $does.unwrap_or_else(|| $then($($name),*)) }
+        unsafe extern "C" fn rest($($name: $type),*) -> std::ffi::c_int {
+            ladder! { $face; [$($more),+] $arguments; $general($($name: $type),*) }
+        }
+        ladder! { $face; [$rung] $arguments; rest($($name: $type),*) }
+    }};
+}
+
+/// A call of the MPICH face with a fast path: the other library jumps here, and is called for what
+/// no rung takes.
+macro_rules! jump {
+    ($call:ident($($name:ident: $type:ty),*) ladder $rungs:tt $arguments:tt) => {
+        pub unsafe extern "C" fn $call($($name: $type),*) -> std::ffi::c_int {
+            #[inline(always)]
+            unsafe fn general($($name: $type),*) -> std::ffi::c_int {
+                // SAFETY: the program passes what the MPI standard says.
+                unsafe { ($crate::quick::mpich::fallbacks().calls.$call)($($name),*) }
+            }
+            ladder! { $crate::quick::mpich::Mpich; $rungs $arguments; general($($name: $type),*) }
         }
     };
 }
 
-/// The general way of an entry point that has a quick one.
+/// The general way of an entry point that has a fast path.
 macro_rules! general {
     ($mpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[cold]
@@ -75,8 +73,8 @@ macro_rules! general {
 macro_rules! checked {
     ($mpi:ident $owner:expr => { $($body:tt)* }) => {{
         let call = move || -> Result<(), $crate::report::Failed> {
-            // SAFETY: the program passes what the MPI standard says: pointers are null where that is
-            // allowed, or lead to memory of the right size that is the call's until it returns.
+            // SAFETY: the program passes what the MPI standard says: pointers are null where that
+            // is allowed, or lead to memory of the right size that is the call's until it returns.
             #[allow(unused_unsafe)]
             unsafe { $($body)* };
             Ok(())
@@ -105,7 +103,8 @@ macro_rules! missing {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> std::ffi::c_int {
             $(let _ = $name;)*
-            // SAFETY: the program passes what the MPI standard says, if the owner's handle lies behind a pointer.
+            // SAFETY: the program passes what the MPI standard says, if the owner's handle lies
+            // behind a pointer.
             $crate::report::unsupported(stringify!($mpi), #[allow(unused_unsafe)] unsafe { $owner })
         }
 

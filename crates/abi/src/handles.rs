@@ -1,9 +1,8 @@
 //! Handles: numbers that name objects, never pointers that must be trusted.
 //!
-//! A predefined handle has the small value that the ABI gives it. Any other is
-//! `generation << 32 | kind << 27 | index` (32, 4 and 27 bits), so a handle of another kind, a freed one and
-//! garbage are told from a valid one, and give the standard's error class. The low 31 bits are the integer
-//! of `MPI_Comm_toint` and its like (MPI-5.0, 20.3.4).
+//! `verbena_faces::standard` says what is in one, so a handle of another kind, a freed one and garbage are told
+//! from a valid one, and give the standard's error class. The low 31 bits are the integer of `MPI_Comm_toint` and
+//! its like (MPI-5.0, 20.3.4).
 
 pub use crate::table::Ref;
 use crate::table::{Place, Table};
@@ -12,46 +11,20 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use verbena_engine::RequestId;
+pub use verbena_faces::standard::Kind;
+use verbena_faces::standard::{self, INDEX, KIND_SHIFT};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
 use verbena_waiting::lock::Alone;
 
-/// Where the kind lies in a handle.
-pub const KIND_SHIFT: u32 = 27;
-const INDEX: u64 = (1 << KIND_SHIFT) - 1;
 /// Every predefined handle of the ABI lies below.
 const PREDEFINED_END: usize = 0x1000;
-
-/// What a handle names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Kind {
-    Comm = 1,
-    Group = 2,
-    Datatype = 3,
-    Op = 4,
-    Errhandler = 5,
-    Info = 6,
-    Session = 7,
-    Win = 8,
-    File = 9,
-    Message = 10,
-    /// A request with an object in a table.
-    Request = 11,
-    /// A send that the engine knows by its own id.
-    EngineSend = 12,
-    /// A receive that the engine knows by its own id.
-    EngineReceive = 13,
-    /// Anything of the tool information interface.
-    Tool = 14,
-}
 
 /// The handle of the object at `place`.
 #[inline]
 pub const fn encode(kind: Kind, place: Place) -> usize {
-    ((place.generation as u64) << 32 | (kind as u64) << KIND_SHIFT | place.index as u64 & INDEX) as usize
+    standard::handle(kind, place.index & INDEX as u32, place.generation)
 }
 
 /// The place that `handle` names, if it is a handle of this kind and not a predefined one.
@@ -77,8 +50,7 @@ pub fn encode_request(kind: Kind, id: RequestId) -> usize {
 /// The handle of a receive that lives in the engine, whose table keeps its indices within 27 bits.
 #[inline(always)]
 pub const fn handle_of_engine_receive(id: RequestId) -> usize {
-    debug_assert!(id.index as u64 <= INDEX);
-    ((id.generation as u64) << 32 | (Kind::EngineReceive as u64) << KIND_SHIFT | id.index as u64) as usize
+    standard::handle(Kind::EngineReceive, id.index, id.generation)
 }
 
 /// The engine's id of a handle of kind [`Kind::EngineReceive`].

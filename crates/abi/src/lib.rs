@@ -30,7 +30,6 @@ pub mod startup;
 pub mod state;
 pub mod status;
 pub mod table;
-pub use quick::mpich as told;
 pub mod tool;
 
 pub use generated::types::*;

@@ -4,11 +4,10 @@
 //! allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
 
 use crate::generated::types::MPI_Request;
-use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode, encode_request, engine_receive};
+use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode_request, engine_receive};
 use crate::process;
 use crate::report::{Failed, Owner};
 use crate::status::Status;
-use crate::table::Place;
 use std::sync::Arc;
 use verbena_engine::{Completion, ReceiveRequest, RequestId, SendRequest};
 use verbena_mpi::generated::constants as mpi;
@@ -17,12 +16,8 @@ use verbena_mpi::request::{Active, Direction, Look, Outcome, Request, poll_engin
 use verbena_mpi::{Comm, Error, Process, Result};
 use verbena_waiting::lock::Alone;
 
-/// Stands for every send that was complete at once: it has nothing to remember.
-const SENT: RequestId = RequestId { index: (1 << 27) - 1, generation: 0 };
-
-/// The handle of such a send.
-pub const SENT_HANDLE: MPI_Request =
-    encode(Kind::EngineSend, Place { index: SENT.index, generation: SENT.generation });
+/// The handle of every send that was complete at once: it has nothing to remember.
+pub use verbena_faces::standard::SENT as SENT_HANDLE;
 
 /// What a handle stands for.
 pub enum Pending {
@@ -85,10 +80,10 @@ pub fn handle_of_object(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request
 /// What `handle` stands for; `MPI_ERR_REQUEST` if it is not a live request.
 #[inline]
 pub fn resolve(handle: MPI_Request) -> Result<Pending> {
+    if handle == SENT_HANDLE {
+        return Ok(Pending::Sent);
+    }
     if let Some((kind, id)) = decode_request(handle) {
-        if id == SENT {
-            return Ok(Pending::Sent);
-        }
         if process().look(|engine| engine.contains(id)) {
             let direction = if kind == Kind::EngineSend { Direction::Send } else { Direction::Receive };
             return Ok(Pending::Engine(direction, id));

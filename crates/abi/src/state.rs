@@ -27,7 +27,7 @@ pub enum World {
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The process while calls that communicate are allowed, else null.
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced or say their types: what quick ways need takes one look.
+/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced or say their types: what fast paths need takes one look.
 static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
@@ -82,8 +82,8 @@ pub fn running() -> Result<()> {
 /// The process, between initialisation and finalisation, if the calling thread is alone in MPI.
 #[inline(always)]
 pub fn process_alone() -> Option<(&'static Process, Alone)> {
-    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`). A quick
-    // way does not notice threads that come to share between this and its lock (`Lock::lock_alone`).
+    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`). A fast
+    // path does not notice threads that come to share between this and its lock (`Lock::lock_alone`).
     unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, Alone::known())) }
 }
 

@@ -1,6 +1,7 @@
 //! `MPI_Status` (MPI-5.0, 3.2.5 and 20.3.1): 32 bytes, three of them public.
 
 use std::ffi::c_int;
+use std::mem::offset_of;
 use verbena_mpi::generated::constants as mpi;
 
 const CANCELLED: u64 = 1 << 63;
@@ -19,7 +20,15 @@ pub struct Status {
     pub(crate) internal: [c_int; 5],
 }
 
-const _: () = assert!(size_of::<Status>() == 32 && align_of::<Status>() == 4);
+/// The other face writes statuses by this type.
+const _: () = {
+    use verbena_faces::standard::Status as Shared;
+    assert!(size_of::<Status>() == size_of::<Shared>() && align_of::<Status>() == align_of::<Shared>());
+    assert!(offset_of!(Status, MPI_SOURCE) == offset_of!(Shared, MPI_SOURCE));
+    assert!(offset_of!(Status, MPI_TAG) == offset_of!(Shared, MPI_TAG));
+    assert!(offset_of!(Status, MPI_ERROR) == offset_of!(Shared, MPI_ERROR));
+    assert!(offset_of!(Status, internal) == offset_of!(Shared, internal));
+};
 
 impl Status {
     /// The status of an operation that had nothing to do (MPI-5.0, 3.7.3).

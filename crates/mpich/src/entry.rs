@@ -1,39 +1,60 @@
-//! The shapes of C entry points. Each is exported twice: as `PMPI_X`, and as `MPI_X` for tools to replace.
+//! The shapes of C entry points. Each is exported twice: as `PMPI_X`, and as `MPI_X` for tools to
+//! replace.
 
 /// An entry point: its two names, its signature and what it does.
 macro_rules! face {
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> $result {
-            // SAFETY: the program passes what the MPI standard says: pointers are null where that is
-            // allowed, or lead to memory of the right size that is the call's until it returns.
+            // SAFETY: the program passes what the MPI standard says: pointers are null where that
+            // is allowed, or lead to memory of the right size that is the call's until it returns.
             #[allow(unused_unsafe)]
             unsafe { $($body)* }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> $result }
     };
-    // With a quick way of its own, tried first: the rest stands apart.
-    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty; first $first:expr;
-        quick[$($handle:ident: $kind:ty),*] { $($body:tt)* }) => {
+    // With a fast path in the standard face: handles are translated, and the rest is done there in
+    // this face's form. The body is what that leaves to us. A first rung may be our own. Handles
+    // that are rare are translated in a function of their own.
+    ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty$(; first $first:expr)?;
+        jump $call:ident($($native:ident: $native_type:ty),*) translates[$($handle:ident: $kind:ty),*] { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> $result {
             #[inline(never)]
             unsafe extern "C" fn rare($($name: $type),*) -> $result {
                 $(let $handle = <$kind>::native($handle);)*
                 // SAFETY: as below.
-                #[allow(unused_unsafe)]
-                unsafe { $($body)* }
+                unsafe { ($crate::library::entries().calls.$call)($($name),*) }
             }
-            // SAFETY: the program passes what the MPI standard says: pointers are null where that is
-            // allowed, or lead to memory of the right size that is the call's until it returns.
-            unsafe { $first.unwrap_or_else(|| rare($($name),*)) }
+            $(
+                // SAFETY: as below.
+                if let Some(code) = unsafe { $first } {
+                    return code;
+                }
+            )?
+            if 0 $(| <$kind>::guess($handle).0)* == 0 {
+                $(let $handle = <$kind>::guess($handle).1;)*
+                // SAFETY: the program passes what the MPI standard says: pointers are null where
+                // that is allowed, or lead to memory of the right size that is the call's until it
+                // returns.
+                return unsafe { ($crate::library::entries().calls.$call)($($name),*) };
+            }
+            // SAFETY: as above.
+            unsafe { rare($($name),*) }
+        }
+
+        /// What the fast path leaves to us. Communicator and datatype are translated already.
+        pub unsafe extern "C" fn $call($($native: $native_type),*) -> $result {
+            // SAFETY: as above.
+            #[allow(unused_unsafe)]
+            unsafe { $($body)* }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> $result }
     };
-    // With handles that have a quick way: what is rare is in a function of its own, so that the usual call saves no registers for
-    // it.
+    // With handles that have usual values: what is rare is in a function of its own, so that the
+    // usual call saves no registers for it.
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty;
         quick[$($handle:ident: $kind:ty),*] { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
@@ -46,8 +67,9 @@ macro_rules! face {
                 unsafe { $($body)* }
             }
             if $(let Some($handle) = <$kind>::quick($handle))&&* {
-                // SAFETY: the program passes what the MPI standard says: pointers are null where that is
-                // allowed, or lead to memory of the right size that is the call's until it returns.
+                // SAFETY: the program passes what the MPI standard says: pointers are null where
+                // that is allowed, or lead to memory of the right size that is the call's until it
+                // returns.
                 #[allow(unused_unsafe)]
                 return unsafe { $($body)* };
             }
@@ -73,6 +95,6 @@ macro_rules! twin {
 /// Calls a function of the standard ABI.
 macro_rules! native {
     ($name:ident($($argument:expr),* $(,)?)) => {
-        ($crate::library::entries().$name)($($argument),*)
+        ($crate::library::entries().functions.$name)($($argument),*)
     };
 }

@@ -1,30 +1,20 @@
 //! Handles: 32-bit integers here, 64-bit words on the standard face.
 //!
-//! A predefined handle is looked up in tables made from `api/mpich/constants.toml`. Any other has the form
-//! `3 << 30 | kind << 26 | generation << 22 | index`, which no predefined one has (the top bits, 3, are those that MPICH itself gives to
-//! objects made at run time). Index and kind are those of the standard face's handle; the generation has its lowest
-//! four bits. A receive of the engine is found by these, since the library knows the rest. Else a table remembers the last handle with this index that
-//! the program was given: the way back is one look-up, without a lock, and the library still checks the whole
-//! handle. So a freed handle is noticed, unless its slot was reused 16 times (or a multiple) meanwhile.
+//! A predefined handle is looked up in tables made from `api/mpich/constants.toml`; what is in any
+//! other is told by `verbena_faces::mpich`. A receive of the engine is found by its index and the
+//! lowest bits of its generation, since the library knows the rest. Else a table remembers the last
+//! handle with this index that the program was given: the way back is one look-up, without a lock,
+//! and the library still checks the whole handle. So a freed handle is noticed, unless its slot was
+//! reused 16 times (or a multiple) meanwhile.
 
 use crate::generated::constants::{self, FACE_OF};
 use crate::library::entries;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use verbena_faces::mpich::{self, GENERATION_SHIFT, GENERATIONS, INDEX, KIND_SHIFT, MADE, SENT};
+use verbena_faces::standard::{self, KIND_SHIFT as NATIVE_KIND_SHIFT, Kind};
 
-/// Where the kind lies in a handle of the standard face, and how long the index before it is in bits.
-pub const NATIVE_KIND_SHIFT: usize = 27;
-
-const MADE: u32 = 3 << 30;
-const KIND_SHIFT: u32 = 26;
-const GENERATION_SHIFT: u32 = 22;
-const INDEX: u32 = (1 << GENERATION_SHIFT) - 1;
-const GENERATIONS: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
 const CHUNK_ENTRIES: usize = 1024;
 const CHUNKS: usize = (INDEX as usize + 1) / CHUNK_ENTRIES;
-
-/// A send that was complete when it was started: every one has the same handle (as in MPICH, among the requests made
-/// beforehand).
-pub const SENT: i32 = 0x6c00_0001;
 
 /// A kind of handle.
 pub trait Handle {
@@ -39,7 +29,7 @@ pub trait Handle {
 }
 
 macro_rules! integers {
-    ($($(#[$doc:meta])* $name:ident $predefined:ident $kind:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident $predefined:ident;)*) => { $(
         $(#[$doc])*
         pub enum $name {}
 
@@ -58,7 +48,7 @@ macro_rules! integers {
             fn native(handle: i32) -> usize {
                 match $name::predefined(handle) {
                     Some(native) => native,
-                    None => made($kind, handle as u32),
+                    None => made(Kind::$name as usize, handle as u32),
                 }
             }
 
@@ -73,26 +63,25 @@ macro_rules! integers {
     )* };
 }
 
-// The numbers are the kinds of `crates/abi/src/handles.rs`.
 integers! {
     /// `MPI_Comm`.
-    Comm comm 1;
+    Comm comm;
     /// `MPI_Group`.
-    Group group 2;
+    Group group;
     /// `MPI_Datatype`.
-    Datatype datatype 3;
+    Datatype datatype;
     /// `MPI_Op`.
-    Op op 4;
+    Op op;
     /// `MPI_Errhandler`.
-    Errhandler errhandler 5;
+    Errhandler errhandler;
     /// `MPI_Info`.
-    Info info 6;
+    Info info;
     /// `MPI_Session`.
-    Session session 7;
+    Session session;
     /// `MPI_Win`.
-    Win win 8;
+    Win win;
     /// `MPI_Message`.
-    Message message 10;
+    Message message;
 }
 
 /// `MPI_COMM_WORLD`, the communicator that nearly every program uses.
@@ -107,9 +96,16 @@ impl Comm {
         match handle {
             COMM_WORLD => Comm::predefined(handle),
             // The highest bit is set.
-            negative if negative < 0 => Some(made(1, handle as u32)),
+            negative if negative < 0 => Some(made(Kind::Comm as usize, handle as u32)),
             _ => None,
         }
+    }
+
+    /// The second number is the handle on the standard face if the first one is 0: if it is
+    /// `MPI_COMM_WORLD`. To look up another takes more registers than six arguments leave free.
+    #[inline(always)]
+    pub fn guess(handle: i32) -> (u32, usize) {
+        ((handle ^ COMM_WORLD) as u32, WORLD)
     }
 }
 
@@ -118,6 +114,13 @@ impl Datatype {
     #[inline(always)]
     pub fn quick(handle: i32) -> Option<usize> {
         Datatype::predefined(handle)
+    }
+
+    /// The second number is the handle on the standard face if the first one is 0: if it is a
+    /// predefined datatype's.
+    #[inline(always)]
+    pub fn guess(handle: i32) -> (u32, usize) {
+        constants::datatype_guess(handle)
     }
 }
 
@@ -129,50 +132,31 @@ impl Handle for Request {
 
     #[inline(always)]
     fn native(handle: i32) -> usize {
-        let kind = handle as u32 >> KIND_SHIFT & 15;
-        match constants::request(handle) {
-            Some(native) => native,
-            None if handle == SENT => entries().extras.sent,
-            None => match Request::receive(handle) {
-                Some((index, generation)) => {
-                    { Some((entries().extras.receive)(index, generation)).filter(|native| *native != 0) }
-                        .unwrap_or(wrong(handle as u32))
-                }
-                None => made(kind as usize, handle as u32),
-            },
+        if let Some(native) = constants::request(handle) {
+            return native;
         }
+        if handle == SENT {
+            return standard::SENT;
+        }
+        // The library knows the whole generation of a receive, so such a handle need not be
+        // remembered.
+        if let Some((index, generation)) = mpich::receive_in(handle) {
+            let native = (entries().services.receive)(index, generation);
+            return if native == 0 { wrong(handle as u32) } else { native };
+        }
+        made((handle as u32 >> KIND_SHIFT & 15) as usize, handle as u32)
     }
 
     #[inline(always)]
     fn face(handle: usize) -> i32 {
         match FACE_OF.get(handle) {
             Some(&face) => face,
-            None if handle == entries().extras.sent => SENT,
-            None if handle >> NATIVE_KIND_SHIFT & 15 == ENGINE_RECEIVE as usize => form_of(handle) as i32,
+            None if handle == standard::SENT => SENT,
+            None if handle >> NATIVE_KIND_SHIFT & 15 == Kind::EngineReceive as usize => {
+                form_of(handle) as i32
+            }
             None => remember(handle),
         }
-    }
-}
-
-/// A receive of the engine, as a kind of the standard face's handles.
-const ENGINE_RECEIVE: u32 = 13;
-
-/// The forms of requests that the standard face makes and reads itself (`crates/abi/src/told.rs`): a send that is complete, none,
-/// a receive of the engine, and where in that the generation lies and what is known of it.
-pub const FORMS: [u32; 5] =
-    [SENT as u32, REQUEST_NULL as u32, MADE | ENGINE_RECEIVE << KIND_SHIFT, GENERATION_SHIFT, GENERATIONS];
-
-/// `MPI_REQUEST_NULL`.
-pub const REQUEST_NULL: i32 = 0x2c00_0000;
-
-impl Request {
-    /// The place of a receive of the engine and the known bits of its generation. The library knows
-    /// the rest, so such a handle need not be remembered.
-    #[inline(always)]
-    pub fn receive(handle: i32) -> Option<(u32, u32)> {
-        let form = handle as u32;
-        let is_receive = form >> KIND_SHIFT == (MADE >> KIND_SHIFT | ENGINE_RECEIVE);
-        is_receive.then_some((form & INDEX, form >> GENERATION_SHIFT & GENERATIONS))
     }
 }
 
@@ -209,8 +193,8 @@ type Chunk = [Entry; CHUNK_ENTRIES];
 static GIVEN: [[AtomicPtr<Chunk>; CHUNKS]; 16] =
     [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS] }; 16];
 
-/// The handle that was given to the program in this form. The kind is part of the form: a handle of another kind is not
-/// found, or found and refused by the library.
+/// The handle that was given to the program in this form. The kind is part of the form: a handle of
+/// another kind is not found, or found and refused by the library.
 // No calls in here: where nothing is called before the library is, no register needs to be saved.
 #[inline(always)]
 fn made(kind: usize, form: u32) -> usize {

@@ -1,16 +1,14 @@
-//! `MPI_Status`: 20 bytes here, with the count before the public fields; 32 bytes on the standard face.
+//! `MPI_Status`: 20 bytes here, with the count before the public fields; 32 bytes on the standard
+//! face.
 
 use crate::values::{code, error_native, rank_face, rank_native, tag_face, tag_native};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
+use verbena_faces::mpich::STATUS_IGNORE as IGNORE;
+pub use verbena_faces::mpich::Status;
+pub use verbena_faces::standard::Status as NativeStatus;
 
-/// The address that stands for `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
-const IGNORE: usize = crate::generated::constants::STATUS_IGNORE;
-
-/// `MPI_ANY_SOURCE` of this face.
-const ANY_SOURCE: c_int = -2;
-/// `MPI_ANY_TAG` of this face.
-const ANY_TAG: c_int = -1;
+const _: () = assert!(IGNORE == crate::generated::constants::STATUS_IGNORE);
 
 /// In `MPI_SOURCE` and `MPI_ERROR` of a status of the standard face that the call has not set.
 const UNSET: c_int = c_int::MIN;
@@ -18,79 +16,46 @@ const UNSET: c_int = c_int::MIN;
 /// Arrays up to this length need no allocation.
 const SMALL: usize = 16;
 
-/// A status of the MPICH ABI.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(non_snake_case)]
-pub struct Status {
-    /// The low 32 bits of the count in bytes.
-    pub count_lo: c_int,
-    /// Whether the operation was cancelled (the lowest bit), and the high 31 bits of the count.
-    pub count_hi_and_cancelled: c_int,
-    /// Rank of the sender.
-    pub MPI_SOURCE: c_int,
-    /// Tag of the message.
-    pub MPI_TAG: c_int,
-    /// Error code, meaningful after calls that return several statuses.
-    pub MPI_ERROR: c_int,
+/// A status of the standard face that the call has not set.
+const UNSET_STATUS: NativeStatus =
+    NativeStatus { MPI_SOURCE: UNSET, MPI_TAG: 0, MPI_ERROR: UNSET, internal: [0; 5] };
+
+/// The status on this face.
+pub fn status_face(native: &NativeStatus) -> Status {
+    let mut status =
+        Status { count_lo: 0, count_hi_and_cancelled: 0, MPI_SOURCE: 0, MPI_TAG: 0, MPI_ERROR: 0 };
+    // SAFETY: both are whole.
+    unsafe { store(native, &mut status) };
+    status
 }
 
-impl Status {
-    /// The status on this face.
-    pub fn of(native: &NativeStatus) -> Status {
-        let mut status =
-            Status { count_lo: 0, count_hi_and_cancelled: 0, MPI_SOURCE: 0, MPI_TAG: 0, MPI_ERROR: 0 };
-        // SAFETY: both are whole.
-        unsafe { NativeStatus::store(native, &mut status) };
-        status
+/// The status on the standard face.
+pub fn status_native(status: &Status) -> NativeStatus {
+    NativeStatus {
+        MPI_SOURCE: rank_native(status.MPI_SOURCE),
+        MPI_TAG: tag_native(status.MPI_TAG),
+        MPI_ERROR: error_native(status.MPI_ERROR),
+        internal: [status.count_lo, status.count_hi_and_cancelled.rotate_right(1), 0, 0, 0],
     }
 }
 
-/// A status of the standard ABI, whose first internal words are the count and, at its top, the cancelled bit
-/// (`crates/abi/src/status.rs`).
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(non_snake_case)]
-pub struct NativeStatus {
-    MPI_SOURCE: c_int,
-    MPI_TAG: c_int,
-    MPI_ERROR: c_int,
-    internal: [c_int; 5],
-}
-
-const _: () = assert!(size_of::<Status>() == 20 && size_of::<NativeStatus>() == 32);
-
-impl NativeStatus {
-    const UNSET: NativeStatus =
-        NativeStatus { MPI_SOURCE: UNSET, MPI_TAG: 0, MPI_ERROR: UNSET, internal: [0; 5] };
-
-    /// The status on the standard face.
-    pub fn of(status: &Status) -> NativeStatus {
-        NativeStatus {
-            MPI_SOURCE: rank_native(status.MPI_SOURCE),
-            MPI_TAG: tag_native(status.MPI_TAG),
-            MPI_ERROR: error_native(status.MPI_ERROR),
-            internal: [status.count_lo, status.count_hi_and_cancelled.rotate_right(1), 0, 0, 0],
+/// Writes what was set.
+///
+/// # Safety
+/// Both are valid; of `native` the source and the error are set, and the rest is if the source is
+/// not [`UNSET`].
+#[inline]
+unsafe fn store(native: *const NativeStatus, status: *mut Status) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if (*native).MPI_SOURCE != UNSET {
+            (*status).count_lo = (*native).internal[0];
+            (*status).count_hi_and_cancelled = (*native).internal[1].rotate_left(1);
+            (*status).MPI_SOURCE = rank_face((*native).MPI_SOURCE);
+            (*status).MPI_TAG = tag_face((*native).MPI_TAG);
         }
-    }
-
-    /// Writes what was set.
-    ///
-    /// # Safety
-    /// Both are valid; of `native` the source and the error are set, and the rest is if the source is not [`UNSET`].
-    #[inline]
-    unsafe fn store(native: *const NativeStatus, status: *mut Status) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if (*native).MPI_SOURCE != UNSET {
-                (*status).count_lo = (*native).internal[0];
-                (*status).count_hi_and_cancelled = (*native).internal[1].rotate_left(1);
-                (*status).MPI_SOURCE = rank_face((*native).MPI_SOURCE);
-                (*status).MPI_TAG = tag_face((*native).MPI_TAG);
-            }
-            if (*native).MPI_ERROR != UNSET {
-                (*status).MPI_ERROR = code((*native).MPI_ERROR);
-            }
+        if (*native).MPI_ERROR != UNSET {
+            (*status).MPI_ERROR = code((*native).MPI_ERROR);
         }
     }
 }
@@ -111,7 +76,8 @@ impl StatusOut {
     #[inline(always)]
     pub fn new(user: *mut Status) -> StatusOut {
         let mut native = MaybeUninit::<NativeStatus>::uninit();
-        // SAFETY: our own place. The rest is read only if the standard face has set the source, and with it all.
+        // SAFETY: our own place. The rest is read only if the standard face has set the source, and
+        // with it all.
         unsafe {
             (&raw mut (*native.as_mut_ptr()).MPI_SOURCE).write(UNSET);
             (&raw mut (*native.as_mut_ptr()).MPI_ERROR).write(UNSET);
@@ -125,23 +91,6 @@ impl StatusOut {
         if is_ignored(self.user) { std::ptr::null_mut() } else { self.native.as_mut_ptr() }
     }
 
-    /// Gives the program the empty status (MPI-5.0, 3.7.3).
-    ///
-    /// # Safety
-    /// Its place is valid, or `MPI_STATUS_IGNORE`.
-    #[inline(always)]
-    pub unsafe fn tell_empty(self) {
-        if !is_ignored(self.user) {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                (*self.user).count_lo = 0;
-                (*self.user).count_hi_and_cancelled = 0;
-                (*self.user).MPI_SOURCE = ANY_SOURCE;
-                (*self.user).MPI_TAG = ANY_TAG;
-            }
-        }
-    }
-
     /// Gives the program what was set.
     ///
     /// # Safety
@@ -150,7 +99,7 @@ impl StatusOut {
     pub unsafe fn store(self) {
         if !is_ignored(self.user) {
             // SAFETY: by the caller's promise, and see `new`.
-            unsafe { NativeStatus::store(self.native.as_ptr(), self.user) };
+            unsafe { store(self.native.as_ptr(), self.user) };
         }
     }
 }
@@ -168,7 +117,7 @@ impl StatusIn {
     /// It is valid, null, or `MPI_STATUS_IGNORE`.
     pub unsafe fn new(user: *const Status) -> StatusIn {
         // SAFETY: by the caller's promise.
-        let native = if is_ignored(user) { NativeStatus::UNSET } else { NativeStatus::of(unsafe { &*user }) };
+        let native = if is_ignored(user) { UNSET_STATUS } else { status_native(unsafe { &*user }) };
         StatusIn { user, native }
     }
 
@@ -188,7 +137,7 @@ impl StatusIn {
                 let user = self.user.cast_mut();
                 let same = self.native.MPI_ERROR == error_native((*user).MPI_ERROR);
                 let error = if same { UNSET } else { self.native.MPI_ERROR };
-                NativeStatus::store(&NativeStatus { MPI_ERROR: error, ..self.native }, user);
+                store(&NativeStatus { MPI_ERROR: error, ..self.native }, user);
             }
         }
     }
@@ -209,7 +158,7 @@ impl Statuses {
         let len = if is_ignored(user) { 0 } else { len.max(0) as usize };
         let large = if len > SMALL { vec![MaybeUninit::uninit(); len] } else { Vec::new() };
         let mut statuses = Statuses { user, len, small: [MaybeUninit::uninit(); SMALL], large };
-        statuses.places().fill(MaybeUninit::new(NativeStatus::UNSET));
+        statuses.places().fill(MaybeUninit::new(UNSET_STATUS));
         statuses
     }
 
@@ -233,7 +182,7 @@ impl Statuses {
         let user = self.user;
         for (i, place) in self.places().iter().enumerate() {
             // SAFETY: `new` set all of them; the caller promises the program's.
-            unsafe { NativeStatus::store(place.as_ptr(), user.add(i)) };
+            unsafe { store(place.as_ptr(), user.add(i)) };
         }
     }
 }
@@ -256,23 +205,15 @@ mod tests {
     fn a_status_goes_there_and_back() {
         for before in [status(0, false), status(7, true), status((1 << 40) + 5, false), status(1 << 62, true)]
         {
-            assert_eq!(Status::of(&NativeStatus::of(&before)), before);
+            assert_eq!(status_face(&status_native(&before)), before);
         }
     }
 
     #[test]
     fn special_ranks_and_tags_are_translated() {
         let special = Status { MPI_SOURCE: -1, MPI_TAG: -1, ..status(0, false) };
-        let native = NativeStatus::of(&special);
+        let native = status_native(&special);
         assert_eq!((native.MPI_SOURCE, native.MPI_TAG), (-3, -2));
-    }
-
-    #[test]
-    fn the_empty_status_is_as_if_it_were_translated() {
-        let mut user = status(1, true);
-        // SAFETY: the place is our own.
-        unsafe { StatusOut::new(&mut user).tell_empty() };
-        assert_eq!(user, Status { MPI_SOURCE: rank_face(-1), MPI_TAG: tag_face(-2), ..status(0, false) });
     }
 
     #[test]

@@ -1,14 +1,13 @@
-//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`, and the quick ways of some calls:
-//! `pub unsafe fn name(` in `quick.rs` there. In `crates/mpich` all bodies begin so.
+//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`, `pub unsafe fn name(` in
+//! `crates/mpich/src/calls`.
 
 use anyhow::{Context, Result, bail};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Which module holds which body, and which bodies have a quick way.
+/// Which module holds which body.
 pub struct Bodies {
     modules: BTreeMap<String, String>,
-    quick: BTreeSet<String>,
 }
 
 impl Bodies {
@@ -17,9 +16,7 @@ impl Bodies {
         let mut bodies = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
-            if path.extension().is_none_or(|e| e != "rs")
-                || path.file_stem().is_some_and(|stem| stem == "quick")
-            {
+            if path.extension().is_none_or(|e| e != "rs") {
                 continue;
             }
             let module = path.file_stem().context("no name")?.to_string_lossy().into_owned();
@@ -29,18 +26,12 @@ impl Bodies {
                 }
             }
         }
-        let quick = std::fs::read_to_string(folder.join("quick.rs")).unwrap_or_default();
-        Ok(Bodies { modules: bodies, quick: names(&quick, &["pub unsafe fn "]).collect() })
+        Ok(Bodies { modules: bodies })
     }
 
     /// The module that holds this body.
     pub fn module(&self, body: &str) -> Option<&str> {
         self.modules.get(body).map(String::as_str)
-    }
-
-    /// Whether the call with this body has a quick way.
-    pub fn is_quick(&self, body: &str) -> bool {
-        self.quick.contains(body)
     }
 }
 

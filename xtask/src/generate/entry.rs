@@ -18,7 +18,7 @@ pub fn write_module(table: &Table) -> String {
          #![allow(clippy::wildcard_imports, clippy::unnecessary_cast)]\n\n",
     );
     let mut modules: Vec<&str> = table.families.iter().map(|f| f.name.as_str()).collect();
-    modules.extend(["entries", "types"]);
+    modules.extend(["entries", "mpich", "types"]);
     modules.sort_unstable();
     for module in modules {
         writeln!(text, "pub mod {module};").expect("writing to a string");
@@ -72,6 +72,7 @@ fn imports(entries: &str) -> String {
         ]),
     );
     line("crate::collectives", pick(&["Run"]));
+    line("crate::quick", pick(&["Incoming", "Outgoing"]));
     if entries.contains("MPI_") {
         line("crate::generated::types", vec!["*"]);
     }
@@ -94,14 +95,7 @@ fn entry(function: &Function, name: &str, large: bool, bodies: &Bodies) -> Resul
     let body = body_of(function, large, bodies);
     let signature = signature(function, large);
     match (bodies.module(&body), &function.returns) {
-        (Some(module), None) => {
-            let (next, last) = (format!("{body}_next"), format!("{body}_last"));
-            let ways = [("quick", &body), ("next", &next), ("last", &last)];
-            let ways = ways.into_iter().filter(|(_, way)| bodies.is_quick(way));
-            let quick: String = ways.map(|(step, way)| quick(function, large, step, way)).collect();
-            let entry = checked(function, name, large, &signature, &format!("{module}::{body}"));
-            Ok(entry.replacen("entry! {\n", &format!("entry! {{\n{quick}"), 1))
-        }
+        (Some(module), None) => Ok(checked(function, name, large, &signature, &format!("{module}::{body}"))),
         (Some(module), Some(kind)) => Ok(valued(function, name, &signature, module, kind)),
         (None, None) => Ok(format!("\nmissing! {{ {name} P{name}({signature}) {} }}\n", owner(function))),
         (None, Some(_)) => bail!("MPI_{} returns no error code, so it must have a body", function.name),
@@ -126,7 +120,9 @@ fn checked(function: &Function, name: &str, large: bool, signature: &str, body: 
     let own = function.parameters.iter().zip(&conversions).filter(|(p, _)| !is_of_form(function, p));
     let mut arguments: Vec<&str> = own.map(|(_, c)| c.argument.as_str()).collect();
     arguments.splice(0..0, form(function));
-    let mut text = format!("\nentry! {{\n    {name} P{name}({signature})\n    {} => {{\n", owner(function));
+    let ladder = ladder(function, large).map_or(String::new(), |ladder| format!("    {ladder};\n"));
+    let mut text =
+        format!("\nentry! {{\n{ladder}    {name} P{name}({signature})\n    {} => {{\n", owner(function));
     if !function.before_init {
         let running = if function.is_of_tool() { "calls::tool::running" } else { "state::running" };
         writeln!(text, "        {running}()?;").expect("writing to a string");
@@ -168,14 +164,32 @@ fn is_of_form(function: &Function, parameter: &Parameter) -> bool {
     function.collective.is_some() && matches!(parameter.name.as_str(), "info" | "request")
 }
 
-/// The call of the quick way, whose counts are large in both forms.
-fn quick(function: &Function, large: bool, step: &str, way: &str) -> String {
-    let argument = |p: &Parameter| match p.kind.ctype(false) == p.kind.ctype(true) {
-        true => p.name.clone(),
-        false => format!("i64::from({})", p.name),
+/// The rungs of the fast path and their arguments, which are alike in both forms; `None` if there is no fast path.
+pub fn ladder(function: &Function, large: bool) -> Option<String> {
+    ladder_of(function, &function.rungs, large)
+}
+
+/// As [`ladder`], with these rungs.
+pub fn ladder_of(function: &Function, rungs: &[String], large: bool) -> Option<String> {
+    if rungs.is_empty() {
+        return None;
+    }
+    let rungs: Vec<String> = rungs.iter().map(|rung| format!("{}_{rung}", function.body())).collect();
+    let names: Vec<&str> = function.parameters(large).map(|p| p.name.as_str()).collect();
+    let joined = names.join(", ");
+    // A message's six parameters are one record.
+    let record = match names.as_slice() {
+        ["buf", "count", "datatype", "dest", "tag", "comm", ..] => Some("Outgoing"),
+        ["buf", "count", "datatype", "source", "tag", "comm", ..] => Some("Incoming"),
+        _ => None,
     };
-    let arguments: Vec<String> = function.parameters(large).map(argument).collect();
-    format!("    {step} calls::quick::{way}({});\n", arguments.join(", "))
+    let arguments = record.map_or(joined, |record| {
+        let (fields, more) = names.split_at(6);
+        let fields = fields.join(", ").replace("count", "count: i64::from(count)");
+        let record = format!("{record} {{ {fields} }}");
+        [&[record.as_str()], more].concat().join(", ")
+    });
+    Some(format!("ladder[{}]({arguments})", rungs.join(", ")))
 }
 
 /// An entry point that returns a value of its own and cannot fail.

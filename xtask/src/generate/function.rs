@@ -8,7 +8,7 @@
 //! the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not beside it), `@given(x)` (not if
 //! `x` is `MPI_IN_PLACE`).
 //! A kind may begin with `large` (only in the `_c` form). After it: `large` (there is a `_c` form), `before_init`
-//! (allowed while MPI is not initialised), `returns kind`, `owner kind`, `deprecated version`.
+//! (allowed while MPI is not initialised), `returns kind`, `owner kind`, `deprecated version`, `ladder rungs`.
 //!
 //! In a family of collectives a line stands for the blocking, the nonblocking and the persistent form.
 
@@ -57,6 +57,8 @@ pub struct Function {
     pub owner: Option<String>,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,
+    /// The rungs of its fast path in the order in which they are tried (`crates/abi/src/quick`).
+    pub rungs: Vec<String>,
 }
 
 /// A parameter.
@@ -127,6 +129,7 @@ impl Function {
             returns: None,
             owner: None,
             deprecated: None,
+            rungs: Vec::new(),
         }
     }
 
@@ -137,6 +140,7 @@ impl Function {
             ("returns", kind) => self.returns = Some(Kind::parse(kind)?),
             ("owner", kind) => self.owner = Some(kind.into()),
             ("deprecated", version) => self.deprecated = Some(version.into()),
+            ("ladder", rungs) => self.rungs = rungs.split_whitespace().map(String::from).collect(),
             _ => bail!("unknown flag `{flag}`"),
         }
         Ok(())

@@ -126,8 +126,13 @@ impl<'a> Several<'a> {
 
 /// `MPI_Waitall`.
 pub fn waitall(_count: i32, requests: &mut [MPI_Request], statuses: StatusesOut) -> Outcomes {
+    waitall_from(0, requests, statuses)
+}
+
+/// `MPI_Waitall`, of which the first `done` requests are complete and their statuses stored.
+pub fn waitall_from(done: usize, requests: &mut [MPI_Request], statuses: StatusesOut) -> Outcomes {
     let mut several = Several::new(statuses);
-    for (place, handle) in requests.iter_mut().enumerate() {
+    for (place, handle) in requests.iter_mut().enumerate().skip(done) {
         let statuses = &mut several.statuses;
         let ended = finish_into(process(), handle, |ended| match ended {
             Some(ended) => statuses.set(place, ended),

@@ -29,7 +29,6 @@ pub mod op;
 pub mod pack;
 pub mod partitioned;
 pub mod point;
-pub use crate::quick;
 pub mod reduction;
 pub mod removed;
 pub mod request;

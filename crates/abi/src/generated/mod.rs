@@ -19,6 +19,7 @@ pub mod file;
 pub mod group;
 pub mod handle;
 pub mod info;
+pub mod mpich;
 pub mod neighbor;
 pub mod op;
 pub mod pack;

@@ -2,6 +2,7 @@
 #![allow(missing_docs, non_snake_case)]
 
 use crate::args::{Address, InOut, Out, OutFlag, StatusOut};
+use crate::quick::{Incoming, Outgoing};
 use crate::generated::types::*;
 use crate::report::Owner;
 use crate::{args, calls, handles, state};
@@ -136,7 +137,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::iprobe(source, tag, comm, flag, status);
+    ladder[iprobe_at_once](source, tag, comm, flag, status);
     MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
@@ -150,8 +151,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::irecv(buf, i64::from(count), datatype, source, tag, comm, request);
-    next calls::quick::irecv_next(buf, i64::from(count), datatype, source, tag, comm, request);
+    ladder[irecv_at_once, irecv_contiguous](Incoming { buf, count: i64::from(count), datatype, source, tag, comm }, request);
     MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -167,8 +167,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::irecv(buf, i64::from(count), datatype, source, tag, comm, request);
-    next calls::quick::irecv_next(buf, i64::from(count), datatype, source, tag, comm, request);
+    ladder[irecv_at_once, irecv_contiguous](Incoming { buf, count: i64::from(count), datatype, source, tag, comm }, request);
     MPI_Irecv_c PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -214,8 +213,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::isend(buf, i64::from(count), datatype, dest, tag, comm, request);
-    next calls::quick::isend_next(buf, i64::from(count), datatype, dest, tag, comm, request);
+    ladder[isend_in_a_line, isend_at_once](Outgoing { buf, count: i64::from(count), datatype, dest, tag, comm }, request);
     MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -231,8 +229,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::isend(buf, i64::from(count), datatype, dest, tag, comm, request);
-    next calls::quick::isend_next(buf, i64::from(count), datatype, dest, tag, comm, request);
+    ladder[isend_in_a_line, isend_at_once](Outgoing { buf, count: i64::from(count), datatype, dest, tag, comm }, request);
     MPI_Isend_c PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request)
     Owner::Comm(comm) => {
         state::running()?;
@@ -403,8 +400,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::recv(buf, i64::from(count), datatype, source, tag, comm, status);
-    next calls::quick::recv_next(buf, i64::from(count), datatype, source, tag, comm, status);
+    ladder[recv_in_a_line, recv_contiguous](Incoming { buf, count: i64::from(count), datatype, source, tag, comm }, status);
     MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
@@ -420,8 +416,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::recv(buf, i64::from(count), datatype, source, tag, comm, status);
-    next calls::quick::recv_next(buf, i64::from(count), datatype, source, tag, comm, status);
+    ladder[recv_in_a_line, recv_contiguous](Incoming { buf, count: i64::from(count), datatype, source, tag, comm }, status);
     MPI_Recv_c PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status)
     Owner::Comm(comm) => {
         state::running()?;
@@ -525,8 +520,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::send(buf, i64::from(count), datatype, dest, tag, comm);
-    next calls::quick::send_next(buf, i64::from(count), datatype, dest, tag, comm);
+    ladder[send_in_a_line, send_at_once](Outgoing { buf, count: i64::from(count), datatype, dest, tag, comm });
     MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;
@@ -541,8 +535,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::send(buf, i64::from(count), datatype, dest, tag, comm);
-    next calls::quick::send_next(buf, i64::from(count), datatype, dest, tag, comm);
+    ladder[send_in_a_line, send_at_once](Outgoing { buf, count: i64::from(count), datatype, dest, tag, comm });
     MPI_Send_c PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm)
     Owner::Comm(comm) => {
         state::running()?;

@@ -110,6 +110,7 @@ entry! {
 }
 
 entry! {
+    ladder[test_under_way](request, flag, status);
     MPI_Test PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status)
     Owner::None => {
         state::running()?;
@@ -159,9 +160,7 @@ entry! {
 }
 
 entry! {
-    quick calls::quick::wait(request, status);
-    next calls::quick::wait_next(request, status);
-    last calls::quick::wait_last(request, status);
+    ladder[wait_sent, wait_received, wait_contiguous](request, status);
     MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status)
     Owner::None => {
         state::running()?;
@@ -172,6 +171,7 @@ entry! {
 }
 
 entry! {
+    ladder[waitall_contiguous](count, array_of_requests, array_of_statuses);
     MPI_Waitall PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status)
     Owner::None => {
         state::running()?;

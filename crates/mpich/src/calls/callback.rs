@@ -5,34 +5,35 @@ use crate::arrays::Out;
 use crate::generated::types::*;
 use crate::handles::{Comm, Datatype, Errhandler, File, Handle, Op, Request, Session, Win};
 use crate::library::{Function, entries};
-use crate::status::{NativeStatus, Status};
+use crate::status::{NativeStatus, status_face, status_native};
 use crate::values;
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
+use verbena_faces::{Handled, Handler, Reduce};
 
 /// The operands of a reduction with an `int` count, for the program's function `state`.
 unsafe extern "C" fn reduce(
     state: *mut c_void,
     invec: *mut c_void,
     inoutvec: *mut c_void,
-    len: *mut c_int,
+    len: *mut c_void,
     datatype: *mut usize,
 ) {
     // SAFETY: `op_create` passed this function as the state; the library passes the rest as MPI says.
     unsafe {
         let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut i32) = transmute(state);
         let mut handle = Datatype::face(*datatype);
-        function(invec, inoutvec, len, &mut handle);
+        function(invec, inoutvec, len.cast(), &mut handle);
     }
 }
 
 /// As [`reduce`]: where the count lies makes no difference to what is passed on.
 unsafe fn create_op(user_fn: Function, large: c_int, commute: c_int, op: *mut i32) -> c_int {
-    let call = if user_fn.is_null() { std::ptr::null() } else { reduce as Function };
+    let call: Option<Reduce> = if user_fn.is_null() { None } else { Some(reduce) };
     let mut op = Out::<Op>::new(op);
     // SAFETY: `reduce` is what the library calls, with this state; a null function is refused there.
     unsafe {
-        let code = (entries().extras.create_op)(call, user_fn.cast_mut(), large, commute, op.native());
+        let code = (entries().services.create_op)(call, user_fn.cast_mut(), large, commute, op.native());
         op.store();
         values::code(code)
     }
@@ -65,12 +66,13 @@ unsafe extern "C" fn handle_error<K: Handle>(state: *mut c_void, handle: usize, 
     }
 }
 
-unsafe fn create_errhandler<K: Handle>(kind: c_int, function: Function, errhandler: *mut i32) -> c_int {
-    let call = if function.is_null() { std::ptr::null() } else { handle_error::<K> as Function };
+unsafe fn create_errhandler<K: Handle>(kind: Handled, function: Function, errhandler: *mut i32) -> c_int {
+    let call: Option<Handler> = if function.is_null() { None } else { Some(handle_error::<K>) };
     let mut errhandler = Out::<Errhandler>::new(errhandler);
     // SAFETY: as in `create_op`.
     unsafe {
-        let made = (entries().extras.create_errhandler)(kind, call, function.cast_mut(), errhandler.native());
+        let made =
+            (entries().services.create_errhandler)(kind, call, function.cast_mut(), errhandler.native());
         errhandler.store();
         values::code(made)
     }
@@ -88,15 +90,15 @@ macro_rules! create_errhandlers {
 
 create_errhandlers! {
     /// `MPI_Comm_create_errhandler`.
-    pub unsafe fn comm_create_errhandler(MPI_Comm_errhandler_function, Comm, 0);
+    pub unsafe fn comm_create_errhandler(MPI_Comm_errhandler_function, Comm, Handled::Comm);
     /// `MPI_Errhandler_create` (removed in MPI-3.0).
-    pub unsafe fn errhandler_create(MPI_Comm_errhandler_function, Comm, 0);
+    pub unsafe fn errhandler_create(MPI_Comm_errhandler_function, Comm, Handled::Comm);
     /// `MPI_Win_create_errhandler`.
-    pub unsafe fn win_create_errhandler(MPI_Win_errhandler_function, Win, 1);
+    pub unsafe fn win_create_errhandler(MPI_Win_errhandler_function, Win, Handled::Win);
     /// `MPI_File_create_errhandler`.
-    pub unsafe fn file_create_errhandler(MPI_File_errhandler_function, File, 2);
+    pub unsafe fn file_create_errhandler(MPI_File_errhandler_function, File, Handled::File);
     /// `MPI_Session_create_errhandler`.
-    pub unsafe fn session_create_errhandler(MPI_Session_errhandler_function, Session, 3);
+    pub unsafe fn session_create_errhandler(MPI_Session_errhandler_function, Session, Handled::Session);
 }
 
 /// The program's side of a generalized request.
@@ -112,9 +114,9 @@ unsafe extern "C" fn query(state: *mut c_void, status: *mut NativeStatus) -> c_i
     unsafe {
         let request = &*state.cast::<Generalized>();
         let Some(function) = request.query else { return 0 };
-        let mut face = Status::of(&*status);
+        let mut face = status_face(&*status);
         let code = function(request.extra_state, &mut face);
-        *status = NativeStatus::of(&face);
+        *status = status_native(&face);
         values::error_native(code)
     }
 }

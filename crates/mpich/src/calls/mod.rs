@@ -9,5 +9,5 @@ pub mod contents;
 pub mod environment;
 pub mod file;
 pub mod keyval;
-pub mod quick;
+pub mod rest;
 pub mod tool;

@@ -234,11 +234,18 @@ static OP: [(u32, u32); 512] = {
     table
 };
 
+/// The second number is the handle on the standard face if the first one is 0.
 #[inline(always)]
-pub fn op(handle: i32) -> Option<usize> {
+pub fn op_guess(handle: i32) -> (u32, usize) {
     let place = (handle as u32).wrapping_mul(0x9e3779b1) >> 23;
     let (face, native) = OP[place as usize];
-    if face == handle as u32 { Some(native as usize) } else { None }
+    (face ^ handle as u32, native as usize)
+}
+
+#[inline(always)]
+pub fn op(handle: i32) -> Option<usize> {
+    let (difference, native) = op_guess(handle);
+    if difference == 0 { Some(native) } else { None }
 }
 
 #[inline(always)]
@@ -391,11 +398,18 @@ static DATATYPE: [(u32, u32); 512] = {
     table
 };
 
+/// The second number is the handle on the standard face if the first one is 0.
 #[inline(always)]
-pub fn datatype(handle: i32) -> Option<usize> {
+pub fn datatype_guess(handle: i32) -> (u32, usize) {
     let place = (handle as u32).wrapping_mul(0xbe1e0823) >> 23;
     let (face, native) = DATATYPE[place as usize];
-    if face == handle as u32 { Some(native as usize) } else { None }
+    (face ^ handle as u32, native as usize)
+}
+
+#[inline(always)]
+pub fn datatype(handle: i32) -> Option<usize> {
+    let (difference, native) = datatype_guess(handle);
+    if difference == 0 { Some(native) } else { None }
 }
 
 #[inline(always)]

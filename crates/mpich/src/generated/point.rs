@@ -74,14 +74,14 @@ face! { MPI_Imrecv_c PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype:
     values::code(code)
 } }
 
-face! { MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int; first calls::quick::iprobe(source, tag, comm, flag, status); quick[comm: Comm] {
+face! { MPI_Iprobe PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int; jump iprobe(source: c_int, tag: c_int, comm: usize, flag: *mut c_int, status: *mut MPI_Status) translates[comm: Comm] {
     let mut status_native = StatusOut::new(status);
     let code = native!(MPI_Iprobe(values::rank_native(source), values::tag_native(tag), comm, flag, status_native.native()));
     status_native.store();
     values::code(code)
 } }
 
-face! { MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; first calls::quick::irecv(buf, count, datatype, source, tag, comm, request); quick[datatype: Datatype, comm: Comm] {
+face! { MPI_Irecv PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; jump irecv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: usize, request: *mut MPI_Request) translates[datatype: Datatype, comm: Comm] {
     let mut request_native = arrays::Out::<Request>::new(request);
     let code = native!(MPI_Irecv(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, request_native.native()));
     request_native.store();
@@ -109,7 +109,8 @@ face! { MPI_Irsend_c PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatyp
     values::code(code)
 } }
 
-face! { MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; first calls::quick::isend(buf, count, datatype, dest, tag, comm, request); quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+face! { MPI_Isend PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int; jump isend(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: usize, request: *mut MPI_Request) translates[datatype: Datatype, comm: Comm] {
+    let dest = values::Rank::native(dest);
     let mut request_native = arrays::Out::<Request>::new(request);
     let code = native!(MPI_Isend(buf, count, datatype, dest, tag, comm, request_native.native()));
     request_native.store();
@@ -199,7 +200,7 @@ face! { MPI_Probe PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: 
     values::code(code)
 } }
 
-face! { MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; first calls::quick::recv(buf, count, datatype, source, tag, comm, status); quick[datatype: Datatype, comm: Comm] {
+face! { MPI_Recv PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int; jump recv(buf: *mut c_void, count: c_int, datatype: usize, source: c_int, tag: c_int, comm: usize, status: *mut MPI_Status) translates[datatype: Datatype, comm: Comm] {
     let mut status_native = StatusOut::new(status);
     let code = native!(MPI_Recv(buf, count, datatype, values::rank_native(source), values::tag_native(tag), comm, status_native.native()));
     status_native.store();
@@ -251,7 +252,8 @@ face! { MPI_Rsend_init_c PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count,
     values::code(code)
 } }
 
-face! { MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; first calls::quick::send(buf, count, datatype, dest, tag, comm); quick[datatype: Datatype, dest: values::Rank, comm: Comm] {
+face! { MPI_Send PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int; jump send(buf: *const c_void, count: c_int, datatype: usize, dest: c_int, tag: c_int, comm: usize) translates[datatype: Datatype, comm: Comm] {
+    let dest = values::Rank::native(dest);
     let code = native!(MPI_Send(buf, count, datatype, dest, tag, comm));
     values::code(code)
 } }

@@ -77,7 +77,7 @@ face! { MPI_Startall PMPI_Startall(count: c_int, array_of_requests: *mut MPI_Req
     values::code(code)
 } }
 
-face! { MPI_Test PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
+face! { MPI_Test PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int; jump test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) translates[] {
     let mut request_native = arrays::InOut::<Request>::new(request);
     let mut status_native = StatusOut::new(status);
     let code = native!(MPI_Test(request_native.native(), flag, status_native.native()));
@@ -113,7 +113,7 @@ face! { MPI_Testsome PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_R
     values::code(code)
 } }
 
-face! { MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int; first calls::quick::wait(request, status); quick[] {
+face! { MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int; first calls::rest::wait_sent(request, status); jump wait(request: *mut MPI_Request, status: *mut MPI_Status) translates[] {
     let mut request_native = arrays::InOut::<Request>::new(request);
     let mut status_native = StatusOut::new(status);
     let code = native!(MPI_Wait(request_native.native(), status_native.native()));
@@ -122,7 +122,7 @@ face! { MPI_Wait PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -
     values::code(code)
 } }
 
-face! { MPI_Waitall PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) -> c_int {
+face! { MPI_Waitall PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) -> c_int; jump waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) translates[] {
     let mut array_of_requests_native = Handles::<Request>::new(array_of_requests, i64::from(count));
     let mut array_of_statuses_native = Statuses::new(array_of_statuses, i64::from(count));
     let code = native!(MPI_Waitall(count, array_of_requests_native.native(), array_of_statuses_native.native()));

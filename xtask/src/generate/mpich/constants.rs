@@ -109,10 +109,17 @@ fn write_table(text: &mut String, kind: &str, pairs: &[&Pair]) -> Result<()> {
     if pairs.iter().all(|pair| place(pair, factor) != 0) {
         writeln!(text, "    table[0] = (1, 0);")?;
     }
-    writeln!(text, "    table\n}};\n\n#[inline(always)]\npub fn {kind}(handle: i32) -> Option<usize> {{")?;
+    writeln!(
+        text,
+        "    table\n}};\n\n/// The second number is the handle on the standard face if the first one is 0."
+    )?;
+    writeln!(text, "#[inline(always)]\npub fn {kind}_guess(handle: i32) -> (u32, usize) {{")?;
     writeln!(text, "    let place = (handle as u32).wrapping_mul({factor:#x}) >> {shift};")?;
     writeln!(text, "    let (face, native) = {upper}[place as usize];")?;
-    Ok(writeln!(text, "    if face == handle as u32 {{ Some(native as usize) }} else {{ None }}\n}}")?)
+    writeln!(text, "    (face ^ handle as u32, native as usize)\n}}\n")?;
+    writeln!(text, "#[inline(always)]\npub fn {kind}(handle: i32) -> Option<usize> {{")?;
+    writeln!(text, "    let (difference, native) = {kind}_guess(handle);")?;
+    Ok(writeln!(text, "    if difference == 0 {{ Some(native) }} else {{ None }}\n}}")?)
 }
 
 fn place(pair: &Pair, factor: u32) -> u32 {

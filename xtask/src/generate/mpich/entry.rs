@@ -2,8 +2,9 @@
 
 use super::convert::{Conversion, convert};
 use super::facts::Facts;
+use super::table::takes_first_itself;
 use crate::generate::bodies::Bodies;
-use crate::generate::function::Function;
+use crate::generate::function::{Function, Parameter};
 use crate::generate::kind::Kind;
 use crate::generate::table::{Family, Table};
 use anyhow::{Result, bail};
@@ -18,7 +19,7 @@ pub fn write_module(table: &Table) -> String {
          #![allow(clippy::wildcard_imports, clippy::unnecessary_cast, clippy::match_single_binding, unused_imports)]\n\n",
     );
     let mut modules: Vec<&str> = table.families.iter().map(|f| f.name.as_str()).collect();
-    modules.extend(["constants", "entries", "types"]);
+    modules.extend(["constants", "fallbacks", "types"]);
     modules.sort_unstable();
     modules.iter().for_each(|module| text += &format!("pub mod {module};\n"));
     text
@@ -68,15 +69,36 @@ fn entry(
     let result = function.returns.as_ref().map_or("c_int".into(), |kind| kind.ctype(false).rust());
     let signature: Vec<String> =
         function.parameters(large).map(|p| format!("{}: {}", p.name, p.kind.ctype(large).rust())).collect();
-    let quick = match bodies.is_quick(&body) {
-        true => format!(
-            "; first calls::quick::{body}({}); quick[{}]",
-            names.join(", "),
-            quick.unwrap_or_default()
-        ),
-        false => quick.map_or(String::new(), |handles| format!("; quick[{handles}]")),
+    let (quick, does) = match function.rungs.is_empty() || large {
+        true => (quick.map_or(String::new(), |handles| format!("; quick[{handles}]")), does),
+        false => jump(function, does),
     };
     Ok(format!("\nface! {{ {name} P{name}({}) -> {result}{quick} {{\n{does}}} }}\n", signature.join(", ")))
+}
+
+/// How an entry point with a fast path jumps there, and what it does when that leaves the call to it: ranks are not
+/// translated yet then.
+fn jump(function: &Function, does: String) -> (String, String) {
+    let handle = |p: &Parameter| match p.kind.ctype(false).rust().as_str() {
+        "MPI_Comm" => Some(format!("{}: Comm", p.name)),
+        "MPI_Datatype" => Some(format!("{}: Datatype", p.name)),
+        _ => None,
+    };
+    let handles: Vec<String> = function.parameters(false).filter_map(handle).collect();
+    let native = |p: &Parameter| match handle(p) {
+        Some(_) => format!("{}: usize", p.name),
+        None => format!("{}: {}", p.name, p.kind.ctype(false).rust()),
+    };
+    let natives: Vec<String> = function.parameters(false).map(native).collect();
+    let (body, names): (_, Vec<&str>) =
+        (function.body(), function.parameters(false).map(|p| p.name.as_str()).collect());
+    let own = format!("; first calls::rest::{body}_{}({})", function.rungs[0], names.join(", "));
+    let own = if takes_first_itself(function) { own } else { String::new() };
+    let head = format!("{own}; jump {body}({}) translates[{}]", natives.join(", "), handles.join(", "));
+    let ranks = function.parameters(false).filter(|p| p.kind.base == "dest");
+    let ranks: String =
+        ranks.map(|p| format!("    let {0} = values::Rank::native({0});\n", p.name)).collect();
+    (head, ranks + &does)
 }
 
 /// A handle is its own integer here, unless it is that of a file.

@@ -4,14 +4,14 @@
 //! | --- | --- |
 //! | `generated/constants.rs`: constants both ways | [`constants`] |
 //! | `generated/types.rs`: C types of this face | [`super::types`] |
-//! | `generated/entries.rs`, and that of `crates/abi`: the table between the two libraries | [`entries`] |
+//! | the table between the two libraries: its types (`crates/faces`) and what fills it | [`table`] |
 //! | `generated/<family>.rs`: the entry points | [`entry`], [`convert`] |
 
 mod constants;
 mod convert;
-mod entries;
 mod entry;
 mod facts;
+mod table;
 
 use super::bodies::Bodies;
 use super::table::Table;
@@ -28,14 +28,13 @@ pub fn outputs(root: &Path, table: &Table) -> Result<Vec<Output>> {
     // Those that nearly repeat are lines of a macro's use.
     let beginnings = ["pub unsafe fn ", "    pub unsafe fn "];
     let bodies = Bodies::scan(&root.join("crates/mpich/src/calls"), &beginnings)?;
-    let entries = entries::write(table);
     let mut outputs = vec![
         Output::new(&format!("{FOLDER}/constants.rs"), constants::write(table, &facts)?),
         Output::new(&format!("{FOLDER}/types.rs"), types::write_mpich(table)?),
-        Output::new(&format!("{FOLDER}/entries.rs"), entries.of_mpich),
-        Output::new("crates/abi/src/generated/entries.rs", entries.of_abi),
+        Output::new(&format!("{FOLDER}/fallbacks.rs"), table::write_fallbacks(table)),
         Output::new(&format!("{FOLDER}/mod.rs"), entry::write_module(table)),
     ];
+    outputs.extend(table::outputs(table));
     for family in &table.families {
         let path = format!("{FOLDER}/{}.rs", family.name);
         outputs.push(Output::new(&path, entry::write_family(family, &facts, &bodies)?));

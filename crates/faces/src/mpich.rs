@@ -1,0 +1,92 @@
+//! Requests and statuses of the MPICH ABI. The fast paths in `libmpi_abi.so.1` read and write
+//! these; `libmpi.so.12` translates them where a call goes the general way.
+//!
+//! A handle that the program made has the form `3 << 30 | kind << 26 | generation << 22 | index`:
+//! the kind and the index of the standard handle, and the lowest four bits of its generation. No
+//! predefined handle has the top bits 3, which MPICH itself gives to objects made at run time.
+
+use crate::standard::Kind;
+use std::ffi::c_int;
+
+/// The top bits of every handle that the program made.
+pub const MADE: u32 = 3 << 30;
+/// The lowest bit of the kind.
+pub const KIND_SHIFT: u32 = 26;
+/// The lowest bit of the generation; the index lies below.
+pub const GENERATION_SHIFT: u32 = 22;
+/// The bits of the index.
+pub const INDEX: u32 = (1 << GENERATION_SHIFT) - 1;
+/// The bits of the generation that a handle keeps.
+pub const GENERATIONS: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
+
+/// `MPI_REQUEST_NULL`.
+pub const REQUEST_NULL: i32 = 0x2c00_0000;
+/// Every send that was complete when it started has this request (as in MPICH, one of those made
+/// beforehand).
+pub const SENT: i32 = 0x6c00_0001;
+/// `MPI_ANY_SOURCE`.
+pub const ANY_SOURCE: c_int = -2;
+/// `MPI_ANY_TAG`.
+pub const ANY_TAG: c_int = -1;
+/// The address that stands for `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
+pub const STATUS_IGNORE: usize = 1;
+
+/// The request of an engine's receive whose index fits; the other bits of its generation are lost.
+#[inline(always)]
+pub const fn receive(index: u32, generation: u32) -> i32 {
+    (RECEIVE | (generation & GENERATIONS) << GENERATION_SHIFT | index) as i32
+}
+
+/// The index and the generation, if this is the request of an engine's receive. Of the generation
+/// only the bits [`GENERATIONS`] are known: the others mean nothing.
+#[inline(always)]
+pub const fn receive_in(request: i32) -> Option<(u32, u32)> {
+    let form = request as u32;
+    if form >> KIND_SHIFT == RECEIVE >> KIND_SHIFT {
+        Some((form & INDEX, form >> GENERATION_SHIFT))
+    } else {
+        None
+    }
+}
+
+const RECEIVE: u32 = MADE | (Kind::EngineReceive as u32) << KIND_SHIFT;
+
+/// A status of the MPICH ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_snake_case)]
+pub struct Status {
+    /// The low 32 bits of the length in bytes.
+    pub count_lo: c_int,
+    /// Whether the operation was cancelled (the lowest bit), and the high 31 bits of the length.
+    pub count_hi_and_cancelled: c_int,
+    /// Rank of the sender.
+    pub MPI_SOURCE: c_int,
+    /// Tag of the message.
+    pub MPI_TAG: c_int,
+    /// Error code, meaningful after calls that return several statuses.
+    pub MPI_ERROR: c_int,
+}
+
+const _: () = assert!(size_of::<Status>() == 20 && align_of::<Status>() == 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receive_is_found_in_its_request() {
+        for (index, generation) in [(1, 0), (77, 0xffff_fff3), (INDEX, 15)] {
+            let (found, known) = receive_in(receive(index, generation)).unwrap();
+            assert_eq!((found, known & GENERATIONS), (index, generation & GENERATIONS));
+        }
+    }
+
+    #[test]
+    fn no_other_request_is_a_receive() {
+        let send = MADE | (Kind::EngineSend as u32) << KIND_SHIFT;
+        for request in [SENT as u32, REQUEST_NULL as u32, 0, 1, u32::MAX, send, send | 5, MADE | 14 << 26] {
+            assert_eq!(receive_in(request as i32), None, "{request:#x}");
+        }
+    }
+}

@@ -83,11 +83,11 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
     if handle == SENT_HANDLE {
         return Ok(Pending::Sent);
     }
-    if let Some((kind, id)) = decode_request(handle) {
-        if process().look(|engine| engine.contains(id)) {
-            let direction = if kind == Kind::EngineSend { Direction::Send } else { Direction::Receive };
-            return Ok(Pending::Engine(direction, id));
-        }
+    if let Some((kind, id)) = decode_request(handle)
+        && process().look(|engine| engine.contains(id))
+    {
+        let direction = if kind == Kind::EngineSend { Direction::Send } else { Direction::Receive };
+        return Ok(Pending::Engine(direction, id));
     }
     if handle == mpi::MPI_REQUEST_NULL {
         Ok(Pending::Null)

@@ -4,8 +4,8 @@
 //! A handle that the program made has the form `3 << 30 | kind << 26 | generation << 22 | index`:
 //! the kind and the index of the standard handle, and the lowest four bits of its generation. No
 //! predefined handle has the top bits 3, which MPICH itself gives to objects made at run time.
+//! The kind of a receive of the engine is 15 there, all ones, which takes the fewest instructions.
 
-use crate::standard::Kind;
 use std::ffi::c_int;
 
 /// The top bits of every handle that the program made.
@@ -34,7 +34,7 @@ pub const STATUS_IGNORE: usize = 1;
 /// The request of an engine's receive whose index fits; the other bits of its generation are lost.
 #[inline(always)]
 pub const fn receive(index: u32, generation: u32) -> i32 {
-    (RECEIVE | (generation & GENERATIONS) << GENERATION_SHIFT | index) as i32
+    ((generation | !GENERATIONS) << GENERATION_SHIFT | index) as i32
 }
 
 /// The index and the generation, if this is the request of an engine's receive. Of the generation
@@ -42,14 +42,12 @@ pub const fn receive(index: u32, generation: u32) -> i32 {
 #[inline(always)]
 pub const fn receive_in(request: i32) -> Option<(u32, u32)> {
     let form = request as u32;
-    if form >> KIND_SHIFT == RECEIVE >> KIND_SHIFT {
+    if form >= !GENERATIONS << GENERATION_SHIFT {
         Some((form & INDEX, form >> GENERATION_SHIFT))
     } else {
         None
     }
 }
-
-const RECEIVE: u32 = MADE | (Kind::EngineReceive as u32) << KIND_SHIFT;
 
 /// A status of the MPICH ABI.
 #[repr(C)]
@@ -73,6 +71,7 @@ const _: () = assert!(size_of::<Status>() == 20 && align_of::<Status>() == 4);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::standard::Kind;
 
     #[test]
     fn a_receive_is_found_in_its_request() {
@@ -85,7 +84,9 @@ mod tests {
     #[test]
     fn no_other_request_is_a_receive() {
         let send = MADE | (Kind::EngineSend as u32) << KIND_SHIFT;
-        for request in [SENT as u32, REQUEST_NULL as u32, 0, 1, u32::MAX, send, send | 5, MADE | 14 << 26] {
+        for request in
+            [SENT as u32, REQUEST_NULL as u32, 0, 1, send, send | 5, MADE | 14 << 26, (!0 << 26) - 1]
+        {
             assert_eq!(receive_in(request as i32), None, "{request:#x}");
         }
     }

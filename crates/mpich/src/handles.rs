@@ -153,7 +153,8 @@ impl Handle for Request {
             Some(&face) => face,
             None if handle == standard::SENT => SENT,
             None if handle >> NATIVE_KIND_SHIFT & 15 == Kind::EngineReceive as usize => {
-                form_of(handle) as i32
+                let form = form_of(handle);
+                mpich::receive(form & INDEX, form >> GENERATION_SHIFT)
             }
             None => remember(handle),
         }

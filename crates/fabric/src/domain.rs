@@ -9,9 +9,10 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use verbena_fault::Fault;
 
-/// An open domain with its fabric. Everything of one domain is used by one thread at a time, under a lock of the owner.
+/// An open domain with its fabric. One thread at a time uses it and all that belongs to it, under a
+/// lock of the owner.
 pub struct Domain {
-    // In this order they are closed.
+    // They are closed in this order.
     domain: Object<fid_domain>,
     fabric: Object<fid_fabric>,
     offer: Offer,
@@ -21,7 +22,7 @@ pub struct Domain {
 unsafe impl Sync for Domain {}
 
 impl Domain {
-    /// Opens what is offered.
+    /// Opens the domain of an offer.
     ///
     /// # Errors
     /// The provider's.
@@ -46,7 +47,7 @@ impl Domain {
         Ok(Arc::new(Domain { domain, fabric, offer: offer.clone() }))
     }
 
-    /// What was offered.
+    /// Returns the offer that this domain was opened from.
     pub fn offer(&self) -> &Offer {
         &self.offer
     }
@@ -71,15 +72,16 @@ pub struct MemoryRegion {
 }
 
 impl MemoryRegion {
-    /// Registers `bytes` bytes at `address` for what `access` says (bits such as [`raw::FI_REMOTE_READ`]); `key` is the wish for
-    /// a key where the provider does not choose them.
+    /// Registers `bytes` bytes at `address` with the rights in `access` (bits such as
+    /// [`raw::FI_REMOTE_READ`]). `key` is the key we wish for, where the provider does not choose
+    /// it.
     ///
     /// # Errors
     /// The error number (positive).
     ///
     /// # Safety
-    /// The memory may be read, and changed as `access` says, at any moment while it is registered, by the hand of whoever
-    /// knows the key: it must be memory for which that is sound.
+    /// While it is registered, anyone who knows the key may read the memory, and change it if
+    /// `access` says so, at any moment. It must be memory for which that is sound.
     pub unsafe fn new(
         domain: &Arc<Domain>,
         address: u64,
@@ -89,7 +91,8 @@ impl MemoryRegion {
     ) -> Result<MemoryRegion, i32> {
         let buffer: *const c_void = std::ptr::with_exposed_provenance(address as usize);
         let mut made = null_mut();
-        // SAFETY: the domain is open, and leads to its table; access to the memory is the caller's promise.
+        // SAFETY: the domain is open, and leads to its table; access to the memory is the caller's
+        // promise.
         let code = unsafe {
             let register = (*(*domain.raw()).mr).reg.ok_or(libc::ENOSYS)?;
             let fid = domain.domain.fid();
@@ -103,7 +106,8 @@ impl MemoryRegion {
         Ok(MemoryRegion { raw, _domain: Arc::clone(domain) })
     }
 
-    /// Binds it to an endpoint and enables it, which some providers ask for ([`raw::FI_MR_ENDPOINT`]).
+    /// Binds it to an endpoint and enables it, which some providers ask for
+    /// ([`raw::FI_MR_ENDPOINT`]).
     ///
     /// # Errors
     /// The error number (positive).
@@ -120,13 +124,13 @@ impl MemoryRegion {
         }
     }
 
-    /// What local operations name it by.
+    /// Returns the descriptor by which local operations name this memory.
     pub fn descriptor(&self) -> *mut c_void {
         // SAFETY: registered until this is dropped.
         unsafe { (*self.raw.raw()).mem_desc }
     }
 
-    /// What a peer names it by.
+    /// Returns the key by which a peer names this memory.
     pub fn key(&self) -> u64 {
         // SAFETY: registered until this is dropped.
         unsafe { (*self.raw.raw()).key }

@@ -13,7 +13,7 @@ use verbena_fault::Fault;
 /// Why an operation was not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No room, or not connected yet: again after progress.
+    /// No room, or not connected yet: try again after progress.
     Again,
     /// The error number (positive).
     Failed(i32),
@@ -37,7 +37,7 @@ pub struct AddressVector {
 }
 
 impl AddressVector {
-    /// An empty one, for about `count` addresses.
+    /// Makes an empty vector for about `count` addresses.
     ///
     /// # Errors
     /// The provider's.
@@ -46,7 +46,8 @@ impl AddressVector {
         attributes.type_ = raw::FI_AV_UNSPEC as u32;
         attributes.count = count;
         let mut made = null_mut();
-        // SAFETY: the domain is open, and leads to its table; the attributes live until the call returns.
+        // SAFETY: the domain is open, and leads to its table; the attributes live until the call
+        // returns.
         let code = unsafe {
             let open = (*(*domain.raw()).ops).av_open.ok_or_else(|| nothing(domain.offer()))?;
             open(domain.raw(), &mut attributes, &mut made, null_mut())
@@ -57,7 +58,8 @@ impl AddressVector {
         Ok(AddressVector { raw, domain: Arc::clone(domain) })
     }
 
-    /// Adds the address that [`Endpoint::address`] gave on the other side; returns what operations name it by.
+    /// Adds the address that [`Endpoint::address`] gave on the other side; returns the name that
+    /// operations use for it.
     ///
     /// # Errors
     /// The provider does not take it.
@@ -67,7 +69,8 @@ impl AddressVector {
         room[..address.len()].copy_from_slice(address);
         let mut name = u64::MAX;
         let av = self.raw.raw();
-        // SAFETY: the vector is open, and leads to its table; address and name live until the call returns.
+        // SAFETY: the vector is open, and leads to its table; address and name live until the call
+        // returns.
         let count = unsafe {
             let insert = (*(*av).ops).insert.ok_or_else(|| nothing(self.domain.offer()))?;
             insert(av, room.as_ptr().cast(), 1, &mut name, 0, null_mut())
@@ -78,16 +81,16 @@ impl AddressVector {
     }
 }
 
-/// An endpoint that is enabled. The queue and the vector that it was made with must outlive it, and so must all memory that
-/// operations name: whoever owns them drops this first.
+/// An endpoint that is enabled. Its queue, its vector and all memory that operations name must
+/// outlive it: their owner drops this first.
 pub struct Endpoint {
     raw: Object<fid_ep>,
     _domain: Arc<Domain>,
 }
 
 impl Endpoint {
-    /// Makes one, and enables it: from now on others can reach it. A buffer for several messages is given back when
-    /// fewer than `multi_bytes_min` bytes are left in it.
+    /// Makes an endpoint and enables it: from now on others can reach it. A buffer for several
+    /// messages is given back when fewer than `multi_bytes_min` bytes are left in it.
     ///
     /// # Errors
     /// The provider's.
@@ -135,14 +138,14 @@ impl Endpoint {
         self.raw.fid()
     }
 
-    /// Its address, for [`AddressVector::insert`] on another side.
+    /// Returns the address of this endpoint, for [`AddressVector::insert`] on another side.
     ///
     /// # Errors
     /// The provider's.
     pub fn address(&self) -> Result<Vec<u8>, Fault> {
         let mut room = [0u8; ADDRESS_BYTES_MAX];
         let mut bytes = room.len();
-        // SAFETY: the endpoint is open, and leads to its table; the room has so many bytes.
+        // SAFETY: the endpoint is open, and leads to its table; the room has this many bytes.
         let code = unsafe {
             let getname = (*(*self.raw.raw()).cm).getname;
             getname.map_or(-libc::ENOSYS, |get| get(self.raw.fid(), room.as_mut_ptr().cast(), &mut bytes))
@@ -151,14 +154,16 @@ impl Endpoint {
         Ok(room[..bytes.min(ADDRESS_BYTES_MAX)].to_vec())
     }
 
-    /// Posts a buffer for messages from anyone: for one, or for several one after the other if `several`.
+    /// Posts a buffer for messages from anyone: for one, or for several one after the other if
+    /// `several`.
     ///
     /// # Errors
     /// Not posted.
     ///
     /// # Safety
-    /// The memory is exclusive to this until the operation completes, is registered with that descriptor where the offer
-    /// asks for it, and the context is one of [`Contexts`](crate::Contexts).
+    /// The memory is exclusive to this until the operation completes, is registered with that
+    /// descriptor where the offer asks for it, and the context is one of
+    /// [`Contexts`](crate::Contexts).
     pub unsafe fn receive(
         &self,
         buffer: *mut u8,
@@ -204,14 +209,15 @@ impl Endpoint {
         })
     }
 
-    /// Sends a short message, of which nothing completes: the memory may be used again at once.
+    /// Sends a short message without a completion: the memory may be used again at once.
     ///
     /// # Errors
     /// Not sent.
     #[inline]
     pub fn inject(&self, to: u64, bytes: &[u8]) -> Result<(), Refused> {
         let ep = self.raw.raw();
-        // SAFETY: the endpoint is open, and leads to its table; the bytes are read before the call returns.
+        // SAFETY: the endpoint is open, and leads to its table; the bytes are read before the call
+        // returns.
         outcome(unsafe {
             let inject = (*(*ep).msg).inject.ok_or(Refused::Failed(libc::ENOSYS))?;
             inject(ep, bytes.as_ptr().cast(), bytes.len(), to)
@@ -237,7 +243,8 @@ impl Endpoint {
         context: *mut c_void,
     ) -> Result<(), Refused> {
         let ep = self.raw.raw();
-        // SAFETY: the endpoint is open, and leads to its table, which offers with `FI_RMA` have; the rest is the caller's promise.
+        // SAFETY: the endpoint is open, and leads to its table, which offers with `FI_RMA` have;
+        // the rest is the caller's promise.
         outcome(unsafe {
             let read = (*(*ep).rma).read.ok_or(Refused::Failed(libc::ENOSYS))?;
             read(ep, buffer.cast(), bytes, descriptor, from, remote, key, context)

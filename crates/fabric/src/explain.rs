@@ -1,4 +1,4 @@
-//! What an error number of libfabric means, and what to do about it.
+//! The meaning of libfabric's error numbers, and what to do about them.
 
 use crate::library::Library;
 use crate::raw;
@@ -9,7 +9,7 @@ pub(crate) fn check(code: i32, what: &str, on: impl FnOnce() -> String) -> Resul
     if code >= 0 { Ok(()) } else { Err(fault(what, on(), -code)) }
 }
 
-/// What a failed call means; `number` is positive.
+/// Describes a failed call as a fault; `number` is positive.
 pub fn fault(what: impl Into<String>, on: impl Into<String>, number: i32) -> Fault {
     let (cause, remedy) = explain(number);
     Fault::new(what, on, format!("{cause} ({})", words(number)), remedy)

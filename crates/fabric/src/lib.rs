@@ -1,7 +1,8 @@
 //! libfabric: opened at run time, so that what links this crate loads where there is none.
 //!
-//! Each type owns one object of the library and keeps alive what that depends on; dropping it closes the object.
-//! Nothing here chooses, retries or waits: a failing call becomes a [`Fault`] that explains its error number.
+//! Each type owns one object of the library and keeps alive what that depends on; dropping it
+//! closes the object. Nothing here chooses, retries or waits: a failing call becomes a [`Fault`]
+//! that explains its error number.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -14,7 +15,7 @@
 //! | [`context`] | what names an operation until it completes |
 //! | [`explain`] | error numbers in words |
 //!
-//! What must never be here: a protocol, a setting, any knowledge of MPI or of packets.
+//! This crate never holds a protocol, a setting, or any knowledge of MPI or of packets.
 
 pub mod context;
 pub mod domain;

@@ -10,8 +10,8 @@ use verbena_fault::Fault;
 /// The name that programs link with; the number is the version of its binary interface.
 pub const NAME: &str = "libfabric.so.1";
 
-/// The version of the programming interface that is asked for, as libfabric encodes it: what is used here is in 1.9,
-/// and later libraries keep to it.
+/// The version of the programming interface that we ask for, as libfabric encodes it. All that is
+/// used here is in 1.9, and later libraries keep to it.
 pub const VERSION: u32 = 1 << 16 | 9;
 
 /// The open library. It is never closed, since providers do not take that well.
@@ -26,7 +26,7 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// The library, opened at the first call.
+    /// Returns the library; the first call opens it.
     ///
     /// # Errors
     /// It is missing or too old; every call gets the same answer.
@@ -35,13 +35,13 @@ impl Library {
         OPENED.get_or_init(|| Library::open(NAME)).as_ref().map_err(Fault::clone)
     }
 
-    /// Opens the library of that name or path.
+    /// Opens the library with this name or path.
     ///
     /// # Errors
     /// As [`Library::get`].
     pub fn open(name: &str) -> Result<Library, Fault> {
-        // SAFETY: libfabric's initialisers do no harm; a foreign library of that name would be the system's
-        // fault, as for any program linked with it.
+        // SAFETY: libfabric's initialisers do no harm; a foreign library of that name would be the
+        // system's fault, as for any program linked with it.
         let opened = unsafe { libloading::Library::new(name) }.map_err(|error| missing(name, &error))?;
         // Its functions are used as long as the process lives.
         let library = ManuallyDrop::new(opened);

@@ -1,4 +1,4 @@
-//! What all objects of the library have in common: they are closed once.
+//! The part that all objects of the library have in common: they are closed once.
 
 use crate::raw::{fi_ops, fid};
 use std::ffi::{c_int, c_void};
@@ -7,14 +7,16 @@ use std::ptr::NonNull;
 /// An object that was made; dropping it closes it.
 pub(crate) struct Object<T>(NonNull<T>);
 
-// SAFETY: libfabric's objects may be used from any thread; their owners say in which manner (`FI_THREAD_DOMAIN`).
+// SAFETY: libfabric's objects may be used from any thread; their owners say in which manner
+// (`FI_THREAD_DOMAIN`).
 unsafe impl<T> Send for Object<T> {}
 
 impl<T> Object<T> {
     /// Takes over an object; each begins with a `fid`.
     ///
     /// # Safety
-    /// The pointer came from the call of libfabric that makes a `T`, which begins with a `fid`, and nobody else closes it.
+    /// The pointer came from the call of libfabric that makes a `T`, which begins with a `fid`, and
+    /// nobody else closes it.
     pub unsafe fn new(made: *mut T) -> Option<Object<T>> {
         NonNull::new(made).map(Object)
     }
@@ -55,7 +57,8 @@ impl<T> Object<T> {
 impl<T> Drop for Object<T> {
     fn drop(&mut self) {
         if let Some(close) = self.ops().close {
-            // SAFETY: made once, closed once; what was made of it held it alive. An error leaves nothing to be done.
+            // SAFETY: made once, closed once; what was made of it held it alive. An error leaves
+            // nothing to be done.
             unsafe { close(self.fid()) };
         }
     }

@@ -1,4 +1,5 @@
-//! What the providers of the library offer on this machine: provider, network, domain (interface) and what they can do.
+//! The offers of the library's providers on this machine: provider, network, domain (interface) and
+//! abilities.
 
 use crate::explain::fault;
 use crate::library::{Library, VERSION};
@@ -9,12 +10,12 @@ use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
 use verbena_fault::Fault;
 
-/// What an endpoint must be able to do.
+/// The abilities that an endpoint must have.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Only this provider, by the name that libfabric has for it, as in `tcp;ofi_rxm`.
     pub provider: Option<String>,
-    /// What it must be able to do besides messages: bits such as [`raw::FI_RMA`].
+    /// The abilities besides messages: bits such as [`raw::FI_RMA`].
     pub capabilities: u64,
 }
 
@@ -54,9 +55,10 @@ impl std::fmt::Debug for Offer {
     }
 }
 
-/// What a provider may ask of us, and gets: room behind each operation's context, and a completion's immediate data.
+/// The modes that we grant a provider: room behind each operation's context, and a completion's
+/// immediate data.
 const MODE: u64 = raw::FI_CONTEXT | raw::FI_CONTEXT2 | raw::FI_RX_CQ_DATA;
-/// How registration may be done.
+/// The ways of registration that we support.
 const MR_MODE: u64 = raw::FI_MR_LOCAL
     | raw::FI_MR_VIRT_ADDR
     | raw::FI_MR_ALLOCATED
@@ -64,11 +66,11 @@ const MR_MODE: u64 = raw::FI_MR_LOCAL
     | raw::FI_MR_ENDPOINT;
 
 impl Library {
-    /// What there is for reliable datagram endpoints, in the library's order of preference. The first call loads all
-    /// providers, which takes some ten milliseconds.
+    /// Lists the offers for reliable datagram endpoints, in the library's order of preference. The
+    /// first call loads all providers, which takes some ten milliseconds.
     ///
     /// # Errors
-    /// Anything but that there is nothing.
+    /// Any failure, except that nothing is offered.
     pub fn offers(&'static self, wanted: &Wanted) -> Result<Vec<Offer>, Fault> {
         let hints = Hints::new(self, wanted)?;
         let mut first = null_mut();
@@ -181,30 +183,31 @@ impl Offer {
         if info.src_addr.is_null() {
             return None;
         }
-        // SAFETY: so many bytes are there.
+        // SAFETY: this many bytes are there.
         let bytes = unsafe { std::slice::from_raw_parts(info.src_addr.cast::<u8>(), info.src_addrlen) };
         ip_of(bytes).map(|(ip, _)| ip)
     }
 
-    /// What it can do: bits such as [`raw::FI_RMA`].
+    /// Returns the abilities of the offer: bits such as [`raw::FI_RMA`].
     pub fn capabilities(&self) -> u64 {
         self.info().caps
     }
 
-    /// What it asks of memory: bits such as [`raw::FI_MR_LOCAL`].
+    /// Returns what the provider asks of memory: bits such as [`raw::FI_MR_LOCAL`].
     pub fn memory_mode(&self) -> u64 {
         // SAFETY: an offer has all its parts.
         unsafe { (*self.info().domain_attr).mr_mode as u64 }
     }
 
-    /// Bytes of a memory's key, where the provider lets us choose it.
+    /// The size in bytes of a memory's key, where the provider lets us choose it.
     pub fn key_bytes(&self) -> usize {
         // SAFETY: an offer has all its parts.
         unsafe { (*self.info().domain_attr).mr_key_size }
     }
 
-    /// Messages of one sender complete in the order in which they were sent. (That they are matched in this order, `msg_order`, is not
-    /// enough: a long one may complete after a short one that was sent later.)
+    /// Returns whether messages of one sender complete in the order in which they were sent. (That
+    /// they are matched in this order, `msg_order`, is not enough: a long one may complete after a
+    /// short one that was sent later.)
     pub fn is_ordered(&self) -> bool {
         // SAFETY: an offer has all its parts.
         let (tx, rx) = unsafe { (&*self.info().tx_attr, &*self.info().rx_attr) };
@@ -223,7 +226,7 @@ impl Offer {
         unsafe { (*self.info().ep_attr).max_msg_size }
     }
 
-    /// Operations that may be under way in each direction.
+    /// The number of operations that may be under way in each direction.
     pub fn operations_max(&self) -> (usize, usize) {
         // SAFETY: an offer has all its parts.
         unsafe { ((*self.info().tx_attr).size, (*self.info().rx_attr).size) }

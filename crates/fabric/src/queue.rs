@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use verbena_fault::Fault;
 
-/// Completions taken by one call.
+/// The number of completions taken by one call.
 const BATCH: usize = 16;
 
 /// The queue. It holds the domain.
@@ -31,20 +31,21 @@ unsafe impl Send for CompletionQueue {}
 pub struct Completion {
     /// The operation's place ([`Contexts`]); null if it has none.
     pub context: *mut c_void,
-    /// Its name.
+    /// The name of the operation.
     pub name: u64,
-    /// Bits such as [`raw::FI_RECV`] and [`raw::FI_MULTI_RECV`].
+    /// Flags: bits such as [`raw::FI_RECV`] and [`raw::FI_MULTI_RECV`].
     pub flags: u64,
     /// Bytes received.
     pub bytes: usize,
-    /// Where they lie; only for a buffer for several messages.
+    /// The address of the bytes; only for a buffer for several messages.
     pub address: u64,
-    /// The address that a received message came from, as [`AddressVector::insert`](crate::AddressVector::insert) returned it; `None`
-    /// if the provider does not tell, or the address is unknown.
+    /// The address that a received message came from, as
+    /// [`AddressVector::insert`](crate::AddressVector::insert) returned it; `None` if the provider
+    /// does not tell, or the address is unknown.
     pub source: Option<u64>,
 }
 
-/// The provider does not know the source of a message, or tells of none (`FI_ADDR_NOTAVAIL`).
+/// The source of a message if the provider does not know or tell it (`FI_ADDR_NOTAVAIL`).
 const NO_SOURCE: u64 = u64::MAX;
 
 /// An operation that failed.
@@ -52,19 +53,19 @@ const NO_SOURCE: u64 = u64::MAX;
 pub struct Failure {
     /// The operation's place; null if the provider did not say which one failed.
     pub context: *mut c_void,
-    /// Its name, if it has a place.
+    /// The name of the operation, if it has a place.
     pub name: Option<u64>,
-    /// Bits as of [`Completion::flags`].
+    /// Flags, as in [`Completion::flags`].
     pub flags: u64,
     /// The error number (positive).
     pub number: i32,
-    /// What the provider says of it.
+    /// The provider's own words for it.
     pub said: String,
 }
 
 impl CompletionQueue {
-    /// A queue of at least `size` completions; if `sleeps`, with a descriptor that tells of new ones where the provider
-    /// has such a thing.
+    /// Makes a queue for at least `size` completions; if `sleeps`, with a descriptor that tells of
+    /// new ones where the provider has such a thing.
     ///
     /// # Errors
     /// The provider's.
@@ -87,7 +88,8 @@ impl CompletionQueue {
         attributes.format = raw::FI_CQ_FORMAT_DATA as u32;
         attributes.wait_obj = wait as u32;
         let mut made = null_mut();
-        // SAFETY: the domain is open, and leads to its table; the attributes live until the call returns.
+        // SAFETY: the domain is open, and leads to its table; the attributes live until the call
+        // returns.
         let code = unsafe {
             let open = (*(*domain.raw()).ops).cq_open.ok_or_else(|| nothing(domain.offer()))?;
             open(domain.raw(), &mut attributes, &mut made, null_mut())
@@ -101,13 +103,14 @@ impl CompletionQueue {
         self.raw.fid()
     }
 
-    /// A descriptor that can be read when there may be something, if the provider has one. Sleep on it only after
-    /// [`CompletionQueue::may_sleep`]; never read it.
+    /// A descriptor that can be read when there may be something, if the provider has one. Sleep on
+    /// it only after [`CompletionQueue::may_sleep`]; never read it.
     pub fn descriptor(&self) -> Option<RawFd> {
         self.descriptor
     }
 
-    /// Arms the descriptor (`fi_trywait`): whether nothing is there now, so that a sleep on it will be woken.
+    /// Arms the descriptor (`fi_trywait`). Returns whether nothing is there now, so that a sleep on
+    /// it will be woken.
     pub fn may_sleep(&self) -> bool {
         let fabric = self.domain.fabric();
         let mut fid = self.fid();
@@ -118,7 +121,8 @@ impl CompletionQueue {
     /// Makes progress, and adds some completions to the list; returns how many.
     ///
     /// # Errors
-    /// `Some` operation failed; or the queue itself, with the error number in a [`Failure`] without a place.
+    /// The failure of some operation; or that of the queue itself, with the error number in a
+    /// [`Failure`] without a place.
     pub fn read(&mut self, into: &mut Vec<Completion>) -> Result<usize, Failure> {
         let count = self.read_batch();
         if count >= 0 {
@@ -138,8 +142,8 @@ impl CompletionQueue {
         let (cq, batch) = (self.raw.raw(), self.batch.as_mut_ptr().cast());
         let tells_source = self.domain.offer().capabilities() & raw::FI_SOURCE != 0;
         self.sources = [NO_SOURCE; BATCH];
-        // SAFETY: the queue is open, and leads to its table; the batch has that much room, in the queue's format, and as many
-        // sources.
+        // SAFETY: the queue is open, and leads to its table; the batch has that much room, in the
+        // queue's format, and as many sources.
         unsafe {
             let table = &*(*cq).ops;
             match (table.read, table.readfrom.filter(|_| tells_source)) {
@@ -166,7 +170,8 @@ impl CompletionQueue {
     fn words(&self, entry: &fi_cq_err_entry) -> String {
         let cq = self.raw.raw();
         let mut room = [0; 256];
-        // SAFETY: as in `read`; the text is the provider's, or was written into our room, and is terminated.
+        // SAFETY: as in `read`; the text is the provider's, or was written into our room, and is
+        // terminated.
         unsafe {
             let Some(strerror) = (*(*cq).ops).strerror else { return String::new() };
             let text = strerror(cq, entry.prov_errno, entry.err_data, room.as_mut_ptr(), room.len());
@@ -192,7 +197,7 @@ fn descriptor_of(raw: &Object<fid_cq>) -> Option<RawFd> {
 }
 
 impl Failure {
-    /// The failure in four parts.
+    /// Describes the failure in four parts.
     pub fn fault(&self, what: impl Into<String>, on: impl Into<String>) -> Fault {
         let mut fault = fault(what, on, self.number);
         if !self.said.is_empty() {

@@ -1,4 +1,4 @@
-//! What `verbena_fabric::raw` declares, compared with libfabric's own headers through a C compiler.
+//! Compares what `verbena_fabric::raw` declares with libfabric's own headers through a C compiler.
 //!
 //! Needs libfabric-dev (`packaging/debian-packages.txt`).
 

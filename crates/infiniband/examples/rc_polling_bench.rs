@@ -1,7 +1,9 @@
-//! What it costs to poll a set of rings in which nothing has come (paper 1, 6.5 and figure 23: 16 rings 0.14 us, 128
-//! rings 1.3 us). The rings have the layout of the default settings, so that caches and address translation count.
+//! Measures the cost of polling a set of rings in which nothing has come (paper 1, 6.5 and figure
+//! 23: 16 rings 0.14 us, 128 rings 1.3 us). The rings have the layout of the default settings, so
+//! that caches and address translation count.
 //!
-//! `cargo run --release -p verbena-infiniband --example rc_polling_bench`; exits with 1 if a limit is missed.
+//! `cargo run --release -p verbena-infiniband --example rc_polling_bench`; exits with 1 if a limit
+//! is missed.
 
 use std::hint::black_box;
 use std::process::ExitCode;

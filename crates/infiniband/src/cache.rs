@@ -1,16 +1,20 @@
-//! Registrations of the program's memory, kept for when it is used again (paper 1, 3.3; paper 2, 5).
+//! Registrations of the program's memory, kept for when it is used again (paper 1, 3.3; paper 2,
+//! 5).
 //!
-//! Registering costs more than sending some ten KiB, and programs use the same buffers again and again. So a registration
-//! is kept after its operation, until something asks for the room: more bytes or more registrations than the settings allow,
-//! the limit of locked memory, or memory that the program has given back.
+//! Registering costs more than sending some ten KiB, and programs use the same buffers again and
+//! again. So a registration is kept after its operation, until something asks for the room: more
+//! bytes or more registrations than the settings allow, the limit of locked memory, or memory that
+//! the program has given back.
 //!
-//! A kept registration is used again only where the kernel tells of memory that was given back ([`watch`]), and only when
-//! nothing is left to be told. Else memory is registered for each operation.
+//! A kept registration is reused only where the kernel tells of memory that was given back
+//! ([`watch`]), and only when it has nothing left to tell. Otherwise memory is registered for each
+//! operation.
 //!
-//! A key that a peer was told stays good as long as its registration is kept. So memory is never shown to a peer by a registration
-//! with other rights than those that the peer shall have ([`Purpose`]): memory that is both sent from and received in has two. Work of
-//! this process, which tells nobody a key, may use either; and what it must register itself gets the rights that showing that
-//! memory would give, so that memory of one use is registered once.
+//! A key that a peer was told stays good as long as its registration is kept. So memory is never
+//! shown to a peer by a registration with other rights than the peer shall have ([`Purpose`]):
+//! memory that is both sent from and received in has two registrations. Work of this process, which
+//! tells nobody a key, may use either. If it must register the memory itself, it takes the rights
+//! that showing that memory would give, so that memory with one use is registered once.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -41,9 +45,10 @@ use verbena_fault::Fault;
 use verbena_memory::Region;
 use watch::Watch;
 
-/// Registers memory: an adapter.
+/// An adapter that registers memory.
 pub trait Registrar {
-    /// Lets the device access the region, and peers who know the key do with it what `access` says.
+    /// Lets the device access the region, and lets peers who know the key access it as `access`
+    /// says.
     ///
     /// # Errors
     /// Locked-memory limits, unmapped memory.
@@ -52,16 +57,16 @@ pub trait Registrar {
     fn deregister(&mut self, registration: Registration);
 }
 
-/// What may be kept.
+/// The limits of what the cache keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes registered by the cache; what is in use counts, and is never refused for it.
+    /// The most bytes that the cache registers. Memory in use counts, but is never refused.
     pub bytes_max: u64,
-    /// Registrations.
+    /// The most registrations.
     pub entries_max: usize,
 }
 
-/// What a registration is wanted for.
+/// The purpose of a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A peer is told the key, and shall have exactly these rights.
@@ -71,29 +76,29 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The rights of a registration that is made for it.
+    /// Returns the rights of a registration made for this purpose.
     fn access(self) -> Access {
         match self {
             Purpose::Shown(access) | Purpose::Work(access) => access,
         }
     }
 
-    /// Whether a registration with these rights serves.
+    /// Returns whether a registration with these rights serves the purpose.
     fn is_served_by(self, access: Access) -> bool {
         access == self.access() || matches!(self, Purpose::Work(_))
     }
 }
 
-/// The use of a registration by one operation; to be given back by [`Cache::end`].
+/// The use of a registration by one operation; [`Cache::end`] takes it back.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Lease {
     entry: u32,
-    /// Its operation is the one for which the memory was registered.
+    /// True if the memory was registered for this operation.
     is_first: bool,
-    /// What local work names the memory by.
+    /// The key by which local work names the memory.
     pub local_key: u32,
-    /// What a peer names it by.
+    /// The key by which a peer names it.
     pub remote_key: u32,
 }
 
@@ -101,18 +106,19 @@ pub struct Lease {
 #[derive(Debug)]
 struct Entry {
     span: Span,
-    /// What peers may do that know its key.
+    /// The rights of peers that know its key.
     access: Access,
     registration: Registration,
-    /// Operations that use it.
+    /// The number of operations that use it.
     uses: u32,
-    /// The operation for which it was made is under way. All pages hold bytes of its buffer, so they are mapped.
+    /// The operation for which it was made is under way. All pages hold bytes of its buffer, so
+    /// they are mapped.
     has_first: bool,
-    /// The kernel tells of changes of these pages, so it is kept when nobody uses it.
+    /// The kernel tells of changes of these pages, so the entry is kept when nobody uses it.
     is_watched: bool,
-    /// Nobody may use it any more but those who do already.
+    /// Nobody new may use it.
     is_stale: bool,
-    /// Its place among the idle ones.
+    /// The entry's place among the idle ones.
     idle_since: u64,
 }
 
@@ -122,16 +128,16 @@ pub struct Cache {
     watch: Option<Box<dyn Watch>>,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
-    /// Those that may be used, by their rights ([`Access::index`]).
+    /// The entries that may be used, by their rights ([`Access::index`]).
     index: [Index; Access::ALL.len()],
-    /// Those that are kept and in use by nobody, oldest first.
+    /// The entries that are kept but not in use, oldest first.
     idle: BTreeMap<u64, u32>,
     clock: u64,
     counts: Registrations,
 }
 
 impl Cache {
-    /// An empty cache. Without a watch nothing is kept beyond its operation.
+    /// Makes an empty cache. Without a watch nothing is kept beyond its operation.
     pub fn new(bounds: Bounds, watch: Option<Box<dyn Watch>>) -> Cache {
         Cache {
             bounds,
@@ -145,25 +151,27 @@ impl Cache {
         }
     }
 
-    /// What it did so far, and holds now.
+    /// Returns counts of what the cache did so far, and holds now.
     pub fn counts(&self) -> Registrations {
         self.counts
     }
 
-    /// What it may keep.
+    /// Returns the limits of what the cache keeps.
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// Whether registrations are kept.
+    /// Returns whether registrations are kept.
     pub fn keeps(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// A registration that holds the region and serves the purpose, for an operation that begins now.
+    /// Returns a registration that holds the region and serves the purpose, for an operation that
+    /// begins now.
     ///
     /// # Errors
-    /// What the registration failed at, when all that is not in use was given up for it: mostly the limit of locked memory.
+    /// The reason why registering failed even after all that is not in use was given up: mostly the
+    /// limit of locked memory.
     pub fn lease(
         &mut self,
         registrar: &mut impl Registrar,
@@ -203,7 +211,7 @@ impl Cache {
         Ok(self.insert(registrar, entry))
     }
 
-    /// The operation has ended: no work on the memory is under way, and no peer will touch it.
+    /// Ends an operation: no work on the memory is under way, and no peer will touch it.
     pub fn end(&mut self, registrar: &mut impl Registrar, lease: Lease) {
         let entry = self.entries[lease.entry as usize].as_mut().expect("leased");
         entry.uses -= 1;
@@ -225,7 +233,8 @@ impl Cache {
         }
     }
 
-    /// Gives up registrations of memory that the program has given back. Costs little when there are none.
+    /// Gives up registrations of memory that the program has given back. Costs little when there
+    /// are none.
     pub fn tidy(&mut self, registrar: &mut impl Registrar) {
         let Some(watch) = &mut self.watch else { return };
         let gone: Vec<u32> = match watch.changes() {
@@ -250,8 +259,9 @@ impl Cache {
         while self.evict(registrar).is_some() {}
     }
 
-    /// An entry that holds the span and serves the purpose, as first choice one with the purpose's own rights. An entry of which the
-    /// kernel may have more to tell is good only as long as the operation for which it was made holds its memory.
+    /// Finds an entry that holds the span and serves the purpose, preferably one with the purpose's
+    /// own rights. If the kernel may have more to tell of an entry, it is good only as long as the
+    /// operation for which it was made holds its memory.
     fn find(&mut self, span: &Span, trusted: bool, purpose: Purpose) -> Option<Lease> {
         let others = Access::ALL.into_iter().filter(|access| purpose.is_served_by(*access));
         let is_good = |at: &u32| {
@@ -279,7 +289,8 @@ impl Cache {
         }
     }
 
-    /// Registers the span; if that is refused, once more when as many bytes were given up, and once more when all were.
+    /// Registers the span. If that is refused, tries again after giving up as many bytes, and once
+    /// more after giving up all.
     fn register(
         &mut self,
         registrar: &mut impl Registrar,
@@ -315,8 +326,9 @@ impl Cache {
         lease
     }
 
-    /// An entry that holds others with its rights replaces them. One that is not kept does not replace any that are, and one that another
-    /// holds, which could not be trusted just now, is of use to its own operation only.
+    /// Adds an entry to the index; it replaces entries with its rights that lie within it. One that
+    /// is not kept replaces none that are. One that lies within another, which could not be trusted
+    /// just now, serves its own operation only.
     fn add_to_index(&mut self, registrar: &mut impl Registrar, at: u32) {
         let Some(Entry { span, access, is_watched, .. }) = self.entries[at as usize] else { return };
         let index = &mut self.index[access.index()];
@@ -333,7 +345,7 @@ impl Cache {
         }
     }
 
-    /// Nobody new may use the entry; it goes when nobody does.
+    /// Retires the entry: nobody new may use it, and it goes when nobody does.
     fn retire(&mut self, registrar: &mut impl Registrar, at: u32) {
         let Some(entry) = self.entries[at as usize].as_mut() else { return };
         entry.is_stale = true;
@@ -344,7 +356,7 @@ impl Cache {
         }
     }
 
-    /// Gives up what was unused longest, and returns its bytes.
+    /// Gives up the entry that was unused longest, and returns its bytes.
     fn evict(&mut self, registrar: &mut impl Registrar) -> Option<u64> {
         let (_, at) = self.idle.pop_first()?;
         let Entry { span, access, .. } = *self.entries[at as usize].as_ref()?;
@@ -370,7 +382,8 @@ impl Cache {
     }
 }
 
-/// The adapter ends its registrations itself when it goes; the watch must learn that nothing is cached any more.
+/// The adapter ends its registrations itself when it goes. The watch must learn that nothing is
+/// cached any more.
 impl Drop for Cache {
     fn drop(&mut self) {
         for entry in self.entries.iter().flatten() {

@@ -30,12 +30,13 @@ use verbena_machine::random;
 use verbena_memory::Region;
 pub use verbena_verbs::GidEntry;
 
-/// Where an adapter's datagrams go: LID, queue pair number, Q_Key and GID, encoded by the adapter; only
-/// adapters of the same sort read it. It travels in the process's card.
+/// The destination of an adapter's datagrams: LID, queue pair number, Q_Key and GID, encoded by the
+/// adapter; only adapters of the same sort read it. It travels in the process's card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(pub [u8; 32]);
 
-/// One end of a connection to be, as the other end needs it: queue pair number, first packet number, GID, LID, path MTU.
+/// One end of a future connection, as the other end needs it: queue pair number, first packet
+/// number, GID, LID, path MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint(pub [u8; 32]);
 
@@ -48,24 +49,26 @@ pub struct QueuePair(pub u32);
 pub struct Registration {
     /// The memory.
     pub region: Region,
-    /// What local work names it by.
+    /// The key by which local work names it.
     pub local_key: u32,
-    /// What a peer names it by.
+    /// The key by which a peer names it.
     pub remote_key: u32,
     /// The adapter's own number for it.
     pub handle: u32,
 }
 
-/// How work is posted.
+/// The manner in which work is posted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Post {
-    /// Ends as a completion. Unsignalled work ends as one only if it fails.
+    /// The work ends as a completion. Unsignalled work ends as one only if it fails.
     pub signalled: bool,
-    /// The device copies the bytes when posted (up to [`Limits::inline_bytes_max`](crate::rc::adapter::Limits::inline_bytes_max)), so the memory is free at once.
+    /// The device copies the bytes when they are posted (up to
+    /// [`Limits::inline_bytes_max`](crate::rc::adapter::Limits::inline_bytes_max)), so the memory
+    /// is free at once.
     pub inline: bool,
 }
 
-/// Why work was not posted; nothing was done.
+/// The reason why work was not posted; nothing was done.
 #[derive(Debug)]
 pub enum Refused {
     /// The queue is full: complete something first.
@@ -74,7 +77,7 @@ pub enum Refused {
     Broken(Fault),
 }
 
-/// Why work failed.
+/// The reason why work failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// The queue pair was in error before this work began; look for the first failure.
@@ -94,15 +97,15 @@ pub enum Failed {
 /// The end of work, or of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// As given to the work or the receive buffer.
+    /// The number given to the work or to the receive buffer.
     pub id: u64,
-    /// The queue pair; for a receive from a shared queue that which the message came through.
+    /// The queue pair; for a receive from a shared queue, the one through which the message came.
     pub pair: QueuePair,
     /// The bytes received (0 for other work), or why it failed.
     pub outcome: Result<u32, Failed>,
 }
 
-/// What happened to the device without being asked.
+/// An event of the device that nobody asked for.
 #[derive(Clone, Debug)]
 pub enum Trouble {
     /// The device is gone or unusable: nothing completes any more.
@@ -113,7 +116,7 @@ pub enum Trouble {
     Pair(QueuePair, Fault),
 }
 
-/// A key of datagrams. The highest bit would mean a key that only the kernel may use.
+/// Makes a key of datagrams. The highest bit would mean a key that only the kernel may use.
 ///
 /// # Errors
 /// The kernel gives no random bits.
@@ -121,7 +124,8 @@ pub(crate) fn draw_q_key() -> Result<u32, Fault> {
     random::secret().map(|word| word as u32 >> 1)
 }
 
-/// The number of a first packet, which nobody foresees: so packets of an earlier life and strangers' are not mistaken for ours.
+/// Makes the number of a first packet, which nobody can foresee: so packets of an earlier life, or
+/// of strangers, are not mistaken for ours.
 ///
 /// # Errors
 /// The kernel gives no random bits.

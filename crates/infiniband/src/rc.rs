@@ -1,8 +1,9 @@
 //! The channel `rc`: InfiniBand's Reliable Connection service (papers 1 and 2).
 //!
-//! Two processes that speak are joined by a queue pair, made at their first message. Packets go by send and
-//! receive, through buffers posted in advance, which works for any number of peers; or, quicker, by RDMA write into a ring
-//! that the receiver polls, for the peers that the receiver has in its polling set.
+//! Two processes that speak are joined by a queue pair, made at their first message. Packets go by
+//! send and receive, through buffers posted in advance, which works for any number of peers; or,
+//! quicker, by RDMA write into a ring that the receiver polls, for the peers that the receiver has
+//! in its polling set.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -34,8 +35,8 @@
 //! | [`learn`] | read or write, learnt |
 //! | [`paths`] | rings or send and receive, learnt |
 //!
-//! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this
-//! very code.
+//! What must never be here: a clock or a system call of its own. Both are the adapter's, so the
+//! simulator drives this very code.
 
 pub mod adapter;
 mod breaking;
@@ -140,16 +141,19 @@ pub struct Rc<A: Adapter> {
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels.
 const LATENCY_NS: u32 = 2000;
-/// Every how many polls the completion queue is looked at, while packets come by rings; else each time.
+/// Every how many polls the completion queue is looked at, while packets come by rings; else each
+/// time.
 const COMPLETIONS_EVERY: u32 = 4;
-/// Estimated time of a poll that finds nothing, for the polling scheduler: the rings and the completion queue (paper 3, 3.1.1).
+/// Estimated time of a poll that finds nothing, for the polling scheduler: the rings and the
+/// completion queue (paper 3, 3.1.1).
 const EMPTY_NS: u32 = 300;
-/// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited for.
+/// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited
+/// for.
 const DATAGRAMS_EVERY: u32 = 16;
 
 impl<A: Adapter> Rc<A> {
-    /// The channel of process `me` of `size` over this adapter. `cards` holds each process's address, `None` where it
-    /// has no device.
+    /// The channel of process `me` of `size` over this adapter. `cards` holds each process's
+    /// address, `None` where it has no device.
     pub fn new(me: Peer, size: u32, adapter: A, cards: Vec<Option<Address>>, settings: Settings) -> Rc<A> {
         assert_eq!(cards.len(), size as usize, "a card for each process");
         let limits = adapter.limits();
@@ -211,7 +215,8 @@ impl<A: Adapter> Rc<A> {
         let mut events = 0;
         if !self.peers.all_silent() {
             events = self.poll_rings(sink);
-            // What came is answered before the queue is looked at, which costs as much as taking a packet.
+            // What came is answered before the queue is looked at, which costs as much as taking a
+            // packet.
             if events == 0 || self.rounds.is_multiple_of(COMPLETIONS_EVERY) {
                 events += self.poll_completions(sink);
             }

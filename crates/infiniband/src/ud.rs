@@ -1,8 +1,9 @@
 //! The channel `ud`: InfiniBand's Unreliable Datagram service (paper 4), made reliable here.
 //!
-//! One queue pair receives from everyone, into a static pool of buffers, and several send in turn, to anyone: nothing is set up
-//! between two processes, and what a process needs hardly grows with their number. A packet is a group of fragments
-//! of one datagram each; [`crate::reliable`] sees to it that each group arrives once.
+//! One queue pair receives from everyone, into a static pool of buffers, and several send in turn,
+//! to anyone: nothing is set up between two processes, and what a process needs hardly grows with
+//! their number. A packet is a group of fragments of one datagram each; [`crate::reliable`] sees to
+//! it that each group arrives once.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -25,7 +26,8 @@
 //! | [`farewell`] | leaving |
 //! | [`failure`] | what is said, and done, when a peer is given up |
 //!
-//! What must never be here: a clock or a system call of its own. Both are the adapter's, so the simulator drives this very code.
+//! What must never be here: a clock or a system call of its own. Both are the adapter's, so the
+//! simulator drives this very code.
 
 pub mod adapter;
 mod buffers;
@@ -85,7 +87,8 @@ pub struct Ud<A: Datagrams> {
     timers: Timers,
     /// Peers that something is to be sent to as soon as a queue pair has room.
     stalled: Vec<Peer>,
-    /// A packet that nobody acknowledges waits until the way to its peer is known, of which nothing tells.
+    /// A packet that nobody acknowledges waits until the way to its peer is known, of which nothing
+    /// tells.
     asks_way: bool,
     /// Peers of which an acknowledgement is unread.
     unread: Vec<Peer>,
@@ -123,9 +126,11 @@ pub struct Counts {
     pub garbled: u64,
 }
 
-/// Estimated one-way time of a packet in nanoseconds, for the choice among channels: more than `rc`.
+/// Estimated one-way time of a packet in nanoseconds, for the choice among channels: more than
+/// `rc`.
 const LATENCY_NS: u32 = 3000;
-/// Every how many polls what can wait is done: while packets come with each, the timers; else a look for queue pairs that complete nothing.
+/// Every how many polls what can wait is done: while packets come with each, the timers; else a
+/// look for queue pairs that complete nothing.
 const TENDED_EVERY: u32 = 8;
 /// Every how many polls the adapter is asked for trouble.
 const TROUBLE_EVERY: u32 = 1 << 14;
@@ -141,7 +146,8 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// The channel of process `me` over this adapter. `cards` holds each process's, `None` where it has no device.
+    /// The channel of process `me` over this adapter. `cards` holds each process's, `None` where it
+    /// has no device.
     ///
     /// # Errors
     /// The receive pool cannot be registered or posted.
@@ -220,7 +226,8 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// Whether anything may be due though nothing arrived; queue pairs that complete nothing are looked for in turn only.
+    /// Whether anything may be due though nothing arrived; queue pairs that complete nothing are
+    /// looked for in turn only.
     #[inline]
     fn has_to_tend(&self, is_turn: bool) -> bool {
         !(self.stalled.is_empty() && self.broken.is_empty())
@@ -344,7 +351,8 @@ impl<A: Datagrams> Channel for Ud<A> {
         broken.map_or_else(Vec::new, |broken| std::mem::take(&mut broken.undelivered))
     }
 
-    /// What arrives makes an event; timers must be looked at in time, and what waits for the way to a peer before long.
+    /// What arrives makes an event; timers must be looked at in time, and what waits for the way to
+    /// a peer before long.
     fn arm(&mut self) -> Duration {
         self.repost();
         self.read_acks();

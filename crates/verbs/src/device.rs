@@ -23,7 +23,8 @@ unsafe impl Sync for List {}
 
 impl Drop for List {
     fn drop(&mut self) {
-        // SAFETY: from `ibv_get_device_list`, freed once; open contexts keep what they need themselves.
+        // SAFETY: from `ibv_get_device_list`, freed once; open contexts keep what they need
+        // themselves.
         unsafe { (self.library.functions.ibv_free_device_list)(self.raw.as_ptr()) }
     }
 }
@@ -53,8 +54,8 @@ impl Library {
     }
 }
 
-/// The names of all verbs devices that the kernel has. Those that libibverbs does not list lack a driver in user space, or
-/// their file.
+/// The names of all verbs devices that the kernel has. Those that libibverbs does not list lack a
+/// driver in user space, or their file.
 pub fn known_to_kernel() -> Vec<String> {
     let Ok(folder) = std::fs::read_dir("/sys/class/infiniband") else { return Vec::new() };
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
@@ -136,7 +137,8 @@ unsafe impl Sync for Context {}
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: opened once, closed once; what was made of it held it alive. An error leaves nothing to be done.
+        // SAFETY: opened once, closed once; what was made of it held it alive. An error leaves
+        // nothing to be done.
         unsafe { (self.library.functions.ibv_close_device)(self.raw.as_ptr()) };
     }
 }
@@ -262,13 +264,15 @@ impl Context {
         (0..port.gids.min(256)).filter_map(|index| self.gid(port, index as u8)).collect()
     }
 
-    /// The version of RoCE, from the kernel's files: the function that asks for it is newer than the library may be.
+    /// The version of RoCE, from the kernel's files: the function that asks for it is newer than
+    /// the library may be.
     fn roce_kind(&self, port: u8, index: u8) -> Option<GidKind> {
         let text = self.attribute(port, "types", index)?;
         Some(if text.ends_with("v2") { GidKind::RoceV2 } else { GidKind::RoceV1 })
     }
 
-    /// `Documentation/ABI/stable/sysfs-class-infiniband`; an empty entry of the table cannot be read.
+    /// `Documentation/ABI/stable/sysfs-class-infiniband`; an empty entry of the table cannot be
+    /// read.
     fn attribute(&self, port: u8, name: &str, index: u8) -> Option<String> {
         let path = format!("/sys/class/infiniband/{}/ports/{port}/gid_attrs/{name}/{index}", self.name);
         Some(std::fs::read_to_string(path).ok()?.trim().to_string())

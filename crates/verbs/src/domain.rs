@@ -1,4 +1,5 @@
-//! A protection domain and what belongs to it besides queues: registered memory and address handles.
+//! A protection domain and what belongs to it besides queues: registered memory and address
+//! handles.
 
 use crate::device::Context;
 use crate::explain::{errno, fault};
@@ -93,8 +94,8 @@ impl MemoryRegion {
     /// The error number: `ENOMEM` (limit on locked memory), `EFAULT` (not mapped, or not writable).
     ///
     /// # Safety
-    /// The memory may change at any moment while it is registered, by the hand of whoever knows the key: it must
-    /// be memory for which that is sound.
+    /// The memory may change at any moment while it is registered, by the hand of whoever knows the
+    /// key: it must be memory for which that is sound.
     pub unsafe fn new(
         domain: &Arc<ProtectionDomain>,
         address: u64,
@@ -103,7 +104,8 @@ impl MemoryRegion {
     ) -> Result<MemoryRegion, i32> {
         let functions = domain.context.functions();
         let address = std::ptr::with_exposed_provenance_mut(address as usize);
-        // SAFETY: the domain lives; the kernel checks address and length; changes are the caller's promise.
+        // SAFETY: the domain lives; the kernel checks address and length; changes are the caller's
+        // promise.
         let raw = unsafe { (functions.ibv_reg_mr)(domain.raw(), address, bytes, access.flags() as i32) };
         let raw = NonNull::new(raw).ok_or_else(errno)?;
         Ok(MemoryRegion { domain: Arc::clone(domain), raw })
@@ -184,7 +186,8 @@ unsafe impl Send for AddressHandle {}
 unsafe impl Sync for AddressHandle {}
 
 impl AddressHandle {
-    /// Asks the device for a handle of that path; with RoCE the kernel may look up the neighbour's address.
+    /// Asks the device for a handle of that path; with RoCE the kernel may look up the neighbour's
+    /// address.
     ///
     /// # Errors
     /// The path leads nowhere, or the device has no more handles.

@@ -37,7 +37,8 @@ impl Context {
     /// The error number: the device is gone.
     pub fn next_event(&self) -> Result<Option<Event>, i32> {
         let mut event = ibv_async_event::zeroed();
-        // SAFETY: the context is open and its descriptor does not block; the library fills the event.
+        // SAFETY: the context is open and its descriptor does not block; the library fills the
+        // event.
         if unsafe { (self.functions().ibv_get_async_event)(self.raw(), &mut event) } != 0 {
             return match crate::explain::errno() {
                 libc::EAGAIN | libc::EINTR => Ok(None),
@@ -45,7 +46,8 @@ impl Context {
             };
         }
         let meaning = meaning(&event);
-        // SAFETY: acknowledged once; until then the library keeps what the event is about from being destroyed.
+        // SAFETY: acknowledged once; until then the library keeps what the event is about from
+        // being destroyed.
         unsafe { (self.functions().ibv_ack_async_event)(&mut event) };
         Ok(Some(meaning))
     }
@@ -55,7 +57,8 @@ fn meaning(event: &ibv_async_event) -> Event {
     // The number lies at the beginning of the union.
     let port = event.element.addr() as u32 as u8;
     let pair = |word| {
-        // SAFETY: for these events the element is a queue pair that lives until the event is acknowledged.
+        // SAFETY: for these events the element is a queue pair that lives until the event is
+        // acknowledged.
         Event::Pair(unsafe { (*event.element.cast::<ibv_qp>()).qp_num }, word)
     };
     match event.event_type {

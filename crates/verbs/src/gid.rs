@@ -1,4 +1,5 @@
-//! GIDs: the 128-bit addresses of ports (InfiniBand specification 1.3, 4.1.1; RoCE: Annexes A16 and A17).
+//! GIDs: the 128-bit addresses of ports (InfiniBand specification 1.3, 4.1.1; RoCE: Annexes A16 and
+//! A17).
 
 use std::fmt;
 use std::net::Ipv6Addr;

@@ -1,7 +1,9 @@
-//! InfiniBand verbs: rdma-core's libibverbs, opened at run time, so that what links this crate loads where there is none.
+//! InfiniBand verbs: rdma-core's libibverbs, opened at run time, so that what links this crate
+//! loads where there is none.
 //!
-//! Each type owns one object of the library and keeps alive what that depends on; dropping it destroys the object.
-//! Nothing here chooses, retries or waits: a failing call becomes a [`Fault`] that explains its error number.
+//! Each type owns one object of the library and keeps alive what that depends on; dropping it
+//! destroys the object. Nothing here chooses, retries or waits: a failing call becomes a [`Fault`]
+//! that explains its error number.
 //!
 //! | module | what it holds |
 //! | --- | --- |

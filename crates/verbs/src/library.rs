@@ -17,7 +17,8 @@ pub enum Fork {
     Kernel,
     /// libibverbs keeps registered pages from the child.
     Library,
-    /// Neither: a program that forks (`system`, `popen`) may find its registered memory out of step.
+    /// Neither: a program that forks (`system`, `popen`) may find its registered memory out of
+    /// step.
     Unsafe(Fault),
 }
 
@@ -44,7 +45,8 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// The library, opened at the first call. That happens before any registration of ours, as fork safety needs.
+    /// The library, opened at the first call. That happens before any registration of ours, as fork
+    /// safety needs.
     ///
     /// # Errors
     /// It is missing or too old; every call gets the same answer.
@@ -58,8 +60,8 @@ impl Library {
     /// # Errors
     /// As [`Library::get`].
     pub fn open(name: &str) -> Result<Library, Fault> {
-        // SAFETY: libibverbs has no initialisers that could harm; a foreign library of that name would be the
-        // system's fault, as for any program linked with it.
+        // SAFETY: libibverbs has no initialisers that could harm; a foreign library of that name
+        // would be the system's fault, as for any program linked with it.
         let opened = unsafe { libloading::Library::new(name) }.map_err(|error| missing(name, &error))?;
         // Its functions are used as long as the process lives.
         let library = ManuallyDrop::new(opened);
@@ -93,8 +95,8 @@ fn too_old(name: &str, lacks: &str) -> Fault {
     )
 }
 
-/// `ibv_fork_init` costs time at each registration, so it is called only where the kernel does not do it. It fails if
-/// the program has registered memory before.
+/// `ibv_fork_init` costs time at each registration, so it is called only where the kernel does not
+/// do it. It fails if the program has registered memory before.
 fn make_fork_safe(library: &libloading::Library, functions: &Functions) -> Fork {
     // SAFETY: the function's type (rdma-core 35 and later have it; the kernel's way is as new).
     let ask = unsafe { library.get::<unsafe extern "C" fn() -> u32>("ibv_is_fork_initialized") };

@@ -1,5 +1,5 @@
-//! How much memory this process may lock: registered memory is locked, and the kernel counts it against
-//! `RLIMIT_MEMLOCK` unless the process has the capability `CAP_IPC_LOCK`.
+//! How much memory this process may lock: registered memory is locked, and the kernel counts it
+//! against `RLIMIT_MEMLOCK` unless the process has the capability `CAP_IPC_LOCK`.
 
 use std::fmt;
 use std::fs::read_to_string;

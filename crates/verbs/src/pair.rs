@@ -1,4 +1,5 @@
-//! Queue pairs and their states: reset, initialised, ready to receive, ready to send (InfiniBand specification, 10.3).
+//! Queue pairs and their states: reset, initialised, ready to receive, ready to send (InfiniBand
+//! specification, 10.3).
 
 use crate::domain::{Path, ProtectionDomain};
 use crate::explain::{check, errno, fault};
@@ -64,13 +65,15 @@ pub struct Connection {
     pub reads_max: u8,
     /// RDMA reads of the other end that this one answers at once.
     pub answers_max: u8,
-    /// 4.096 us times two to this power: when a missing acknowledgement makes it send again; 0: never.
+    /// 4.096 us times two to this power: when a missing acknowledgement makes it send again; 0:
+    /// never.
     pub ack_timeout: u8,
     /// How often it sends again before giving up, 0 to 7.
     pub retries: u8,
     /// How often it tries again while the peer has no receive buffer, 0 to 6; 7: for ever.
     pub receiver_retries: u8,
-    /// Code of the time that a peer shall wait before it tries again when there is no buffer here, 0 to 31.
+    /// Code of the time that a peer shall wait before it tries again when there is no buffer here,
+    /// 0 to 31.
     pub receiver_timer: u8,
 }
 
@@ -127,8 +130,8 @@ impl QueuePair {
         })
     }
 
-    /// Initialises one of the Reliable Connection service: it takes receive buffers from now on, and peers may
-    /// read and write registered memory through it once it is connected.
+    /// Initialises one of the Reliable Connection service: it takes receive buffers from now on,
+    /// and peers may read and write registered memory through it once it is connected.
     ///
     /// # Errors
     /// No such port or partition key.
@@ -143,7 +146,8 @@ impl QueuePair {
         self.modify(&mut attributes, mask, "take receive buffers")
     }
 
-    /// Connects one of the Reliable Connection service that is initialised: ready to receive and to send.
+    /// Connects one of the Reliable Connection service that is initialised: ready to receive and to
+    /// send.
     ///
     /// # Errors
     /// The path leads nowhere, or a value is not the device's.
@@ -224,8 +228,8 @@ impl QueuePair {
     /// The error number: `ENOMEM` if the queue is full.
     ///
     /// # Safety
-    /// The work's segments lie in memory that stays readable (writable, if it is read into) until the work is
-    /// complete, or, if it is inline, until this returns; its lists are well formed.
+    /// The work's segments lie in memory that stays readable (writable, if it is read into) until
+    /// the work is complete, or, if it is inline, until this returns; its lists are well formed.
     #[inline]
     pub unsafe fn post(&self, work: &mut ibv_send_wr) -> Result<(), i32> {
         // SAFETY: the caller's promise.
@@ -238,11 +242,13 @@ impl QueuePair {
     /// The first that was not taken, and the error number as for [`QueuePair::post`].
     ///
     /// # Safety
-    /// As [`QueuePair::post`] has it, for the work pointed to and what it links to, to the end of the list.
+    /// As [`QueuePair::post`] has it, for the work pointed to and what it links to, to the end of
+    /// the list.
     #[inline]
     pub(crate) unsafe fn post_list(&self, first: *mut ibv_send_wr) -> Result<(), (*mut ibv_send_wr, i32)> {
         let mut refused = first;
-        // SAFETY: the queue pair lives and every driver has the verb; the work is the caller's promise.
+        // SAFETY: the queue pair lives and every driver has the verb; the work is the caller's
+        // promise.
         let code = unsafe {
             let post = self.raw.as_ref().context.as_ref().and_then(|context| context.ops.post_send);
             post.unwrap_unchecked()(self.raw.as_ptr(), first, &mut refused)

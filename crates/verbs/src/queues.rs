@@ -41,7 +41,8 @@ impl CompletionQueue {
         events: Option<Arc<EventChannel>>,
     ) -> Result<Arc<CompletionQueue>, Fault> {
         let channel = events.as_ref().map_or(null_mut(), |events| events.raw());
-        // SAFETY: the context is open, and the channel lives as long as the queue; the first vector.
+        // SAFETY: the context is open, and the channel lives as long as the queue; the first
+        // vector.
         let raw = unsafe {
             (context.functions().ibv_create_cq)(context.raw(), entries as i32, null_mut(), channel, 0)
         };
@@ -80,7 +81,8 @@ impl CompletionQueue {
     /// The device's driver failed (the number that it returned).
     #[inline]
     pub fn poll(&self, into: &mut [ibv_wc]) -> Result<usize, i32> {
-        // SAFETY: the queue lives, every driver has the verb, and it writes so many completions at most.
+        // SAFETY: the queue lives, every driver has the verb, and it writes so many completions at
+        // most.
         let count = unsafe {
             let poll = self.raw.as_ref().context.as_ref().and_then(|context| context.ops.poll_cq);
             poll.unwrap_unchecked()(self.raw(), into.len() as i32, into.as_mut_ptr())
@@ -91,7 +93,8 @@ impl CompletionQueue {
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {
-        // SAFETY: made once, ended once; queue pairs held it alive. An error leaves nothing to be done.
+        // SAFETY: made once, ended once; queue pairs held it alive. An error leaves nothing to be
+        // done.
         unsafe { (self.context.functions().ibv_destroy_cq)(self.raw.as_ptr()) };
     }
 }
@@ -174,7 +177,8 @@ impl SharedReceiveQueue {
 
 impl Drop for SharedReceiveQueue {
     fn drop(&mut self) {
-        // SAFETY: made once, ended once; queue pairs held it alive. An error leaves nothing to be done.
+        // SAFETY: made once, ended once; queue pairs held it alive. An error leaves nothing to be
+        // done.
         unsafe { (self.domain.context().functions().ibv_destroy_srq)(self.raw.as_ptr()) };
     }
 }

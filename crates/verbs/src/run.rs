@@ -1,5 +1,5 @@
-//! Several datagrams posted at once: the device is told once of all of them, which costs as much as it does for one (a system call where the
-//! driver has no doorbell that a process may ring).
+//! Several datagrams posted at once: the device is told once of all of them, which costs as much as
+//! it does for one (a system call where the driver has no doorbell that a process may ring).
 
 use crate::domain::AddressHandle;
 use crate::pair::QueuePair;
@@ -20,7 +20,8 @@ impl DatagramRun {
         DatagramRun(vec![(work, ibv_sge::zeroed()); most].into())
     }
 
-    /// Sets the datagram at this place: `segment`, with these flags (`IBV_SEND_SIGNALED`, `IBV_SEND_INLINE`). Its completion bears `id`.
+    /// Sets the datagram at this place: `segment`, with these flags (`IBV_SEND_SIGNALED`,
+    /// `IBV_SEND_INLINE`). Its completion bears `id`.
     ///
     /// # Panics
     /// If there are not so many places.
@@ -50,7 +51,8 @@ impl DatagramRun {
     /// If there are not so many places, or `count` is 0.
     ///
     /// # Safety
-    /// All of them were set since the last call. Their segments (unless inline) and handles live until the work is complete.
+    /// All of them were set since the last call. Their segments (unless inline) and handles live
+    /// until the work is complete.
     #[inline]
     pub unsafe fn post(&mut self, on: &QueuePair, count: usize) -> Result<(), (usize, i32)> {
         let run = &mut self.0[..count];

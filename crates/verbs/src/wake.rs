@@ -1,5 +1,6 @@
-//! Completion events: a descriptor that becomes readable when a completion queue that was asked for it gets something
-//! (InfiniBand specification, 11.4.2.2; `ibv_create_comp_channel`, `ibv_req_notify_cq`).
+//! Completion events: a descriptor that becomes readable when a completion queue that was asked for
+//! it gets something (InfiniBand specification, 11.4.2.2; `ibv_create_comp_channel`,
+//! `ibv_req_notify_cq`).
 
 use crate::device::Context;
 use crate::explain::{errno, fault};
@@ -51,19 +52,22 @@ impl EventChannel {
         self.raw.as_ptr()
     }
 
-    /// Takes the events that came, so that the descriptor is no longer readable. Returns how many there were.
+    /// Takes the events that came, so that the descriptor is no longer readable. Returns how many
+    /// there were.
     pub fn drain(&self) -> usize {
         let mut taken = 0;
         loop {
             let (mut queue, mut own): (*mut ibv_cq, _) = (null_mut(), null_mut());
-            // SAFETY: the channel lives and its descriptor does not block; the library fills in both.
+            // SAFETY: the channel lives and its descriptor does not block; the library fills in
+            // both.
             let code =
                 unsafe { (self.context.functions().ibv_get_cq_event)(self.raw(), &mut queue, &mut own) };
             if code != 0 {
                 return taken;
             }
             taken += 1;
-            // SAFETY: acknowledged once; until then the library keeps the queue from being destroyed.
+            // SAFETY: acknowledged once; until then the library keeps the queue from being
+            // destroyed.
             unsafe { (self.context.functions().ibv_ack_cq_events)(queue, 1) };
         }
     }
@@ -77,12 +81,14 @@ impl Drop for EventChannel {
 }
 
 impl CompletionQueue {
-    /// Asks for an event at the next completion. Those that are there already make none: look once more afterwards.
+    /// Asks for an event at the next completion. Those that are there already make none: look once
+    /// more afterwards.
     ///
     /// # Errors
     /// The error number: the queue reports nowhere, or the driver failed.
     pub fn ask_for_event(&self) -> Result<(), i32> {
-        // SAFETY: the queue lives; a driver without the verb has no event channels either, and is asked by none.
+        // SAFETY: the queue lives; a driver without the verb has no event channels either, and is
+        // asked by none.
         let code = unsafe {
             let ask = self.raw().as_ref().and_then(|raw| raw.context.as_ref()?.ops.req_notify_cq);
             ask.map_or(libc::ENOSYS, |ask| ask(self.raw(), 0))

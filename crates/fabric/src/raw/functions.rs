@@ -16,12 +16,13 @@ macro_rules! functions {
             /// Finds every function.
             ///
             /// # Errors
-            /// The name of the first that the library lacks.
+            /// The name of the first function that the library lacks.
             ///
             /// # Safety
             /// The library is libfabric, and stays open as long as the functions are used.
             pub unsafe fn find(library: &Library) -> Result<Functions, &'static str> {
-                // SAFETY: by the caller's promise the functions of libfabric, whose types stand above.
+                // SAFETY: by the caller's promise these are the functions of libfabric, with the
+                // types above.
                 Ok(unsafe { Functions { $($name: *library.get(stringify!($name)).map_err(|_| stringify!($name))?,)* } })
             }
         }

@@ -1,9 +1,10 @@
-//! The binary interface of libfabric: the structures, constants and functions that are used, and no others.
+//! The binary interface of libfabric: the structures, constants and functions that are used, and no
+//! others.
 //!
-//! Names, layouts and values are facts of libfabric's `rdma/fabric.h` and the headers beside it. Most calls are no exported
-//! functions but pointers in tables that each object leads to. Each macro also writes a table of what it declared, and
-//! `tests/layout.rs` compares these tables with the headers through a C compiler: nothing can be declared here without being
-//! compared.
+//! Names, layouts and values are facts of libfabric's `rdma/fabric.h` and the headers beside it.
+//! Most calls are not exported functions but pointers in tables that each object leads to. Each
+//! macro also writes a table of what it declared, and `tests/layout.rs` compares these tables with
+//! the headers through a C compiler: nothing can be declared here without being compared.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -23,13 +24,14 @@ macro_rules! structures {
             impl $name {
                 /// All bytes zero, which is a value of each of these structures.
                 pub fn zeroed() -> $name {
-                    // SAFETY: integers, nullable pointers and optional functions: zero is valid for each.
+                    // SAFETY: integers, nullable pointers and optional functions: zero is valid for
+                    // each.
                     unsafe { std::mem::zeroed() }
                 }
             }
         )*
 
-        /// What was declared.
+        /// The layouts of the declared structures.
         pub const $table: &[Layout] = &[$(Layout {
             c_type: concat!("struct ", stringify!($name)),
             size: extent!($extent $name),
@@ -58,15 +60,15 @@ pub use functions::Functions;
 pub use structures::*;
 pub use tables::*;
 
-/// What was declared for one structure.
+/// The layout declared for one structure.
 #[derive(Debug)]
 pub struct Layout {
-    /// Its type in C.
+    /// The structure's type in C.
     pub c_type: &'static str,
-    /// Its size in bytes; `None` if only its beginning is declared.
+    /// The structure's size in bytes; `None` if only its beginning is declared.
     pub size: Option<usize>,
-    /// Its alignment in bytes.
+    /// The structure's alignment in bytes.
     pub alignment: usize,
-    /// Name, offset and size of each field.
+    /// The name, offset and size of each field.
     pub fields: &'static [(&'static str, usize, usize)],
 }

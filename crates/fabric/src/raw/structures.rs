@@ -1,5 +1,6 @@
-//! Structures that describe. `whole` ones are declared to their end, since they are made here; of a `begin` only the
-//! first fields are, and the library makes it (later versions only add fields at the end).
+//! Structures that describe. `whole` ones are declared to their end, since they are made here. Of a
+//! `begin` only the first fields are declared, and the library makes it (later versions only add
+//! fields at the end).
 
 #![allow(non_camel_case_types, missing_docs)]
 

@@ -1,5 +1,5 @@
-//! Objects, and the tables of calls that they lead to. The library makes them all. A call that a provider lacks may be
-//! missing (a null pointer), and is `None` here.
+//! Objects, and the tables of calls that they lead to. The library makes them all. A call that a
+//! provider lacks may be missing (a null pointer), and is `None` here.
 
 #![allow(non_camel_case_types, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! What fails, and how it says so.
+//! Checks of what fails, and how it says so.
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, failed, post, silent};
 use verbena_channel::Access;
@@ -27,7 +27,7 @@ pub fn full_receives(both: &mut Both) {
     }
 }
 
-/// All work that the limits allow is under way to a peer that is gone; all of it fails, and is heard of.
+/// Checks that all work that the limits allow fails, and is heard of, when the peer is gone.
 pub fn full_sends(both: &mut Both) {
     let connections: Vec<_> = (0..3).map(|_| both.connect(false)).collect();
     let (from, into) = (Memory::new(&mut both.a, 64), Memory::new(&mut both.b, 64));
@@ -68,16 +68,16 @@ pub fn remote_access(both: &mut Both) {
     }
     match both.b.trouble() {
         Some(Trouble::Pair(pair, fault)) => assert!(pair == there && fault.to_string().contains("GID")),
-        // Not every device tells the one whose memory it was.
+        // Not every device tells the owner of the memory.
         other => assert!(other.is_none(), "{other:?}"),
     }
-    // Another connection is not concerned.
+    // Another connection is not affected.
     let (here, _) = both.connect(true);
     post(&mut both.a, here, &from, (3, write_to(&into)), 64, SIGNALLED);
     done(&mut both.a, 3);
 }
 
-/// Whoever knows a key can do no more by it than it was made for.
+/// Checks that a key gives no more rights than it was made for.
 pub fn remote_rights(both: &mut Both) {
     for access in [Access::NONE, Access::READ, Access::WRITE] {
         let (here, _) = both.connect(true);
@@ -136,7 +136,7 @@ pub fn closing(both: &mut Both) {
     assert_eq!((ends[0].pair, ends[0].outcome), (there, Err(Failed::Flushed)));
     assert_eq!(ends[1].outcome, Ok(8));
     assert_eq!((ends[2].pair, ends[2].outcome), (there, Err(Failed::Flushed)));
-    // What was under way on the side that closes is never heard of.
+    // The side that closes never hears of what was under way.
     post(&mut both.a, second, &from, (9, write_to(&into)), 8, SIGNALLED);
     both.a.close_pair(second);
     silent(&mut both.a);
@@ -182,7 +182,8 @@ pub fn fork(both: &mut Both) {
         // SAFETY: no destructor runs in the child.
         unsafe { libc::_exit(0) }
     }
-    // Where pages are shared with the child, a write of this process would part them from the device's.
+    // Where pages are shared with the child, a write of this process would part them from the
+    // device's.
     into.region.write(0, &[1; 4096]);
     from.fill(7);
     post(&mut both.a, here, &from, (1, write_to(&into)), 64, SIGNALLED);

@@ -1,7 +1,8 @@
 //! Tries everything that `rc` asks of a verbs device on two real ones in one process.
 //!
-//! `adapter_check [latency | DEVICE DEVICE]`, by default `rxe0 rxe1`: two devices that reach each other. Inside a Soft-RoCE guest:
-//! `cargo xtask softroce`. Prints a line for each check; the exit status is 0 if all passed.
+//! `adapter_check [latency | DEVICE DEVICE]`, by default `rxe0 rxe1`: two devices that reach each
+//! other. Inside a Soft-RoCE guest: `cargo xtask softroce`. Prints a line for each check; the exit
+//! status is 0 if all passed.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What works: every way of moving bytes.
+//! Checks of what works: every way of moving bytes.
 
 use crate::pairing::{Both, Memory, SIGNALLED, completion, done, pattern, post, silent, until};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub fn datagrams(both: &mut Both) {
     both.a.send_datagram(&to, &vec![1; most + 1]).expect("lost");
     both.b.send_datagram(&from, b"back").expect("sent");
     assert_eq!(until("a datagram", || both.a.receive_datagram()), b"back");
-    // More than there are buffers for sending, by and by.
+    // More than there are buffers for sending, little by little.
     for count in 0..100u8 {
         until("room", || both.a.send_datagram(&to, &[count]).ok());
         assert_eq!(until("a datagram", || both.b.receive_datagram()), [count]);
@@ -147,7 +147,7 @@ pub fn read(both: &mut Both) {
     let len = 1 << 20;
     let (into, from) = (Memory::new(&mut both.a, len), Memory::new(&mut both.b, len));
     from.fill(9);
-    // Unsignalled reads complete all the same.
+    // Unsignalled reads complete nevertheless.
     post(&mut both.a, here, &into, (3, Operation::Read(remote(&from, 0))), len, UNSIGNALLED);
     assert_eq!(done(&mut both.a, 3), 0);
     assert!(into.bytes(0, len) == pattern(len, 9));
@@ -187,7 +187,7 @@ pub fn both_ways(both: &mut Both) {
     assert!(mine.bytes(half as usize, half as usize) == pattern(half as usize, 5));
 }
 
-/// Lies in a page that the process may only read.
+/// A constant in a page that the process may only read.
 static CONSTANT: [u8; 64] = [42; 64];
 
 pub fn read_only_memory(both: &mut Both) {

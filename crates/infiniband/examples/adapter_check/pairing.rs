@@ -8,7 +8,7 @@ use verbena_infiniband::rc::adapter::{Adapter, Operation, Work};
 use verbena_infiniband::rc::verbs::Verbs;
 use verbena_memory::{Owned, Region};
 
-/// How long anything may take.
+/// The longest that anything may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Two adapters.
@@ -39,19 +39,19 @@ impl Both {
         Both { names: [one.into(), other.into()], a: open(one), b: open(other) }
     }
 
-    /// Both again with other options.
+    /// Opens both again with other options.
     pub fn with(&self, change: impl Fn(&mut Options)) -> Both {
         Both::open(&self.names[0], &self.names[1], change)
     }
 
-    /// Says what they are.
+    /// Prints what they are.
     pub fn show(&self) {
         for adapter in [&self.a, &self.b] {
             println!("{}: {:?}", adapter.place(), adapter.limits());
         }
     }
 
-    /// A connection.
+    /// Makes a connection.
     pub fn connect(&mut self, shared: bool) -> (QueuePair, QueuePair) {
         let (one, here) = self.a.open_pair(shared).expect("a queue pair");
         let (other, there) = self.b.open_pair(shared).expect("a queue pair");
@@ -73,7 +73,7 @@ impl Memory {
         Memory { registration, region, _owner: owner }
     }
 
-    /// Fills it with a pattern.
+    /// Fills the memory with a pattern.
     pub fn fill(&self, seed: u8) {
         self.region.write(0, &pattern(self.region.len(), seed));
     }
@@ -84,7 +84,7 @@ impl Memory {
         out
     }
 
-    /// Work over all of it.
+    /// Work over all of the memory.
     pub fn work(&self, id: u64, operation: Operation) -> Work {
         Work { id, operation, local: self.region, local_key: self.registration.local_key }
     }
@@ -109,7 +109,8 @@ pub fn post(
 
 pub const SIGNALLED: Post = Post { signalled: true, inline: false };
 
-/// Calls `look` until it finds something. Yields in between, since the device's driver needs the processor too.
+/// Calls `look` until it finds something. Yields in between, since the device's driver needs the
+/// processor too.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -140,7 +141,7 @@ pub fn failed(adapter: &mut Verbs, id: u64) -> Failed {
     completion.outcome.expect_err("a failure")
 }
 
-/// Nothing completes for a while.
+/// Checks that nothing completes for a while.
 pub fn silent(adapter: &mut Verbs) {
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(20) {

@@ -1,5 +1,5 @@
-//! Half round trips of 8 bytes over the bare adapter, each end a thread: the floor of what the channel can reach, to be
-//! held against `ib_write_lat` and `ib_send_lat` of the same machine.
+//! Measures half round trips of 8 bytes over the bare adapter, each end a thread: the floor of what
+//! the channel can reach, to be compared with `ib_write_lat` and `ib_send_lat` of the same machine.
 
 use crate::pairing::{Both, Memory};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +49,8 @@ fn us(round_trip_ns: u64) -> f64 {
     round_trip_ns as f64 / 2000.0
 }
 
-/// The times of rounds in nanoseconds, each the mean of a batch; `begin` for the end that speaks first.
+/// The times of rounds in nanoseconds, each the mean of a batch; `begin` for the end that speaks
+/// first.
 fn rounds(begin: bool, mut send: impl FnMut(u64), mut receive: impl FnMut(u64)) -> Vec<u64> {
     let mut times = Vec::new();
     let mut start = Instant::now();
@@ -87,7 +88,8 @@ fn by_write(end: End<'_>, begin: bool) -> Vec<u64> {
         // A completion now and then, taken when it is there.
         let _ = adapter.poll();
     };
-    // SAFETY: the memory is aligned to words by its size, lives as long as this, and is written by the device.
+    // SAFETY: the memory is aligned to words by its size, lives as long as this, and is written by
+    // the device.
     let arrived = |round| unsafe { (*word).load(Ordering::Acquire) } == round;
     let receive = |round| {
         while !arrived(round) {

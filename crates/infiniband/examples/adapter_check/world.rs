@@ -1,5 +1,6 @@
-//! What the machine does to a device: limits on memory, wires that are cut. Needs root and Soft-RoCE; elsewhere it
-//! says so and leaves these out, and fails where `VERBENA_NO_SKIP=1`.
+//! Checks of what the machine does to a device: limits on memory, wires that are cut. They need
+//! root and Soft-RoCE; elsewhere the program says so and leaves them out, and fails where
+//! `VERBENA_NO_SKIP=1`.
 
 use crate::pairing::{Both, Memory, post, until};
 use std::fs::read_to_string;
@@ -15,7 +16,7 @@ use verbena_testing::{Lack, skip};
 /// The argument that makes this program do [`limited`].
 pub const LIMITED: &str = "limited";
 
-/// Runs this program as a user without rights, who may lock little.
+/// Runs this program as a user without rights, who may lock little memory.
 pub fn limit(both: &mut Both) {
     if !is_root() {
         return skip(Lack::Installed, "only root can become somebody else");
@@ -27,7 +28,7 @@ pub fn limit(both: &mut Both) {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
 
-/// Registers what may be locked, and more.
+/// Registers as much as may be locked, and more.
 pub fn limited(device: &str) {
     let named = Named { device: device.into(), port: None };
     let options = Options { devices: vec![named], ..Options::current() };

@@ -1,25 +1,25 @@
-//! Which pages the kernel watches, and how many entries of caches want that.
+//! The pages that the kernel watches, and how many entries of caches want that.
 //!
 //! Entries overlap, so a page must be watched until the last of them is gone.
 
 use super::span::Span;
 use std::collections::BTreeMap;
 
-/// For every address at which the number of wishes changes, the number from there on.
+/// The number of wishes from each address on at which that number changes.
 #[derive(Debug, Default)]
 pub struct Armed {
     steps: BTreeMap<u64, u32>,
 }
 
 impl Armed {
-    /// One more entry wants these pages watched.
+    /// Adds an entry that wants these pages watched.
     pub fn add(&mut self, span: Span) {
         self.split(span);
         self.steps.range_mut(span.start..span.end).for_each(|(_, count)| *count += 1);
         self.join(span);
     }
 
-    /// One entry does not any more. Returns the pages that nobody wants watched now.
+    /// Removes such an entry. Returns the pages that nobody wants watched now.
     pub fn remove(&mut self, span: Span) -> Vec<Span> {
         self.split(span);
         let mut free = Vec::new();
@@ -35,7 +35,7 @@ impl Armed {
         free
     }
 
-    /// Makes a step of either end.
+    /// Makes a step at either end.
     fn split(&mut self, span: Span) {
         for at in [span.start, span.end] {
             let before = self.steps.range(..=at).next_back().map_or(0, |(_, count)| *count);

@@ -1,20 +1,22 @@
-//! Changes of this process's address space, from the thread that reads them to the caches that must know.
+//! Changes of this process's address space, from the thread that reads them to the caches that must
+//! know.
 //!
-//! One writer, any number of readers, and no lock and no allocation: the writer must get on whatever the threads of the
-//! program are doing (see [`super::watch`]). A reader that falls too far behind is told that it missed something.
+//! There is one writer and any number of readers, but no lock and no allocation: the writer must
+//! get on whatever the threads of the program are doing (see [`super::watch`]). A reader that falls
+//! too far behind is told that it missed something.
 
 use super::span::Span;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-/// Changes kept.
+/// The number of changes kept.
 const KEPT: usize = 256;
 
 /// The last changes.
 #[derive(Debug)]
 pub struct Changes {
-    /// Changes whose writing has begun, ever.
+    /// The number of changes ever whose writing has begun.
     begun: AtomicU64,
-    /// Changes that are written.
+    /// The number of changes ever written.
     count: AtomicU64,
     spans: [[AtomicU64; 2]; KEPT],
     /// The writer may have taken changes from the kernel that are not written here yet.
@@ -26,7 +28,7 @@ pub struct Changes {
 pub struct Missed;
 
 impl Changes {
-    /// None yet.
+    /// Makes an empty log.
     pub const fn new() -> Changes {
         Changes {
             begun: AtomicU64::new(0),
@@ -36,39 +38,40 @@ impl Changes {
         }
     }
 
-    /// The writer is about to take changes from the kernel.
+    /// Notes that the writer is about to take changes from the kernel.
     pub fn begin(&self) {
         self.is_reading.store(true, Ordering::SeqCst);
     }
 
-    /// The writer has written down all that it took.
+    /// Notes that the writer has written down all that it took.
     pub fn end(&self) {
         self.is_reading.store(false, Ordering::SeqCst);
     }
 
-    /// Whether the writer holds nothing back just now.
+    /// Returns whether the writer holds nothing back just now.
     pub fn is_settled(&self) -> bool {
         !self.is_reading.load(Ordering::SeqCst)
     }
 
-    /// Writes a change down. Only the writer.
+    /// Writes a change down. Only the writer calls this.
     pub fn push(&self, span: Span) {
         let count = self.count.load(Ordering::Relaxed);
         let place = &self.spans[count as usize % KEPT];
         self.begun.store(count + 1, Ordering::Relaxed);
-        // A reader that sees a word of this change sees that it has begun, and so that the one in its place is gone.
+        // A reader that sees a word of this change sees that it has begun, and so that the one in
+        // its place is gone.
         fence(Ordering::Release);
         place[0].store(span.start, Ordering::Relaxed);
         place[1].store(span.end, Ordering::Relaxed);
         self.count.store(count + 1, Ordering::Release);
     }
 
-    /// How many there ever were: what a reader begins with.
+    /// Returns how many changes there ever were: a reader begins with this number.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Those after the first `seen`, which becomes the number of all.
+    /// Returns the changes after the first `seen`, which becomes the number of all.
     ///
     /// # Errors
     /// Some are not kept any more.
@@ -116,8 +119,8 @@ mod tests {
         assert_eq!(changes.since(&mut seen), Ok(vec![span(7)]));
     }
 
-    /// The writer laps the reader again and again, and now and then waits for it: what the reader gets is in order and
-    /// whole, or it is told.
+    /// The writer laps the reader again and again, and now and then waits for it. What the reader
+    /// gets is in order and whole, or it is told.
     #[test]
     fn what_is_read_while_it_is_written_is_whole() {
         let (changes, heard) = (Changes::new(), AtomicU64::new(0));

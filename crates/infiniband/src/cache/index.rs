@@ -1,7 +1,8 @@
-//! Finds the entry that holds some pages.
+//! An index that finds the entry that holds some pages.
 //!
-//! No span in the index lies within another. So in the order of their beginnings they are in the order of their ends
-//! as well, and one look decides: if any span holds the pages asked for, the last one that begins before them does.
+//! No span in the index lies within another. So spans in the order of their beginnings are in the
+//! order of their ends as well, and one look decides: if any span holds the pages asked for, the
+//! last one that begins before them does.
 
 use super::span::Span;
 use std::collections::BTreeMap;
@@ -13,19 +14,20 @@ pub struct Index {
 }
 
 impl Index {
-    /// The entry whose span holds all of `span`.
+    /// Finds the entry whose span holds all of `span`.
     pub fn holding(&self, span: &Span) -> Option<u32> {
         let (_, &(end, entry)) = self.by_start.range(..=span.start).next_back()?;
         (span.end <= end).then_some(entry)
     }
 
-    /// The entries whose spans share a page with `span`.
+    /// Finds the entries whose spans share a page with `span`.
     pub fn overlapping(&self, span: &Span) -> Vec<u32> {
         let before = self.by_start.range(..span.end).rev();
         before.take_while(|(_, (end, _))| *end > span.start).map(|(_, (_, entry))| *entry).collect()
     }
 
-    /// Adds a span that none of the index holds. Those that it holds itself leave the index, and are returned.
+    /// Adds a span that lies within none of the index. Spans that lie within it leave the index,
+    /// and are returned.
     pub fn insert(&mut self, span: Span, entry: u32) -> Vec<u32> {
         debug_assert!(self.holding(&span).is_none());
         let within = self.by_start.range(span.start..span.end).take_while(|(_, (end, _))| *end <= span.end);
@@ -35,14 +37,14 @@ impl Index {
         within.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    /// Takes the entry out, if it is there with this span.
+    /// Removes the entry, if it is there with this span.
     pub fn remove(&mut self, span: &Span, entry: u32) {
         if self.by_start.get(&span.start) == Some(&(span.end, entry)) {
             self.by_start.remove(&span.start);
         }
     }
 
-    /// Every entry.
+    /// Returns every entry.
     pub fn all(&self) -> Vec<u32> {
         self.by_start.values().map(|(_, entry)| *entry).collect()
     }
@@ -69,7 +71,7 @@ mod tests {
         assert_eq!((index.holding(&span(10, 21)), index.all()), (Some(4), vec![4, 3]));
     }
 
-    /// Against a plain list, on a small field so that everything touches.
+    /// Compares with a plain list, on a small field so that everything touches.
     #[test]
     fn it_finds_what_a_plain_search_finds() {
         let (mut index, mut list) = (Index::default(), Vec::<(Span, u32)>::new());

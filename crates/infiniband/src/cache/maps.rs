@@ -1,8 +1,9 @@
-//! What sort of memory pages are.
+//! The sort of memory that pages are.
 //!
-//! Only private anonymous memory (heap, stack, `mmap` without a file) changes by nothing but calls of this process, all
-//! but one of which the kernel tells of (see [`super::watch`]). A file can be truncated and a shared segment emptied from elsewhere, unheard.
-//! Memory that cannot be written is registered for reading only, and may become writable unheard: it does not count either.
+//! Only private anonymous memory (heap, stack, `mmap` without a file) changes by nothing but calls
+//! of this process, and the kernel tells of all of these but one (see [`super::watch`]). A file can
+//! be truncated and a shared segment emptied from elsewhere, unheard. Memory that cannot be written
+//! is registered for reading only, and may become writable unheard: it does not count either.
 
 use super::span::Span;
 use std::fs::File;
@@ -40,10 +41,10 @@ struct Mapping {
     is_private: bool,
 }
 
-/// Looks at this process's address space.
+/// A view of this process's address space.
 #[derive(Debug)]
 pub struct Maps {
-    /// `/proc/self/maps`; none where there is no such file.
+    /// `/proc/self/maps`; `None` where there is no such file.
     file: Option<File>,
     answers_queries: bool,
 }
@@ -57,7 +58,7 @@ impl Maps {
         Maps { file, answers_queries }
     }
 
-    /// Whether all pages are mapped, and private anonymous memory that can be written.
+    /// Returns whether all pages are mapped, and are private anonymous memory that can be written.
     pub fn is_private(&self, span: Span) -> bool {
         let Some(file) = &self.file else { return false };
         if self.answers_queries {
@@ -69,7 +70,7 @@ impl Maps {
     }
 }
 
-/// Whether private mappings hold the span, one after the other.
+/// Returns whether private mappings hold the span, one after the other.
 fn is_covered(span: Span, at: impl Fn(u64) -> Option<Mapping>) -> bool {
     let mut next = span.start;
     while next < span.end {
@@ -90,7 +91,7 @@ fn query(file: &File, address: u64) -> Option<Mapping> {
     (outcome == 0).then_some(Mapping { span, is_private })
 }
 
-/// A line such as `7f0000000000-7f0000021000 rw-p 00000000 00:00 0 [heap]`.
+/// Parses a line such as `7f0000000000-7f0000021000 rw-p 00000000 00:00 0 [heap]`.
 fn parse(line: &str) -> Option<Mapping> {
     let mut words = line.split_ascii_whitespace();
     let (start, end) = words.next()?.split_once('-')?;
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(sort("what is this"), None);
     }
 
-    /// Both ways of asking, about the same memory.
+    /// Asks in both ways about the same memory.
     #[test]
     fn the_kernel_says_what_memory_is() {
         let (heap, file) = (vec![1u8; 1 << 20], std::fs::File::open("/proc/self/exe").unwrap());

@@ -8,19 +8,19 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_machine::kept::Kept;
 
-/// Messages read at a time.
+/// The number of messages read at a time.
 const BATCH: usize = 16;
-/// The thread's stack in bytes.
+/// The size of the thread's stack in bytes.
 const STACK_BYTES: usize = 64 << 10;
 
 /// All that the kernel told.
 pub static CHANGES: Changes = Changes::new();
-/// Reading has failed: nothing is told any more.
+/// Set when reading has failed: nothing is told any more.
 pub static FAILED: AtomicBool = AtomicBool::new(false);
-/// The thread runs, and needs nothing of the allocator any more.
+/// Set when the thread runs, and needs nothing of the allocator any more.
 static READY: AtomicBool = AtomicBool::new(false);
 
-/// Starts it, and waits until it listens.
+/// Starts the thread, and waits until it listens.
 ///
 /// # Errors
 /// The system has no room for a thread or a descriptor.
@@ -51,17 +51,19 @@ fn read_for_ever(uffd: &Uffd, refuge: &Kept<OwnedFd>) {
     }
 }
 
-/// A file to put in the place of the descriptor if need be: when it is needed, none could be opened.
+/// Opens a file that can take the descriptor's place later, when none could be opened any more.
 fn refuge() -> Result<Kept<OwnedFd>> {
     // A file with an inode of its own, by which it is known.
     Kept::new(std::io::pipe()?.0.into())
 }
 
-/// Calls `start` with all signals blocked, so that a thread that it starts has them blocked for ever.
+/// Calls `start` with all signals blocked, so that a thread that it starts has them blocked for
+/// ever.
 fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: both have room for a set; the first is filled before it is used, and `before` by the call.
+    // SAFETY: both have room for a set; the first is filled before it is used, and `before` by the
+    // call.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());

@@ -3,24 +3,24 @@
 use std::sync::LazyLock;
 use verbena_memory::Region;
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub static PAGE_BYTES: LazyLock<u64> = LazyLock::new(|| {
     // SAFETY: asks the C library for a number.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two()).unwrap_or(4096)
 });
 
-/// From the page at address `start` to before the one at `end`.
+/// The pages from the one at address `start` to the one before `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// The first page's address.
+    /// The address of the first page.
     pub start: u64,
     /// The address behind the last page.
     pub end: u64,
 }
 
 impl Span {
-    /// The pages that hold the region.
+    /// Returns the pages that hold the region.
     pub fn of(region: Region) -> Span {
         let (address, page) = (region.address(), *PAGE_BYTES);
         Span {
@@ -29,25 +29,26 @@ impl Span {
         }
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn bytes(&self) -> u64 {
         self.end - self.start
     }
 
-    /// Whether all of `other` lies within.
+    /// Returns whether all of `other` lies within this span.
     pub fn contains(&self, other: &Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
-    /// Whether they share a page.
+    /// Returns whether the two share a page.
     pub fn overlaps(&self, other: &Span) -> bool {
         self.start < other.end && other.start < self.end
     }
 
-    /// The pages as a region, of which some part was given as one.
+    /// Returns the pages as a region, a part of which was given as one.
     ///
     /// # Safety
-    /// All pages are mapped as long as the region is used, and only what was given as a region is touched.
+    /// All pages are mapped as long as the region is used, and only what was given as a region is
+    /// touched.
     pub unsafe fn region(&self) -> Region {
         // SAFETY: the caller's promise.
         unsafe { Region::new(self.start as *mut u8, self.bytes() as usize) }

@@ -1,4 +1,5 @@
-//! The cache with a registrar that only counts, over real memory and the kernel's own word.
+//! Tests of the cache with a registrar that only counts, over real memory and the kernel's own
+//! word.
 
 use super::watch::KernelWatch;
 use super::*;
@@ -6,16 +7,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use verbena_testing::{Lack, skip};
 
-/// Registers nothing, but remembers what was in the memory at that time: so a registration of memory that is gone
-/// shows itself.
+/// A registrar that registers nothing, but remembers what was in the memory at that time: so a
+/// registration of memory that is gone shows itself.
 #[derive(Default)]
 struct Fake {
     live: HashMap<u32, (Region, u64)>,
-    /// The rights of all that were made.
+    /// The rights of all registrations that were made.
     rights: Vec<Access>,
     made: u32,
     ended: u32,
-    /// Bytes that may be registered; no limit if `None`.
+    /// The number of bytes that may be registered; no limit if `None`.
     room: Option<u64>,
 }
 
@@ -42,17 +43,19 @@ fn word(address: u64) -> u64 {
     unsafe { (address as *const u64).read_volatile() }
 }
 
-/// What most of the tests do with memory.
+/// The purpose of memory in most of the tests.
 const WORK: Purpose = Purpose::Work(Access::READ);
 const BYTES: usize = 64 << 10;
 const MANY: Bounds = Bounds { bytes_max: 1 << 30, entries_max: 1000 };
 
 fn region(address: u64, len: usize) -> Region {
-    // SAFETY: the tests give addresses of mapped pages that they own; nothing but their first words is read.
+    // SAFETY: the tests give addresses of mapped pages that they own; nothing but their first words
+    // is read.
     unsafe { Region::new(address as *mut u8, len) }
 }
 
-/// New private memory, where nobody else maps any: what a test unmaps, no other thread of this process may get.
+/// Maps new private memory where nobody else maps any: no other thread of this process may get what
+/// a test unmaps.
 fn map(bytes: usize) -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0x1000_0000_0000);
     map_at(NEXT.fetch_add(64 << 20, Ordering::Relaxed), bytes)
@@ -84,7 +87,8 @@ fn unmap(at: u64, bytes: usize) {
     assert_eq!(unsafe { libc::munmap(at as *mut _, bytes) }, 0);
 }
 
-/// A cache over the kernel's word. Where the kernel gives none there is nothing to test, and the test says so.
+/// Makes a cache over the kernel's word. Where the kernel gives none there is nothing to test, and
+/// the test says so.
 fn watched(bounds: Bounds) -> Option<(Cache, Fake)> {
     match KernelWatch::start() {
         Ok(watch) => Some((Cache::new(bounds, Some(Box::new(watch))), Fake::default())),
@@ -95,13 +99,13 @@ fn watched(bounds: Bounds) -> Option<(Cache, Fake)> {
     }
 }
 
-/// One operation on the region; returns the handle of the registration that it used. Waits until the cache trusts
-/// itself, which other tests of this process may delay.
+/// Runs one operation on the region; returns the handle of the registration that it used. Waits
+/// until the cache trusts itself, which other tests of this process may delay.
 fn operate(cache: &mut Cache, fake: &mut Fake, region: Region) -> u32 {
     operate_for(cache, fake, region, WORK)
 }
 
-/// As [`operate`], for this purpose.
+/// Runs one operation as [`operate`] does, for this purpose.
 fn operate_for(cache: &mut Cache, fake: &mut Fake, region: Region, purpose: Purpose) -> u32 {
     while !cache.watch.as_ref().is_none_or(|watch| watch.is_settled()) {
         std::thread::yield_now();
@@ -126,7 +130,7 @@ fn memory_is_registered_once() {
     unmap(at, BYTES);
 }
 
-/// Each of these makes the registered memory another one.
+/// Each of these replaces the registered memory with another.
 #[test]
 fn memory_given_back_is_registered_anew() {
     let Some((mut cache, mut fake)) = watched(MANY) else { return };
@@ -187,7 +191,8 @@ fn memory_given_back_while_in_use_goes_with_its_last_use() {
     unmap(at, 2 * BYTES);
 }
 
-/// One thread unmaps; another one gets the same address while the first may still be inside `munmap`, and sends from it.
+/// One thread unmaps; another one gets the same address while the first may still be inside
+/// `munmap`, and sends from it.
 #[test]
 fn an_address_that_another_thread_got_at_once_is_registered_anew() {
     let Some((mut cache, mut fake)) = watched(MANY) else { return };
@@ -229,8 +234,8 @@ fn take(at: u64) {
     }
 }
 
-/// Threads allocate and free long memory, all of it registered, while nobody asks the cache for anything: the C library's `free`
-/// unmaps and trims with its own locks held.
+/// Threads allocate and free long memory, all of it registered, while nobody asks the cache for
+/// anything: the C library's `free` unmaps and trims with its own locks held.
 #[test]
 fn nobody_hangs_who_frees_memory() {
     let Some((mut cache, mut fake)) = watched(MANY) else { return };
@@ -257,7 +262,8 @@ fn nobody_hangs_who_frees_memory() {
     cache.clear(&mut fake);
 }
 
-/// The child has its own memory, which nobody watches: it must not wait for a thread that it does not have.
+/// The child has its own memory, which nobody watches: it must not wait for a thread that it does
+/// not have.
 #[test]
 fn a_child_unmaps_what_its_parent_registered() {
     let Some((mut cache, mut fake)) = watched(MANY) else { return };
@@ -382,7 +388,8 @@ fn a_longer_buffer_replaces_the_registrations_within_it() {
     unmap(at, 4 * BYTES);
 }
 
-/// Under a seccomp filter as containers have it, the watch says why it does not work. In a process of its own.
+/// Under a seccomp filter as containers have it, the watch says why it does not work. Runs in a
+/// process of its own.
 #[test]
 fn a_filter_that_forbids_userfaultfd_is_noticed() {
     use std::os::unix::process::CommandExt;
@@ -399,7 +406,7 @@ fn a_filter_that_forbids_userfaultfd_is_noticed() {
     assert!(command.output().unwrap().status.success());
 }
 
-/// Forbids the call, and the ioctl by which root gets round that.
+/// Forbids the call, and the ioctl with which root could circumvent that.
 fn forbid() -> std::io::Result<()> {
     const DEVICE_NEW: u32 = 0xaa00;
     let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
@@ -425,7 +432,7 @@ fn forbid() -> std::io::Result<()> {
     if outcome == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// A peer that was told a key must not be able to do more by it than it was told for, now or later.
+/// A key must give a peer no more rights than it was told the key for, now or later.
 #[test]
 fn a_registration_serves_what_it_has_the_rights_for() {
     let Some((mut cache, mut fake)) = watched(MANY) else { return };

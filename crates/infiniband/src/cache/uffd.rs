@@ -1,8 +1,9 @@
 //! userfaultfd: the kernel tells of memory that is unmapped, moved or emptied (userfaultfd(2)).
 //!
-//! Pages are registered for write protection, but never protected: so no access ever faults, and all that remains are the
-//! events. That is allowed to everybody where `UFFD_USER_MODE_ONLY` is (since Linux 5.11), whatever
-//! `vm.unprivileged_userfaultfd` says, unless a seccomp filter forbids the system call.
+//! Pages are registered for write protection, but never protected: so no access ever faults, and
+//! all that remains are the events. Everybody may do that where `UFFD_USER_MODE_ONLY` exists (since
+//! Linux 5.11), whatever `vm.unprivileged_userfaultfd` says, unless a seccomp filter forbids the
+//! system call.
 
 use super::span::{PAGE_BYTES, Span};
 use std::fs::File;
@@ -40,7 +41,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// The pages that are gone, or about to be emptied; `None` for what is no change.
+    /// Returns the pages that are gone, or about to be emptied; `None` for what is no change.
     pub fn changed(&self) -> Option<Span> {
         let [first, second, third] = self.words;
         match self.event {
@@ -59,7 +60,8 @@ pub struct Uffd {
 }
 
 impl Uffd {
-    /// A new one, non-blocking, closed on exec, that tells of changes of what is registered with it.
+    /// Opens a new descriptor, non-blocking, closed on exec, that tells of changes of what is
+    /// registered with it.
     ///
     /// # Errors
     /// The kernel or a filter does not offer it, or not all features.
@@ -71,22 +73,24 @@ impl Uffd {
         Ok(uffd)
     }
 
-    /// From now on the kernel tells of changes of these pages.
+    /// Asks the kernel to tell of changes of these pages from now on.
     ///
     /// # Errors
-    /// Not memory of a sort that can be watched, or somebody else watches it.
+    /// Memory of a sort that cannot be watched, or that somebody else watches.
     pub fn register(&self, span: Span) -> Result<()> {
         // struct uffdio_register: range, mode, ioctls.
         self.ioctl(UFFDIO_REGISTER, &mut [span.start, span.bytes(), REGISTER_MODE_WP, 0])
     }
 
-    /// From now on it does not. The pages need not be mapped any more; then there is an error that says nothing.
+    /// Asks the kernel to tell of them no more. If the pages are not mapped any more, it returns an
+    /// error that says nothing.
     pub fn unregister(&self, span: Span) -> Result<()> {
         self.ioctl(UFFDIO_UNREGISTER, &mut [span.start, span.bytes()])
     }
 
-    /// Whether no change is under way, asked by way of a registered page: the kernel refuses to lift a write protection
-    /// (of which there is none) while a change has begun of which nobody has heard.
+    /// Returns whether no change is under way. It asks by way of a registered page: the kernel
+    /// refuses to lift a write protection (there is none) while a change has begun that nobody has
+    /// heard of.
     pub fn is_settled(&self, page: u64) -> bool {
         // struct uffdio_writeprotect: range, mode.
         self.ioctl(UFFDIO_WRITEPROTECT, &mut [page, *PAGE_BYTES, WRITEPROTECT_MODE_DONTWAKE]).is_ok()
@@ -116,12 +120,13 @@ impl Uffd {
         }
     }
 
-    /// Puts another open file in the place of the descriptor: the kernel then forgets all that was registered, and lets go
-    /// of everybody who waits to be heard. Allocates nothing.
+    /// Puts another open file in the place of the descriptor: the kernel then forgets all that was
+    /// registered, and lets go of everybody who waits to be heard. Allocates nothing.
     pub fn give_up(&self, other: &Kept<OwnedFd>) {
         // A file of the program in either place is left alone.
         if let (Some(own), Some(other)) = (self.fd.get(), other.get()) {
-            // SAFETY: both are open; the number stays valid, so nobody who still uses it meets a stranger's file.
+            // SAFETY: both are open; the number stays valid, so nobody who still uses it meets a
+            // stranger's file.
             unsafe { libc::dup3(other.as_raw_fd(), own.as_raw_fd(), libc::O_CLOEXEC) };
         }
     }
@@ -144,7 +149,7 @@ fn by_call() -> Result<OwnedFd> {
     owned(unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } as libc::c_int)
 }
 
-/// Where the call is forbidden, the device may be open to this user.
+/// Opens it by the device, which this user may use even where the call is forbidden.
 fn by_device() -> Result<OwnedFd> {
     let device = File::options().read(true).write(true).open("/dev/userfaultfd")?;
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;

@@ -1,33 +1,40 @@
-//! Hears of memory that the program gives back, without touching its allocator.
+//! A watch that hears of memory that the program gives back, without touching its allocator.
 //!
-//! The kernel tells of it by userfaultfd ([`super::uffd`]). There is one descriptor for the process, and one thread that
-//! reads it, from the first cached registration to the end of the process.
+//! The kernel tells of it by userfaultfd ([`super::uffd`]). There is one descriptor for the
+//! process, and one thread that reads it, from the first cached registration to the end of the
+//! process.
 //!
 //! # Why nothing hangs
-//! A thread that unmaps, moves or empties watched memory stays inside that system call until its event was read. So
-//! the reading thread must get on whatever state the others are in, also when one of them holds the allocator's lock while it
-//! unmaps, as `free` does. Therefore that thread, once it runs, takes no lock, allocates and frees nothing, and
-//! calls nothing but `poll`, `fstat` and `read`; it writes changes into a fixed log of atomics ([`super::changes`]); it blocks all
-//! signals, so no handler of the program runs on it; and it never ends. The descriptor is never closed while something
-//! is registered with it, except when reading it fails: then closing it lets everybody go, and nothing is cached any more. A child after
-//! `fork` has neither the thread nor watched memory (the kernel takes the watch off its copies), so it can unmap what it likes.
+//! A thread that unmaps, moves or empties watched memory stays inside that system call until its
+//! event was read. So the reading thread must get on whatever state the others are in, also when
+//! one of them holds the allocator's lock while it unmaps, as `free` does. Therefore that thread,
+//! once it runs, takes no lock, allocates and frees nothing, and calls nothing but `poll`, `fstat`
+//! and `read`. It writes changes into a fixed log of atomics ([`super::changes`]), blocks all
+//! signals, so that no handler of the program runs on it, and never ends. The descriptor is never
+//! closed while something is registered with it, except when reading it fails: then closing it lets
+//! everybody go, and nothing is cached any more. A child after `fork` has neither the thread nor
+//! watched memory (the kernel takes the watch off its copies), so it can unmap what it likes.
 //!
-//! A program that closes the descriptor ends the watch: that counts as a reading that failed. Whatever file gets its number is neither
-//! read nor closed (on kernels where a userfaultfd has no inode of its own, unless that is an eventfd or the like).
+//! A program that closes the descriptor ends the watch: that counts as a failed read. Whatever file
+//! gets its number is neither read nor closed (on kernels where a userfaultfd has no inode of its
+//! own, unless that file is an eventfd or the like).
 //!
 //! # Why nothing stale is found
-//! A cache looks up an entry only after [`Watch::is_settled`], which asks the kernel, by one short call, whether a change has begun
-//! whose event was not read, and then the reading thread whether it holds back what it read. The kernel counts a change as
-//! begun before the memory is gone. So when memory was unmapped and the same address mapped anew, whether by this thread or by another one that has not even
-//! returned from `munmap`, either the change is in the log by then, or the cache knows that it may not trust itself.
+//! A cache looks up an entry only after [`Watch::is_settled`]. That asks the kernel, by one short
+//! call, whether a change has begun whose event was not read, and then the reading thread whether
+//! it holds back what it read. The kernel counts a change as begun before the memory is gone. So
+//! when memory was unmapped and the same address mapped anew, by this thread or by another one that
+//! has not even returned from `munmap`, either the change is in the log by then, or the cache knows
+//! that it may not trust itself.
 //!
-//! What the kernel does not tell of is left out: files, shared memory and System V segments are not watched ([`super::maps`]). One call remains:
-//! `MADV_GUARD_INSTALL` (Linux 6.13), which empties private memory unheard; a buffer that the program made
-//! inaccessible by that call and accessible again must not have been a buffer of a message before.
+//! Memory that the kernel does not tell of is not watched: files, shared memory and System V
+//! segments ([`super::maps`]). One call remains: `MADV_GUARD_INSTALL` (Linux 6.13), which empties
+//! private memory unheard; a buffer that the program made inaccessible by that call and accessible
+//! again must not have been a buffer of a message before.
 //!
 //! # Where it does not run
-//! Under Valgrind threads take turns, and one that unmaps keeps its turn inside the system call: the reading thread would never run. So
-//! there is no watch there, and nothing is cached.
+//! Under Valgrind threads take turns, and one that unmaps keeps its turn inside the system call:
+//! the reading thread would never run. So there is no watch there, and nothing is cached.
 
 use super::armed::Armed;
 pub use super::changes::Missed;
@@ -40,21 +47,23 @@ use std::io::{Error, Result};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// How often a cache yields to the reading thread before it does without the cache.
+/// The number of times that a cache yields to the reading thread before it does without the cache.
 const YIELDS_MAX: u32 = 20;
 
-/// Tells a cache what has changed.
+/// A watch that tells a cache what has changed.
 pub trait Watch: Send {
-    /// From now on changes of these pages are told. False if they cannot be: then nothing may be believed of them later.
+    /// Begins to tell of changes of these pages. Returns false if they cannot be told: then nothing
+    /// may be believed of the pages later.
     fn arm(&self, span: Span) -> bool;
 
-    /// One call of [`Watch::arm`] with this span is taken back.
+    /// Takes back one call of [`Watch::arm`] with this span.
     fn disarm(&self, span: Span);
 
-    /// Whether all that has changed until now is what [`Watch::changes`] tells. If not, nothing may be believed now.
+    /// Returns whether [`Watch::changes`] tells all that has changed until now. If not, nothing may
+    /// be believed now.
     fn is_settled(&self) -> bool;
 
-    /// What has changed since the last call.
+    /// Returns what has changed since the last call.
     ///
     /// # Errors
     /// Too much: anything may have changed.
@@ -74,12 +83,12 @@ struct Kernel {
     uffd: &'static Uffd,
     maps: Maps,
     armed: Mutex<Armed>,
-    /// A page that is always registered: to ask by.
+    /// A page that is always registered, used to ask the kernel.
     page: u64,
 }
 
 impl KernelWatch {
-    /// The watch; the first call starts it and tries it for real.
+    /// Returns the watch; the first call starts it and tries it for real.
     ///
     /// # Errors
     /// In words why the kernel does not tell here.
@@ -126,8 +135,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The lock is never held by the reading thread, so whoever holds it may allocate and free. Asking what memory it is
-    /// comes last, since it takes longest: files are refused before.
+    /// The reading thread never takes the lock, so its holder may allocate and free. The question
+    /// what memory it is comes last, since it takes longest: files are refused before.
     fn arm(&self, span: Span) -> bool {
         let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
         if self.uffd.register(span).is_err() {
@@ -158,7 +167,8 @@ impl Kernel {
             if tries > 0 {
                 std::thread::yield_now();
             }
-            // In this order: what the kernel has told was read by then, and what was read is in the log.
+            // In this order: what the kernel has told was read by then, and what was read is in the
+            // log.
             !FAILED.load(Ordering::SeqCst) && self.uffd.is_settled(self.page) && CHANGES.is_settled()
         })
     }
@@ -186,12 +196,13 @@ impl Kernel {
     }
 }
 
-/// Whether Valgrind runs the program: it loads libraries of its own into it, and says so where all such are named.
+/// Returns whether Valgrind runs the program: it loads libraries of its own into it, and names them
+/// where all preloaded ones are named.
 fn is_valgrind(preloaded: Option<&OsStr>) -> bool {
     preloaded.is_some_and(|names| names.to_string_lossy().contains("vgpreload_"))
 }
 
-/// A page of its own, with memory behind it.
+/// Maps a page of its own, with memory behind it.
 fn map_page() -> Result<u64> {
     let (rights, sort) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     let bytes = *PAGE_BYTES as usize;

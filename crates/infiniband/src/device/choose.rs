@@ -1,4 +1,4 @@
-//! Which port and which GID: a judgement on what was found, which touches no device.
+//! The choice of port and GID: a judgement on what was found, which touches no device.
 
 use super::options::{Options, RAILS_MAX};
 use verbena_verbs::raw::IBV_PORT_ACTIVE;
@@ -7,18 +7,18 @@ use verbena_verbs::{GidEntry, GidKind, Port};
 /// A port that might be used.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Its device's name.
+    /// The name of its device.
     pub device: String,
-    /// Whether the device speaks InfiniBand's transport.
+    /// True if the device speaks InfiniBand's transport.
     pub infiniband_transport: bool,
-    /// What it says of itself.
+    /// The port's description of itself.
     pub port: Port,
-    /// Its addresses.
+    /// The port's addresses.
     pub gids: Vec<GidEntry>,
 }
 
 impl Candidate {
-    /// The GIDs to try, best first.
+    /// Returns the GIDs to try, best first.
     ///
     /// # Errors
     /// Why this port is of no use, in words.
@@ -43,8 +43,9 @@ impl Candidate {
         }
     }
 
-    /// Whether it is used too where so many are in use, of which this one is the best. Unless the user says how many, that
-    /// must be of the same sort: a slower port, or one of another network, is likely to be there for something else.
+    /// Returns whether this port is used too, beside `used` others, the best of which is `best`.
+    /// Unless the user says how many, it must be of the same sort: a slower port, or one of another
+    /// network, is likely to be there for something else.
     pub fn is_rail_beside(&self, best: Option<&Candidate>, used: usize, options: &Options) -> bool {
         let Some(best) = best else { return true };
         let sort = |port: &Port| (port.ethernet, port.rate_mbps);
@@ -62,7 +63,7 @@ impl Candidate {
         }
     }
 
-    /// The place in the user's list; `None` if that leaves the port out.
+    /// Returns the place in the user's list; `None` if that leaves the port out.
     fn preference(&self, options: &Options) -> Option<usize> {
         if options.devices.is_empty() {
             return Some(0);
@@ -71,8 +72,9 @@ impl Candidate {
     }
 }
 
-/// RoCE v2 before v1, since it is routed; and addresses that a subnet shares before those of one link, which
-/// may not even be configured. By rule, so that both ends of a connection choose the same sort.
+/// Ranks RoCE v2 before v1, since it is routed, and addresses that a subnet shares before those of
+/// one link, which may not even be configured. It is a fixed rule, so that both ends of a
+/// connection choose the same sort.
 fn merit(entry: &GidEntry) -> u32 {
     let kind = match entry.kind {
         GidKind::RoceV1 => 0,
@@ -85,7 +87,8 @@ fn merit(entry: &GidEntry) -> u32 {
     }
 }
 
-/// The places of the candidates in the order in which they are to be tried: by the user's list, then by rate.
+/// Returns the places of the candidates in the order in which to try them: by the user's list, then
+/// by rate.
 pub fn order(candidates: &[Candidate], options: &Options) -> Vec<usize> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_key(|&at| {

@@ -1,27 +1,30 @@
 //! A clock that is read in a few instructions.
 //!
-//! Channels with timers ask for the time with every packet, and with every look while they wait. Where the kernel does not trust the processor's
-//! own counter, each such question is a system call: 2.7 us in an emulated machine, several of them in the way of each datagram. So the
-//! counter tells how much time has passed since the kernel was last asked, but never over more than [`SPAN_NS`]: a counter
-//! that differs between cores is wrong by less than that. One that stops while its core sleeps, as on processors of long ago, loses the sleep until
-//! it has counted a span.
+//! Channels with timers ask for the time with every packet, and with every look while they wait.
+//! Where the kernel does not trust the processor's own counter, each such question is a system
+//! call: 2.7 us in an emulated machine, and several delay each datagram. So the counter tells how
+//! much time has passed since the kernel was last asked, but never over more than [`SPAN_NS`]: a
+//! counter that differs between cores is wrong by less than that. One that stops while its core
+//! sleeps, as on very old processors, loses the sleep until it has counted a span.
 
 use std::cell::Cell;
 use std::time::Instant;
 
-/// The kernel is asked again after so long, at the latest, and how quickly the counter runs is measured over no less.
+/// The longest time between two questions to the kernel, and the shortest over which the counter's
+/// rate is measured.
 const SPAN_NS: u64 = 1_000_000;
-/// Between two spans the counter may seem to have become quicker or slower by one part in so many; else the kernel is asked until it is steady.
+/// The largest change of the counter's rate between two spans, as one part in this many; beyond it
+/// the kernel is asked until the rate is steady.
 const STEADY: u64 = 8;
 
-/// Nanoseconds since it was made.
+/// A clock that counts nanoseconds since it was made.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
     told: Cell<Told>,
 }
 
-/// What the kernel told last.
+/// The time that the kernel told last.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     ns: u64,
@@ -31,12 +34,12 @@ struct Told {
 }
 
 impl Clock {
-    /// It begins at 0.
+    /// Makes a clock that begins at 0.
     pub fn new() -> Clock {
         Clock { started: Instant::now(), told: Cell::new(Told { ns: 0, ticks: ticks(), rate: 0 }) }
     }
 
-    /// The time. It may go back by what the counter was wrong in a span.
+    /// Returns the time. It may go back by as much as the counter was wrong in a span.
     #[inline]
     pub fn now_ns(&self) -> u64 {
         let told = self.told.get();
@@ -55,7 +58,7 @@ impl Clock {
 }
 
 impl Told {
-    /// How long after this the counter shows so many ticks; `None` if it cannot tell.
+    /// Returns how long after this the counter shows `ticks`; `None` if it cannot tell.
     #[inline]
     fn after(self, ticks: u64) -> Option<u64> {
         let passed = ticks.wrapping_sub(self.ticks);
@@ -64,7 +67,7 @@ impl Told {
         (self.rate > 0 && ns < SPAN_NS).then_some(ns)
     }
 
-    /// The kernel told again.
+    /// Takes in that the kernel told again.
     fn then(self, ns: u64, ticks: u64) -> Told {
         let (passed_ns, passed) = (ns.saturating_sub(self.ns), ticks.wrapping_sub(self.ticks));
         if passed_ns < SPAN_NS {
@@ -74,13 +77,14 @@ impl Told {
         // A counter that stands still has no rate, and the kernel goes on being asked.
         let rate = (u128::from(passed_ns) << 32).checked_div(u128::from(passed));
         let rate = rate.and_then(|rate| u64::try_from(rate).ok()).unwrap_or(0);
-        // The first measurement is taken as it is, and one that the next does not confirm is dropped.
+        // The first measurement is taken as it is, and one that the next does not confirm is
+        // dropped.
         let is_steady = self.rate == 0 || rate.abs_diff(self.rate) <= self.rate / STEADY;
         Told { ns, ticks, rate: if is_steady { rate } else { 0 } }
     }
 }
 
-/// The processor's counter.
+/// Reads the processor's counter.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 fn ticks() -> u64 {
@@ -88,7 +92,7 @@ fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// There is none that is known here: the kernel is always asked.
+/// No counter is known here: the kernel is always asked.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline]
 fn ticks() -> u64 {
@@ -101,7 +105,7 @@ mod tests {
 
     const START: Told = Told { ns: 5_000_000, ticks: 1 << 40, rate: 0 };
 
-    /// As [`START`], with a counter of two ticks a nanosecond that was measured over a span.
+    /// [`START`] with a counter of two ticks a nanosecond that was measured over a span.
     fn measured() -> Told {
         START.then(7_000_000, (1 << 40) + 4_000_000)
     }
@@ -145,7 +149,8 @@ mod tests {
         while start.elapsed().as_millis() < 20 {
             let before = start.elapsed().as_nanos() as u64;
             let now = clock.now_ns();
-            // The two began a moment apart, and either may be held up between two readings; only the earlier bound is sharp.
+            // The two began a moment apart, and either may be held up between two readings; only
+            // the earlier bound is sharp.
             assert!(now + SPAN_NS >= before, "{now} at {before}");
         }
     }

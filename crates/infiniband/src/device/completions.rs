@@ -1,10 +1,10 @@
-//! Taking completions from the queue, several at a time, and what their statuses mean.
+//! Taking completions from the queue, several at a time, and the meaning of their statuses.
 
 use crate::device::{Completion, Failed, QueuePair};
 use verbena_verbs::CompletionQueue;
 use verbena_verbs::raw::{self, ibv_wc};
 
-/// Completions taken from the device at once.
+/// The number of completions taken from the device at once.
 const BATCH: usize = 16;
 
 /// Completions that were taken from the device and not yet handed out.
@@ -15,13 +15,14 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// None taken yet.
+    /// Makes an empty list.
     pub fn new() -> Taken {
         Taken { batch: vec![ibv_wc::zeroed(); BATCH], next: 0, end: 0 }
     }
 
-    /// The next completion, if there is one. After a batch that was not full the answer is once that there is none, without a
-    /// look: that would cost as much as taking a packet, and find nothing as a rule.
+    /// Returns the next completion, if there is one. After a batch that was not full it answers
+    /// once, without a look, that there is none: a look would cost as much as taking a packet, and
+    /// usually finds nothing.
     ///
     /// # Errors
     /// The driver failed.
@@ -42,7 +43,8 @@ impl Taken {
         Ok(Some(&self.batch[self.next - 1]))
     }
 
-    /// Before a sleep: whether all was handed out, for what was not makes no event any more. The next answer is after a look then.
+    /// Returns, before a sleep, whether all was handed out: what was not makes no event any more.
+    /// The next answer follows a look then.
     pub fn is_empty(&mut self) -> bool {
         if self.next == self.end {
             (self.next, self.end) = (0, 0);
@@ -50,37 +52,38 @@ impl Taken {
         self.next == self.end
     }
 
-    /// What was not handed out.
+    /// Returns what was not handed out.
     fn rest(&self) -> &[ibv_wc] {
         &self.batch[self.next..self.end]
     }
 
-    /// This is to be handed out, and nothing else that was taken so far.
+    /// Replaces all that was taken so far by this list.
     fn replace(&mut self, all: Vec<ibv_wc>) {
         (self.next, self.end, self.batch) = (0, all.len(), all);
         self.batch.resize(self.end.max(BATCH), ibv_wc::zeroed());
     }
 }
 
-/// Those of `rc`.
+/// The completions taken for `rc`.
 pub struct Batch {
     taken: Taken,
-    /// Receives from the shared queue through a queue pair that was closed before they were handed out.
+    /// Receives from the shared queue through a queue pair that was closed before they were handed
+    /// out.
     orphans: Vec<Completion>,
 }
 
 impl Batch {
-    /// None taken yet.
+    /// Makes an empty batch.
     pub fn new() -> Batch {
         Batch { taken: Taken::new(), orphans: Vec::new() }
     }
 
-    /// As [`Taken::is_empty`].
+    /// Returns whether all was handed out, as [`Taken::is_empty`] does.
     pub fn is_empty(&mut self) -> bool {
         self.taken.is_empty() && self.orphans.is_empty()
     }
 
-    /// The next completion, as [`Taken::next`] has it.
+    /// Returns the next completion, as [`Taken::next`] does.
     ///
     /// # Errors
     /// The driver failed.
@@ -92,9 +95,9 @@ impl Batch {
         Ok(self.taken.next(queue)?.map(completion))
     }
 
-    /// After a queue pair was destroyed: takes all that the device still holds and forgets what is of that queue
-    /// pair, since its number may be given to another. A message that came through it into a buffer of the shared queue
-    /// counts as flushed, so that the buffer is not lost.
+    /// Takes all that the device still holds after a queue pair was destroyed, and forgets what
+    /// belongs to it, since its number may be given to another. A message that came through it into
+    /// a buffer of the shared queue counts as flushed, so that the buffer is not lost.
     ///
     /// # Errors
     /// The driver failed.
@@ -119,7 +122,8 @@ fn drain(queue: &CompletionQueue, into: &mut Vec<ibv_wc>) -> Result<(), i32> {
     }
 }
 
-/// What is left of a completion of the queue pair `closed`: the buffer of the shared queue that it filled.
+/// Returns what is left of a completion of the queue pair `closed`: the buffer of the shared queue
+/// that it filled.
 fn orphan(wc: &ibv_wc, closed: QueuePair, shared: bool) -> Option<Completion> {
     let received = wc.status == raw::IBV_WC_SUCCESS && wc.opcode & raw::IBV_WC_RECV != 0;
     let orphan = Completion { id: wc.wr_id, pair: closed, outcome: Err(Failed::Flushed) };

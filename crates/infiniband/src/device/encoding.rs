@@ -1,4 +1,5 @@
-//! How a port's address and one end of a connection travel: both are 32 bytes, and only this file reads them.
+//! The encoding of a port's address and of one end of a connection: both are 32 bytes, and only
+//! this file reads them.
 //!
 //! | offset | bytes | address | endpoint |
 //! | --- | --- | --- | --- |
@@ -19,25 +20,25 @@ use verbena_verbs::Gid;
 /// The version of the layout.
 const VERSION: u8 = 1;
 
-/// Where a port is.
+/// The place of a port in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
-    /// Its GID.
+    /// The port's GID.
     pub gid: Gid,
-    /// Its LID; 0 with RoCE.
+    /// The port's LID; 0 with RoCE.
     pub lid: u16,
-    /// Ethernet below.
+    /// True if there is Ethernet below.
     pub ethernet: bool,
 }
 
-/// An address: where datagrams go.
+/// The address to which datagrams go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mailbox {
     /// The port.
     pub site: Site,
     /// The queue pair for datagrams.
     pub pair: u32,
-    /// Its key.
+    /// The queue pair's Q_Key.
     pub q_key: u32,
 }
 
@@ -52,7 +53,7 @@ pub struct Seat {
     pub psn: u32,
     /// The largest payload of a packet, by its number.
     pub mtu: u8,
-    /// RDMA reads that it answers at once.
+    /// The number of RDMA reads that it answers at once.
     pub answers_max: u8,
 }
 
@@ -79,12 +80,12 @@ fn parse(bytes: &[u8; 32]) -> Option<(Site, u32, u32)> {
 }
 
 impl Mailbox {
-    /// As it travels.
+    /// Encodes it as it travels.
     pub fn emit(&self) -> Address {
         Address(emit(&self.site, self.pair, self.q_key, [0; 4]))
     }
 
-    /// Back; `None` if another version wrote it.
+    /// Decodes it; `None` if another version wrote it.
     pub fn parse(address: &Address) -> Option<Mailbox> {
         let (site, pair, q_key) = parse(&address.0)?;
         Some(Mailbox { site, pair, q_key })
@@ -92,12 +93,12 @@ impl Mailbox {
 }
 
 impl Seat {
-    /// As it travels.
+    /// Encodes it as it travels.
     pub fn emit(&self) -> Endpoint {
         Endpoint(emit(&self.site, self.pair, self.psn, [self.mtu, self.answers_max, 0, 0]))
     }
 
-    /// Back; `None` if another version wrote it.
+    /// Decodes it; `None` if another version wrote it.
     pub fn parse(endpoint: &Endpoint) -> Option<Seat> {
         let (site, pair, psn) = parse(&endpoint.0)?;
         Some(Seat { site, pair, psn, mtu: endpoint.0[28], answers_max: endpoint.0[29] })

@@ -1,6 +1,7 @@
-//! Waking up the neighbour cache. With RoCE the kernel needs the Ethernet address of a peer's port for an address
-//! handle; if it does not know it yet, it asks by ARP and, as measured on Linux 6.1, looks for the answer only after a
-//! second, in which the call blocks. An empty UDP packet makes it ask beforehand, without waiting.
+//! Wakes up the neighbour cache. With RoCE the kernel needs the Ethernet address of a peer's port
+//! for an address handle. If it does not know it yet, it asks by ARP and, as measured on Linux 6.1,
+//! looks for the answer only after a second, in which the call blocks. An empty UDP packet makes it
+//! ask beforehand, without waiting.
 
 use super::encoding::Site;
 use std::collections::HashSet;
@@ -17,7 +18,8 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Asks for a peer that was never asked for; returns whether it did, and so whether the answer is to be awaited.
+    /// Asks for a peer that was never asked for. Returns whether it asked, and so whether to wait
+    /// for the answer.
     pub fn ask(&mut self, own: &Site, to: &Site) -> bool {
         if !to.ethernet || to.gid == own.gid || !self.asked.insert(to.gid) {
             return false;
@@ -33,7 +35,8 @@ impl Neighbours {
     }
 }
 
-/// The address on the Internet that a GID of RoCE stands for. One of a single link is none without its interface.
+/// Returns the Internet address that a GID of RoCE stands for. An address of a single link has no
+/// meaning without its interface.
 fn internet(gid: &Gid) -> Option<IpAddr> {
     let address = Ipv6Addr::from(gid.0);
     match address.to_ipv4_mapped() {

@@ -1,4 +1,4 @@
-//! What the user may say about the device, from the table of settings.
+//! The options of the device, from the table of settings.
 
 use verbena_settings as table;
 
@@ -7,7 +7,8 @@ use verbena_settings as table;
 pub struct Options {
     /// Devices or ports by name, in order of preference; empty: any.
     pub devices: Vec<Named>,
-    /// Ports that are used at most, each as a channel of its own; `None`: all that are like the best.
+    /// The most ports that are used, each as a channel of its own; `None`: all that are like the
+    /// best.
     pub rails_max: Option<usize>,
     /// Entry of the GID table.
     pub gid_index: Option<u8>,
@@ -19,21 +20,21 @@ pub struct Options {
     pub service_level: u8,
     /// Traffic class.
     pub traffic_class: u8,
-    /// Bytes that a post shall be able to copy inline; the device may take less.
+    /// The number of bytes that a post shall be able to copy inline; the device may take less.
     pub inline_bytes_max: usize,
-    /// Work under way on one queue pair, reads apart.
+    /// The work under way on one queue pair, apart from reads.
     pub work_max: u32,
-    /// Receive buffers in the shared receive queue, or for one queue pair.
+    /// The receive buffers in the shared receive queue, or for one queue pair.
     pub receives_max: u32,
-    /// Reads under way on one queue pair.
+    /// The reads under way on one queue pair.
     pub reads_max: Option<u8>,
     /// Code of the ACK timeout.
     pub ack_timeout: u8,
-    /// Retries after it.
+    /// Retries after the ACK timeout.
     pub retries: u8,
     /// Retries while the receiver is not ready.
     pub receiver_retries: u8,
-    /// Code of the time between them.
+    /// Code of the time between these retries.
     pub receiver_timer: u8,
 }
 
@@ -42,7 +43,7 @@ pub struct Options {
 pub struct Named {
     /// The device's name.
     pub device: String,
-    /// The port, if only that is meant.
+    /// The port, if only one is meant.
     pub port: Option<u8>,
 }
 
@@ -54,7 +55,7 @@ impl Named {
         }
     }
 
-    /// Whether it means this port.
+    /// Returns whether it means this port.
     pub fn means(&self, device: &str, port: u8) -> bool {
         self.device == device && self.port.is_none_or(|wanted| wanted == port)
     }
@@ -72,13 +73,13 @@ impl std::fmt::Display for Named {
 /// The most ports that a process uses.
 pub const RAILS_MAX: usize = 8;
 
-/// Receive buffers in a shared queue.
+/// The number of receive buffers in a shared queue.
 const SHARED_RECEIVES_MAX: usize = 4096;
-/// Receive buffers of one queue pair.
+/// The number of receive buffers of one queue pair.
 const PAIR_RECEIVES_MAX: usize = 128;
 
 impl Options {
-    /// What the table says now.
+    /// Returns what the table says now.
     pub fn current() -> Options {
         let list = table::RC_DEVICE.get().unwrap_or_default();
         let receives = if table::RC_SHARED_RECEIVES.get() { SHARED_RECEIVES_MAX } else { PAIR_RECEIVES_MAX };

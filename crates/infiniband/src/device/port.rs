@@ -19,29 +19,31 @@ pub struct OpenPort {
     pub domain: Arc<ProtectionDomain>,
     /// The port's number on the device.
     pub number: u8,
-    /// Where it is.
+    /// The port's place in the network.
     pub site: Site,
-    /// Its GID, with the place in the table.
+    /// The port's GID, with the place in the table.
     pub entry: GidEntry,
     /// The largest payload of a packet, by its number.
     pub mtu: u8,
-    /// What the user said.
+    /// The user's options.
     pub options: Options,
 }
 
 impl OpenPort {
-    /// What becomes readable when a completion has come of which `events` tells, or when there is trouble.
+    /// Returns the descriptors that become readable when a completion has come that `events` tells
+    /// of, or when there is trouble.
     pub fn descriptors(&self, events: Option<&EventChannel>) -> Vec<RawFd> {
         let events = events.map(|events| events.descriptor());
         events.into_iter().chain([self.domain.context().event_descriptor()]).collect()
     }
 
-    /// What broke here, if that was not told yet; else what the device says by itself, oldest first.
+    /// Returns what broke here, if that was not told yet; else what the device says by itself,
+    /// oldest first.
     pub fn trouble(&self, broken: &mut Option<Fault>) -> Option<Trouble> {
         broken.take().map(Trouble::Device).or_else(|| trouble::next(self))
     }
 
-    /// Makes a protection domain for it.
+    /// Makes a protection domain for the port.
     ///
     /// # Errors
     /// The device has no more.
@@ -61,14 +63,14 @@ impl OpenPort {
         })
     }
 
-    /// Device, port and GID in words.
+    /// Describes device, port and GID in words.
     pub fn place(&self) -> String {
         let GidEntry { index, gid, kind, .. } = &self.entry;
         let lid = if self.site.ethernet { String::new() } else { format!(", LID {}", self.site.lid) };
         format!("{}:{}, GID {gid} (index {index}, {kind}){lid}", self.domain.context().name(), self.number)
     }
 
-    /// The way to another port. Within an InfiniBand subnet LIDs suffice.
+    /// Returns the way to another port. Within an InfiniBand subnet LIDs suffice.
     ///
     /// # Errors
     /// It is on the other sort of wire.
@@ -104,13 +106,13 @@ impl OpenPort {
         self.try_register(region, access).map_err(|number| self.unregistered(region, number))
     }
 
-    /// As [`OpenPort::register`], with the error number.
+    /// Registers memory as [`OpenPort::register`] does; an error is the number.
     pub fn try_register(&self, region: Region, access: Access) -> Result<MemoryRegion, i32> {
         // SAFETY: a region is memory that operations may read and write, as its creator promised.
         unsafe { MemoryRegion::new(&self.domain, region.address(), region.len(), access) }
     }
 
-    /// Why memory could not be registered.
+    /// Explains why memory could not be registered.
     #[cold]
     pub fn unregistered(&self, region: Region, number: i32) -> Fault {
         let on = format!("{} bytes at {:#x}, {}", region.len(), region.address(), self.place());
@@ -118,7 +120,7 @@ impl OpenPort {
     }
 }
 
-/// The MTU's number within so many bytes.
+/// Returns the number of the largest MTU within `bytes`.
 fn mtu_within(number: u8, bytes: Option<usize>) -> u8 {
     (1..=number).rev().find(|&number| bytes.is_none_or(|most| mtu_bytes(number) <= most)).unwrap_or(1)
 }

@@ -1,71 +1,72 @@
-//! How much work is under way on one queue pair.
+//! The account of the work under way on one queue pair.
 //!
-//! Most RDMA writes are unsignalled (paper 1, 4.3): the device says nothing when they are done. But the places that
-//! they take in the send queue are free only when a later signalled piece of work has completed. So every so many
-//! pieces, and in any case before the queue is full, one is signalled. Work on a queue pair completes in order.
+//! Most RDMA writes are unsignalled (paper 1, 4.3): the device says nothing when they are done. But
+//! the places that they take in the send queue are free only when a later signalled piece of work
+//! has completed. So one in every `n` pieces is signalled, and one in any case before the queue is
+//! full. Work on a queue pair completes in order.
 
 use std::collections::VecDeque;
 
 /// The account of one queue pair's send queue.
 #[derive(Debug)]
 pub struct SendQueue {
-    /// Places.
+    /// The number of places.
     places: u32,
-    /// One in so many is signalled.
+    /// One in this many pieces is signalled.
     every: u32,
-    /// Pieces posted ever, wrapping.
+    /// The number of pieces ever posted, wrapping.
     posted: u32,
-    /// Of these, so many are known to be done.
+    /// The number of these known to be done.
     done: u32,
-    /// How many had been posted with each signalled piece that is under way, oldest first.
+    /// The value of `posted` with each signalled piece that is under way, oldest first.
     signalled: VecDeque<u32>,
     /// `posted` at the last signalled piece.
     signalled_at: u32,
 }
 
 impl SendQueue {
-    /// A queue of so many places, in which one in `every` pieces is signalled.
+    /// Makes a queue with `places` places, in which one in `every` pieces is signalled.
     pub fn new(places: u32, every: u32) -> SendQueue {
         let every = every.clamp(1, (places / 2).max(1));
         SendQueue { places, every, posted: 0, done: 0, signalled: VecDeque::new(), signalled_at: 0 }
     }
 
-    /// Whether so many more pieces have room.
+    /// Returns whether there is room for `pieces` more.
     #[inline]
     pub fn has_room(&self, pieces: u32) -> bool {
         self.posted.wrapping_sub(self.done) + pieces <= self.places
     }
 
-    /// Pieces that have room.
+    /// Returns how many pieces have room.
     #[inline]
     pub fn free(&self) -> u32 {
         self.places.saturating_sub(self.posted.wrapping_sub(self.done))
     }
 
-    /// Whether more than half of the places are taken, as far as completions were looked at.
+    /// Returns whether more than half of the places are taken, by the completions seen so far.
     #[inline]
     pub fn is_filling(&self) -> bool {
         2 * self.posted.wrapping_sub(self.done) > self.places
     }
 
-    /// Whether a completion is to come.
+    /// Returns whether a completion is to come.
     pub fn is_awaited(&self) -> bool {
         !self.signalled.is_empty()
     }
 
-    /// Whether the next piece must be signalled.
+    /// Returns whether the next piece must be signalled.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.is_due_by(1)
     }
 
-    /// Whether the last of so many more pieces must be signalled, if none before is.
+    /// Returns whether the last of `pieces` more must be signalled, if none before is.
     #[inline]
     pub fn is_due_by(&self, pieces: u32) -> bool {
         self.posted.wrapping_sub(self.signalled_at) + pieces >= self.every
     }
 
-    /// A piece was posted.
+    /// Notes that a piece was posted.
     #[inline]
     pub fn posted(&mut self, signalled: bool) {
         self.posted = self.posted.wrapping_add(1);
@@ -75,7 +76,7 @@ impl SendQueue {
         }
     }
 
-    /// A signalled piece has completed, the oldest one, and all before it.
+    /// Notes that the oldest signalled piece has completed, and all before it.
     #[inline]
     pub fn completed(&mut self) {
         if let Some(upto) = self.signalled.pop_front() {
@@ -83,27 +84,28 @@ impl SendQueue {
         }
     }
 
-    /// The number of the last piece posted, to ask [`SendQueue::is_done`] with.
+    /// Returns the number of the last piece posted, for [`SendQueue::is_done`].
     pub fn mark(&self) -> u32 {
         self.posted
     }
 
-    /// Pieces known to be done, wrapping.
+    /// Returns how many pieces are known to be done, wrapping.
     pub fn done(&self) -> u32 {
         self.done
     }
 
-    /// Whether the piece with this number, and all before it, are done.
+    /// Returns whether the piece with this number, and all before it, are done.
     pub fn is_done(&self, mark: u32) -> bool {
         self.done.wrapping_sub(mark) as i32 >= 0
     }
 
-    /// Whether everything posted is done.
+    /// Returns whether everything posted is done.
     pub fn is_idle(&self) -> bool {
         self.posted == self.done
     }
 
-    /// Whether work is under way of which nothing will be heard unless something signalled follows.
+    /// Returns whether work is under way that will not be heard of unless something signalled
+    /// follows.
     pub fn is_unheard(&self) -> bool {
         self.posted != self.signalled_at && !self.is_idle()
     }

@@ -1,5 +1,5 @@
-//! Looking at every port of every device, and opening the best that works. What was found and why each port was
-//! chosen or not stays, for `verbena info` and for error messages.
+//! Looks at every port of every device, and opens the best that works. The findings, and why each
+//! port was chosen or not, are kept for `verbena info` and for error messages.
 
 use super::choose::{Candidate, order};
 use super::options::Options;
@@ -11,18 +11,18 @@ use verbena_verbs::memlock::Locked;
 use verbena_verbs::raw::ibv_device_attr;
 use verbena_verbs::{Context, Device, Fork, GidEntry, Library, Port};
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// Whether fork is safe; or why there is no libibverbs.
+    /// The safety of fork; or why there is no libibverbs.
     pub library: Result<Fork, Fault>,
-    /// How much memory may be locked, and is; or why that is not known.
+    /// The memory that may be locked, and is; or why that is not known.
     pub locked: Result<Locked, Fault>,
-    /// Why there is no device at all.
+    /// The reason why there is no device at all.
     pub bare: Option<Fault>,
     /// Devices that could not be opened.
     pub closed: Vec<(String, Fault)>,
-    /// Every port of the others.
+    /// The ports of all others.
     pub ports: Vec<Found>,
 }
 
@@ -31,26 +31,26 @@ pub struct Survey {
 pub struct Found {
     /// The port.
     pub candidate: Candidate,
-    /// What the device can do.
+    /// The abilities of the device.
     pub device: Abilities,
-    /// What became of it.
+    /// The verdict on it.
     pub verdict: Verdict,
 }
 
-/// What a device can do at most.
+/// The upper limits of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Queue pairs.
+    /// The number of queue pairs.
     pub pairs: i32,
-    /// Work under way on one.
+    /// The work under way on one.
     pub work: i32,
-    /// Completions in one queue.
+    /// The completions in one queue.
     pub completions: i32,
-    /// Shared receive queues.
+    /// The number of shared receive queues.
     pub shared_queues: i32,
-    /// Reads under way on one queue pair, as asker.
+    /// The reads under way on one queue pair, as asker.
     pub reads: i32,
-    /// Registrations.
+    /// The number of registrations.
     pub registrations: i32,
 }
 
@@ -67,16 +67,17 @@ impl From<&ibv_device_attr> for Abilities {
     }
 }
 
-/// Whether a port is used, and why not.
+/// The decision whether a port is used, and why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is; the text says how ([`Adapter::place`](crate::rc::adapter::Adapter::place)).
+    /// The port is used; the text says how
+    /// ([`Adapter::place`](crate::rc::adapter::Adapter::place)).
     Chosen(String),
-    /// It might be, but another one comes first.
+    /// The port might be used, but another one comes first.
     Spare,
-    /// It is of no use, for this reason.
+    /// The port is of no use, for this reason.
     Unfit(String),
-    /// It was tried and failed.
+    /// The port was tried and failed.
     Failed(Fault),
 }
 
@@ -85,13 +86,14 @@ pub(crate) type OpenPort<'a, T> =
     dyn Fn(&Arc<Context>, &Port, &GidEntry, &Options) -> Result<(T, String), Fault> + 'a;
 
 impl Survey {
-    /// Nothing looked at yet.
+    /// Makes a survey in which nothing was looked at yet.
     fn blank() -> Survey {
         let locked = Locked::read().map_err(|error| unreadable(&error));
         Survey { library: Ok(Fork::Kernel), locked, bare: None, closed: Vec::new(), ports: Vec::new() }
     }
 
-    /// Looks, and opens every port that is to be used, the best first; `open` tells also what was opened, in words.
+    /// Looks, and opens every port that is to be used, the best first; `open` also tells, in words,
+    /// what was opened.
     pub(crate) fn take<T>(options: &Options, open: &OpenPort<'_, T>) -> (Survey, Vec<T>) {
         let mut survey = Survey::blank();
         match Library::get() {
@@ -179,7 +181,7 @@ impl Survey {
         chosen
     }
 
-    /// Why no device is used: none of those that the user named, or none at all.
+    /// Explains why no device is used: none of those that the user named, or none at all.
     pub fn refusal(&self, options: &Options) -> Fault {
         let wanted =
             |name: &str| options.devices.is_empty() || options.devices.iter().any(|n| n.device == name);
@@ -206,7 +208,7 @@ impl Survey {
         )
     }
 
-    /// What is wrong with each port.
+    /// Lists what is wrong with each port.
     fn reasons(&self) -> String {
         let reason = |found: &Found| {
             let Candidate { device, port, .. } = &found.candidate;

@@ -6,7 +6,7 @@ use verbena_fault::Fault;
 use verbena_verbs::Event;
 use verbena_verbs::explain::fault;
 
-/// The oldest trouble that nobody has heard of; events that are none are skipped.
+/// Returns the oldest trouble that nobody has heard of; other events are skipped.
 pub fn next(port: &OpenPort) -> Option<Trouble> {
     loop {
         match port.domain.context().next_event() {
@@ -44,7 +44,7 @@ fn of(event: Event, port: &OpenPort) -> Option<Trouble> {
     }
 }
 
-/// Whether the port still has the addresses by which its peers know it.
+/// Returns whether the port still has the addresses by which its peers know it.
 fn is_as_before(port: &OpenPort) -> bool {
     let context = port.domain.context();
     let Ok(now) = context.port(port.number) else { return false };

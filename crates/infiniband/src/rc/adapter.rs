@@ -1,12 +1,14 @@
 //! What the channel `rc` asks of a verbs device, and nothing more.
 //!
-//! The real one is over libibverbs (`rc/verbs.rs`); the simulator has another (`verbena-sim`), with virtual time, a
-//! model of costs, and faults. So the very code that runs on InfiniBand is driven by seeds.
+//! The real one is over libibverbs (`rc/verbs.rs`); the simulator has another (`verbena-sim`), with
+//! virtual time, a model of costs, and faults. So the very code that runs on InfiniBand is driven
+//! by seeds.
 //!
-//! Words are those of InfiniBand (paper 1, section 2): a *queue pair* of the Reliable Connection service joins two
-//! processes; *work* is posted to it; what was posted as signalled, what failed, and what was received ends as a
-//! *completion* in the one completion queue of the adapter. Beside that the adapter has one queue pair for
-//! *datagrams*, through which strangers agree on a connection (`rc/connect.rs`).
+//! Words are those of InfiniBand (paper 1, section 2): a *queue pair* of the Reliable Connection
+//! service joins two processes; *work* is posted to it; what was posted as signalled, what failed,
+//! and what was received ends as a *completion* in the one completion queue of the adapter. Beside
+//! that the adapter has one queue pair for *datagrams*, through which strangers agree on a
+//! connection (`rc/connect.rs`).
 
 use crate::cache::Registrar;
 use crate::device::{Address, Completion, Endpoint, Post, QueuePair, Refused, Registration, Trouble};
@@ -42,7 +44,8 @@ pub struct Work {
     pub id: u64,
     /// What to do.
     pub operation: Operation,
-    /// The bytes of this process that are sent, written, or read into: at most so many; each post says how many.
+    /// The bytes of this process that are sent, written, or read into: at most so many; each post
+    /// says how many.
     pub local: Region,
     /// The key of the registration that they lie in.
     pub local_key: u32,
@@ -65,12 +68,13 @@ pub struct Limits {
     pub register_bytes_max: u64,
     /// Whether there is a shared receive queue.
     pub shared_receives: bool,
-    /// Whether one process may read what another writes to it at the same time: long messages are else all read, unless the user wants
-    /// them written.
+    /// Whether one process may read what another writes to it at the same time: long messages are
+    /// else all read, unless the user wants them written.
     pub mixes: bool,
 }
 
-/// A verbs device as `rc` sees it: one device, one port, one protection domain, one completion queue.
+/// A verbs device as `rc` sees it: one device, one port, one protection domain, one completion
+/// queue.
 ///
 /// No method blocks for longer than a system call.
 pub trait Adapter: Send {
@@ -101,15 +105,16 @@ pub trait Adapter: Send {
     /// Ends a registration. The memory may be unmapped already.
     fn deregister(&mut self, registration: Registration);
 
-    /// A new queue pair that accepts receive buffers, not connected yet. If `shared`, it receives from the adapter's
-    /// shared receive queue.
+    /// A new queue pair that accepts receive buffers, not connected yet. If `shared`, it receives
+    /// from the adapter's shared receive queue.
     fn open_pair(&mut self, shared: bool) -> Result<(QueuePair, Endpoint), Fault>;
 
     /// Connects it: ready to receive and to send.
     fn connect_pair(&mut self, pair: QueuePair, remote: &Endpoint) -> Result<(), Fault>;
 
-    /// Destroys it; nothing completes on it any more, but for messages that have come through it into buffers of the
-    /// shared queue: these end as [`Failed::Flushed`](crate::device::Failed::Flushed), so that the buffers are not lost.
+    /// Destroys it; nothing completes on it any more, but for messages that have come through it
+    /// into buffers of the shared queue: these end as
+    /// [`Failed::Flushed`](crate::device::Failed::Flushed), so that the buffers are not lost.
     fn close_pair(&mut self, pair: QueuePair);
 
     /// Describes work once. The descriptor may be posted on any queue pair.
@@ -142,8 +147,8 @@ pub trait Adapter: Send {
     /// The next datagram that has arrived, if any.
     fn receive_datagram(&mut self) -> Option<Vec<u8>>;
 
-    /// Asks for an event at whatever completes or arrives next; what is there already makes none, so the caller looks
-    /// once more. `false` if this device cannot, or holds something back.
+    /// Asks for an event at whatever completes or arrives next; what is there already makes none,
+    /// so the caller looks once more. `false` if this device cannot, or holds something back.
     fn arm(&mut self) -> bool {
         false
     }
@@ -153,7 +158,8 @@ pub trait Adapter: Send {
         Vec::new()
     }
 
-    /// What happened to the device without being asked, oldest first. May cost a system call: not for every poll.
+    /// What happened to the device without being asked, oldest first. May cost a system call: not
+    /// for every poll.
     fn trouble(&mut self) -> Option<Trouble>;
 }
 

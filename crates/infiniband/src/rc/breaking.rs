@@ -1,4 +1,5 @@
-//! What is done when a connection breaks: the peer is given up, with both ends named, and nothing waits for it.
+//! What is done when a connection breaks: the peer is given up, with both ends named, and nothing
+//! waits for it.
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -47,7 +48,8 @@ impl<A: Adapter> Rc<A> {
         if let Some(pair) = connection.pair.take() {
             self.adapter.close_pair(pair);
         }
-        // Nothing completes on the queue pair any more. Buffers posted to itself stay its own: it does not come back.
+        // Nothing completes on the queue pair any more. Buffers posted to itself stay its own: it
+        // does not come back.
         self.sends.give_back_all_of(peer);
         self.broken.push((peer, fault));
     }
@@ -83,7 +85,8 @@ impl<A: Adapter> Rc<A> {
         fault
     }
 
-    /// Reports what broke. What the peer wrote into its ring before is still delivered: it may have left in order.
+    /// Reports what broke. What the peer wrote into its ring before is still delivered: it may have
+    /// left in order.
     #[cold]
     pub(super) fn report_broken(&mut self, sink: &mut dyn Sink) -> usize {
         let broken = std::mem::take(&mut self.broken);
@@ -126,7 +129,8 @@ impl<A: Adapter> Rc<A> {
                     }
                 }
                 Trouble::Device(fault) => self.break_all(&fault),
-                // The connections decide: their retries outlast a short break. If they do not, it is said why.
+                // The connections decide: their retries outlast a short break. If they do not, it
+                // is said why.
                 Trouble::Port(fault) => self.port_trouble = Some(fault),
             }
         }

@@ -1,12 +1,13 @@
 //! Headers that are not sent.
 //!
-//! The next message of a process often has the header of the one before, but for the sequence number, which is one more, and the
-//! length, which stands before it anyhow. Then it goes without ([`frame::Kind::Brief`]): every byte of a
-//! short packet is copied and summed up several times on its way. Both ends remember the last header of each direction; since
-//! packets of a pair are sent and delivered in one order over both paths, they remember the same.
+//! The next message of a process often has the header of the one before, but for the sequence
+//! number, which is one more, and the length, which stands before it anyhow. Then it goes without
+//! ([`frame::Kind::Brief`]): every byte of a short packet is copied and summed up several times on
+//! its way. Both ends remember the last header of each direction; since packets of a pair are sent
+//! and delivered in one order over both paths, they remember the same.
 //!
-//! Soft-RoCE takes some 2 us longer for packets from 79 bytes on: there its checksum begins to use vector
-//! registers, which have to be saved.
+//! Soft-RoCE takes some 2 us longer for packets from 79 bytes on: there its checksum begins to use
+//! vector registers, which have to be saved.
 
 use super::frame;
 use verbena_channel::packet::{Header, Kind};
@@ -22,7 +23,8 @@ impl Last {
         [first, context, ends] == self.following()
     }
 
-    /// Whether a packet with this header and so many bytes behind it goes with or without the header.
+    /// Whether a packet with this header and so many bytes behind it goes with or without the
+    /// header.
     #[inline(always)]
     pub fn kind_of(&self, words: [u64; 4], payload_bytes: usize) -> frame::Kind {
         let is_whole =
@@ -36,7 +38,8 @@ impl Last {
         self.0 = [first, context, ends];
     }
 
-    /// A packet of so many bytes came without its header, which is this; `None` if none came before.
+    /// A packet of so many bytes came without its header, which is this; `None` if none came
+    /// before.
     #[inline]
     pub fn next(&mut self, payload_bytes: usize) -> Option<Header> {
         if self.0[0] == 0 {

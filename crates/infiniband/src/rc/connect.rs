@@ -1,10 +1,11 @@
 //! Connections on demand (paper 1, 4.6): made at the first message of a pair, by datagrams.
 //!
-//! Both sides do the same. Who wants to send, or is asked, opens a queue pair and says hello: its end of the
-//! connection, whether it has seen the other's, and whether it still wants an answer. Who learns the other's end
-//! connects; who learns that its own was seen may send. A datagram may be lost, doubled or late: hellos are resent until all is
-//! known, one that wants an answer is always answered, one that does not never is, and none says anything that an
-//! earlier one did not. A packet over the connection proves as much as a hello.
+//! Both sides do the same. Who wants to send, or is asked, opens a queue pair and says hello: its
+//! end of the connection, whether it has seen the other's, and whether it still wants an answer.
+//! Who learns the other's end connects; who learns that its own was seen may send. A datagram may
+//! be lost, doubled or late: hellos are resent until all is known, one that wants an answer is
+//! always answered, one that does not never is, and none says anything that an earlier one did not.
+//! A packet over the connection proves as much as a hello.
 //!
 //! A process answers only inside MPI, so the limit after which a peer is given up is long.
 
@@ -116,8 +117,8 @@ impl<A: Adapter> Rc<A> {
         Ok(())
     }
 
-    /// Takes in the datagrams that have arrived and says hello where it is time. Costs nothing to speak of while
-    /// all connections are up.
+    /// Takes in the datagrams that have arrived and says hello where it is time. Costs nothing to
+    /// speak of while all connections are up.
     pub(super) fn tend_connections(&mut self) -> usize {
         let mut hellos = 0;
         while let Some(bytes) = self.adapter.receive_datagram() {

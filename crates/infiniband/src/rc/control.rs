@@ -1,6 +1,7 @@
 //! What the channels say to each other about rings, and explicit credits.
 //!
-//! The receiver decides who gets a ring (paper 1, 4.7), and the two agree in packets of the send/receive path:
+//! The receiver decides who gets a ring (paper 1, 4.7), and the two agree in packets of the
+//! send/receive path:
 //!
 //! ```text
 //! receiver                          sender
@@ -12,9 +13,9 @@
 //!    Closed                       →  after all tail pointers
 //! ```
 //!
-//! Since packets are taken in the order of their numbers, whoever reads `Withdrawn` has taken all from the ring,
-//! and the memory can go. A peer to whom there is something to say stands in a list, which every poll goes through; what
-//! finds no room now is tried again at the next one.
+//! Since packets are taken in the order of their numbers, whoever reads `Withdrawn` has taken all
+//! from the ring, and the memory can go. A peer to whom there is something to say stands in a list,
+//! which every poll goes through; what finds no room now is tried again at the next one.
 
 use super::Rc;
 use super::adapter::{Adapter, Remote};
@@ -171,8 +172,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Sends a packet of the channel's own; `None` if there is no room for it now. A broken connection takes nothing
-    /// more, and that is reported by itself.
+    /// Sends a packet of the channel's own; `None` if there is no room for it now. A broken
+    /// connection takes nothing more, and that is reported by itself.
     fn say(&mut self, peer: Peer, kind: Kind, body: &[u8], signalled: bool) -> Option<()> {
         let sent = self.send_by_buffer(peer, kind, None, Payload::Bytes(body), signalled);
         sent.is_ok().then_some(())
@@ -196,7 +197,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The peer offers a ring: it is used if there is memory for this end of it, and it asks for no more than it may.
+    /// The peer offers a ring: it is used if there is memory for this end of it, and it asks for no
+    /// more than it may.
     fn offered(&mut self, peer: Peer, body: &[u8]) -> Option<()> {
         let (remote, geometry) = parse_offer(body)?;
         if self.peers.get(peer)?.ring_out.is_some() {
@@ -295,8 +297,8 @@ impl<A: Adapter> Rc<A> {
         None
     }
 
-    /// Whether everything that was sent has arrived. From the first call on all work is signalled, so that this can
-    /// be known; what went unsignalled before is followed by something signalled.
+    /// Whether everything that was sent has arrived. From the first call on all work is signalled,
+    /// so that this can be known; what went unsignalled before is followed by something signalled.
     pub(super) fn all_arrived(&mut self) -> bool {
         self.leaving = true;
         let unheard: Vec<Peer> = (self.peers.iter())
@@ -310,7 +312,8 @@ impl<A: Adapter> Rc<A> {
             let said = self.say(peer, Kind::Credits, &[], true).is_some();
             let Some(connection) = self.peers.get(peer) else { continue };
             connection.bidden |= said;
-            // Credits may never come back from a process that hangs or is gone. A write of no bytes needs none, and ends after all before it.
+            // Credits may never come back from a process that hangs or is gone. A write of no bytes
+            // needs none, and ends after all before it.
             if !said && connection.queue.is_unheard() {
                 self.ask_for_life(peer);
             }

@@ -1,19 +1,23 @@
 //! Credits for the receive buffers of one pair (paper 1, 3.1 and 4.4).
 //!
-//! Each side may send so many packets as the other has buffers posted for it. Credits for buffers that were posted
-//! anew ride on every packet; if none goes that way and enough are owed ([`worth`]), a packet of its own carries them.
+//! Each side may send so many packets as the other has buffers posted for it. Credits for buffers
+//! that were posted anew ride on every packet; if none goes that way and enough are owed
+//! ([`worth`]), a packet of its own carries them.
 //!
-//! The last credit may only be used by a packet that brings credits itself. So of two sides that have used theirs up,
-//! the one that heard last has at least one and can hand back what it owes: neither waits for ever.
+//! The last credit may only be used by a packet that brings credits itself. So of two sides that
+//! have used theirs up, the one that heard last has at least one and can hand back what it owes:
+//! neither waits for ever.
 
-/// Fewest credits for which the rules below hold: explicit packets neither fail to come nor answer each other.
+/// Fewest credits for which the rules below hold: explicit packets neither fail to come nor answer
+/// each other.
 pub const CREDITS_MIN: u16 = 4;
 
 /// The credits left to the other side to send on with, while a packet brings it more.
 const LEFT: u32 = 8;
 
-/// Of so many credits, how many must be owed to be worth a packet of their own: three quarters, since as a rule an answer that
-/// carries them comes first; but half if the rest were too few to send on with.
+/// Of so many credits, how many must be owed to be worth a packet of their own: three quarters,
+/// since as a rule an answer that carries them comes first; but half if the rest were too few to
+/// send on with.
 pub fn worth(total: u32) -> u32 {
     (total - (total / 4).max(LEFT.min(total / 2))).max(2)
 }
@@ -56,7 +60,8 @@ impl Credits {
         self.total.saturating_sub(self.have)
     }
 
-    /// The other side says that it posted so many buffers anew. `false`, and nothing is done, if they are more than it took.
+    /// The other side says that it posted so many buffers anew. `false`, and nothing is done, if
+    /// they are more than it took.
     #[inline]
     #[must_use]
     pub fn earn(&mut self, credits: u16) -> bool {
@@ -65,8 +70,8 @@ impl Credits {
         earned.is_some()
     }
 
-    /// A buffer is posted anew, of which the other side is to hear. `false`, and nothing is done, if that has sent more than it was
-    /// given credits for.
+    /// A buffer is posted anew, of which the other side is to hear. `false`, and nothing is done,
+    /// if that has sent more than it was given credits for.
     #[inline]
     #[must_use]
     pub fn owe(&mut self) -> bool {
@@ -106,7 +111,8 @@ impl Credits {
 mod tests {
     use super::*;
 
-    /// Both sides send as long as they may, with every packet received at once or late: whoever waits is told.
+    /// Both sides send as long as they may, with every packet received at once or late: whoever
+    /// waits is told.
     #[test]
     fn nobody_waits_for_ever() {
         for total in CREDITS_MIN..20 {

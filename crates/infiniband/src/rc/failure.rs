@@ -78,7 +78,8 @@ pub fn no_answer(ends: &Ends, limit_ns: u64) -> Fault {
     )
 }
 
-/// Neither the peer nor this process's own device has said anything for so long, though the peer was asked.
+/// Neither the peer nor this process's own device has said anything for so long, though the peer
+/// was asked.
 pub fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault {
     let heard = port.map_or(String::new(), |port| format!("{} ({}); else ", port.what, port.on));
     Fault::new(

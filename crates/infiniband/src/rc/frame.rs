@@ -8,11 +8,13 @@
 //! | 12 | 2 | ring credits | ring slots freed since the last packet (paper 1, 4.4) |
 //! | 14 | 2 | receive credits | receive buffers posted anew since the last packet |
 //!
-//! The first two fields are one aligned word, so a receiver that sees the head flag sees the size. In a ring the prefix of a short message
-//! may be that word alone ([`Kind::Short`]); then the lower 24 bits of its second half are, from the lowest: 7 for the bytes that follow, 4 for ring
-//! credits, 4 for receive credits, and the lowest 9 of the PSN. A packet of the
-//! engine ([`Kind::Data`]) goes on with its header ([`verbena_channel::packet`]) and payload, or only with the latter if the header
-//! follows from the one before ([`Kind::Brief`]). Integers are little-endian.
+//! The first two fields are one aligned word, so a receiver that sees the head flag sees the size.
+//! In a ring the prefix of a short message may be that word alone ([`Kind::Short`]); then the lower
+//! 24 bits of its second half are, from the lowest: 7 for the bytes that follow, 4 for ring
+//! credits, 4 for receive credits, and the lowest 9 of the PSN. A packet of the engine
+//! ([`Kind::Data`]) goes on with its header ([`verbena_channel::packet`]) and payload, or only with
+//! the latter if the header follows from the one before ([`Kind::Brief`]). Integers are
+//! little-endian.
 
 use std::ops::RangeInclusive;
 use verbena_channel::packet::HEADER_BYTES;
@@ -154,7 +156,8 @@ impl Frame {
         [u64::from(self.first) | size << 32, u64::from(self.psn) | credits << 32].map(u64::to_le)
     }
 
-    /// Decodes a prefix; `None` if the kind is unknown. The packet that is next has the number `expected`.
+    /// Decodes a prefix; `None` if the kind is unknown. The packet that is next has the number
+    /// `expected`.
     #[inline(always)]
     pub fn of_words(words: [u64; 2], expected: u32) -> Option<Frame> {
         let [size, credits] = words.map(u64::from_le);
@@ -201,7 +204,8 @@ pub fn packet_bytes(first_word: u64) -> usize {
 #[inline(always)]
 pub fn write_words<const N: usize>(into: Region, words: [u64; N]) {
     assert!(into.len() >= N * 8 && into.address().is_multiple_of(8));
-    // SAFETY: within the region by the check above, and aligned; the region's creator promised valid memory.
+    // SAFETY: within the region by the check above, and aligned; the region's creator promised
+    // valid memory.
     unsafe { into.pointer().cast::<[u64; N]>().write(words) }
 }
 

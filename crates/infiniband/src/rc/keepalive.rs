@@ -1,14 +1,15 @@
 //! Peers that are silent while this process waits: are they still there?
 //!
-//! A process with nothing under way hears nothing from its device, whatever becomes of the other side. So while it
-//! waits inside MPI, a connected peer of which nothing was heard for an interval gets an RDMA write of no bytes,
-//! signalled. The peer's device answers it without its process (InfiniBand specification, 9.4.3; C9-88: no key is
-//! checked where there are no bytes), so a process that computes for long is not taken for a dead one. If
-//! nobody answers, the device's retries end in a failed completion, which breaks the connection and names the peer; a
-//! device that ends nothing any more is given up after a limit of its own.
+//! A process with nothing under way hears nothing from its device, whatever becomes of the other
+//! side. So while it waits inside MPI, a connected peer of which nothing was heard for an interval
+//! gets an RDMA write of no bytes, signalled. The peer's device answers it without its process
+//! (InfiniBand specification, 9.4.3; C9-88: no key is checked where there are no bytes), so a
+//! process that computes for long is not taken for a dead one. If nobody answers, the device's
+//! retries end in a failed completion, which breaks the connection and names the peer; a device
+//! that ends nothing any more is given up after a limit of its own.
 //!
-//! Nothing here is done while packets come: only polls that find nothing count, and the clock is read at every
-//! so many of them, fewer if they are far apart.
+//! Nothing here is done while packets come: only polls that find nothing count, and the clock is
+//! read at every so many of them, fewer if they are far apart.
 
 use super::Rc;
 use super::adapter::{Adapter, Operation, Remote, Work};
@@ -21,8 +22,8 @@ use verbena_memory::Region;
 
 /// The longest wanted time between two readings of the clock, in nanoseconds.
 const LOOK_NS: u64 = 20_000_000;
-/// Most looks between two readings. A process that spins may begin to sleep between polls at any time, and must
-/// then not take long to learn it.
+/// Most looks between two readings. A process that spins may begin to sleep between polls at any
+/// time, and must then not take long to learn it.
 const LOOKS_MAX: u32 = 16;
 /// Time between two questions about the device's trouble: each is a system call.
 const TROUBLE_NS: u64 = 200_000_000;
@@ -53,8 +54,8 @@ impl Pace {
         self.left == 0
     }
 
-    /// The clock was read: learns how many looks go by in the wanted time, since they may be microseconds apart (a process
-    /// that spins) or much longer (one that sleeps).
+    /// The clock was read: learns how many looks go by in the wanted time, since they may be
+    /// microseconds apart (a process that spins) or much longer (one that sleeps).
     fn read(&mut self, now_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.read_ns);
         self.looks = match passed_ns {
@@ -142,8 +143,9 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// How long a question may stay unanswered. Where peers may lack receive buffers (`RC_RECEIVER_RETRIES`), work waits for
-    /// their processes and not only for their devices, so that only the device can tell.
+    /// How long a question may stay unanswered. Where peers may lack receive buffers
+    /// (`RC_RECEIVER_RETRIES`), work waits for their processes and not only for their devices, so
+    /// that only the device can tell.
     fn silence_ns_max(&self) -> u64 {
         let speakers = if self.settings.shared_receives { self.peers.len() as u64 } else { 1 };
         match u64::from(self.settings.credits) * speakers > u64::from(self.limits.receives_max) {
@@ -152,7 +154,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Writes no bytes to the peer. What finds no room is tried at the next tour; what fills the queue asks as well.
+    /// Writes no bytes to the peer. What finds no room is tried at the next tour; what fills the
+    /// queue asks as well.
     pub(super) fn ask_for_life(&mut self, peer: Peer) {
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(pair) = connection.pair.filter(|_| connection.queue.has_room(1)) else { return };
@@ -206,7 +209,8 @@ mod tests {
         assert_eq!(look(&mut pulse, (1, 4), 9901), Care::Ask);
     }
 
-    /// Readings of the clock in the last of four seconds, with looks so far apart, after a time with many.
+    /// Readings of the clock in the last of four seconds, with looks so far apart, after a time
+    /// with many.
     fn readings(look_ns: u64) -> usize {
         let mut pace = Pace::new();
         for _ in 0..1000 {

@@ -1,16 +1,20 @@
-//! What was sent and may not have been taken: handed back when a connection breaks, so that it can go another way.
+//! What was sent and may not have been taken: handed back when a connection breaks, so that it can
+//! go another way.
 //!
-//! An acknowledgement by the peer's device says only that it has the bytes; whether the peer's process ever looks at them is
-//! another matter once the connection is broken. Its credits tell what it has taken. Packets in a ring stay in their slots until
-//! their credits come, so nothing need be done for them. A buffer of the send/receive path serves others as soon as the device has
-//! read it, so these packets are copied here, if somebody wants them back: if another channel could take this one's place.
+//! An acknowledgement by the peer's device says only that it has the bytes; whether the peer's
+//! process ever looks at them is another matter once the connection is broken. Its credits tell
+//! what it has taken. Packets in a ring stay in their slots until their credits come, so nothing
+//! need be done for them. A buffer of the send/receive path serves others as soon as the device has
+//! read it, so these packets are copied here, if somebody wants them back: if another channel could
+//! take this one's place.
 
 use super::peers::{Connection, Stage};
 use std::collections::VecDeque;
 use verbena_channel::Payload;
 use verbena_channel::packet::Header;
 
-/// The packets of the send/receive path for which credits are still out, or as many of them as were sent since they are kept.
+/// The packets of the send/receive path for which credits are still out, or as many of them as were
+/// sent since they are kept.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// Oldest first; `None` for packets between the channels themselves.
@@ -48,7 +52,8 @@ impl Kept {
 }
 
 impl<D> Connection<D> {
-    /// Notes what a broken connection has to hand back, before its memory goes. Once: what was noted is asked for once.
+    /// Notes what a broken connection has to hand back, before its memory goes. Once: what was
+    /// noted is asked for once.
     pub fn note_undelivered(&mut self) {
         if !matches!(self.stage, Stage::Broken(_)) || std::mem::replace(&mut self.noted, true) {
             return;

@@ -1,16 +1,18 @@
-//! Read or write, learnt from what messages took (paper 2, 6 and figure 15: which is quicker depends on the device and on the
-//! length).
+//! Read or write, learnt from what messages took (paper 2, 6 and figure 15: which is quicker
+//! depends on the device and on the length).
 //!
-//! Messages of about the same length (between two powers of two) form a class. Of each class a few go either way
-//! at first, in short series that take turns; then all go the way that took less, and now and then a series goes the other way,
-//! so that what has changed is noticed. What a message takes is counted from when its receiver decides until all is in place, with
-//! all that its way needs: handshake, report, and whatever the sender does meanwhile.
+//! Messages of about the same length (between two powers of two) form a class. Of each class a few
+//! go either way at first, in short series that take turns; then all go the way that took less, and
+//! now and then a series goes the other way, so that what has changed is noticed. What a message
+//! takes is counted from when its receiver decides until all is in place, with all that its way
+//! needs: handshake, report, and whatever the sender does meanwhile.
 //!
-//! Several messages are under way at once, and each then takes longer, whatever its way. So elapsed time is shared out among
-//! those under way, by their lengths: the sum is the time in which anything was under way, and a way that moves more bytes a
-//! second comes out as the cheaper one.
+//! Several messages are under way at once, and each then takes longer, whatever its way. So elapsed
+//! time is shared out among those under way, by their lengths: the sum is the time in which
+//! anything was under way, and a way that moves more bytes a second comes out as the cheaper one.
 //!
-//! One stall must not decide for long: a way costs the middle one of what its last three series took.
+//! One stall must not decide for long: a way costs the middle one of what its last three series
+//! took.
 //!
 //! The clock is the caller's.
 
@@ -59,7 +61,8 @@ struct Way {
     series: Recent,
 }
 
-/// What the last few series took, for each of their messages, the newest last; 0 where there was none.
+/// What the last few series took, for each of their messages, the newest last; 0 where there was
+/// none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recent([u64; REMEMBERED]);
 
@@ -124,7 +127,8 @@ impl Learner {
         Learner { classes: [Class::default(); CLASSES], under_way: 0, changed_ns: 0 }
     }
 
-    /// Who moves a message of so many bytes; it is under way from now on. `estimate` counts until more is known.
+    /// Who moves a message of so many bytes; it is under way from now on. `estimate` counts until
+    /// more is known.
     pub fn choose(&mut self, bytes: u64, estimate: Direction, now_ns: u64) -> Choice {
         self.pass(now_ns);
         let number = class_of(bytes);
@@ -174,7 +178,8 @@ mod tests {
     use super::*;
     use Direction::{Read, Write};
 
-    /// Windows of eight messages, of which each takes so long by its way; returns how many of the last thousand were read.
+    /// Windows of eight messages, of which each takes so long by its way; returns how many of the
+    /// last thousand were read.
     fn reads(
         learner: &mut Learner,
         now_ns: &mut u64,

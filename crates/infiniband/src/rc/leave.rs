@@ -1,11 +1,14 @@
-//! Connections that are given back, and such as are not made, since there are enough (a process has other ways to its peers then).
+//! Connections that are given back, and such as are not made, since there are enough (a process has
+//! other ways to its peers then).
 //!
-//! Both ends give a connection back when each has taken all that the other sent over it; the engines see to that. What a connection
-//! had, the next one gets: its receive buffers, and the places in the shared receive queue.
+//! Both ends give a connection back when each has taken all that the other sent over it; the
+//! engines see to that. What a connection had, the next one gets: its receive buffers, and the
+//! places in the shared receive queue.
 //!
-//! A hello may come late, when its connection is given back. It is told by the end that it names, the last one of each peer being
-//! remembered. A hello that is declined is answered by one that names the declined end; from then on that end is of the past too, so that
-//! nobody accepts a later copy of what was declined.
+//! A hello may come late, when its connection is given back. It is told by the end that it names,
+//! the last one of each peer being remembered. A hello that is declined is answered by one that
+//! names the declined end; from then on that end is of the past too, so that nobody accepts a later
+//! copy of what was declined.
 
 use super::Rc;
 use super::adapter::Adapter;

@@ -1,11 +1,11 @@
 //! Long messages, moved by RDMA without a copy (paper 1, 3.3; paper 2, 5 and 6).
 //!
-//! A transfer is one message, or what is left of one. It is posted in pieces, a few under way at a time: so packets for the
-//! same peer, which share its queue pair, get their turn, and the device's limits on reads hold. Every piece is
-//! signalled, since each makes room for the next.
+//! A transfer is one message, or what is left of one. It is posted in pieces, a few under way at a
+//! time: so packets for the same peer, which share its queue pair, get their turn, and the device's
+//! limits on reads hold. Every piece is signalled, since each makes room for the next.
 //!
-//! When a connection breaks, its queue pair is closed before anything else: from then on the device touches no memory for it, and its
-//! transfers end with the reason.
+//! When a connection breaks, its queue pair is closed before anything else: from then on the device
+//! touches no memory for it, and its transfers end with the reason.
 
 use super::Rc;
 use super::adapter::{Adapter, Operation, Remote, Work};
@@ -71,8 +71,8 @@ impl Memory {
 }
 
 impl<A: Adapter> Rc<A> {
-    /// Registers memory with which the peer may do so much from now on; `None` if it is not connected, or the memory cannot
-    /// be registered (which is counted).
+    /// Registers memory with which the peer may do so much from now on; `None` if it is not
+    /// connected, or the memory cannot be registered (which is counted).
     pub(super) fn expose_memory(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
         self.peers.look(peer).filter(|connection| connection.is_up())?;
         let memory = &mut self.memory;
@@ -92,7 +92,8 @@ impl<A: Adapter> Rc<A> {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
     /// # Errors
-    /// The peer is not connected, the place does not lie within, or the own memory cannot be registered.
+    /// The peer is not connected, the place does not lie within, or the own memory cannot be
+    /// registered.
     pub(super) fn move_memory(
         &mut self,
         peer: Peer,
@@ -121,8 +122,8 @@ impl<A: Adapter> Rc<A> {
         Ok(Transfer::Pending)
     }
 
-    /// Posts pieces of the peer's transfers while there is room. What finds none is tried again at the next completion of a
-    /// piece, or as a duty if none is under way.
+    /// Posts pieces of the peer's transfers while there is room. What finds none is tried again at
+    /// the next completion of a piece, or as a duty if none is under way.
     fn post_moves(&mut self, peer: Peer) {
         loop {
             match self.post_piece(peer) {
@@ -223,8 +224,8 @@ impl<A: Adapter> Rc<A> {
         all.into_iter().for_each(|number| self.end_move(number, Err(fault.clone()), sink));
     }
 
-    /// Keeps registrations of the program's memory beyond their operation, as long as the watch has nothing to tell of
-    /// it. Before the first message.
+    /// Keeps registrations of the program's memory beyond their operation, as long as the watch has
+    /// nothing to tell of it. Before the first message.
     pub fn keep_registrations(&mut self, watch: Box<dyn Watch>) {
         self.memory.cache = Cache::new(self.memory.cache.bounds(), Some(watch));
     }
@@ -277,7 +278,8 @@ impl Moves {
 }
 
 impl<D> Connection<D> {
-    /// Reads have places of their own on the device; writes share the send queue with packets, and leave some to them.
+    /// Reads have places of their own on the device; writes share the send queue with packets, and
+    /// leave some to them.
     fn has_room_for(&self, is_read: bool, reads_max: u32) -> bool {
         match is_read {
             true => self.moves.reads < reads_max.clamp(1, PIECES_MAX),

@@ -10,8 +10,8 @@ use verbena_channel::{Opening, Peer, Place};
 use verbena_fault::Fault;
 use verbena_machine::cores::Load;
 
-/// Opens the channel on this side; not for a job of one, nor where there is no device that works. If the user names
-/// the channel or a device, there must be one.
+/// Opens the channel on this side; not for a job of one, nor where there is no device that works.
+/// If the user names the channel or a device, there must be one.
 ///
 /// # Errors
 /// What was named does not work, with the reason.

@@ -1,12 +1,14 @@
 //! The order of packets over both paths (paper 1, 4.5).
 //!
-//! Every packet of `rc` has a packet sequence number (PSN), whichever way it goes, and the receiver keeps the expected
-//! one (ESN) for each peer. A packet that comes early stays where it is, in its ring slot or receive buffer, while
-//! the other path is polled, until its number is the expected one.
+//! Every packet of `rc` has a packet sequence number (PSN), whichever way it goes, and the receiver
+//! keeps the expected one (ESN) for each peer. A packet that comes early stays where it is, in its
+//! ring slot or receive buffer, while the other path is polled, until its number is the expected
+//! one.
 
 use super::pool::{NONE, Pool};
 
-/// The first packet's number: so that the numbers wrap round in every job and every test, not only in long ones.
+/// The first packet's number: so that the numbers wrap round in every job and every test, not only
+/// in long ones.
 const FIRST: u32 = 0u32.wrapping_sub(100);
 
 /// How a packet's number stands to the expected one.
@@ -27,7 +29,8 @@ pub struct Sequence {
     pub next: u32,
     /// Number of the next packet to be received (ESN).
     pub expected: u32,
-    /// The first early one in a receive buffer; the buffers form a list, in order, since their path keeps the order.
+    /// The first early one in a receive buffer; the buffers form a list, in order, since their path
+    /// keeps the order.
     first: u32,
     last: u32,
 }

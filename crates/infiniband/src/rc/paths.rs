@@ -1,12 +1,15 @@
-//! Which path a stream of small messages takes, learnt from what they took: rings, or send and receive (paper 1, 3.1 and 4).
+//! Which path a stream of small messages takes, learnt from what they took: rings, or send and
+//! receive (paper 1, 3.1 and 4).
 //!
-//! A lone packet goes by the ring, where the receiver finds it without a completion. But when packets wait for room, what
-//! counts is how many a second the devices and both processes get through, and that differs: paper 1's adapter wrote quicker than it sent,
-//! while Soft-RoCE gets a quarter more packets through by send and receive (measured with `verbena-papers rc`).
+//! A lone packet goes by the ring, where the receiver finds it without a completion. But when
+//! packets wait for room, what counts is how many a second the devices and both processes get
+//! through, and that differs: paper 1's adapter wrote quicker than it sent, while Soft-RoCE gets a
+//! quarter more packets through by send and receive (measured with `verbena-papers rc`).
 //!
-//! So packets are counted in series. A series in which the channel had no room for some packet, or heard little while it sent much, was a
-//! stream; its packets' mean time is what its path costs. At first the paths take turns, then streams take the cheaper one, and now and then the other, so that a
-//! change is noticed. Any other series goes by the ring.
+//! So packets are counted in series. A series in which the channel had no room for some packet, or
+//! heard little while it sent much, was a stream; its packets' mean time is what its path costs. At
+//! first the paths take turns, then streams take the cheaper one, and now and then the other, so
+//! that a change is noticed. Any other series goes by the ring.
 
 use super::learn::{REMEMBERED, Recent};
 
@@ -60,7 +63,8 @@ impl Paths {
         }
     }
 
-    /// The path of the next packet, if it has both; the channel has heard so many packets, a number that may begin anew.
+    /// The path of the next packet, if it has both; the channel has heard so many packets, a number
+    /// that may begin anew.
     #[inline]
     pub fn next(&mut self, heard: u32, now_ns: impl FnOnce() -> u64) -> Path {
         if self.left == 0 {
@@ -110,7 +114,8 @@ mod tests {
 
     const SERIES: u32 = 64;
 
-    /// Sends so many packets, each of which takes so long by its path; returns how many went by the ring.
+    /// Sends so many packets, each of which takes so long by its path; returns how many went by the
+    /// ring.
     fn send(
         paths: &mut Paths,
         now_ns: &mut u64,
@@ -119,7 +124,8 @@ mod tests {
         took: impl Fn(Path) -> u64,
     ) -> u32 {
         let by_ring = |_: &u32| {
-            // What is no stream gets an answer to each packet; the time goes on with each, so that it counts them.
+            // What is no stream gets an answer to each packet; the time goes on with each, so that
+            // it counts them.
             let heard = if is_stream { 0 } else { *now_ns as u32 };
             let path = paths.next(heard, || *now_ns);
             *now_ns += took(path);

@@ -1,4 +1,5 @@
-//! What is known of each peer: a pointer and its card for those that never spoke, the rest for the others.
+//! What is known of each peer: a pointer and its card for those that never spoke, the rest for the
+//! others.
 
 use super::adapter::Limits;
 use super::brief::Last;
@@ -70,7 +71,8 @@ pub struct Connection<D> {
     pub news: News,
     /// Whether the peer stands in the list of those with something to do.
     pub listed: bool,
-    /// Packets of the send/receive path that the peer may not have taken, if somebody wants them back.
+    /// Packets of the send/receive path that the peer may not have taken, if somebody wants them
+    /// back.
     pub kept: Option<Box<Kept>>,
     /// What is to be handed back, once the connection is broken, and whether that was noted.
     pub undelivered: Vec<(Header, Vec<u8>)>,
@@ -129,8 +131,9 @@ impl<D> Connection<D> {
         }
     }
 
-    /// The packet whose turn it was is taken, with the credits that it carries. `false` if these are more than were taken from this
-    /// process: then slots or buffers that are in use would be filled again, so the packet is not to be believed.
+    /// The packet whose turn it was is taken, with the credits that it carries. `false` if these
+    /// are more than were taken from this process: then slots or buffers that are in use would be
+    /// filled again, so the packet is not to be believed.
     #[inline]
     #[must_use]
     pub fn hear(&mut self, frame: &Frame) -> bool {
@@ -163,8 +166,8 @@ impl<D> Connection<D> {
             && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
     }
 
-    /// Whether the peer must be told of the last credits, before this process leaves: else it would look for another way to hand
-    /// over what was taken long ago.
+    /// Whether the peer must be told of the last credits, before this process leaves: else it would
+    /// look for another way to hand over what was taken long ago.
     pub fn must_bid_farewell(&self) -> bool {
         let owed = self.receives.owed > 0 || self.ring_in.as_ref().is_some_and(|ring| ring.owed > 0);
         self.kept.is_some() && !self.bidden && owed

@@ -1,7 +1,7 @@
 //! Memory of the library that the device may access: allocated, zeroed, registered, and given back.
 //!
-//! Page by page, so that nothing else shares a registered page. A peer's device writes here without asking, so
-//! words that it may change are read as atomics.
+//! Page by page, so that nothing else shares a registered page. A peer's device writes here without
+//! asking, so words that it may change are read as atomics.
 
 use super::adapter::Adapter;
 use crate::device::Registration;
@@ -14,8 +14,8 @@ use verbena_memory::Region;
 /// Alignment of registered memory in bytes: a page.
 const ALIGNMENT: usize = 4096;
 
-/// The memory. [`Pinned::release`] ends the registration; dropping only frees the memory, which is right when the
-/// adapter, which ends all its registrations, went before it.
+/// The memory. [`Pinned::release`] ends the registration; dropping only frees the memory, which is
+/// right when the adapter, which ends all its registrations, went before it.
 #[derive(Debug)]
 pub struct Pinned {
     registration: Registration,
@@ -23,7 +23,8 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// `bytes` (more than 0) of zeroed memory, registered with the adapter, with which peers may do so much.
+    /// `bytes` (more than 0) of zeroed memory, registered with the adapter, with which peers may do
+    /// so much.
     ///
     /// # Errors
     /// What the registration failed at.
@@ -34,7 +35,8 @@ impl Pinned {
         if address.is_null() {
             handle_alloc_error(layout);
         }
-        // SAFETY: just allocated; freed only when the registration, and with it every use, has ended.
+        // SAFETY: just allocated; freed only when the registration, and with it every use, has
+        // ended.
         let region = unsafe { Region::new(address, layout.size()) };
         match adapter.register(region, access) {
             Ok(registration) => Ok(Pinned { registration, layout }),
@@ -76,15 +78,16 @@ impl Pinned {
         let region = self.region();
         assert!(offset < region.len() && region.len() - offset >= 8 && offset.is_multiple_of(8));
         let at = region.address() + offset as u64;
-        // SAFETY: within the memory, aligned as its front is, and alive as long as `self`; every access of this process to words that
-        // a device may write meanwhile is atomic.
+        // SAFETY: within the memory, aligned as its front is, and alive as long as `self`; every
+        // access of this process to words that a device may write meanwhile is atomic.
         unsafe { AtomicU64::from_ptr(at as *mut u64) }
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout; whoever drops it made sure that no device uses it any more.
+        // SAFETY: allocated in `new` with this layout; whoever drops it made sure that no device
+        // uses it any more.
         unsafe { dealloc(self.registration.region.address() as *mut u8, self.layout) }
     }
 }

@@ -7,7 +7,8 @@ use super::ring::incoming::{Incoming, Stage};
 use super::settings::{Order, Policy};
 use verbena_channel::Peer;
 
-/// A peer outside must be heard so many times as often as one inside to take its place: changes cost packets.
+/// A peer outside must be heard so many times as often as one inside to take its place: changes
+/// cost packets.
 const REPLACE_FACTOR: u32 = 2;
 /// And with at least one in so many of the packets between two reviews.
 const REPLACE_SHARE: u32 = 64;
@@ -104,7 +105,8 @@ impl<A: Adapter> Rc<A> {
         inside.map(|(peer, connection)| (peer, connection.heard)).min_by_key(|(_, heard)| *heard)
     }
 
-    /// Now and then: who is heard most comes in, or first; what was heard long ago counts less and less.
+    /// Now and then: who is heard most comes in, or first; what was heard long ago counts less and
+    /// less.
     #[cold]
     pub(super) fn review(&mut self) {
         self.heard = 0;
@@ -128,8 +130,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The program says which peers it will hear most from, in order. With [`Policy::Hinted`] these make up the polling set, as far
-    /// as it has places.
+    /// The program says which peers it will hear most from, in order. With [`Policy::Hinted`] these
+    /// make up the polling set, as far as it has places.
     pub(super) fn take_hint(&mut self, peers: &[Peer]) {
         self.hinted = peers.to_vec();
         if self.settings.policy != Policy::Hinted {

@@ -1,7 +1,9 @@
-//! The polling set: the peers that have a ring here, and whose rings are looked at one by one (paper 1, 3.3 and 4.7).
+//! The polling set: the peers that have a ring here, and whose rings are looked at one by one
+//! (paper 1, 3.3 and 4.7).
 //!
-//! The receiver decides who is in it. Everybody else goes by send and receive, which one completion queue tells of
-//! whatever the number of peers. To look costs one load for each ring (paper 1, 6.5).
+//! The receiver decides who is in it. Everybody else goes by send and receive, which one completion
+//! queue tells of whatever the number of peers. To look costs one load for each ring (paper 1,
+//! 6.5).
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -29,7 +31,8 @@ struct Watch {
 impl Watch {
     #[inline]
     fn has_changed(&self) -> bool {
-        // SAFETY: an aligned word in the memory of a ring, which lives as long as its watch (`PollingSet::add`).
+        // SAFETY: an aligned word in the memory of a ring, which lives as long as its watch
+        // (`PollingSet::add`).
         let word = unsafe { AtomicU64::from_ptr(self.word as *mut u64) };
         word.load(Ordering::Relaxed) != self.idle
     }
@@ -71,7 +74,8 @@ impl PollingSet {
         self.watches.is_empty()
     }
 
-    /// Takes a ring in, with the word to look at and its idle value. The ring's memory must live until it is removed.
+    /// Takes a ring in, with the word to look at and its idle value. The ring's memory must live
+    /// until it is removed.
     pub fn add(&mut self, peer: Peer, (word, idle): (u64, u64)) {
         self.watches.push(Watch { word, idle });
         self.peers.push(peer);
@@ -165,7 +169,8 @@ impl<A: Adapter> Rc<A> {
         taken
     }
 
-    /// A packet was taken from the ring at this place, which is watched where the next one must come. Whether it is there.
+    /// A packet was taken from the ring at this place, which is watched where the next one must
+    /// come. Whether it is there.
     #[inline]
     pub(super) fn watch_on(&mut self, at: usize, peer: Peer) -> bool {
         // The set may have changed by what was said in the packet.

@@ -1,7 +1,8 @@
 //! Buffers of one size for the send/receive path, registered in advance (paper 1, 3.1).
 //!
-//! The pool grows by pieces of memory as connections come, each registered once, and never shrinks. A buffer is named
-//! by its number, which also stands in the [`Id`](super::id::Id) of the work on it.
+//! The pool grows by pieces of memory as connections come, each registered once, and never shrinks.
+//! A buffer is named by its number, which also stands in the [`Id`](super::id::Id) of the work on
+//! it.
 
 use super::adapter::{Adapter, Operation, Work};
 use super::id::Id;
@@ -124,7 +125,8 @@ impl Pool {
     }
 }
 
-/// The buffers from which packets are sent by send and receive, each with its descriptor, which is filled once.
+/// The buffers from which packets are sent by send and receive, each with its descriptor, which is
+/// filled once.
 #[derive(Debug)]
 pub struct SendPool<D> {
     pool: Pool,
@@ -175,7 +177,8 @@ impl<D> SendPool<D> {
         self.pool.get(number).region
     }
 
-    /// The buffer's descriptor, to post it for this peer. If it is `held`, a completion will give the buffer back.
+    /// The buffer's descriptor, to post it for this peer. If it is `held`, a completion will give
+    /// the buffer back.
     #[inline]
     pub fn hold(&mut self, number: u32, peer: Peer, held: bool) -> &mut D {
         self.pool.get_mut(number).peer = if held { peer } else { NOBODY };

@@ -17,9 +17,10 @@ use verbena_memory::Region;
 const COMPLETIONS_MAX: usize = 64;
 
 impl<A: Adapter> Rc<A> {
-    /// Posts the receive buffers of a new connection; returns how many. Those of a shared queue serve all, so there
-    /// the queue just grows. If the device takes no more, the connection has the credits all the same: then
-    /// the device itself holds a sender back (it retries when the receiver is not ready).
+    /// Posts the receive buffers of a new connection; returns how many. Those of a shared queue
+    /// serve all, so there the queue just grows. If the device takes no more, the connection has
+    /// the credits all the same: then the device itself holds a sender back (it retries when the
+    /// receiver is not ready).
     ///
     /// # Errors
     /// If memory cannot be registered, or the device is broken.
@@ -130,7 +131,8 @@ impl<A: Adapter> Rc<A> {
         (known && bytes == frame.bytes() && frame.kind != Kind::Short).then_some((frame.first, frame))
     }
 
-    /// A packet is in a receive buffer: its turn has come, or it waits there while the peer's ring is polled.
+    /// A packet is in a receive buffer: its turn has come, or it waits there while the peer's ring
+    /// is polled.
     fn arrived(&mut self, peer: Peer, psn: u32, buffer: u32, sink: &mut dyn Sink) {
         self.is_ready(peer);
         let connection = self.peers.get(peer).expect("a known sender");

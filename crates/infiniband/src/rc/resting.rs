@@ -1,10 +1,12 @@
 //! How a process sleeps on completion events although packets in its rings make none.
 //!
-//! What comes by send and receive, the ends of reads and of signalled work, and hellos complete something, and a completion queue can
-//! be asked for an event at the next completion. An RDMA write completes nothing at the receiver. So a receiver that goes to
-//! rest writes a word into the memory of each peer that has a ring here (it lies behind the peer's copy of the ring, at an address
-//! that its acceptance told). A sender looks at that word after each packet that it has put into the ring: one load of its own
-//! memory. If the word is up it lets an empty packet follow by send and receive: the bell.
+//! What comes by send and receive, the ends of reads and of signalled work, and hellos complete
+//! something, and a completion queue can be asked for an event at the next completion. An RDMA
+//! write completes nothing at the receiver. So a receiver that goes to rest writes a word into the
+//! memory of each peer that has a ring here (it lies behind the peer's copy of the ring, at an
+//! address that its acceptance told). A sender looks at that word after each packet that it has put
+//! into the ring: one load of its own memory. If the word is up it lets an empty packet follow by
+//! send and receive: the bell.
 //!
 //! ```text
 //! receiver                                    sender
@@ -13,15 +15,19 @@
 //!   asks for an event, looks again, sleeps  ← the bell
 //! ```
 //!
-//! The bell needs a credit of the send/receive path. Without one the packet finds no room: its sender has to look for credits first, and
-//! does not leave MPI with a message in the ring of which nobody hears.
+//! The bell needs a credit of the send/receive path. Without one the packet finds no room: its
+//! sender has to look for credits first, and does not leave MPI with a message in the ring of which
+//! nobody hears.
 //!
-//! A packet that its sender posted before the word was there has no bell. It is at most a flight behind the word: for
-//! [`GRACE_NS`] after raising it the receiver only naps. A packet that the wire lost and that is sent again still later is found when the
-//! sleep ends by itself ([`verbena_waiting::SLEEP_MAX`]), so nothing ever waits for longer. The word stays up while a peer says
-//! little, and costs it a bell for each packet; who says more than [`HEARD_MAX`] packets has it taken down.
+//! A packet that its sender posted before the word was there has no bell. It is at most a flight
+//! behind the word: for [`GRACE_NS`] after raising it the receiver only naps. A packet that the
+//! wire lost and that is sent again still later is found when the sleep ends by itself
+//! ([`verbena_waiting::SLEEP_MAX`]), so nothing ever waits for longer. The word stays up while a
+//! peer says little, and costs it a bell for each packet; who says more than [`HEARD_MAX`] packets
+//! has it taken down.
 //!
-//! With [`Notify::Pointer`] the tail pointer comes by RDMA write too, and no word tells who waits for it: such a process naps.
+//! With [`Notify::Pointer`] the tail pointer comes by RDMA write too, and no word tells who waits
+//! for it: such a process naps.
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -34,8 +40,8 @@ use std::time::Duration;
 use verbena_channel::{Payload, Peer};
 use verbena_waiting::{NAP, SLEEP_MAX};
 
-/// After the word was raised packets may come without a bell for so long, in nanoseconds: a flight and what delays the sender's
-/// processor between its post and its look.
+/// After the word was raised packets may come without a bell for so long, in nanoseconds: a flight
+/// and what delays the sender's processor between its post and its look.
 const GRACE_NS: u64 = 2_000_000;
 /// So many packets of a peer whose word is up have it taken down.
 const HEARD_MAX: u32 = 4;
@@ -56,7 +62,8 @@ pub enum Rest {
 }
 
 impl<A: Adapter> Rc<A> {
-    /// Makes sure that whatever comes from now on makes an event, and says for how long the process may sleep.
+    /// Makes sure that whatever comes from now on makes an event, and says for how long the process
+    /// may sleep.
     pub(super) fn rest(&mut self) -> Duration {
         self.look_for_trouble();
         let busy = !(self.asking.is_empty() && self.duties.is_empty() && self.broken.is_empty());
@@ -90,7 +97,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// A packet came through the peer's ring though its word is up: if that happens often, it is taken down.
+    /// A packet came through the peer's ring though its word is up: if that happens often, it is
+    /// taken down.
     #[inline]
     pub(super) fn heard_at_rest(&mut self, peer: Peer) {
         let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_in.as_mut()) else {

@@ -1,7 +1,8 @@
 //! One-way rings of slots that the sender's device writes into (paper 1, 3.2 and 4.1 to 4.4).
 //!
-//! Slot i here always lands in slot i there (persistent buffer association), so address and descriptor are filled in
-//! once. The sender fills slots in a circle; the receiver looks at one word, where the next packet must come.
+//! Slot i here always lands in slot i there (persistent buffer association), so address and
+//! descriptor are filled in once. The sender fills slots in a circle; the receiver looks at one
+//! word, where the next packet must come.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -10,13 +11,13 @@
 //! | [`incoming`] | the receiver's end |
 //! | [`freed`] | slots that are freed out of order |
 //!
-//! A packet longer than a slot takes several in a row. One that begins in a late slot may reach past the last: the
-//! memory has room behind it for the longest packet, and the packet stands for the slots from the first on that it
-//! would have taken, which stay unused for this round. So every packet is one write to contiguous memory, and both
-//! ends agree on where the next one begins.
+//! A packet longer than a slot takes several in a row. One that begins in a late slot may reach
+//! past the last: the memory has room behind it for the longest packet, and the packet stands for
+//! the slots from the first on that it would have taken, which stay unused for this round. So every
+//! packet is one write to contiguous memory, and both ends agree on where the next one begins.
 //!
-//! With [`Notify::Pointer`](super::settings::Notify) there are no flags: after each packet the sender writes a head
-//! pointer, and the receiver a tail pointer back (paper 2, 4.2).
+//! With [`Notify::Pointer`](super::settings::Notify) there are no flags: after each packet the
+//! sender writes a head pointer, and the receiver a tail pointer back (paper 2, 4.2).
 
 pub mod flags;
 pub mod freed;
@@ -48,8 +49,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The ring that these settings ask for. A packet takes half of the slots at most, so that the next one can be
-    /// written while one is read.
+    /// The ring that these settings ask for. A packet takes half of the slots at most, so that the
+    /// next one can be written while one is read.
     pub fn of(settings: &Settings) -> Geometry {
         let longest =
             settings.chunk_bytes.max(settings.buffer_bytes) + super::frame::DATA_BYTES + flags::FLAG_BYTES;
@@ -83,7 +84,8 @@ impl Geometry {
         self.offset(self.slots + self.span_max - 1)
     }
 
-    /// Where the pointer of this slot lies: each is written from its own place, since the device may read it late.
+    /// Where the pointer of this slot lies: each is written from its own place, since the device
+    /// may read it late.
     pub fn pointer_offset(&self, slot: u32) -> usize {
         self.slots_bytes() + POINTER_BYTES * (1 + slot as usize)
     }
@@ -98,8 +100,8 @@ impl Geometry {
         self.word_offset() + 2 * WORD_BYTES
     }
 
-    /// Where the word lies by which the receiver says that it rests (`resting.rs`). At the receiver's end the two values are
-    /// written from here, one behind the other.
+    /// Where the word lies by which the receiver says that it rests (`resting.rs`). At the
+    /// receiver's end the two values are written from here, one behind the other.
     pub fn word_offset(&self) -> usize {
         match self.notify {
             Notify::Piggyback => self.slots_bytes(),
@@ -122,9 +124,11 @@ impl Geometry {
         if bytes <= self.slot_bytes as usize { 1 } else { (bytes as u32).div_ceil(self.slot_bytes) }
     }
 
-    /// Freed slots of which the sender is told in a packet of its own, if none goes there anyhow: always so many that a longest
-    /// packet has room without them. Three quarters, since an answer that carries them comes first as a rule, and who finds no slot meanwhile goes by
-    /// send and receive. Long chunks keep the sender waiting sooner, and such a packet costs little beside them.
+    /// Freed slots of which the sender is told in a packet of its own, if none goes there anyhow:
+    /// always so many that a longest packet has room without them. Three quarters, since an answer
+    /// that carries them comes first as a rule, and who finds no slot meanwhile goes by send and
+    /// receive. Long chunks keep the sender waiting sooner, and such a packet costs little beside
+    /// them.
     #[inline]
     pub fn worth(&self) -> u32 {
         let is_long = self.slot_bytes > SMALL_SLOT_BYTES;

@@ -48,7 +48,8 @@ fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: 
 }
 
 impl<A: Adapter> Rc<A> {
-    /// The pair speaks for the first time: the connection is begun, and the packet has to wait for it.
+    /// The pair speaks for the first time: the connection is begun, and the packet has to wait for
+    /// it.
     #[cold]
     pub(super) fn first_packet(&mut self, peer: Peer) -> Result<(), SendError> {
         match self.begin(peer) {
@@ -57,8 +58,9 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Sends a packet of the engine over a connection that is up: by the ring if it has room, else by send and receive
-    /// (paper 1, 4.4); a packet of a stream by the path that is learnt to be the cheaper one.
+    /// Sends a packet of the engine over a connection that is up: by the ring if it has room, else
+    /// by send and receive (paper 1, 4.4); a packet of a stream by the path that is learnt to be
+    /// the cheaper one.
     #[inline(always)]
     pub(super) fn send_data(
         &mut self,
@@ -80,7 +82,8 @@ impl<A: Adapter> Rc<A> {
         sent
     }
 
-    /// Sends a packet by RDMA write, if the peer gave us a ring, it has room, and that is the packet's path; else `None`.
+    /// Sends a packet by RDMA write, if the peer gave us a ring, it has room, and that is the
+    /// packet's path; else `None`.
     #[inline(always)]
     fn send_by_ring(
         &mut self,
@@ -144,9 +147,10 @@ impl<A: Adapter> Rc<A> {
             _ if ring.held => {}
             Ok(()) if ring.peer_rests() => _ = self.ring_bell(peer),
             Ok(()) => {}
-            // The queue has room, so this fails only if the connection does; what the device refuses all the same is in
-            // its place and posted later. On a broken connection it is taken too: it is among what is handed back, and must
-            // not come a second time under another number.
+            // The queue has room, so this fails only if the connection does; what the device
+            // refuses all the same is in its place and posted later. On a broken connection it is
+            // taken too: it is among what is handed back, and must not come a second time under
+            // another number.
             Err(refused) => self.not_posted(peer, refused),
         }
         Some(Ok(()))
@@ -179,8 +183,8 @@ impl<A: Adapter> Rc<A> {
         self.refused(peer, refused);
     }
 
-    /// Writes the tail pointer of the peer's ring back to it, if it has moved (paper 2, 4.2); `None` if that finds no
-    /// room now.
+    /// Writes the tail pointer of the peer's ring back to it, if it has moved (paper 2, 4.2);
+    /// `None` if that finds no room now.
     pub(super) fn post_tail_pointer(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         let (Some(ring), Some(pair)) = (&mut connection.ring_in, connection.pair) else { return Some(()) };
@@ -271,7 +275,8 @@ impl<A: Adapter> Rc<A> {
 }
 
 impl<D> Connection<D> {
-    /// The prefix of the next packet by send and receive, with the credits that it carries, all of it accounted for.
+    /// The prefix of the next packet by send and receive, with the credits that it carries, all of
+    /// it accounted for.
     #[inline]
     fn next_frame(&mut self, me: Peer, kind: Kind, body: usize) -> Frame {
         let receive_credits = self.receives.spend();

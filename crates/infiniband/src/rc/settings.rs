@@ -1,4 +1,5 @@
-//! The settings of one end of the channel, so that a simulated process can have others than this one.
+//! The settings of one end of the channel, so that a simulated process can have others than this
+//! one.
 
 use super::credit::CREDITS_MIN;
 use super::frame::{BODY_BYTES_MAX, DATA_BYTES};
@@ -8,7 +9,8 @@ use verbena_channel::{CONTROL_BYTES_MAX, Cost};
 /// Bytes of the largest slot that [`Settings::sound`] leaves.
 pub const SLOT_BYTES_MAX: usize = (BODY_BYTES_MAX / 2).next_multiple_of(64);
 
-/// Bytes of a ring of a peer's that this process has memory for in any case; for longer ones if its own are as long.
+/// Bytes of a ring of a peer's that this process has memory for in any case; for longer ones if its
+/// own are as long.
 const RING_BYTES_MAX: usize = 64 << 20;
 
 /// Which peers the receiver takes into its polling set (paper 1, 4.7).
@@ -42,7 +44,8 @@ pub enum Order {
 pub enum Notify {
     /// By flags before and behind the packet (paper 1, 4.2; paper 2, 4.3).
     Piggyback,
-    /// By a head pointer, which a second RDMA write brings; the tail pointer goes back by another (paper 2, 4.2).
+    /// By a head pointer, which a second RDMA write brings; the tail pointer goes back by another
+    /// (paper 2, 4.2).
     Pointer,
 }
 
@@ -69,7 +72,8 @@ pub struct Settings {
     pub write: Cost,
     /// Whether what messages took decides between reading and writing, once that is known.
     pub learn: bool,
-    /// Packets of a series, by which it is learnt whether streams go through rings or by send and receive; 0: it is not learnt.
+    /// Packets of a series, by which it is learnt whether streams go through rings or by send and
+    /// receive; 0: it is not learnt.
     pub path_series: u32,
     /// Most bytes of the program's memory whose registration is kept.
     pub cache_bytes_max: u64,
@@ -99,9 +103,11 @@ pub struct Settings {
     pub inline_bytes_max: usize,
     /// A peer that does not answer for so long is given up, in nanoseconds.
     pub connect_ns_max: u64,
-    /// A connected peer that was silent for so long is asked whether it is there, in nanoseconds; 0: never.
+    /// A connected peer that was silent for so long is asked whether it is there, in nanoseconds;
+    /// 0: never.
     pub keepalive_ns: u64,
-    /// If not even this process's device says for so long what became of that, the peer is given up, in nanoseconds.
+    /// If not even this process's device says for so long what became of that, the peer is given
+    /// up, in nanoseconds.
     pub keepalive_ns_max: u64,
     /// The same, where another channel reaches it too, or lost it just now.
     pub take_over_ns_max: u64,
@@ -120,10 +126,11 @@ const CREDITS_MAX: usize = 32;
 /// Receive buffers of a process if all speak, as far as [`CREDITS_MIN`] for each allows.
 const RECEIVES_TOTAL: usize = 4096;
 
-/// Bytes of the receive buffers of a process if all speak, as far as [`BUFFER_BYTES_MIN`] for each allows.
+/// Bytes of the receive buffers of a process if all speak, as far as [`BUFFER_BYTES_MIN`] for each
+/// allows.
 const RECEIVES_BYTES: usize = 4 << 20;
-/// What a receive buffer holds if nobody says otherwise: what fits it is sent at once, and between Soft-RoCE nodes
-/// 2 to 16 KiB arrive in half the time of a rendezvous.
+/// What a receive buffer holds if nobody says otherwise: what fits it is sent at once, and between
+/// Soft-RoCE nodes 2 to 16 KiB arrive in half the time of a rendezvous.
 const PAYLOAD_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a receive buffer in a large job (paper 1, 5).
 const BUFFER_BYTES_MIN: usize = 2 << 10;
@@ -185,8 +192,8 @@ impl Settings {
         .sound()
     }
 
-    /// The same within the bounds that the channel needs: slots and buffers hold a control packet and are whole
-    /// words, and there are credits enough to hand credits back.
+    /// The same within the bounds that the channel needs: slots and buffers hold a control packet
+    /// and are whole words, and there are credits enough to hand credits back.
     pub fn sound(mut self) -> Settings {
         let least = DATA_BYTES + CONTROL_BYTES_MAX + 8;
         let bytes = |bytes: usize| bytes.clamp(least, BODY_BYTES_MAX / 2).next_multiple_of(64);
@@ -198,7 +205,8 @@ impl Settings {
         self
     }
 
-    /// Bytes of the largest ring of a peer's that this process uses, and so has the same memory for.
+    /// Bytes of the largest ring of a peer's that this process uses, and so has the same memory
+    /// for.
     pub fn ring_bytes_max(&self) -> usize {
         Geometry::of(self).bytes().max(RING_BYTES_MAX)
     }

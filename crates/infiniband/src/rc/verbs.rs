@@ -1,7 +1,8 @@
 //! The real device under the channel: [`Adapter`] over libibverbs.
 //!
-//! One device, one port, one protection domain; a completion queue for all connections and, when first asked for, a
-//! shared receive queue; another queue pair for datagrams. Nothing here decides how messages go.
+//! One device, one port, one protection domain; a completion queue for all connections and, when
+//! first asked for, a shared receive queue; another queue pair for datagrams. Nothing here decides
+//! how messages go.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -62,14 +63,15 @@ pub struct Verbs {
     port: OpenPort,
 }
 
-/// The vendor that the kernel's software device (rxe) names. If it must repeat a packet while one end of a connection reads long messages of the other, which
-/// writes others there, it may take what follows for an invalid request, and the connection breaks (measured: 8 of 12 runs
-/// of 16 MiB under way, and none of 8 with only reads or only writes).
+/// The vendor that the kernel's software device (rxe) names. If it must repeat a packet while one
+/// end of a connection reads long messages of the other, which writes others there, it may take
+/// what follows for an invalid request, and the connection breaks (measured: 8 of 12 runs of 16 MiB
+/// under way, and none of 8 with only reads or only writes).
 const SOFT_ROCE: u32 = 0x00ff_ffff;
 
 impl Verbs {
-    /// The best port that works by the options. `Ok(None)` if libibverbs or a usable port is missing and the user
-    /// named none; [`Survey`] says why.
+    /// The best port that works by the options. `Ok(None)` if libibverbs or a usable port is
+    /// missing and the user named none; [`Survey`] says why.
     ///
     /// # Errors
     /// What the user named does not work.
@@ -321,7 +323,8 @@ impl Adapter for Verbs {
     ) -> Result<(), Refused> {
         let buffer = ReceiveBuffer { id, address: into.address(), bytes: into.len() as u32, local_key };
         let posted = match pair {
-            // SAFETY: a region stays valid until the operation on it has ended, as its creator promised.
+            // SAFETY: a region stays valid until the operation on it has ended, as its creator
+            // promised.
             None => unsafe { self.pairs.shared().map_err(Refused::Broken)?.post(&buffer) },
             Some(pair) => match self.pairs.get(pair) {
                 None => return Err(Refused::Broken(self.unknown(pair))),

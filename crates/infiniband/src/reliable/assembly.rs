@@ -40,8 +40,9 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Puts a fragment that was not here before into its place; the whole group, if that was the last one. `None` also for a
-    /// fragment that does not fit its group, or begins one more than can be, which nothing but a garbled one does.
+    /// Puts a fragment that was not here before into its place; the whole group, if that was the
+    /// last one. `None` also for a fragment that does not fit its group, or begins one more than
+    /// can be, which nothing but a garbled one does.
     pub fn put(&mut self, spot: Spot, body: &[u8]) -> Option<Vec<u8>> {
         let is_last = spot.index + 1 == spot.count;
         let fits = spot.index < spot.count
@@ -73,8 +74,8 @@ impl Assembly {
         whole.then(|| self.partials.remove(at).bytes)
     }
 
-    /// The place of the group in the list, made if it is new; `None` if it has another length, or there are as many groups as
-    /// fragments may be under way.
+    /// The place of the group in the list, made if it is new; `None` if it has another length, or
+    /// there are as many groups as fragments may be under way.
     fn find(&mut self, spot: Spot) -> Option<usize> {
         let known = self.partials.iter().position(|partial| partial.first == spot.first);
         if known.is_none() && self.partials.len() < SPAN as usize {
@@ -85,7 +86,8 @@ impl Assembly {
         known.filter(|at| self.partials[*at].count == spot.count)
     }
 
-    /// Drops the oldest groups above so many: without reliability what is missing of them never comes.
+    /// Drops the oldest groups above so many: without reliability what is missing of them never
+    /// comes.
     pub fn keep_newest(&mut self, most: usize) {
         let surplus = self.partials.len().saturating_sub(most);
         self.partials.drain(..surplus);

@@ -65,8 +65,8 @@ impl Incoming {
         Incoming { next: number, ..Incoming::default() }
     }
 
-    /// A fragment arrives. One that was here before, or that comes out of order or fills a gap, is answered at once: the sender
-    /// waits for that.
+    /// A fragment arrives. One that was here before, or that comes out of order or fills a gap, is
+    /// answered at once: the sender waits for that.
     pub fn take(&mut self, number: u32, now_ns: u64) -> Turn {
         self.heard_ns = now_ns;
         let behind = distance(self.next, number);
@@ -109,8 +109,8 @@ impl Incoming {
         }
     }
 
-    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement, which otherwise is due after
-    /// `every` fragments or `delay_ns`.
+    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement,
+    /// which otherwise is due after `every` fragments or `delay_ns`.
     pub fn completed(&mut self, (every, delay_ns): (u32, u64), fragments: u32, wanted: bool, now_ns: u64) {
         self.owed += fragments;
         let at_once = wanted || self.owed >= every;
@@ -130,7 +130,8 @@ impl Incoming {
         Ack { next: self.next, bits: self.bits, delay_ns: now_ns.saturating_sub(self.heard_ns) }
     }
 
-    /// The number of the next fragment rode on another. Nothing more is to be said if none has arrived beyond it.
+    /// The number of the next fragment rode on another. Nothing more is to be said if none has
+    /// arrived beyond it.
     #[inline]
     pub fn told_next(&mut self) {
         if self.bits == [0; WORDS] {

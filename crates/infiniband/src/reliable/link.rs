@@ -26,7 +26,8 @@ impl Link {
         Link { outgoing, incoming: Incoming::starting_at(number), assembly: Assembly::default() }
     }
 
-    /// When there is something to do though nothing arrives: an acknowledgement to be sent, or one to be missed.
+    /// When there is something to do though nothing arrives: an acknowledgement to be sent, or one
+    /// to be missed.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.outgoing.due_ns().min(self.incoming.due_ns())

@@ -1,4 +1,5 @@
-//! Fragments of groups on their way to a peer: from when they are handed over to when their group is acknowledged.
+//! Fragments of groups on their way to a peer: from when they are handed over to when their group
+//! is acknowledged.
 
 use super::rtt::Rtt;
 use super::window::Window;
@@ -116,13 +117,15 @@ impl Outgoing {
         Outgoing { base: number, ..Outgoing::new(rules) }
     }
 
-    /// Whether another group may be handed over: none waits for its first transmission, and one fragment of it could go now.
+    /// Whether another group may be handed over: none waits for its first transmission, and one
+    /// fragment of it could go now.
     #[inline]
     pub fn takes_group(&self) -> bool {
         self.waiting == 0 && self.lost == 0 && self.flying < self.window.size() && self.spans_less(1)
     }
 
-    /// The number of a group of one fragment that may be handed over, and whether nothing more may follow it until something is acknowledged.
+    /// The number of a group of one fragment that may be handed over, and whether nothing more may
+    /// follow it until something is acknowledged.
     #[inline]
     pub fn room_for_one(&self) -> Option<(u32, bool)> {
         let number = self.base.wrapping_add(self.flights.len() as u32);
@@ -152,8 +155,8 @@ impl Outgoing {
         self.waiting + self.lost > 0
     }
 
-    /// The transmission after so many others that were not reported yet, if one is due and the window allows it. To be made in that order, then
-    /// reported by [`Outgoing::sent`].
+    /// The transmission after so many others that were not reported yet, if one is due and the
+    /// window allows it. To be made in that order, then reported by [`Outgoing::sent`].
     #[inline]
     pub fn next(&self, ahead: u32) -> Option<Shot> {
         if self.waiting + self.lost <= ahead { None } else { self.look_for(ahead) }
@@ -163,7 +166,8 @@ impl Outgoing {
         if self.flying + ahead >= self.window.size() {
             return None;
         }
-        // What waits has never been sent and stands behind everything else; what is lost goes first.
+        // What waits has never been sent and stands behind everything else; what is lost goes
+        // first.
         let at = match self.lost {
             0 if ahead < self.waiting => self.flights.len() - (self.waiting - ahead) as usize,
             // One by one: each is looked for.
@@ -214,12 +218,13 @@ impl Outgoing {
         }
     }
 
-    /// An acknowledgement came. The buffers of groups that are wholly acknowledged, with all before them, go to `free`.
-    /// Returns whether it said anything new.
+    /// An acknowledgement came. The buffers of groups that are wholly acknowledged, with all before
+    /// them, go to `free`. Returns whether it said anything new.
     pub fn acknowledged(&mut self, rules: &Rules, ack: &Ack, now_ns: u64, free: &mut Vec<u32>) -> bool {
         let upto = distance(self.base, ack.next);
         let sent = self.flights.len() as i32 - self.waiting as i32;
-        // What no honest receiver says, and what is too old for its bits to speak of anything that is here.
+        // What no honest receiver says, and what is too old for its bits to speak of anything that
+        // is here.
         if upto > sent || upto <= -(super::SPAN as i32) || (upto <= 0 && ack.is_plain()) {
             return false;
         }
@@ -257,7 +262,8 @@ impl Outgoing {
         }
         flight.state = State::There;
         let Flight { transmission, sent_ns, tries, .. } = *flight;
-        // Of several transmissions it is the last that arrived, unless that was too short a time ago.
+        // Of several transmissions it is the last that arrived, unless that was too short a time
+        // ago.
         let surely = tries == 1 || now_ns.saturating_sub(sent_ns) >= self.rtt.least_ns();
         if surely && distance(self.heard_of, transmission) > 0 {
             self.heard_of = transmission;
@@ -378,7 +384,8 @@ impl Outgoing {
         self.window.size()
     }
 
-    /// Everything whose arrival is not known, group by group in order, with the buffers to be freed.
+    /// Everything whose arrival is not known, group by group in order, with the buffers to be
+    /// freed.
     pub fn give_up(&mut self) -> Vec<Piece> {
         self.due_ns = NEVER;
         self.silent_since_ns = NEVER;

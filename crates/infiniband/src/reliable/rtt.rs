@@ -1,5 +1,5 @@
-//! Round trips between a pair, and how long to wait for an acknowledgement (RFC 6298, with the receiver's own
-//! delay told by it, as in RFC 9002, 5.3).
+//! Round trips between a pair, and how long to wait for an acknowledgement (RFC 6298, with the
+//! receiver's own delay told by it, as in RFC 9002, 5.3).
 
 use super::Rules;
 
@@ -15,8 +15,8 @@ pub struct Rtt {
 const DOUBLINGS_MAX: u32 = 16;
 
 impl Rtt {
-    /// A round trip was measured; never of a fragment that was sent more than once, since nobody knows which transmission was
-    /// answered (Karn).
+    /// A round trip was measured; never of a fragment that was sent more than once, since nobody
+    /// knows which transmission was answered (Karn).
     pub fn sample(&mut self, ns: u64) {
         let ns = ns.max(1);
         if self.smoothed_ns == 0 {
@@ -39,14 +39,16 @@ impl Rtt {
         self.smoothed_ns
     }
 
-    /// How long an acknowledgement waits for something to ride on. What answers a message comes within about a round trip where both sides do the
-    /// same work, so it waits for that, but never so long that the other side, which measures about the same, could think it lost.
+    /// How long an acknowledgement waits for something to ride on. What answers a message comes
+    /// within about a round trip where both sides do the same work, so it waits for that, but never
+    /// so long that the other side, which measures about the same, could think it lost.
     pub fn ack_delay_ns(&self, rules: &Rules) -> u64 {
         rules.ack_delay_ns.max(self.smoothed_ns.min(rules.resend_ns_min / 2))
     }
 
-    /// How long to wait for an acknowledgement after so many waits in vain, with so many fragments under way. Each of them may take as long as
-    /// the shortest round trip to be carried, before the last one is: a round trip that was measured with one says nothing of a burst.
+    /// How long to wait for an acknowledgement after so many waits in vain, with so many fragments
+    /// under way. Each of them may take as long as the shortest round trip to be carried, before
+    /// the last one is: a round trip that was measured with one says nothing of a burst.
     pub fn wait_ns(&self, rules: &Rules, in_vain: u32, under_way: u32) -> u64 {
         let burst_ns = u64::from(under_way) * self.least_ns;
         let once_ns = match self.smoothed_ns {

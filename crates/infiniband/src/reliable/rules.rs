@@ -15,7 +15,8 @@ pub struct Rules {
     pub swapped_max: u32,
     /// After so many fragments of whole groups an acknowledgement goes out at once.
     pub ack_every: u32,
-    /// An acknowledgement waits so long for something to ride on, or for a round trip if that is longer.
+    /// An acknowledgement waits so long for something to ride on, or for a round trip if that is
+    /// longer.
     pub ack_delay_ns: u64,
     /// The shortest wait for an acknowledgement.
     pub resend_ns_min: u64,

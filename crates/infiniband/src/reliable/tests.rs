@@ -1,4 +1,5 @@
-//! Two ends with a virtual clock and a wire between them that loses, doubles and delays by rule or by seed.
+//! Two ends with a virtual clock and a wire between them that loses, doubles and delays by rule or
+//! by seed.
 
 mod pair;
 
@@ -209,7 +210,8 @@ fn nonsense_in_an_acknowledgement_is_not_believed() {
     }
 }
 
-/// Of numbers that are far behind, the bits of no honest acknowledgement speak of what is under way.
+/// Of numbers that are far behind, the bits of no honest acknowledgement speak of what is under
+/// way.
 #[test]
 fn an_acknowledgement_from_nowhere_acknowledges_nothing() {
     let mut pair = Pair::new(RULES, Wire::losing(&[0, 1, 2]));

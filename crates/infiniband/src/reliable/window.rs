@@ -1,6 +1,7 @@
-//! How many fragments may be under way: one more for each acknowledged one until the first loss, then one more for each
-//! window; half as many after a loss, once for all losses of a window; one after a wait in vain (RFC 5681). A floor keeps
-//! losses that are no congestion from slowing everything down.
+//! How many fragments may be under way: one more for each acknowledged one until the first loss,
+//! then one more for each window; half as many after a loss, once for all losses of a window; one
+//! after a wait in vain (RFC 5681). A floor keeps losses that are no congestion from slowing
+//! everything down.
 
 use super::{Rules, distance};
 

@@ -1,14 +1,16 @@
 //! What the channel `ud` asks of a verbs device, and nothing more.
 //!
-//! The real one is over libibverbs (`ud/verbs.rs`); the simulator has another (`verbena-sim`). One queue pair receives, several
-//! send (paper 4, section 4); whatever ends is told by one completion queue.
+//! The real one is over libibverbs (`ud/verbs.rs`); the simulator has another (`verbena-sim`). One
+//! queue pair receives, several send (paper 4, section 4); whatever ends is told by one completion
+//! queue.
 
 use crate::device::{Address, Failed, Post, Refused, Trouble};
 use std::os::fd::RawFd;
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// Bytes before each datagram received: room for a global header, used or not (InfiniBand specification, 11.4.1.2).
+/// Bytes before each datagram received: room for a global header, used or not (InfiniBand
+/// specification, 11.4.1.2).
 pub const GLOBAL_BYTES: usize = 40;
 
 /// What an adapter can do.
@@ -35,7 +37,8 @@ pub struct Memory {
     pub key: u32,
 }
 
-/// What the adapter remembers of a way to a peer, kept with the peer: an address handle's place, and its generation.
+/// What the adapter remembers of a way to a peer, kept with the peer: an address handle's place,
+/// and its generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Aim {
     /// The place.
@@ -69,7 +72,8 @@ pub enum Ended {
     ReceiveFailed(u32, Failed),
 }
 
-/// A verbs device as `ud` sees it. No method blocks for longer than a system call. Dropping it ends all use of its memory.
+/// A verbs device as `ud` sees it. No method blocks for longer than a system call. Dropping it ends
+/// all use of its memory.
 pub trait Datagrams: Send {
     /// What it can do.
     fn limits(&self) -> Limits;
@@ -95,10 +99,12 @@ pub trait Datagrams: Send {
     /// Posts a receive buffer.
     fn post_receive(&mut self, id: u32, into: Memory) -> Result<(), Refused>;
 
-    /// Whether the way to the peer is known; if not, it is being asked for, and nobody waits for that.
+    /// Whether the way to the peer is known; if not, it is being asked for, and nobody waits for
+    /// that.
     fn knows_way(&mut self, to: &Address, aim: &mut Aim) -> Result<bool, Refused>;
 
-    /// As [`Datagrams::knows_way`], for work that cannot be posted without: [`Refused::Full`] if it is not known.
+    /// As [`Datagrams::knows_way`], for work that cannot be posted without: [`Refused::Full`] if it
+    /// is not known.
     ///
     /// # Errors
     /// It is not known, or there is none.
@@ -107,11 +113,12 @@ pub trait Datagrams: Send {
         if self.knows_way(to, aim)? { Ok(()) } else { Err(Refused::Full) }
     }
 
-    /// Sends a run of at most [`RUN_MAX`] datagrams through a sending queue pair, of which the device is told once; each may be lost, doubled,
-    /// garbled or late.
+    /// Sends a run of at most [`RUN_MAX`] datagrams through a sending queue pair, of which the
+    /// device is told once; each may be lost, doubled, garbled or late.
     ///
     /// # Errors
-    /// How many were taken all the same, and why the next was not: [`Refused::Full`] also if the way to the peer is not known yet.
+    /// How many were taken all the same, and why the next was not: [`Refused::Full`] also if the
+    /// way to the peer is not known yet.
     fn post(
         &mut self,
         queue: usize,
@@ -123,7 +130,8 @@ pub trait Datagrams: Send {
     /// What has ended next, if anything has.
     fn poll(&mut self) -> Option<Ended>;
 
-    /// From now on the next completion makes an event; what is there already makes none. `false` if this adapter makes no events.
+    /// From now on the next completion makes an event; what is there already makes none. `false` if
+    /// this adapter makes no events.
     fn arm(&mut self) -> bool {
         false
     }
@@ -133,6 +141,7 @@ pub trait Datagrams: Send {
         Vec::new()
     }
 
-    /// What happened to the device without being asked, oldest first. May cost a system call: not for every poll.
+    /// What happened to the device without being asked, oldest first. May cost a system call: not
+    /// for every poll.
     fn trouble(&mut self) -> Option<Trouble>;
 }

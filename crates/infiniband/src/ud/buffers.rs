@@ -1,8 +1,10 @@
-//! Buffers that datagrams are sent from: registered, and kept until their group is acknowledged, so that they can be sent again.
+//! Buffers that datagrams are sent from: registered, and kept until their group is acknowledged, so
+//! that they can be sent again.
 //!
-//! There are two sizes, since most messages are short. A buffer is free when neither a link holds it nor the device may
-//! still read it. A datagram that has arrived was read, so what was sent once is free as soon as it is acknowledged, whenever the device says that
-//! it is done: so few buffers serve many messages, one after the other, and stay in the processor's cache.
+//! There are two sizes, since most messages are short. A buffer is free when neither a link holds
+//! it nor the device may still read it. A datagram that has arrived was read, so what was sent once
+//! is free as soon as it is acknowledged, whenever the device says that it is done: so few buffers
+//! serve many messages, one after the other, and stay in the processor's cache.
 
 use super::adapter::{Datagrams, Memory};
 use super::frame::NOTE_BYTES_MAX;
@@ -12,10 +14,12 @@ use verbena_fault::Fault;
 pub const SHORT_BYTES: usize = 256;
 const _: () = assert!(NOTE_BYTES_MAX <= SHORT_BYTES);
 
-/// Memory that is registered first, in bytes; from then on as much again as there is. Each time a message waits while fresh pages are touched and
-/// registered, in an emulated machine for up to 20 ms.
+/// Memory that is registered first, in bytes; from then on as much again as there is. Each time a
+/// message waits while fresh pages are touched and registered, in an emulated machine for up to 20
+/// ms.
 const CHUNK_BYTES: usize = 32 << 10;
-/// Short buffers that only acknowledgements may take: else two processes that wait for each other's would wait for ever.
+/// Short buffers that only acknowledgements may take: else two processes that wait for each other's
+/// would wait for ever.
 const RESERVED: usize = 8;
 /// This bit in a buffer's number tells the long ones.
 const LONG: u32 = 1 << 31;
@@ -87,7 +91,8 @@ impl Buffers {
         }
     }
 
-    /// Whether there is a buffer for each of a group: so many of a full datagram's bytes, and one of `rest` bytes.
+    /// Whether there is a buffer for each of a group: so many of a full datagram's bytes, and one
+    /// of `rest` bytes.
     ///
     /// # Errors
     /// Memory cannot be registered.

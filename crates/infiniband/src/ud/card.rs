@@ -1,5 +1,5 @@
-//! What the others need to know of this process: its address, and what it can receive. That is all that is ever exchanged
-//! (paper 4, section 4).
+//! What the others need to know of this process: its address, and what it can receive. That is all
+//! that is ever exchanged (paper 4, section 4).
 //!
 //! | offset | bytes | field |
 //! | --- | --- | --- |

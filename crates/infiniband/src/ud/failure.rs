@@ -106,7 +106,8 @@ impl<A: Datagrams> Ud<A> {
         broken.len()
     }
 
-    /// The device is of no use any more: every peer is given up, and whoever is spoken to from now on.
+    /// The device is of no use any more: every peer is given up, and whoever is spoken to from now
+    /// on.
     #[cold]
     pub(super) fn break_all(&mut self, fault: Fault) {
         let peers: Vec<Peer> = self.peers.iter().map(|(peer, _)| peer).collect();

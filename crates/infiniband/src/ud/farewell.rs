@@ -1,8 +1,9 @@
-//! Leaving. The last acknowledgement may be lost, and whoever it was for would ask for it for ever. So a process that leaves says
-//! so to each that it spoke with, until that answers or some tries are over; who is told lets go of all that was meant for
-//! it, since nobody hears it any more.
+//! Leaving. The last acknowledgement may be lost, and whoever it was for would ask for it for ever.
+//! So a process that leaves says so to each that it spoke with, until that answers or some tries
+//! are over; who is told lets go of all that was meant for it, since nobody hears it any more.
 //!
-//! The word lies in the other's receive buffers even while that computes, so it is lost only if all tries are.
+//! The word lies in the other's receive buffers even while that computes, so it is lost only if all
+//! tries are.
 
 use super::Ud;
 use super::adapter::Datagrams;

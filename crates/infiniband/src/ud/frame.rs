@@ -13,8 +13,8 @@
 //! | 18 | 2 | the time between the last arrival and this ([`Delay`]) |
 //! | 20 | 4 | CRC-32C of the whole datagram with zero here; without checksums "vUD2" |
 //!
-//! Behind it a fragment has its bytes, an acknowledgement that went alone the words of its bitmap up to the last that is not
-//! zero. Numbers are little-endian.
+//! Behind it a fragment has its bytes, an acknowledgement that went alone the words of its bitmap
+//! up to the last that is not zero. Numbers are little-endian.
 
 use crate::reliable::incoming::WORDS;
 use crate::reliable::{Ack, Incoming, Shot};
@@ -74,7 +74,8 @@ pub struct Frame {
     pub delay: Delay,
 }
 
-/// A time in two bytes, up to a thousandth too short: 11 bits of nanoseconds, and above them by how many bits to shift these to the left.
+/// A time in two bytes, up to a thousandth too short: 11 bits of nanoseconds, and above them by how
+/// many bits to shift these to the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay(u16);
 
@@ -116,7 +117,8 @@ impl Frame {
         }
     }
 
-    /// That of a fragment's first transmission, from one to the other, which takes along what is to be said of those that came in.
+    /// That of a fragment's first transmission, from one to the other, which takes along what is to
+    /// be said of those that came in.
     #[inline(always)]
     pub fn fragment((from, to): (Peer, Peer), shot: &Shot, incoming: &Incoming, now_ns: u64) -> Frame {
         let (wanted, number, piece) = (shot.last, shot.number, &shot.piece);
@@ -130,7 +132,8 @@ impl Frame {
         self.to == me as u16
     }
 
-    /// Writes it to the front of the datagram, whose other bytes are there already; with a checksum over all, if wanted.
+    /// Writes it to the front of the datagram, whose other bytes are there already; with a checksum
+    /// over all, if wanted.
     ///
     /// # Panics
     /// If the datagram is shorter than a prefix.

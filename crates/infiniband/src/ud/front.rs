@@ -1,5 +1,6 @@
-//! The shortest way of a short packet that is waited for: from the completion queue straight to the memory of the receive
-//! ([`Channel::take_front`](verbena_channel::Channel::take_front)). Whatever is rare, and whatever can wait, is left to polling.
+//! The shortest way of a short packet that is waited for: from the completion queue straight to the
+//! memory of the receive ([`Channel::take_front`](verbena_channel::Channel::take_front)). Whatever
+//! is rare, and whatever can wait, is left to polling.
 
 use super::adapter::{Datagrams, Ended, GLOBAL_BYTES};
 use super::frame::{Frame, Kind, PREFIX_BYTES};
@@ -10,14 +11,17 @@ use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_memory::Region;
 
-/// Looks at the completion queue in a row: a round of progress takes as long as several, and what comes during it is found late.
+/// Looks at the completion queue in a row: a round of progress takes as long as several, and what
+/// comes during it is found late.
 const LOOKS: u32 = 32;
 
 impl<A: Datagrams> Ud<A> {
-    /// Takes the packet that comes next if it is this one of the peer's and fits: the length of its payload.
+    /// Takes the packet that comes next if it is this one of the peer's and fits: the length of its
+    /// payload.
     #[inline]
     pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        // Polling does now and then what can wait; and who is about to sleep must not take what would have woken it.
+        // Polling does now and then what can wait; and who is about to sleep must not take what
+        // would have woken it.
         let polls_next = self.rounds.wrapping_add(1).is_multiple_of(TENDED_EVERY);
         if polls_next || self.armed || self.waiting.is_some() || !self.settings.reliable {
             return None;

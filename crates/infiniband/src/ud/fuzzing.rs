@@ -4,13 +4,15 @@ use super::card::Card;
 use super::frame::{Frame, NOTE_BYTES_MAX, PREFIX_BYTES, read_bits, write_bits};
 use super::head::Head;
 
-/// A datagram: what is read says itself the same way again. The first byte says whether checksums are on.
+/// A datagram: what is read says itself the same way again. The first byte says whether checksums
+/// are on.
 pub fn frame(data: &[u8]) {
     let Some((first, datagram)) = data.split_first() else { return };
     let checksum = first & 1 == 1;
     let mut own = datagram.to_vec();
     if first & 2 == 2 && own.len() >= PREFIX_BYTES {
-        // As it would come over a wire that garbles nothing; else nearly all is refused by the checksum.
+        // As it would come over a wire that garbles nothing; else nearly all is refused by the
+        // checksum.
         match Frame::parse(&with_magic(datagram), false) {
             Some(frame) => frame.emit(&mut own, checksum),
             None => return,
@@ -38,7 +40,8 @@ fn bits(body: &[u8]) {
     assert_eq!(read_bits(&note[PREFIX_BYTES..bytes]), bits);
 }
 
-/// The header before a packet's payload: what is read is written as short as it can be, and read again.
+/// The header before a packet's payload: what is read is written as short as it can be, and read
+/// again.
 pub fn head(data: &[u8]) {
     let Ok((header, payload)) = Head::parse(data) else { return };
     let head = Head::of(&header, payload.len());

@@ -1,7 +1,7 @@
 //! What stands before a packet's payload in the first fragment: its header, whole or compact.
 //!
-//! Most packets are whole messages of which much is known otherwise or is small, and short: then each byte counts, since whoever carries them
-//! touches each several times. Their compact header is
+//! Most packets are whole messages of which much is known otherwise or is small, and short: then
+//! each byte counts, since whoever carries them touches each several times. Their compact header is
 //!
 //! | offset | bytes | field |
 //! | --- | --- | --- |
@@ -11,8 +11,8 @@
 //! | 8 | 4 | message tag |
 //! | 12 | 4 | matching context |
 //!
-//! Numbers are little-endian. The message is as long as the payload. Unlike that of `rc` ([`Kind::Brief`](crate::rc)) it
-//! needs nothing that went before, which may be lost.
+//! Numbers are little-endian. The message is as long as the payload. Unlike that of `rc`
+//! ([`Kind::Brief`](crate::rc)) it needs nothing that went before, which may be lost.
 
 use verbena_channel::mark::Mark;
 use verbena_channel::packet::{HEADER_BYTES, Header, Kind};

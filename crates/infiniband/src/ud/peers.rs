@@ -1,4 +1,5 @@
-//! What is known of each peer: a pointer and its card for those that never spoke, the rest for the others.
+//! What is known of each peer: a pointer and its card for those that never spoke, the rest for the
+//! others.
 
 use super::adapter::Aim;
 use super::card::Card;
@@ -70,7 +71,8 @@ impl Partner {
         })
     }
 
-    /// An acknowledgement came with this fragment, to be looked at later; whoever has one stands in the list, once.
+    /// An acknowledgement came with this fragment, to be looked at later; whoever has one stands in
+    /// the list, once.
     #[inline]
     pub fn put_by(&mut self, frame: &Frame, at_ns: u64, list: &mut Vec<Peer>) {
         let unread = Unread { next: frame.next, delay: frame.delay, at_ns };
@@ -105,7 +107,8 @@ impl Partner {
     }
 }
 
-/// Bytes of a fragment in a datagram of so many: whole words, so that headers lie aligned in the receive buffers.
+/// Bytes of a fragment in a datagram of so many: whole words, so that headers lie aligned in the
+/// receive buffers.
 pub fn fragment_bytes(datagram_bytes: usize) -> u16 {
     let bytes = datagram_bytes.saturating_sub(PREFIX_BYTES).min(usize::from(u16::MAX));
     (bytes & !7) as u16

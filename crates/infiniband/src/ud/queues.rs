@@ -1,5 +1,6 @@
-//! The sending queue pairs, which take turns so that the device works on several datagrams at once (paper 4, section 4 and figure
-//! 2), and the timer for local completion (4.2): one that completes nothing is passed over.
+//! The sending queue pairs, which take turns so that the device works on several datagrams at once
+//! (paper 4, section 4 and figure 2), and the timer for local completion (4.2): one that completes
+//! nothing is passed over.
 
 use crate::device::queue::SendQueue;
 use std::collections::VecDeque;
@@ -26,7 +27,8 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// So many queue pairs of so many places each; one in `every` posts is signalled, and a completion may take so long.
+    /// So many queue pairs of so many places each; one in `every` posts is signalled, and a
+    /// completion may take so long.
     pub fn new(count: usize, places: u32, every: u32, local_ns_max: u64) -> Queues {
         let queue = || Queue {
             account: SendQueue::new(places, every),

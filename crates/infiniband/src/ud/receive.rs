@@ -37,8 +37,9 @@ impl<A: Datagrams> Ud<A> {
         Ok(())
     }
 
-    /// Memory for the pool of so many buffers: the datagram of each begins a line of the processor's cache, since the device
-    /// wrote it on another core, and each line has to be fetched from there.
+    /// Memory for the pool of so many buffers: the datagram of each begins a line of the
+    /// processor's cache, since the device wrote it on another core, and each line has to be
+    /// fetched from there.
     pub(super) fn allocate_pool(adapter: &mut A, receives: usize) -> Result<Memory, Fault> {
         let stride = receive_stride(adapter.limits().datagram_bytes_max);
         let memory = adapter.allocate(receives * stride + LINE_BYTES)?;

@@ -1,5 +1,5 @@
-//! The run of datagrams that is being gathered: all are posted to one queue pair at once, since telling the device costs as much for
-//! several as for one.
+//! The run of datagrams that is being gathered: all are posted to one queue pair at once, since
+//! telling the device costs as much for several as for one.
 
 use super::adapter::{Datagram, Memory, RUN_MAX};
 use crate::device::Post;

@@ -1,4 +1,5 @@
-//! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn, a run at a time.
+//! Sending: packets into fragments, fragments into buffers, buffers to the queue pairs in turn, a
+//! run at a time.
 
 use super::Ud;
 use super::adapter::{Datagrams, Memory};
@@ -35,7 +36,8 @@ pub(super) fn copy_part(into: Region, head: &Head, payload: &Payload<'_>, from: 
     }
 }
 
-/// A queue pair took the datagram in this buffer, which the device may read later if it was not posted inline.
+/// A queue pair took the datagram in this buffer, which the device may read later if it was not
+/// posted inline.
 #[inline]
 pub(super) fn account(
     queues: &mut Queues,
@@ -113,7 +115,8 @@ impl<A: Datagrams> Ud<A> {
         SendError::Broken(self.refused(peer, &fault))
     }
 
-    /// Whether a packet of so many fragments of so many bytes, the last of `rest` bytes, can be taken now.
+    /// Whether a packet of so many fragments of so many bytes, the last of `rest` bytes, can be
+    /// taken now.
     #[inline]
     fn takes(&mut self, peer: Peer, (count, each): (usize, usize), rest: usize) -> Result<bool, SendError> {
         let takes = match self.settings.reliable {
@@ -168,8 +171,9 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// Makes this transmission, and those that follow in the same run; `false` if no queue pair has room. What is sent again is sent as it was:
-    /// the device may still read it, and an old acknowledgement does no harm.
+    /// Makes this transmission, and those that follow in the same run; `false` if no queue pair has
+    /// room. What is sent again is sent as it was: the device may still read it, and an old
+    /// acknowledgement does no harm.
     #[inline]
     fn transmit(&mut self, peer: Peer, first: Shot, now_ns: u64) -> bool {
         if !self.begin_run() {
@@ -258,7 +262,8 @@ impl<A: Datagrams> Ud<A> {
         frame.emit(unsafe { region.part(0, bytes).bytes_mut() }, self.settings.checksum);
     }
 
-    /// Says something that is no fragment: an acknowledgement, or farewell. Returns whether it went out.
+    /// Says something that is no fragment: an acknowledgement, or farewell. Returns whether it went
+    /// out.
     pub(super) fn say(&mut self, peer: Peer, kind: Kind, answer: bool, now_ns: u64) -> bool {
         let note = self.buffers.take_note(&mut self.adapter);
         let (Ok(Some(buffer)), Some(partner)) = (note, self.peers.get(peer)) else { return false };

@@ -1,4 +1,5 @@
-//! The settings of one end of the channel, so that a simulated process can have others than this one.
+//! The settings of one end of the channel, so that a simulated process can have others than this
+//! one.
 
 use super::frame::PREFIX_BYTES;
 use crate::reliable::Rules;
@@ -39,8 +40,9 @@ pub struct Settings {
 const RECEIVE_BYTES: usize = 640 << 10;
 /// Bytes of the long send buffers if nobody says how many.
 const SEND_BYTES: usize = 384 << 10;
-/// Bytes of the longest packet if nobody says of how many fragments, but at most so many of these. The receiver's engine gets a packet
-/// when all of it is there: of long ones it copies nothing while the next is on the wire.
+/// Bytes of the longest packet if nobody says of how many fragments, but at most so many of these.
+/// The receiver's engine gets a packet when all of it is there: of long ones it copies nothing
+/// while the next is on the wire.
 const PACKET_BYTES: usize = (16 << 10) + HEADER_BYTES;
 const FRAGMENTS: usize = 16;
 /// Receive buffers at least.
@@ -51,7 +53,8 @@ const WINDOW_MAX: usize = 128;
 pub const DATAGRAM_BYTES_MIN: usize = PREFIX_BYTES + HEADER_BYTES + CONTROL_BYTES_MAX;
 /// Waits in vain before a peer can be given up.
 const SILENT_WAITS_MIN: u32 = 16;
-/// Transmissions acknowledged after a missing one that make it lost (RFC 9002, 6.1.1), beyond one for each queue pair.
+/// Transmissions acknowledged after a missing one that make it lost (RFC 9002, 6.1.1), beyond one
+/// for each queue pair.
 const SWAPPED_MIN: u32 = 3;
 /// Fragments under way at first.
 const WINDOW_START: u32 = 16;
@@ -92,8 +95,8 @@ impl Settings {
         .sound()
     }
 
-    /// The same within the bounds that the channel needs: a group fits the buffers, and unsignalled work cannot keep all of
-    /// them.
+    /// The same within the bounds that the channel needs: a group fits the buffers, and unsignalled
+    /// work cannot keep all of them.
     pub fn sound(mut self) -> Settings {
         self.senders = self.senders.max(1);
         self.fragments_max = self.fragments_max.map(|most| most.clamp(1, FRAGMENTS_MAX as usize));

@@ -1,7 +1,7 @@
 //! When something is to be done for a peer though nothing arrives.
 //!
-//! Each peer knows the time that it stands here with; an entry with another time is stale, and skipped. Times move later far
-//! more often than earlier, which costs nothing here.
+//! Each peer knows the time that it stands here with; an entry with another time is stale, and
+//! skipped. Times move later far more often than earlier, which costs nothing here.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,5 @@
-//! The real device under the channel: [`Datagrams`] over libibverbs, on the port that `rc` would choose.
+//! The real device under the channel: [`Datagrams`] over libibverbs, on the port that `rc` would
+//! choose.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -35,10 +36,12 @@ use verbena_verbs::{
 
 /// Work numbers above this are those of sending queue pairs.
 const SENDER: u64 = 1 << 32;
-/// Address handles at most: one for each port of each node, so enough for a job that is not very large.
+/// Address handles at most: one for each port of each node, so enough for a job that is not very
+/// large.
 const HANDLES_MAX: usize = 1024;
 
-/// A host that was asked for answers within so long, in nanoseconds; before that a handle would block for a second.
+/// A host that was asked for answers within so long, in nanoseconds; before that a handle would
+/// block for a second.
 const ANSWER_NS: u64 = 3_000_000;
 
 /// A sending queue pair.
@@ -162,8 +165,8 @@ impl Device {
         Ok(self.handles.keep(to.site, handle, || senders.iter().map(|sender| sender.posted).collect()))
     }
 
-    /// The aim at an address that was not aimed at before, or whose handle has gone. `None` if the kernel asks for the way there
-    /// just now.
+    /// The aim at an address that was not aimed at before, or whose handle has gone. `None` if the
+    /// kernel asks for the way there just now.
     #[cold]
     fn take_aim(&mut self, to: &Address) -> Result<Option<Aim>, Refused> {
         let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
@@ -214,7 +217,8 @@ impl Device {
     }
 }
 
-/// A queue pair of this plan, ready; and how much it takes inline, which the device does not say: it makes one or not.
+/// A queue pair of this plan, ready; and how much it takes inline, which the device does not say:
+/// it makes one or not.
 fn start(port: &OpenPort, mut plan: Plan, q_key: u32) -> Result<(QueuePair, u32), Fault> {
     let queue = loop {
         match QueuePair::new(&port.domain, &plan) {
@@ -270,7 +274,8 @@ impl Datagrams for Device {
             bytes: region.len() as u32,
             local_key: into.key,
         };
-        // SAFETY: the memory is this object's, which outlives the queue pair, and is read only after the completion.
+        // SAFETY: the memory is this object's, which outlives the queue pair, and is read only
+        // after the completion.
         unsafe { self.receiver.post_receive(&buffer) }.map_err(|number| self.refused(number))
     }
 
@@ -302,8 +307,8 @@ impl Datagrams for Device {
                 | if how.inline { IBV_SEND_INLINE } else { 0 };
             sender.run.set(at, SENDER + queue as u64, segment, handle, (to.pair, to.q_key), flags);
         }
-        // SAFETY: the memory is this object's, and the channel changes it only after the completion; a handle is kept until
-        // everything posted with it is done.
+        // SAFETY: the memory is this object's, and the channel changes it only after the
+        // completion; a handle is kept until everything posted with it is done.
         let posted = unsafe { sender.run.post(&sender.queue, run.len()) };
         let taken = posted.map_or_else(|(taken, _)| taken, |()| run.len());
         for Datagram { how, .. } in &run[..taken] {

@@ -20,7 +20,8 @@ macro_rules! functions {
             /// # Safety
             /// The library is libibverbs, and stays open as long as the functions are used.
             pub unsafe fn find(library: &Library) -> Result<Functions, &'static str> {
-                // SAFETY: by the caller's promise the functions of libibverbs, whose types stand above.
+                // SAFETY: by the caller's promise the functions of libibverbs, whose types stand
+                // above.
                 Ok(unsafe { Functions { $($name: *library.get(stringify!($name)).map_err(|_| stringify!($name))?,)* } })
             }
         }

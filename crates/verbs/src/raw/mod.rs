@@ -1,8 +1,10 @@
-//! The binary interface of libibverbs: the structures, constants and functions that are used, and no others.
+//! The binary interface of libibverbs: the structures, constants and functions that are used, and
+//! no others.
 //!
-//! Names, layouts and values are facts of rdma-core's `infiniband/verbs.h`. Each macro also writes a table of what it
-//! declared, and `tests/layout.rs` compares these tables with the header through a C compiler: nothing can be
-//! declared here without being compared. Fields that begin with `_` only fill a place.
+//! Names, layouts and values are facts of rdma-core's `infiniband/verbs.h`. Each macro also writes
+//! a table of what it declared, and `tests/layout.rs` compares these tables with the header through
+//! a C compiler: nothing can be declared here without being compared. Fields that begin with `_`
+//! only fill a place.
 //!
 //! | module | what it holds |
 //! | --- | --- |

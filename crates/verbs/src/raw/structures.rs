@@ -1,5 +1,5 @@
-//! The structures. `whole` ones are declared to their end, since the library fills them or is handed them; of a
-//! `begin` only the first fields are, and it is never made or moved here.
+//! The structures. `whole` ones are declared to their end, since the library fills them or is
+//! handed them; of a `begin` only the first fields are, and it is never made or moved here.
 
 #![allow(non_camel_case_types, missing_docs)]
 
@@ -18,7 +18,8 @@ macro_rules! structures {
             impl $name {
                 /// All bytes zero, which is a value of each of these structures.
                 pub fn zeroed() -> $name {
-                    // SAFETY: integers, nullable pointers and optional functions: zero is valid for each.
+                    // SAFETY: integers, nullable pointers and optional functions: zero is valid for
+                    // each.
                     unsafe { std::mem::zeroed() }
                 }
             }

@@ -1,15 +1,16 @@
 //! Head and tail flag (paper 1, 4.2).
 //!
-//! The head flag is the first half of a slot, the size its second; the tail flag follows the packet. The receiver takes
-//! a packet when the head is set and the tail, at the place that the size tells, equals it. The memory there is that
-//! of an earlier packet, so the sender takes the one of two flag values that does not lie there already. It knows
-//! what lies there without asking: its own slot has the same content, but for the head words, which the receiver clears.
+//! The head flag is the first half of a slot, the size its second; the tail flag follows the
+//! packet. The receiver takes a packet when the head is set and the tail, at the place that the
+//! size tells, equals it. The memory there is that of an earlier packet, so the sender takes the
+//! one of two flag values that does not lie there already. It knows what lies there without asking:
+//! its own slot has the same content, but for the head words, which the receiver clears.
 //!
-//! This rests on the device writing the bytes of one RDMA write in the order of their addresses, as far as can be seen
-//! (the InfiniBand specification does not promise it; every device known does it, and so does Soft-RoCE: each packet
-//! of a write is copied after the one before).
-//! A device may copy byte by byte. So the kind, which is never 0, is the last byte of the head word: with it the word is whole. Of the tail all
-//! bytes are compared.
+//! This rests on the device writing the bytes of one RDMA write in the order of their addresses, as
+//! far as can be seen (the InfiniBand specification does not promise it; every device known does
+//! it, and so does Soft-RoCE: each packet of a write is copied after the one before). A device may
+//! copy byte by byte. So the kind, which is never 0, is the last byte of the head word: with it the
+//! word is whole. Of the tail all bytes are compared.
 
 /// Bytes of a flag.
 pub const FLAG_BYTES: usize = 4;
@@ -35,7 +36,8 @@ pub fn choose(own_old: u32, is_cleared: bool) -> u32 {
     if old == PRIMARY { SECONDARY } else { PRIMARY }
 }
 
-/// Whether the receiver has cleared the place at this offset from the ring's front. Behind the last slot nothing is.
+/// Whether the receiver has cleared the place at this offset from the ring's front. Behind the last
+/// slot nothing is.
 #[inline]
 pub fn is_cleared(offset: usize, slot_bytes: usize, slots: usize) -> bool {
     // Slots are whole multiples of 64 bytes, so most places need no division.

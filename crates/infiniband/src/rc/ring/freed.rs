@@ -1,7 +1,7 @@
 //! Slots that the receiver has freed (paper 1, 4.4).
 //!
-//! Packets are taken in order, but need not be freed in order. The tail pointer moves only over slots that are free,
-//! and as far as they are; credits are given for these alone.
+//! Packets are taken in order, but need not be freed in order. The tail pointer moves only over
+//! slots that are free, and as far as they are; credits are given for these alone.
 
 /// The receiver's tail pointer and the slots freed before it came to them.
 #[derive(Debug)]

@@ -137,14 +137,15 @@ impl<D> Incoming<D> {
         let at = self.geometry.offset(self.head);
         if let Some(pointer) = &self.pointer {
             let written = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
-            // Of a pointer that is being written byte by byte only a part may be there. That is either none that can be, or not ahead of
-            // the whole one, so what it tells of has come.
+            // Of a pointer that is being written byte by byte only a part may be there. That is
+            // either none that can be, or not ahead of the whole one, so what it tells of has come.
             if !(1..=u64::from(self.geometry.slots)).contains(&written.wrapping_sub(pointer.taken)) {
                 return Found::Nothing;
             }
         }
         let first = u64::from_le(self.memory.word(at).load(Ordering::Acquire));
-        // The kind is the last byte of the word, and never 0: a device that copies byte by byte may not be there yet.
+        // The kind is the last byte of the word, and never 0: a device that copies byte by byte may
+        // not be there yet.
         if first >> 56 == 0 {
             return Found::Nothing;
         }
@@ -164,12 +165,14 @@ impl<D> Incoming<D> {
         Found::Packet(packet.part(0, packet_bytes), span)
     }
 
-    /// Takes the packet of so many slots that [`Incoming::look`] found: the head pointer moves on, and the head words of its slots are cleared, so
-    /// that they can be seen to change. The slots are still in use; returns the first.
+    /// Takes the packet of so many slots that [`Incoming::look`] found: the head pointer moves on,
+    /// and the head words of its slots are cleared, so that they can be seen to change. The slots
+    /// are still in use; returns the first.
     #[inline(always)]
     pub fn take(&mut self, span: u32) -> u32 {
         let first = self.head;
-        // Those behind the last slot are never looked at, and the sender knows that they are not cleared.
+        // Those behind the last slot are never looked at, and the sender knows that they are not
+        // cleared.
         for slot in first..(first + span).min(self.geometry.slots) {
             self.memory.word(self.geometry.offset(slot)).store(0, Ordering::Relaxed);
         }
@@ -197,7 +200,8 @@ impl<D> Incoming<D> {
         u32::from(self.owed) >= self.worth
     }
 
-    /// The sender's place for the tail pointer is known, and with it that of the word (`resting.rs`).
+    /// The sender's place for the tail pointer is known, and with it that of the word
+    /// (`resting.rs`).
     pub fn set_tail<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A, remote: Remote, peer: Peer) {
         let (word_at, tail_at) = (self.geometry.word_offset(), self.geometry.replica_offset());
         let describe = |value: usize| {
@@ -229,7 +233,8 @@ impl<D> Incoming<D> {
         self.pointer.as_ref().is_some_and(|pointer| pointer.told != pointer.freed)
     }
 
-    /// The descriptor that writes the tail pointer now. Once it is posted, [`Incoming::pointer_told`] says so.
+    /// The descriptor that writes the tail pointer now. Once it is posted,
+    /// [`Incoming::pointer_told`] says so.
     pub fn pointer(&mut self) -> Option<&mut D> {
         let pointer = self.pointer.as_mut()?;
         // The next ones come from other places, so the device may read this one late.
@@ -251,7 +256,7 @@ impl<D> Incoming<D> {
 fn load_flag(packet: Region, offset: usize) -> u32 {
     let at = packet.part(offset, flags::FLAG_BYTES).address();
     assert!(at.is_multiple_of(4));
-    // SAFETY: within the ring's memory by `part`, aligned, and alive while the ring is; accesses to words that the
-    // peer's device may write meanwhile are atomic.
+    // SAFETY: within the ring's memory by `part`, aligned, and alive while the ring is; accesses to
+    // words that the peer's device may write meanwhile are atomic.
     u32::from_le(unsafe { AtomicU32::from_ptr(at as *mut u32) }.load(Ordering::Acquire))
 }

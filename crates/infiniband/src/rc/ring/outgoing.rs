@@ -174,7 +174,8 @@ impl<D> Outgoing<D> {
         self.waiting_slots == 0 && self.pointer.as_ref().is_none_or(|pointer| !pointer.due)
     }
 
-    /// The receiver says that it has freed so many slots. `false`, and nothing is done, if they are more than are in use.
+    /// The receiver says that it has freed so many slots. `false`, and nothing is done, if they are
+    /// more than are in use.
     #[inline]
     #[must_use]
     pub fn credit(&mut self, slots: u16) -> bool {
@@ -183,8 +184,8 @@ impl<D> Outgoing<D> {
         is_possible
     }
 
-    /// The packets that are in place and of which the receiver has not told that it took them. Their slots are not used again
-    /// until it has.
+    /// The packets that are in place and of which the receiver has not told that it took them.
+    /// Their slots are not used again until it has.
     pub fn uncredited(&mut self) -> Vec<(Header, Vec<u8>)> {
         if self.pointer.is_some() {
             self.read_tail();
@@ -217,18 +218,21 @@ impl<D> Outgoing<D> {
     /// Whether the receiver rests, as far as it has said: it must be rung (`resting.rs`).
     #[inline(always)]
     pub fn peer_rests(&self) -> bool {
-        // The packet is posted before this looks; the receiver raises the word before it looks for packets.
+        // The packet is posted before this looks; the receiver raises the word before it looks for
+        // packets.
         fence(Ordering::SeqCst);
         self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
-    /// As [`Outgoing::peer_rests`], before a packet is posted: a bell might be needed, so there must be room for one.
+    /// As [`Outgoing::peer_rests`], before a packet is posted: a bell might be needed, so there
+    /// must be room for one.
     #[inline(always)]
     pub fn peer_may_rest(&self) -> bool {
         self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
-    /// What a packet of so many bytes with its prefix takes of the ring; `None` if it may not go there.
+    /// What a packet of so many bytes with its prefix takes of the ring; `None` if it may not go
+    /// there.
     #[inline(always)]
     pub fn fit(&self, packet_bytes: usize) -> Option<Fit> {
         let bytes = self.geometry.written_bytes(packet_bytes);
@@ -246,8 +250,9 @@ impl<D> Outgoing<D> {
         self.free >= wanted
     }
 
-    /// How many slots must be free before packets are put in place to be held: all, so that copying and transferring take
-    /// turns (paper 2, 4.2). Without pointers the receiver keeps some of them to itself for a while.
+    /// How many slots must be free before packets are put in place to be held: all, so that copying
+    /// and transferring take turns (paper 2, 4.2). Without pointers the receiver keeps some of them
+    /// to itself for a while.
     #[cold]
     fn turn_slots(&self) -> u32 {
         match (self.waiting_slots, &self.pointer) {
@@ -263,7 +268,8 @@ impl<D> Outgoing<D> {
         let tail = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
         let Some(pointer) = &mut self.pointer else { return };
         let freed = tail.wrapping_sub(pointer.freed);
-        // Of a pointer that is being written byte by byte only a part may be there: then it is read again later.
+        // Of a pointer that is being written byte by byte only a part may be there: then it is read
+        // again later.
         if freed <= u64::from(self.geometry.slots - self.free) {
             self.free += freed as u32;
             pointer.freed = tail;
@@ -276,7 +282,8 @@ impl<D> Outgoing<D> {
         self.memory.region().part(self.geometry.offset(self.head), fit.bytes)
     }
 
-    /// The head flag of the packet that is to be written here, the next one (anything, with [`Notify::Pointer`]).
+    /// The head flag of the packet that is to be written here, the next one (anything, with
+    /// [`Notify::Pointer`]).
     #[inline(always)]
     pub fn flag(&self, place: Region) -> u32 {
         if self.pointer.is_some() {
@@ -288,7 +295,8 @@ impl<D> Outgoing<D> {
         flags::choose(u32::from_le_bytes(old), cleared)
     }
 
-    /// The packet is written to its place, but for its tail flag. From now on it is in the ring, and [`Outgoing::post`] posts it.
+    /// The packet is written to its place, but for its tail flag. From now on it is in the ring,
+    /// and [`Outgoing::post`] posts it.
     #[inline(always)]
     pub fn put(&mut self, packet: Placed) {
         if self.pointer.is_none() {
@@ -306,7 +314,8 @@ impl<D> Outgoing<D> {
         self.waiting_slots += fit.span;
     }
 
-    /// Puts the packet that is written to its place into the ring, as [`Outgoing::put`], and posts it; nothing may wait before it.
+    /// Puts the packet that is written to its place into the ring, as [`Outgoing::put`], and posts
+    /// it; nothing may wait before it.
     ///
     /// # Errors
     /// As [`Outgoing::post`]. The packet is in the ring all the same.
@@ -364,7 +373,8 @@ impl<D> Outgoing<D> {
         Ok(())
     }
 
-    /// The first packet that waited, of so many slots, is posted. The head pointer follows the last of those that wait.
+    /// The first packet that waited, of so many slots, is posted. The head pointer follows the last
+    /// of those that wait.
     #[inline]
     fn advance(&mut self, span: u32) {
         if let Some(pointer) = &mut self.pointer {

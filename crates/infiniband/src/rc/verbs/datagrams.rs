@@ -1,5 +1,6 @@
-//! Datagrams, by which strangers agree on a connection: one queue pair of the Unreliable Datagram service, with a
-//! completion queue of its own, so that a flood of datagrams cannot fill that of the connections.
+//! Datagrams, by which strangers agree on a connection: one queue pair of the Unreliable Datagram
+//! service, with a completion queue of its own, so that a flood of datagrams cannot fill that of
+//! the connections.
 
 use crate::device::encoding::Mailbox;
 use crate::device::neighbours::Neighbours;
@@ -17,7 +18,8 @@ use verbena_verbs::{AddressHandle, CompletionQueue, DatagramRun, EventChannel, M
 
 /// The longest datagram in bytes: what the smallest MTU carries.
 pub const BYTES_MAX: usize = 256;
-/// The room for a global header before each datagram received, used or not (InfiniBand specification, 11.4.1.2).
+/// The room for a global header before each datagram received, used or not (InfiniBand
+/// specification, 11.4.1.2).
 const HEADER_BYTES: usize = 40;
 /// Bytes of a buffer; the same for both directions.
 const BUFFER_BYTES: usize = HEADER_BYTES + BYTES_MAX;
@@ -28,7 +30,8 @@ const SENDS: usize = 16;
 /// Address handles kept.
 const HANDLES_MAX: usize = 256;
 
-/// The datagram side of an adapter. Fields are dropped in this order: the queue pair before its memory.
+/// The datagram side of an adapter. Fields are dropped in this order: the queue pair before its
+/// memory.
 pub struct Datagrams {
     queue: QueuePair,
     /// What is posted, one at a time.
@@ -113,11 +116,13 @@ impl Datagrams {
             bytes: BUFFER_BYTES as u32,
             local_key: self.registered.local_key(),
         };
-        // SAFETY: the memory is this object's, which outlives the queue pair, and is read only after the completion.
+        // SAFETY: the memory is this object's, which outlives the queue pair, and is read only
+        // after the completion.
         unsafe { self.queue.post_receive(&buffer) }
     }
 
-    /// Sends one. The first to a host that is not known yet is lost, so that nobody has to wait for that.
+    /// Sends one. The first to a host that is not known yet is lost, so that nobody has to wait for
+    /// that.
     ///
     /// # Errors
     /// All buffers are in use, or the address leads nowhere.

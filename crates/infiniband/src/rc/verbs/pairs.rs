@@ -1,7 +1,8 @@
 //! The queue pairs, by their numbers, and the queues that they share.
 //!
-//! The completion queue always has room for all that may end at once, also if every connection breaks: one that
-//! overflows is lost with all that is in it. So it grows as queue pairs are opened.
+//! The completion queue always has room for all that may end at once, also if every connection
+//! breaks: one that overflows is lost with all that is in it. So it grows as queue pairs are
+//! opened.
 
 use crate::device::QueuePair;
 use crate::device::options::Options;
@@ -80,7 +81,8 @@ impl Pairs {
         &self.completions
     }
 
-    /// The device does not say how much it copies inline: it takes a queue pair with so much or not.
+    /// The device does not say how much it copies inline: it takes a queue pair with so much or
+    /// not.
     fn try_inline(&self) -> Result<u32, Fault> {
         let mut plan = self.plan(None);
         loop {
@@ -186,7 +188,8 @@ impl Sizes {
     }
 }
 
-/// Numbers of queue pairs differ in their low bits; one multiplication (Fibonacci hashing) brings these to the top.
+/// Numbers of queue pairs differ in their low bits; one multiplication (Fibonacci hashing) brings
+/// these to the top.
 #[derive(Default)]
 pub struct Scatter(u64);
 

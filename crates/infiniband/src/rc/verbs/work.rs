@@ -1,5 +1,5 @@
-//! Work that is described once and posted again and again (paper 1, section 4.3): the work request stays filled in,
-//! and a post sets only length and flags.
+//! Work that is described once and posted again and again (paper 1, section 4.3): the work request
+//! stays filled in, and a post sets only length and flags.
 
 use crate::device::Post;
 use crate::rc::adapter::{Operation, Work};
@@ -68,8 +68,8 @@ impl Descriptor {
         self.request.next = null_mut();
         self.request.send_flags =
             flag(how.signalled || read, raw::IBV_SEND_SIGNALED) | flag(inline, raw::IBV_SEND_INLINE);
-        // SAFETY: the segment lies in the region of the work, which stays valid until the work is complete, as the
-        // region's creator promised; if inline, it is read now.
+        // SAFETY: the segment lies in the region of the work, which stays valid until the work is
+        // complete, as the region's creator promised; if inline, it is read now.
         unsafe { on.post(&mut self.request) }
     }
 }

@@ -1,5 +1,6 @@
-//! Address handles: made at first use, one for each port that a peer sits at, and not more than a bound. One that is given up for
-//! another stays until the device is through with everything posted by then.
+//! Address handles: made at first use, one for each port that a peer sits at, and not more than a
+//! bound. One that is given up for another stays until the device is through with everything posted
+//! by then.
 
 use crate::device::encoding::Site;
 use std::collections::{HashMap, VecDeque};

@@ -1,9 +1,9 @@
 //! The channel `rc`: InfiniBand's Reliable Connection service (papers 1 and 2).
 //!
 //! Two processes that speak are joined by a queue pair, made at their first message. Packets go by
-//! send and receive, through buffers posted in advance, which works for any number of peers; or,
-//! quicker, by RDMA write into a ring that the receiver polls, for the peers that the receiver has
-//! in its polling set.
+//! send and receive, through buffers posted in advance, which works for any number of peers. Or,
+//! quicker, they go by RDMA write into a ring that the receiver polls, for the peers that the
+//! receiver has in its polling set.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -35,7 +35,7 @@
 //! | [`learn`] | read or write, learnt |
 //! | [`paths`] | rings or send and receive, learnt |
 //!
-//! What must never be here: a clock or a system call of its own. Both are the adapter's, so the
+//! This module never has a clock or a system call of its own. Both are the adapter's, so the
 //! simulator drives this very code.
 
 pub mod adapter;
@@ -106,53 +106,54 @@ pub struct Rc<A: Adapter> {
     /// The packet that was taken last, if its slots are not free yet.
     taken: Option<front::Taken>,
     memory: memory::Memory,
-    /// What reading and writing took, if that is to decide.
+    /// The times that reading and writing took, if they are to decide.
     learner: Option<Box<learn::Learner>>,
-    /// What packets took on either path, if that is to decide.
+    /// The times that packets took on either path, if they are to decide.
     paths: Option<Box<paths::Paths>>,
-    /// Rings of ours that a peer has or is offered, and rings of peers that we have.
+    /// The number of rings of ours that a peer has or is offered, and of peers' rings that we have.
     rings_in: usize,
     rings_out: usize,
     /// Peers that the program hinted at, in order.
     hinted: Vec<Peer>,
-    /// Why a ring could not be made, the first time.
+    /// The first reason why a ring could not be made.
     no_ring: Option<Fault>,
-    /// Packets received since the last review of the polling set.
+    /// The number of packets received since the last review of the polling set.
     heard: u32,
     /// Peers that have not answered yet.
     asking: Vec<Peer>,
-    /// Peers for which there is something to send of the channel's own.
+    /// Peers to which the channel itself has something to send.
     duties: Vec<Peer>,
     /// Peers that broke, to be reported.
     broken: Vec<(Peer, Fault)>,
     /// Peers whose packets are kept, since another channel could take this one's place.
     wanted_back: BTreeSet<Peer>,
-    /// How many connections there may be, and what is left of those that were given back.
+    /// The limit on connections, and what is left of those that were given back.
     past: leave::Past,
-    /// What was last heard of the port.
+    /// The last news of the port.
     port_trouble: Option<Fault>,
-    /// What is due by time, and when to look.
+    /// The timers: what is due, and when to look.
     pace: Pace,
-    /// Polls, to do now and then what need not be done each time.
+    /// The number of polls, to do now and then what need not be done each time.
     rounds: u32,
-    /// All work is signalled, since the process is about to leave and must know what has arrived.
+    /// Set once the process is about to leave and must know what has arrived: all work is
+    /// signalled.
     leaving: bool,
 }
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels.
 const LATENCY_NS: u32 = 2000;
-/// Every how many polls the completion queue is looked at, while packets come by rings; else each
+/// The completion queue is looked at every this many polls while packets come by rings; else each
 /// time.
 const COMPLETIONS_EVERY: u32 = 4;
 /// Estimated time of a poll that finds nothing, for the polling scheduler: the rings and the
 /// completion queue (paper 3, 3.1.1).
 const EMPTY_NS: u32 = 300;
-/// Every how many polls datagrams are looked at, if nothing else has come, while nobody is waited
+/// Datagrams are looked at every this many polls, if nothing else has come, while nobody is waited
 /// for.
 const DATAGRAMS_EVERY: u32 = 16;
 
 impl<A: Adapter> Rc<A> {
-    /// The channel of process `me` of `size` over this adapter. `cards` holds each process's
+    /// Makes the channel of process `me` of `size` over this adapter. `cards` holds each process's
     /// address, `None` where it has no device.
     pub fn new(me: Peer, size: u32, adapter: A, cards: Vec<Option<Address>>, settings: Settings) -> Rc<A> {
         assert_eq!(cards.len(), size as usize, "a card for each process");
@@ -192,17 +193,17 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The same channel under another name, where there are several.
+    /// Gives the channel another name, where there are several.
     pub fn named(self, name: &'static str) -> Rc<A> {
         Rc { name, ..self }
     }
 
-    /// Bytes of state for a peer that never spoke.
+    /// Returns the bytes of state for a peer that never spoke.
     pub const fn silent_peer_bytes() -> usize {
         Peers::<A::Descriptor>::silent_bytes()
     }
 
-    /// Bytes of registered memory and of state for the peers, all in all.
+    /// Returns the bytes of registered memory and of state for the peers, all in all.
     pub fn bytes_held(&self) -> usize {
         self.receives.bytes() + self.sends.bytes() + self.peers.bytes()
     }
@@ -229,7 +230,7 @@ impl<A: Adapter> Rc<A> {
         events + self.poll_rarely(sink, !busy)
     }
 
-    /// What is not to be done each time.
+    /// Does what need not be done at each poll.
     #[inline(never)]
     fn poll_rarely(&mut self, sink: &mut dyn Sink, idle: bool) -> usize {
         let mut events = 0;

@@ -1,7 +1,7 @@
 //! The channel `ud`: InfiniBand's Unreliable Datagram service (paper 4), made reliable here.
 //!
 //! One queue pair receives from everyone, into a static pool of buffers, and several send in turn,
-//! to anyone: nothing is set up between two processes, and what a process needs hardly grows with
+//! to anyone. Nothing is set up between two processes, and the needs of a process hardly grow with
 //! their number. A packet is a group of fragments of one datagram each; [`crate::reliable`] sees to
 //! it that each group arrives once.
 //!
@@ -26,7 +26,7 @@
 //! | [`farewell`] | leaving |
 //! | [`failure`] | what is said, and done, when a peer is given up |
 //!
-//! What must never be here: a clock or a system call of its own. Both are the adapter's, so the
+//! This module never has a clock or a system call of its own. Both are the adapter's, so the
 //! simulator drives this very code.
 
 pub mod adapter;
@@ -82,61 +82,61 @@ pub struct Ud<A: Datagrams> {
     buffers: Buffers,
     queues: Queues,
     run: Run,
-    /// Fragments that nobody acknowledges, between two calls always empty.
+    /// A scratch list of fragments that nobody acknowledges. Empty between calls.
     bare: Vec<Piece>,
     timers: Timers,
-    /// Peers that something is to be sent to as soon as a queue pair has room.
+    /// Peers to which something is to be sent as soon as a queue pair has room.
     stalled: Vec<Peer>,
-    /// A packet that nobody acknowledges waits until the way to its peer is known, of which nothing
-    /// tells.
+    /// True if a packet that nobody acknowledges waits until the way to its peer is known; no event
+    /// tells of that.
     asks_way: bool,
-    /// Peers of which an acknowledgement is unread.
+    /// Peers with an unread acknowledgement.
     unread: Vec<Peer>,
     /// Peers that were given up, to be reported.
     broken: Vec<(Peer, Fault)>,
-    /// Why the device is of no use any more.
+    /// The reason why the device is of no use any more.
     device_fault: Option<Fault>,
-    /// What was last heard of the port.
+    /// The last news of the port.
     port_trouble: Option<Fault>,
-    /// Buffers on their way back, between two calls always empty.
+    /// A scratch list of buffers on their way back. Empty between calls.
     done: Vec<u32>,
-    /// What has ended, and was looked at but not handled.
+    /// The end that was looked at but not handled.
     waiting: Option<Ended>,
-    /// The owner is about to sleep, or does.
+    /// Set when the owner is about to sleep, or does.
     armed: bool,
     /// Receive buffers to be posted anew.
     emptied: Vec<u32>,
     counts: Counts,
-    /// Polls, to do now and then what need not be done each time.
+    /// The number of polls, to do now and then what need not be done each time.
     rounds: u32,
 }
 
-/// What the channel did so far.
+/// Counts of what the channel did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Datagrams posted.
     pub datagrams: u64,
-    /// Of these, fragments sent again.
+    /// The number of these that are fragments sent again.
     pub resent: u64,
-    /// Of these, acknowledgements that found nothing to ride on.
+    /// The number of these that are acknowledgements which found nothing to ride on.
     pub acks: u64,
     /// Fragments that had arrived before.
     pub doubles: u64,
-    /// Datagrams that were garbled, or nobody of this job's.
+    /// Datagrams that were garbled, or came from nobody of this job.
     pub garbled: u64,
 }
 
 /// Estimated one-way time of a packet in nanoseconds, for the choice among channels: more than
 /// `rc`.
 const LATENCY_NS: u32 = 3000;
-/// Every how many polls what can wait is done: while packets come with each, the timers; else a
-/// look for queue pairs that complete nothing.
+/// Work that can wait is done every this many polls: while packets come with each, the timers; else
+/// a look for queue pairs that complete nothing.
 const TENDED_EVERY: u32 = 8;
-/// Every how many polls the adapter is asked for trouble.
+/// The adapter is asked for trouble every this many polls.
 const TROUBLE_EVERY: u32 = 1 << 14;
 
 impl<A: Datagrams> Ud<A> {
-    /// The card of a process with this adapter and these settings.
+    /// Makes the card of a process with this adapter and these settings.
     pub fn card(adapter: &A, settings: &Settings) -> Card {
         let limits = adapter.limits();
         Card {
@@ -146,8 +146,8 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// The channel of process `me` over this adapter. `cards` holds each process's, `None` where it
-    /// has no device.
+    /// Makes the channel of process `me` over this adapter. `cards` holds each process's, `None`
+    /// where it has no device.
     ///
     /// # Errors
     /// The receive pool cannot be registered or posted.
@@ -196,12 +196,12 @@ impl<A: Datagrams> Ud<A> {
         Ok(ud)
     }
 
-    /// Bytes of state for a peer that never spoke.
+    /// Returns the bytes of state for a peer that never spoke.
     pub const fn silent_peer_bytes() -> usize {
         Peers::silent_bytes()
     }
 
-    /// Bytes of registered memory and of state for the peers, all in all.
+    /// Returns the bytes of registered memory and of state for the peers, all in all.
     pub fn bytes_held(&self) -> usize {
         self.pool.region.len()
             + self.buffers.bytes()
@@ -210,7 +210,7 @@ impl<A: Datagrams> Ud<A> {
             + self.queues.bytes()
     }
 
-    /// What it did so far.
+    /// Returns counts of what the channel did so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -226,8 +226,8 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// Whether anything may be due though nothing arrived; queue pairs that complete nothing are
-    /// looked for in turn only.
+    /// Returns whether anything may be due though nothing arrived; queue pairs that complete
+    /// nothing are looked for in turn only.
     #[inline]
     fn has_to_tend(&self, is_turn: bool) -> bool {
         !(self.stalled.is_empty() && self.broken.is_empty())
@@ -260,7 +260,7 @@ impl<A: Datagrams> Ud<A> {
         due + if self.broken.is_empty() { 0 } else { self.report_broken(sink) }
     }
 
-    /// A peer's timer is over.
+    /// Handles a peer's timer that is over.
     fn due(&mut self, peer: Peer, now_ns: u64) {
         let Some(partner) = self.peers.get(peer) else { return };
         if partner.broken.is_some() {
@@ -280,7 +280,7 @@ impl<A: Datagrams> Ud<A> {
         self.arm(peer);
     }
 
-    /// Whether everything sent is acknowledged, and everything received is.
+    /// Returns whether everything sent is acknowledged, and everything received is.
     fn all_arrived(&mut self) -> bool {
         let open =
             |(_, partner): (Peer, &peers::Partner)| partner.broken.is_none() && !partner.link.is_quiet();
@@ -337,7 +337,7 @@ impl<A: Datagrams> Channel for Ud<A> {
         events
     }
 
-    /// A packet stays in its buffers until it is acknowledged, if it ever is.
+    /// Keeps nothing more: a packet stays in its buffers until it is acknowledged, if it ever is.
     fn keep_sent(&mut self, _peer: Peer) -> bool {
         self.settings.reliable
     }
@@ -351,8 +351,8 @@ impl<A: Datagrams> Channel for Ud<A> {
         broken.map_or_else(Vec::new, |broken| std::mem::take(&mut broken.undelivered))
     }
 
-    /// What arrives makes an event; timers must be looked at in time, and what waits for the way to
-    /// a peer before long.
+    /// Arms events for what arrives; timers must be looked at in time, and what waits for the way
+    /// to a peer before long.
     fn arm(&mut self) -> Duration {
         self.repost();
         self.read_acks();

@@ -1,13 +1,13 @@
-//! What the channel `rc` asks of a verbs device, and nothing more.
+//! The verbs device as the channel `rc` needs it, and nothing more.
 //!
 //! The real one is over libibverbs (`rc/verbs.rs`); the simulator has another (`verbena-sim`), with
-//! virtual time, a model of costs, and faults. So the very code that runs on InfiniBand is driven
-//! by seeds.
+//! virtual time, a model of costs, and faults. So seeds drive the very code that runs on
+//! InfiniBand.
 //!
-//! Words are those of InfiniBand (paper 1, section 2): a *queue pair* of the Reliable Connection
-//! service joins two processes; *work* is posted to it; what was posted as signalled, what failed,
-//! and what was received ends as a *completion* in the one completion queue of the adapter. Beside
-//! that the adapter has one queue pair for *datagrams*, through which strangers agree on a
+//! The words are those of InfiniBand (paper 1, section 2). A *queue pair* of the Reliable
+//! Connection service joins two processes, and *work* is posted to it. Work that was signalled or
+//! failed, and messages received, end as a *completion* in the one completion queue of the adapter.
+//! The adapter has one more queue pair for *datagrams*, through which strangers agree on a
 //! connection (`rc/connect.rs`).
 
 use crate::cache::Registrar;
@@ -20,18 +20,18 @@ use verbena_memory::Region;
 /// Memory of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// Its address in the peer.
+    /// The address in the peer.
     pub address: u64,
     /// The key of the registration that it lies in.
     pub key: u32,
 }
 
-/// What a piece of work does.
+/// The kind of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Channel semantics: fills the peer's next receive buffer.
     Send,
-    /// RDMA write: the peer's software sees nothing of it but the bytes.
+    /// RDMA write: the peer's software sees only the bytes.
     Write(Remote),
     /// RDMA read. Always signalled.
     Read(Remote),
@@ -40,36 +40,36 @@ pub enum Operation {
 /// Work to be posted.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Comes back in the completion.
+    /// The number that comes back in the completion.
     pub id: u64,
-    /// What to do.
+    /// The operation to do.
     pub operation: Operation,
-    /// The bytes of this process that are sent, written, or read into: at most so many; each post
+    /// The bytes of this process that are sent, written, or read into. This is the most; each post
     /// says how many.
     pub local: Region,
     /// The key of the registration that they lie in.
     pub local_key: u32,
 }
 
-/// What an adapter can do.
+/// The limits of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes that a post may copy inline.
     pub inline_bytes_max: usize,
-    /// Work under way on one queue pair at most, RDMA reads apart.
+    /// The most work under way on one queue pair, apart from RDMA reads.
     pub work_max: u32,
-    /// RDMA reads under way on one queue pair at most.
+    /// The most RDMA reads under way on one queue pair.
     pub reads_max: u32,
-    /// Receive buffers posted at once at most (in the shared queue, or for one queue pair).
+    /// The most receive buffers posted at once (in the shared queue, or for one queue pair).
     pub receives_max: u32,
     /// The longest datagram in bytes.
     pub datagram_bytes_max: usize,
     /// Bytes that this process may still register (`RLIMIT_MEMLOCK`); `u64::MAX` without a limit.
     pub register_bytes_max: u64,
-    /// Whether there is a shared receive queue.
+    /// True if there is a shared receive queue.
     pub shared_receives: bool,
-    /// Whether one process may read what another writes to it at the same time: long messages are
-    /// else all read, unless the user wants them written.
+    /// True if one process may read what another writes to it at the same time. Otherwise all long
+    /// messages are read, unless the user wants them written.
     pub mixes: bool,
 }
 
@@ -81,22 +81,23 @@ pub trait Adapter: Send {
     /// Work that was described once and can be posted again and again (paper 1, section 4.3).
     type Descriptor: Send;
 
-    /// What it can do.
+    /// Returns the adapter's limits.
     fn limits(&self) -> Limits;
 
-    /// Nanoseconds since some moment.
+    /// Returns nanoseconds since some moment.
     fn now_ns(&self) -> u64;
 
-    /// Where its datagrams go.
+    /// Returns the address to which its datagrams go.
     fn address(&self) -> Address;
 
-    /// Device, port and GID in words, for messages.
+    /// Describes device, port and GID in words, for messages.
     fn place(&self) -> String;
 
-    /// The other end of a connection in words (GID, port, queue pair), for messages.
+    /// Describes the other end of a connection in words (GID, port, queue pair), for messages.
     fn describe_endpoint(&self, endpoint: &Endpoint) -> String;
 
-    /// Lets the device access the region, and peers who know the key do with it what `access` says.
+    /// Lets the device access the region, and lets peers who know the key access it as `access`
+    /// says.
     ///
     /// # Errors
     /// Locked-memory limits, unmapped memory.
@@ -105,15 +106,15 @@ pub trait Adapter: Send {
     /// Ends a registration. The memory may be unmapped already.
     fn deregister(&mut self, registration: Registration);
 
-    /// A new queue pair that accepts receive buffers, not connected yet. If `shared`, it receives
-    /// from the adapter's shared receive queue.
+    /// Opens a new queue pair that accepts receive buffers, not connected yet. If `shared`, it
+    /// receives from the adapter's shared receive queue.
     fn open_pair(&mut self, shared: bool) -> Result<(QueuePair, Endpoint), Fault>;
 
-    /// Connects it: ready to receive and to send.
+    /// Connects the queue pair: ready to receive and to send.
     fn connect_pair(&mut self, pair: QueuePair, remote: &Endpoint) -> Result<(), Fault>;
 
-    /// Destroys it; nothing completes on it any more, but for messages that have come through it
-    /// into buffers of the shared queue: these end as
+    /// Destroys the queue pair; nothing completes on it any more, except messages that have come
+    /// through it into buffers of the shared queue. These end as
     /// [`Failed::Flushed`](crate::device::Failed::Flushed), so that the buffers are not lost.
     fn close_pair(&mut self, pair: QueuePair);
 
@@ -138,28 +139,28 @@ pub trait Adapter: Send {
         local_key: u32,
     ) -> Result<(), Refused>;
 
-    /// The next completion, if there is one.
+    /// Returns the next completion, if there is one.
     fn poll(&mut self) -> Option<Completion>;
 
-    /// Sends a datagram; it may be lost, doubled or late. Too long a one is lost.
+    /// Sends a datagram; it may be lost, doubled or late. One that is too long is lost.
     fn send_datagram(&mut self, to: &Address, bytes: &[u8]) -> Result<(), Refused>;
 
-    /// The next datagram that has arrived, if any.
+    /// Returns the next datagram that has arrived, if any.
     fn receive_datagram(&mut self) -> Option<Vec<u8>>;
 
-    /// Asks for an event at whatever completes or arrives next; what is there already makes none,
-    /// so the caller looks once more. `false` if this device cannot, or holds something back.
+    /// Asks for an event at the next completion or arrival. What is there already makes none, so
+    /// the caller looks once more. Returns `false` if this device cannot, or holds something back.
     fn arm(&mut self) -> bool {
         false
     }
 
-    /// What becomes readable at an event, or when there is trouble.
+    /// Returns the descriptors that become readable at an event, or when there is trouble.
     fn descriptors(&self) -> Vec<RawFd> {
         Vec::new()
     }
 
-    /// What happened to the device without being asked, oldest first. May cost a system call: not
-    /// for every poll.
+    /// Returns what happened to the device without being asked, oldest first. It may cost a system
+    /// call: not for every poll.
     fn trouble(&mut self) -> Option<Trouble>;
 }
 

@@ -1,5 +1,5 @@
-//! What is done when a connection breaks: the peer is given up, with both ends named, and nothing
-//! waits for it.
+//! The end of a broken connection: the peer is given up, with both ends named, and nothing waits
+//! for it.
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -11,7 +11,7 @@ use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;
 
 impl<A: Adapter> Rc<A> {
-    /// Both ends of the connection with this peer, in words.
+    /// Describes both ends of the connection with this peer in words.
     pub(super) fn ends(&self, peer: Peer) -> Ends {
         let theirs = self.peers.look(peer).and_then(|connection| connection.theirs);
         let other = theirs.map(|endpoint| self.adapter.describe_endpoint(&endpoint));
@@ -23,12 +23,12 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The peer with this queue pair.
+    /// Finds the peer with this queue pair.
     pub(super) fn owner_of(&self, pair: QueuePair) -> Option<Peer> {
         self.peers.iter().find(|(_, connection)| connection.pair == Some(pair)).map(|(peer, _)| peer)
     }
 
-    /// Work for the peer failed: the queue pair is of no use any more.
+    /// Notes that work for the peer failed: the queue pair is of no use any more.
     #[cold]
     pub(super) fn work_failed(&mut self, peer: Peer, failed: Failed) {
         // The device may know more of it by now.
@@ -74,7 +74,7 @@ impl<A: Adapter> Rc<A> {
         self.fill_set();
     }
 
-    /// No connection could even be begun. Returns the fault, with both ends.
+    /// Notes that no connection could even be begun. Returns the fault, with both ends.
     #[cold]
     pub(super) fn refuse_connection(&mut self, peer: Peer, fault: Fault) -> Fault {
         let fault = failure::refused(&self.ends(peer), fault);
@@ -100,7 +100,7 @@ impl<A: Adapter> Rc<A> {
         broken.len()
     }
 
-    /// From now on packets to the peer are kept.
+    /// Keeps packets to the peer from now on.
     #[cold]
     pub(super) fn keep_packets(&mut self, peer: Peer) {
         self.wanted_back.insert(peer);
@@ -109,7 +109,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// What the peer may not have taken, if its connection is broken.
+    /// Returns what the peer may not have taken, if its connection is broken.
     #[cold]
     pub(super) fn hand_back(&mut self, peer: Peer) -> Vec<(Header, Vec<u8>)> {
         let Some(connection) = self.peers.get(peer) else { return Vec::new() };

@@ -1,10 +1,10 @@
 //! Headers that are not sent.
 //!
-//! The next message of a process often has the header of the one before, but for the sequence
-//! number, which is one more, and the length, which stands before it anyhow. Then it goes without
-//! ([`frame::Kind::Brief`]): every byte of a short packet is copied and summed up several times on
-//! its way. Both ends remember the last header of each direction; since packets of a pair are sent
-//! and delivered in one order over both paths, they remember the same.
+//! The next message of a process often has the header of the one before, except for the sequence
+//! number, which is one more, and the length, which the prefix has already. Then it goes without
+//! header ([`frame::Kind::Brief`]): every byte of a short packet is copied and summed up several
+//! times on its way. Both ends remember the last header of each direction; since packets of a pair
+//! are sent and delivered in one order over both paths, they remember the same.
 //!
 //! Soft-RoCE takes some 2 us longer for packets from 79 bytes on: there its checksum begins to use
 //! vector registers, which have to be saved.
@@ -12,19 +12,19 @@
 use super::frame;
 use verbena_channel::packet::{Header, Kind};
 
-/// The last header of one direction, as words, but for its length.
+/// The last header of one direction, as words, without its length.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Last([u64; 3]);
 
 impl Last {
-    /// Whether this header comes next, whatever its length.
+    /// Returns whether this header comes next, whatever its length.
     #[inline]
     pub fn precedes(&self, [first, context, ends, _]: [u64; 4]) -> bool {
         [first, context, ends] == self.following()
     }
 
-    /// Whether a packet with this header and so many bytes behind it goes with or without the
-    /// header.
+    /// Returns whether a packet with this header and `payload_bytes` bytes behind it goes with or
+    /// without the header.
     #[inline(always)]
     pub fn kind_of(&self, words: [u64; 4], payload_bytes: usize) -> frame::Kind {
         let is_whole =
@@ -32,14 +32,14 @@ impl Last {
         if is_whole && self.precedes(words) { frame::Kind::Brief } else { frame::Kind::Data }
     }
 
-    /// A packet with this header went or came.
+    /// Notes that a packet with this header went or came.
     #[inline]
     pub fn set(&mut self, [first, context, ends, _]: [u64; 4]) {
         self.0 = [first, context, ends];
     }
 
-    /// A packet of so many bytes came without its header, which is this; `None` if none came
-    /// before.
+    /// Returns the header of a packet with `payload_bytes` bytes that came without it; `None` if
+    /// none came before.
     #[inline]
     pub fn next(&mut self, payload_bytes: usize) -> Option<Header> {
         if self.0[0] == 0 {

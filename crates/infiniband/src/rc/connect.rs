@@ -1,11 +1,11 @@
 //! Connections on demand (paper 1, 4.6): made at the first message of a pair, by datagrams.
 //!
-//! Both sides do the same. Who wants to send, or is asked, opens a queue pair and says hello: its
-//! end of the connection, whether it has seen the other's, and whether it still wants an answer.
-//! Who learns the other's end connects; who learns that its own was seen may send. A datagram may
-//! be lost, doubled or late: hellos are resent until all is known, one that wants an answer is
-//! always answered, one that does not never is, and none says anything that an earlier one did not.
-//! A packet over the connection proves as much as a hello.
+//! Both sides do the same. A side that wants to send, or is asked, opens a queue pair and says
+//! hello: its end of the connection, whether it has seen the other's, and whether it still wants an
+//! answer. A side that learns the other's end connects; one that learns that its own was seen may
+//! send. A datagram may be lost, doubled or late: hellos are resent until all is known, one that
+//! wants an answer is always answered, one that does not never is, and none says anything that an
+//! earlier one did not. A packet over the connection proves as much as a hello.
 //!
 //! A process answers only inside MPI, so the limit after which a peer is given up is long.
 
@@ -19,16 +19,16 @@ use verbena_fault::Fault;
 
 /// Time until the first hello is resent, in nanoseconds.
 const RESEND_NS_MIN: u64 = 2_000_000;
-/// The longest time between two.
+/// The longest time between two hellos.
 const RESEND_NS_MAX: u64 = 250_000_000;
 
-/// What is to be done while the other side has not said that it is ready.
+/// The state while the other side has not said that it is ready.
 #[derive(Debug)]
 pub struct Asking {
     since_ns: u64,
-    /// How long the other side is waited for.
+    /// The time to wait for the other side.
     limit_ns: u64,
-    /// When to say hello next.
+    /// The time of the next hello.
     at_ns: u64,
     interval_ns: u64,
 }
@@ -92,7 +92,7 @@ impl<A: Adapter> Rc<A> {
     /// Begins a connection with a peer that has spoken or is to be spoken to.
     ///
     /// # Errors
-    /// If the device gives no queue pair, or there is no memory to register for it.
+    /// The device gives no queue pair, or there is no memory to register for it.
     #[cold]
     pub(super) fn begin(&mut self, peer: Peer) -> Result<(), Fault> {
         let shared = self.settings.shared_receives;
@@ -117,8 +117,8 @@ impl<A: Adapter> Rc<A> {
         Ok(())
     }
 
-    /// Takes in the datagrams that have arrived and says hello where it is time. Costs nothing to
-    /// speak of while all connections are up.
+    /// Takes in the datagrams that have arrived and says hello where it is time. Costs almost
+    /// nothing while all connections are up.
     pub(super) fn tend_connections(&mut self) -> usize {
         let mut hellos = 0;
         while let Some(bytes) = self.adapter.receive_datagram() {
@@ -134,7 +134,7 @@ impl<A: Adapter> Rc<A> {
         hellos
     }
 
-    /// How long a peer is waited for that may be reached another way, or was just now.
+    /// Returns how long to wait for a peer that may be reached another way, or was just now.
     fn patience_ns(&self) -> u64 {
         self.settings.connect_ns_max.min(self.settings.take_over_ns_max)
     }
@@ -178,7 +178,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Says hello. A datagram that the device does not take is as good as lost.
+    /// Says hello. A datagram that the device does not take counts as lost.
     fn greet(&mut self, peer: Peer) {
         let Some(to) = self.peers.address(peer).copied() else { return };
         let connection = self.peers.look(peer).expect("a connection to be");
@@ -198,7 +198,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// A hello came.
+    /// Takes in a hello.
     fn hear(&mut self, hello: &Hello) {
         let peer = hello.from;
         if self.peers.address(peer) != Some(&hello.address) {
@@ -233,7 +233,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The hello asks for a connection that is not to be.
+    /// Declines the hello: the connection that it asks for is not to be.
     #[cold]
     fn decline(&mut self, hello: &Hello) {
         let peer = hello.from;
@@ -262,7 +262,7 @@ impl<A: Adapter> Rc<A> {
         false
     }
 
-    /// The other side has connected with us: packets may go.
+    /// Notes that the other side has connected with us: packets may go.
     #[inline]
     pub(super) fn is_ready(&mut self, peer: Peer) {
         let connection = self.peers.get(peer).expect("a connection");

@@ -1,4 +1,4 @@
-//! What the channels say to each other about rings, and explicit credits.
+//! The talk between the channels about rings, and explicit credits.
 //!
 //! The receiver decides who gets a ring (paper 1, 4.7), and the two agree in packets of the
 //! send/receive path:
@@ -13,9 +13,9 @@
 //!    Closed                       →  after all tail pointers
 //! ```
 //!
-//! Since packets are taken in the order of their numbers, whoever reads `Withdrawn` has taken all
-//! from the ring, and the memory can go. A peer to whom there is something to say stands in a list,
-//! which every poll goes through; what finds no room now is tried again at the next one.
+//! Packets are taken in the order of their numbers. So a side that reads `Withdrawn` has taken all
+//! from the ring, and the memory can go. A peer to which there is something to say stands in a
+//! list, which every poll goes through; what finds no room now is tried again at the next one.
 
 use super::Rc;
 use super::adapter::{Adapter, Remote};
@@ -75,7 +75,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// There is news about rings for the peer.
+    /// Notes that there is news about rings for the peer.
     pub(super) fn tell_rings(&mut self, peer: Peer) {
         self.peers.get(peer).expect("a peer with a connection").news.rings = true;
         self.enlist(peer);
@@ -128,7 +128,7 @@ impl<A: Adapter> Rc<A> {
         self.free_retired(peer)
     }
 
-    /// What the stages of the rings ask to be said.
+    /// Says what the stages of the rings ask for.
     fn say_rings(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         if let Some(ring) = connection.ring_out.as_deref() {
@@ -173,13 +173,13 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Sends a packet of the channel's own; `None` if there is no room for it now. A broken
-    /// connection takes nothing more, and that is reported by itself.
+    /// connection takes nothing more, and that is reported separately.
     fn say(&mut self, peer: Peer, kind: Kind, body: &[u8], signalled: bool) -> Option<()> {
         let sent = self.send_by_buffer(peer, kind, None, Payload::Bytes(body), signalled);
         sent.is_ok().then_some(())
     }
 
-    /// A packet of the peer's channel has come.
+    /// Takes in a packet of the peer's channel.
     #[cold]
     pub(super) fn control(&mut self, peer: Peer, kind: Kind, body: Region) {
         let sensible = match kind {
@@ -197,8 +197,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The peer offers a ring: it is used if there is memory for this end of it, and it asks for no
-    /// more than it may.
+    /// Takes the ring that the peer offers, if there is memory for this end of it, and it asks for
+    /// no more than it may.
     fn offered(&mut self, peer: Peer, body: &[u8]) -> Option<()> {
         let (remote, geometry) = parse_offer(body)?;
         if self.peers.get(peer)?.ring_out.is_some() {
@@ -218,7 +218,7 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// The peer will use our ring.
+    /// Notes that the peer will use our ring.
     fn accepted(&mut self, peer: Peer, body: &[u8]) -> Option<()> {
         let remote = parse_remote(body)?;
         let connection = self.peers.get(peer)?;
@@ -230,7 +230,7 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// The peer will not use it.
+    /// Notes that the peer will not use our ring.
     fn declined(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_in.take_if(|ring| ring.stage == InStage::Offered)?;
@@ -239,7 +239,7 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// The peer takes its ring back.
+    /// Gives back the ring that the peer takes back.
     fn withdraw_asked(&mut self, peer: Peer) -> Option<()> {
         let ring = self.peers.get(peer)?.ring_out.as_mut()?;
         // Only a ring that was accepted is taken back.
@@ -251,7 +251,7 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// The peer has written into our ring for the last time, and all that has been taken.
+    /// Ends our ring: the peer has written into it for the last time, and all that has been taken.
     fn withdrawn(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_in.take_if(|ring| ring.stage == InStage::Withdrawing)?;
@@ -262,7 +262,7 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// The peer has written its tail pointer for the last time.
+    /// Notes that the peer has written its tail pointer for the last time.
     fn closed(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_out.take_if(|ring| ring.stage == OutStage::Closed)?;
@@ -297,8 +297,9 @@ impl<A: Adapter> Rc<A> {
         None
     }
 
-    /// Whether everything that was sent has arrived. From the first call on all work is signalled,
-    /// so that this can be known; what went unsignalled before is followed by something signalled.
+    /// Returns whether everything that was sent has arrived. From the first call on all work is
+    /// signalled, so that this can be known; something signalled follows what went unsignalled
+    /// before.
     pub(super) fn all_arrived(&mut self) -> bool {
         self.leaving = true;
         let unheard: Vec<Peer> = (self.peers.iter())

@@ -1,23 +1,23 @@
 //! Credits for the receive buffers of one pair (paper 1, 3.1 and 4.4).
 //!
-//! Each side may send so many packets as the other has buffers posted for it. Credits for buffers
+//! Each side may send as many packets as the other has buffers posted for it. Credits for buffers
 //! that were posted anew ride on every packet; if none goes that way and enough are owed
 //! ([`worth`]), a packet of its own carries them.
 //!
-//! The last credit may only be used by a packet that brings credits itself. So of two sides that
-//! have used theirs up, the one that heard last has at least one and can hand back what it owes:
-//! neither waits for ever.
+//! The last credit may only be used by a packet that brings credits itself. So if both sides have
+//! used theirs up, the one that heard last has at least one and can hand back what it owes: neither
+//! waits for ever.
 
-/// Fewest credits for which the rules below hold: explicit packets neither fail to come nor answer
-/// each other.
+/// The fewest credits with which the rules below hold: explicit packets neither fail to come nor
+/// answer each other.
 pub const CREDITS_MIN: u16 = 4;
 
 /// The credits left to the other side to send on with, while a packet brings it more.
 const LEFT: u32 = 8;
 
-/// Of so many credits, how many must be owed to be worth a packet of their own: three quarters,
-/// since as a rule an answer that carries them comes first; but half if the rest were too few to
-/// send on with.
+/// Returns how many of `total` credits must be owed to be worth a packet of their own: three
+/// quarters, since usually an answer that carries them comes first; but half if the rest were too
+/// few to send on with.
 pub fn worth(total: u32) -> u32 {
     (total - (total / 4).max(LEFT.min(total / 2))).max(2)
 }
@@ -25,43 +25,43 @@ pub fn worth(total: u32) -> u32 {
 /// The credits of one pair, as one side sees them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credits {
-    /// Packets that may still be sent.
+    /// The number of packets that may still be sent.
     pub have: u16,
-    /// Buffers posted anew that the other side does not know of.
+    /// The number of buffers posted anew that the other side does not know of.
     pub owed: u16,
-    /// What may be sent before any comes back.
+    /// The number of packets that may be sent before any credit comes back.
     total: u16,
-    /// What the other side may send before it hears of any.
+    /// The number of packets that the other side may send before it hears of any.
     given: u16,
-    /// From so many owed on it is worth a packet of its own.
+    /// The number of owed credits that is worth a packet of its own.
     pub worth: u16,
 }
 
 impl Credits {
-    /// The other side has posted `theirs` buffers for us, and we `ours` for it.
+    /// Begins where the other side has posted `theirs` buffers for us, and we `ours` for it.
     pub fn new(theirs: u16, ours: u16) -> Credits {
         Credits { have: theirs, owed: 0, total: theirs, given: ours, worth: worth(ours.into()) as u16 }
     }
 
-    /// Whether a packet may be sent, which will carry what is owed.
+    /// Returns whether a packet may be sent, which will carry what is owed.
     #[inline]
     pub fn may_send(&self) -> bool {
         self.have > 1 || (self.have == 1 && self.owed > 0)
     }
 
-    /// Packets that may be under way at most.
+    /// Returns how many packets may be under way at most.
     #[inline]
     pub fn total(&self) -> u32 {
         self.total.into()
     }
 
-    /// Packets sent for which no credit has come back.
+    /// Returns how many packets were sent for which no credit has come back.
     pub fn out(&self) -> u16 {
         self.total.saturating_sub(self.have)
     }
 
-    /// The other side says that it posted so many buffers anew. `false`, and nothing is done, if
-    /// they are more than it took.
+    /// Takes in that the other side posted `credits` buffers anew. Returns `false`, and does
+    /// nothing, if they are more than it took.
     #[inline]
     #[must_use]
     pub fn earn(&mut self, credits: u16) -> bool {
@@ -70,8 +70,8 @@ impl Credits {
         earned.is_some()
     }
 
-    /// A buffer is posted anew, of which the other side is to hear. `false`, and nothing is done,
-    /// if that has sent more than it was given credits for.
+    /// Notes a buffer posted anew, which the other side must hear of. Returns `false`, and does
+    /// nothing, if that has sent more than it was given credits for.
     #[inline]
     #[must_use]
     pub fn owe(&mut self) -> bool {
@@ -80,7 +80,7 @@ impl Credits {
         is_owed
     }
 
-    /// Takes one for a packet; returns what the packet must carry.
+    /// Takes one credit for a packet; returns what the packet must carry.
     #[inline]
     pub fn spend(&mut self) -> u16 {
         self.have -= 1;
@@ -94,13 +94,13 @@ impl Credits {
         self.owed += carried;
     }
 
-    /// What any packet must carry; none is owed then.
+    /// Returns what any packet must carry; none is owed then.
     #[inline]
     pub fn hand_back(&mut self) -> u16 {
         std::mem::take(&mut self.owed)
     }
 
-    /// Whether so much is owed that it is worth a packet of its own.
+    /// Returns whether so much is owed that it is worth a packet of its own.
     #[inline]
     pub fn is_worth_telling(&self) -> bool {
         self.owed >= self.worth
@@ -111,8 +111,8 @@ impl Credits {
 mod tests {
     use super::*;
 
-    /// Both sides send as long as they may, with every packet received at once or late: whoever
-    /// waits is told.
+    /// Both sides send as long as they may, with every packet received at once or late: the side
+    /// that waits is told.
     #[test]
     fn nobody_waits_for_ever() {
         for total in CREDITS_MIN..20 {

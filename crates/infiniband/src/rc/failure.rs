@@ -1,4 +1,4 @@
-//! What the channel says when something is broken: both ends, with device, port and GID.
+//! The channel's messages when something is broken: both ends, with device, port and GID.
 
 use crate::device::Failed;
 use verbena_channel::Peer;
@@ -8,11 +8,11 @@ use verbena_fault::Fault;
 pub struct Ends {
     /// This process.
     pub me: Peer,
-    /// Its device, port and GID.
+    /// This process's device, port and GID.
     pub place: String,
     /// The other process.
     pub peer: Peer,
-    /// Its end: GID, port, queue pair; or that it is not known yet.
+    /// The other end: GID, port, queue pair; or that it is not known yet.
     pub other: String,
 }
 
@@ -25,7 +25,7 @@ impl Ends {
     }
 }
 
-/// Work on the connection failed; `port` is what was last heard of this end's port, if anything.
+/// Describes failed work on the connection; `port` is the last news of this end's port, if any.
 pub fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> Fault {
     let rank = ends.peer;
     let heard = port.map_or(String::new(), |port| format!("{} ({}); else ", port.what, port.on));
@@ -66,7 +66,7 @@ pub fn work_failed(ends: &Ends, failed: Failed, port: Option<&Fault>) -> Fault {
     Fault::new(what, ends.words(), cause, remedy)
 }
 
-/// The peer never answered.
+/// Describes a peer that never answered.
 pub fn no_answer(ends: &Ends, limit_ns: u64) -> Fault {
     let seconds = limit_ns as f64 / 1e9;
     Fault::new(
@@ -78,8 +78,8 @@ pub fn no_answer(ends: &Ends, limit_ns: u64) -> Fault {
     )
 }
 
-/// Neither the peer nor this process's own device has said anything for so long, though the peer
-/// was asked.
+/// Describes a silence: neither the peer nor this process's own device has said anything for
+/// `silent_ns`, though the peer was asked.
 pub fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault {
     let heard = port.map_or(String::new(), |port| format!("{} ({}); else ", port.what, port.on));
     Fault::new(
@@ -90,7 +90,7 @@ pub fn silent(ends: &Ends, silent_ns: u64, port: Option<&Fault>) -> Fault {
     )
 }
 
-/// The ends have settings that do not go together.
+/// Describes ends whose settings do not go together.
 pub fn unlike(ends: &Ends, mine: usize, theirs: usize) -> Fault {
     Fault::new(
         format!(
@@ -103,7 +103,7 @@ pub fn unlike(ends: &Ends, mine: usize, theirs: usize) -> Fault {
     )
 }
 
-/// A packet makes no sense: nothing that follows can be trusted.
+/// Describes a packet that makes no sense: nothing that follows can be trusted.
 pub fn nonsense(ends: &Ends, what: &str) -> Fault {
     Fault::new(
         format!("rank {} sent a packet that makes no sense: {what}", ends.peer),
@@ -113,7 +113,7 @@ pub fn nonsense(ends: &Ends, what: &str) -> Fault {
     )
 }
 
-/// Something that the device refused, with both ends.
+/// Adds both ends to something that the device refused.
 pub fn refused(ends: &Ends, fault: Fault) -> Fault {
     Fault { on: format!("{}; {}", ends.words(), fault.on), ..fault }
 }

@@ -1,4 +1,4 @@
-//! What stands before every packet of `rc`, on either path.
+//! The prefix of every packet of `rc`, on either path.
 //!
 //! | offset | bytes | field | meaning |
 //! | --- | --- | --- | --- |
@@ -9,7 +9,7 @@
 //! | 14 | 2 | receive credits | receive buffers posted anew since the last packet |
 //!
 //! The first two fields are one aligned word, so a receiver that sees the head flag sees the size.
-//! In a ring the prefix of a short message may be that word alone ([`Kind::Short`]); then the lower
+//! In a ring the prefix of a short message may be that word alone ([`Kind::Short`]). Then the lower
 //! 24 bits of its second half are, from the lowest: 7 for the bytes that follow, 4 for ring
 //! credits, 4 for receive credits, and the lowest 9 of the PSN. A packet of the engine
 //! ([`Kind::Data`]) goes on with its header ([`verbena_channel::packet`]) and payload, or only with
@@ -28,23 +28,25 @@ pub const DATA_BYTES: usize = PREFIX_BYTES + HEADER_BYTES;
 
 /// Bytes of the prefix of a [`Kind::Short`] packet.
 const SHORT_PREFIX_BYTES: usize = 8;
-/// Its bits for the bytes that follow, for credits of either sort, and for the PSN.
+/// The bits of a short prefix: for the bytes that follow, for credits of either sort, and for the
+/// PSN.
 const SHORT_SIZE_BITS: u32 = 7;
 const SHORT_CREDIT_BITS: u32 = 4;
 const SHORT_PSN_BITS: u32 = 9;
-/// Where its credits for receive buffers and its PSN begin; those for ring slots follow the size.
+/// The first bits of its credits for receive buffers and of its PSN; those for ring slots follow
+/// the size.
 const SHORT_RECEIVE_AT: u32 = SHORT_SIZE_BITS + SHORT_CREDIT_BITS;
 const SHORT_PSN_AT: u32 = SHORT_RECEIVE_AT + SHORT_CREDIT_BITS;
 const _: () = assert!(SHORT_PSN_AT + SHORT_PSN_BITS == 24, "the kind follows");
-/// What may follow it: no packet is shorter than a whole prefix.
+/// The bytes that may follow it: no packet is shorter than a whole prefix.
 const SHORT_BODY_BYTES: RangeInclusive<usize> =
     PREFIX_BYTES - SHORT_PREFIX_BYTES..=low_bits(SHORT_SIZE_BITS) as usize;
 /// The most credits of either sort that it can carry: all its bits.
 const SHORT_CREDITS_MAX: u16 = low_bits(SHORT_CREDIT_BITS) as u16;
-/// Its PSN is enough where the packets under way on both paths are at most so many.
+/// The most packets under way on both paths for which its PSN is enough.
 pub const SHORT_UNDER_WAY_MAX: u32 = low_bits(SHORT_PSN_BITS - 1);
 
-/// So many bits, from the lowest on.
+/// Returns this many bits, from the lowest on.
 const fn low_bits(bits: u32) -> u32 {
     (1 << bits) - 1
 }
@@ -52,7 +54,7 @@ const fn low_bits(bits: u32) -> u32 {
 /// The most bytes that can follow the prefix.
 pub const BODY_BYTES_MAX: usize = (1 << 24) - 1;
 
-/// What a packet is to the channel.
+/// The meaning of a packet to the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -74,7 +76,7 @@ pub enum Kind {
     Closed = 8,
     /// A packet of the engine without its header (`brief.rs`).
     Brief = 9,
-    /// The same with a prefix of one word.
+    /// A packet as [`Kind::Brief`], with a prefix of one word.
     Short = 10,
 }
 
@@ -103,20 +105,20 @@ impl Kind {
 pub struct Frame {
     /// The head flag or the sender's rank.
     pub first: u32,
-    /// What the packet is.
+    /// The kind of the packet.
     pub kind: Kind,
     /// Bytes behind the prefix.
     pub body_bytes: u32,
     /// Packet sequence number.
     pub psn: u32,
-    /// Ring slots freed.
+    /// The number of ring slots freed.
     pub ring_credits: u16,
-    /// Receive buffers posted anew.
+    /// The number of receive buffers posted anew.
     pub receive_credits: u16,
 }
 
 impl Frame {
-    /// Makes the prefix the shorter one, if that holds it.
+    /// Makes the prefix the shorter one, if all fits in that.
     #[inline(always)]
     pub fn shorten(&mut self) {
         let credits = self.ring_credits | self.receive_credits;
@@ -126,19 +128,19 @@ impl Frame {
         }
     }
 
-    /// Bytes before the body.
+    /// Returns the bytes before the body.
     #[inline]
     pub fn prefix_bytes(&self) -> usize {
         if self.kind == Kind::Short { SHORT_PREFIX_BYTES } else { PREFIX_BYTES }
     }
 
-    /// Bytes of prefix and body.
+    /// Returns the bytes of prefix and body.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.prefix_bytes() + self.body_bytes as usize
     }
 
-    /// The prefix of a [`Kind::Short`] packet.
+    /// Encodes the prefix of a [`Kind::Short`] packet.
     #[inline]
     pub fn short_word(&self) -> u64 {
         let psn = self.psn & low_bits(SHORT_PSN_BITS);
@@ -148,7 +150,7 @@ impl Frame {
         (u64::from(self.first) | u64::from(low) << 32 | (Kind::Short as u64) << 56).to_le()
     }
 
-    /// The encoded prefix of any other as two words in memory order.
+    /// Encodes the prefix of any other as two words in memory order.
     #[inline(always)]
     pub fn words(&self) -> [u64; 2] {
         let size = u64::from(self.body_bytes) | (self.kind as u64) << 24;
@@ -187,7 +189,7 @@ impl Frame {
     }
 }
 
-/// The bytes of the packet that begins with this word: prefix and body.
+/// Returns the bytes of the packet that begins with this word: prefix and body.
 #[inline(always)]
 pub fn packet_bytes(first_word: u64) -> usize {
     let low = (first_word >> 32) as usize;
@@ -209,7 +211,7 @@ pub fn write_words<const N: usize>(into: Region, words: [u64; N]) {
     unsafe { into.pointer().cast::<[u64; N]>().write(words) }
 }
 
-/// Reads words from the front of the region; demands as [`write_words`].
+/// Reads words from the front of the region, on the conditions of [`write_words`].
 #[inline(always)]
 pub fn read_words<const N: usize>(from: Region) -> [u64; N] {
     assert!(from.len() >= N * 8 && from.address().is_multiple_of(8));

@@ -1,7 +1,6 @@
-//! The shortest way of a message through a ring: a receive waits for just the packet that is next
-//! in it, and it goes straight to that receive's memory
-//! ([`Channel::take_front`](verbena_channel::Channel::take_front)). Whatever is rare is left to
-//! polling.
+//! The shortest way of a message through a ring. A receive waits for just the packet that is next
+//! in the ring, and it goes straight to that receive's memory
+//! ([`Channel::take_front`](verbena_channel::Channel::take_front)). Rare cases are left to polling.
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -13,8 +12,8 @@ use verbena_channel::Peer;
 use verbena_channel::packet::{HEADER_BYTES, Header};
 use verbena_memory::Region;
 
-/// Looks for the packet in a row, each of one load: a round of progress takes as long as hundreds
-/// of these, and what comes during it is found late and goes the longer way.
+/// The number of looks for the packet in a row, each of one load. A round of progress takes as long
+/// as hundreds of these, and what comes during it is found late and goes the longer way.
 const LOOKS: u32 = 200;
 
 /// A packet that was taken, while its slots are still in use.
@@ -28,7 +27,7 @@ pub struct Taken {
 
 impl<A: Adapter> Rc<A> {
     /// Takes the packet that is next in the peer's ring, if its turn has come, it is this one and
-    /// it fits: the length of its payload.
+    /// it fits. Returns the length of its payload.
     #[inline(always)]
     pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         self.pass_taken();

@@ -1,5 +1,5 @@
-//! What must hold of anything that a peer of `rc` writes: the fuzz targets of this channel (see
-//! `fuzz/`).
+//! The properties that hold for anything that a peer of `rc` writes: the fuzz targets of this
+//! channel (see `fuzz/`).
 
 use super::brief::Last;
 use super::connect::Hello;
@@ -7,8 +7,8 @@ use super::control::{offer_bytes, parse_offer, parse_remote, remote_bytes};
 use super::frame::{Frame, Kind, packet_bytes};
 use verbena_channel::packet::{HEADER_BYTES, Header};
 
-/// A prefix: what is read says itself the same way again, and its length agrees with the glance
-/// that rings take.
+/// Checks a prefix: what is read is encoded the same way again, and its length agrees with the
+/// glance that rings take.
 pub fn frame(data: &[u8]) {
     let Some((words, rest)) = data.split_first_chunk::<16>() else { return };
     let words = [0, 8].map(|at| u64::from_ne_bytes(words[at..at + 8].try_into().expect("eight bytes")));
@@ -27,7 +27,7 @@ pub fn frame(data: &[u8]) {
     assert!((-256..256).contains(&ahead), "{ahead} packets from the next one");
 }
 
-/// Offers of rings, acceptances and hellos.
+/// Checks offers of rings, acceptances and hellos.
 pub fn talk(data: &[u8]) {
     if let Some((remote, geometry)) = parse_offer(data) {
         assert!(geometry.is_sound());
@@ -41,8 +41,8 @@ pub fn talk(data: &[u8]) {
     }
 }
 
-/// Headers that are left out: the receiver ends up with each header that was sent. A header is
-/// `HEADER_BYTES` of the input; where that is none, the one before comes again with the next
+/// Checks headers that are left out: the receiver ends up with each header that was sent. A header
+/// is `HEADER_BYTES` of the input; where that is none, the one before comes again with the next
 /// number.
 pub fn brief(data: &[u8]) {
     let (mut out, mut back, mut header) = (Last::default(), Last::default(), None);

@@ -1,4 +1,4 @@
-//! What completions are told apart by: the number that work carries.
+//! The numbers that work carries, which tell completions apart.
 //!
 //! | bits | meaning |
 //! | --- | --- |
@@ -24,7 +24,7 @@ pub enum Id {
 const PEER_BITS: u32 = 28;
 
 impl Id {
-    /// As it stands in [`Work::id`](super::adapter::Work).
+    /// Encodes it as it stands in [`Work::id`](super::adapter::Work).
     pub fn word(self) -> u64 {
         let (kind, peer, number) = match self {
             Id::Receive(number) => (1, 0, number),
@@ -36,7 +36,7 @@ impl Id {
         kind << 60 | u64::from(peer) << 32 | u64::from(number)
     }
 
-    /// What [`Id::word`] made; `None` if it made no such word.
+    /// Decodes what [`Id::word`] made; `None` if it made no such word.
     #[inline]
     pub fn of_word(word: u64) -> Option<Id> {
         let (peer, number) = ((word >> 32) as u32 & ((1 << PEER_BITS) - 1), word as u32);

@@ -1,15 +1,15 @@
-//! Peers that are silent while this process waits: are they still there?
+//! A check of peers that are silent while this process waits: are they still there?
 //!
 //! A process with nothing under way hears nothing from its device, whatever becomes of the other
-//! side. So while it waits inside MPI, a connected peer of which nothing was heard for an interval
-//! gets an RDMA write of no bytes, signalled. The peer's device answers it without its process
-//! (InfiniBand specification, 9.4.3; C9-88: no key is checked where there are no bytes), so a
-//! process that computes for long is not taken for a dead one. If nobody answers, the device's
-//! retries end in a failed completion, which breaks the connection and names the peer; a device
-//! that ends nothing any more is given up after a limit of its own.
+//! side. So while it waits inside MPI, a connected peer that was silent for an interval gets an
+//! RDMA write of no bytes, signalled. The peer's device answers it without its process (InfiniBand
+//! specification, 9.4.3; C9-88: no key is checked where there are no bytes), so a process that
+//! computes for long is not taken for a dead one. If nobody answers, the device's retries end in a
+//! failed completion, which breaks the connection and names the peer; a device that ends nothing
+//! any more is given up after a limit of its own.
 //!
-//! Nothing here is done while packets come: only polls that find nothing count, and the clock is
-//! read at every so many of them, fewer if they are far apart.
+//! Nothing here is done while packets come: only polls that find nothing count, and one in several
+//! reads the clock; more of them do if they are far apart.
 
 use super::Rc;
 use super::adapter::{Adapter, Operation, Remote, Work};
@@ -22,15 +22,15 @@ use verbena_memory::Region;
 
 /// The longest wanted time between two readings of the clock, in nanoseconds.
 const LOOK_NS: u64 = 20_000_000;
-/// Most looks between two readings. A process that spins may begin to sleep between polls at any
-/// time, and must then not take long to learn it.
+/// The most looks between two readings. A process that spins may begin to sleep between polls at
+/// any time, and must then not take long to learn it.
 const LOOKS_MAX: u32 = 16;
-/// Time between two questions about the device's trouble: each is a system call.
+/// The time between two questions about the device's trouble: each is a system call.
 const TROUBLE_NS: u64 = 200_000_000;
-/// Tours of the peers in an interval.
+/// The number of tours of the peers in an interval.
 const TOURS: u64 = 4;
 
-/// When to look at the clock, and what is due then.
+/// The time of the next look at the clock, and what is due then.
 #[derive(Debug)]
 pub struct Pace {
     /// Looks left until the clock is read, and how many there are between two readings.
@@ -42,20 +42,20 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// At the start, when nothing is known of how often polls come.
+    /// Begins when nothing is known of how often polls come.
     pub fn new() -> Pace {
         Pace { left: 1, looks: 1, read_ns: 0, trouble_ns: 0, tour_ns: 0 }
     }
 
-    /// A look, as there is at every so many idle polls; whether the clock is to be read now.
+    /// Counts a look, of which several idle polls make one. Returns whether to read the clock now.
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.left -= 1;
         self.left == 0
     }
 
-    /// The clock was read: learns how many looks go by in the wanted time, since they may be
-    /// microseconds apart (a process that spins) or much longer (one that sleeps).
+    /// Takes in a reading of the clock: learns how many looks go by in the wanted time, since they
+    /// may be microseconds apart (a process that spins) or much longer (one that sleeps).
     fn read(&mut self, now_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.read_ns);
         self.looks = match passed_ns {
@@ -69,23 +69,23 @@ impl Pace {
 /// The last signs of life of a connected peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pulse {
-    /// Packets taken, and work known to be done, when it was looked at last.
+    /// The packets taken, and work known to be done, at the last look.
     packets: u32,
     done: u32,
-    /// When one of them had changed.
+    /// The time when one of them had changed.
     since_ns: u64,
     /// A question of ours is under way.
     asked: bool,
 }
 
-/// What is to be done about a peer.
+/// The next step with a peer.
 #[derive(Debug, PartialEq, Eq)]
 enum Care {
     /// Nothing.
     Rest,
-    /// It is to be asked.
+    /// Ask it for a sign of life.
     Ask,
-    /// It is given up: not even the device has said anything for so long, in nanoseconds.
+    /// Give it up: not even the device has said anything for this long, in nanoseconds.
     GiveUp(u64),
 }
 
@@ -106,7 +106,7 @@ impl Pulse {
 }
 
 impl<A: Adapter> Rc<A> {
-    /// An idle poll has come whose turn it is to read the clock: what is due by time.
+    /// Does what is due by time, at an idle poll whose turn it is to read the clock.
     #[cold]
     pub(super) fn look_at_clock(&mut self) {
         let now_ns = self.adapter.now_ns();
@@ -143,7 +143,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// How long a question may stay unanswered. Where peers may lack receive buffers
+    /// Returns how long a question may stay unanswered. Where peers may lack receive buffers
     /// (`RC_RECEIVER_RETRIES`), work waits for their processes and not only for their devices, so
     /// that only the device can tell.
     fn silence_ns_max(&self) -> u64 {
@@ -154,8 +154,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Writes no bytes to the peer. What finds no room is tried at the next tour; what fills the
-    /// queue asks as well.
+    /// Writes no bytes to the peer. If there is no room, the next tour tries again; the work that
+    /// fills the queue asks as well.
     pub(super) fn ask_for_life(&mut self, peer: Peer) {
         let Some(connection) = self.peers.get(peer) else { return };
         let Some(pair) = connection.pair.filter(|_| connection.queue.has_room(1)) else { return };
@@ -177,7 +177,7 @@ impl<A: Adapter> Rc<A> {
 }
 
 impl<D> Connection<D> {
-    /// What changes when the peer, or its device, says anything.
+    /// Returns counts that change when the peer, or its device, says anything.
     fn signs(&self) -> (u32, u32) {
         (self.sequence.expected, self.queue.done())
     }
@@ -209,8 +209,8 @@ mod tests {
         assert_eq!(look(&mut pulse, (1, 4), 9901), Care::Ask);
     }
 
-    /// Readings of the clock in the last of four seconds, with looks so far apart, after a time
-    /// with many.
+    /// Counts readings of the clock in the last of four seconds, with looks this far apart, after a
+    /// time with many.
     fn readings(look_ns: u64) -> usize {
         let mut pace = Pace::new();
         for _ in 0..1000 {

@@ -1,20 +1,19 @@
-//! What was sent and may not have been taken: handed back when a connection breaks, so that it can
-//! go another way.
+//! Packets that were sent and may not have been taken. They are handed back when a connection
+//! breaks, so that they can go another way.
 //!
 //! An acknowledgement by the peer's device says only that it has the bytes; whether the peer's
 //! process ever looks at them is another matter once the connection is broken. Its credits tell
 //! what it has taken. Packets in a ring stay in their slots until their credits come, so nothing
 //! need be done for them. A buffer of the send/receive path serves others as soon as the device has
-//! read it, so these packets are copied here, if somebody wants them back: if another channel could
-//! take this one's place.
+//! read it. So these packets are copied here, if another channel could take this one's place.
 
 use super::peers::{Connection, Stage};
 use std::collections::VecDeque;
 use verbena_channel::Payload;
 use verbena_channel::packet::Header;
 
-/// The packets of the send/receive path for which credits are still out, or as many of them as were
-/// sent since they are kept.
+/// The packets of the send/receive path for which credits are still out, as far back as packets are
+/// kept.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// Oldest first; `None` for packets between the channels themselves.
@@ -24,7 +23,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps a packet that was sent just now. For so many, it among them, credits are out.
+    /// Keeps a packet that was sent just now. Credits are out for `uncredited` packets, this one
+    /// among them.
     pub fn keep(&mut self, header: Option<&Header>, payload: &Payload<'_>, uncredited: usize) {
         let spare = &mut self.spare;
         let copy = |header: &Header| {

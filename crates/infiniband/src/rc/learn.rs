@@ -1,18 +1,17 @@
-//! Read or write, learnt from what messages took (paper 2, 6 and figure 15: which is quicker
-//! depends on the device and on the length).
+//! Read or write, learnt from what messages took (paper 2, 6 and figure 15: the quicker way depends
+//! on the device and on the length).
 //!
 //! Messages of about the same length (between two powers of two) form a class. Of each class a few
-//! go either way at first, in short series that take turns; then all go the way that took less, and
-//! now and then a series goes the other way, so that what has changed is noticed. What a message
-//! takes is counted from when its receiver decides until all is in place, with all that its way
-//! needs: handshake, report, and whatever the sender does meanwhile.
+//! go either way at first, in short series that take turns. Then all go the way that took less, and
+//! now and then a series goes the other way, so that a change is noticed. The time of a message is
+//! counted from when its receiver decides until all is in place, with all that its way needs:
+//! handshake, report, and whatever the sender does meanwhile.
 //!
 //! Several messages are under way at once, and each then takes longer, whatever its way. So elapsed
-//! time is shared out among those under way, by their lengths: the sum is the time in which
+//! time is shared out among those under way, by their lengths. The sum is the time in which
 //! anything was under way, and a way that moves more bytes a second comes out as the cheaper one.
 //!
-//! One stall must not decide for long: a way costs the middle one of what its last three series
-//! took.
+//! One stall must not decide for long: the cost of a way is the median of its last three series.
 //!
 //! The clock is the caller's.
 
@@ -20,22 +19,22 @@ use verbena_channel::{Choice, Direction};
 
 /// Messages of a series.
 const SERIES: u32 = 8;
-/// Series of each way that are remembered, and that take turns at first.
+/// The number of series of each way that are remembered, and that take turns at first.
 pub(super) const REMEMBERED: usize = 3;
-/// After so many messages of a class one series goes the other way: 1.5% of all.
+/// After this many messages of a class one series goes the other way: 1.5% of all.
 const REVIEW_EVERY: u32 = 512;
-/// Classes: the last one holds all that is longer.
+/// The number of classes: the last one holds all that is longer.
 const CLASSES: usize = 24;
 /// Messages shorter than two to this power are in the first class.
 const SHORTEST_LOG: u32 = 10;
 
-/// What is known of all classes.
+/// The knowledge of all classes.
 #[derive(Debug)]
 pub struct Learner {
     classes: [Class; CLASSES],
     /// Bytes under way, by the classes' nominal lengths.
     under_way: u64,
-    /// When that last changed.
+    /// The time when that last changed.
     changed_ns: u64,
 }
 
@@ -49,32 +48,34 @@ struct Class {
     begun: u32,
 }
 
-/// What is known of one way in one class.
+/// The knowledge of one way in one class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     /// Messages under way.
     under_way: u32,
-    /// Its share of the time since the last series was counted, and the messages that ended in it.
+    /// This way's share of the time since the last series was counted, and the messages that ended
+    /// in it.
     spent_ns: u64,
     ended: u32,
-    /// What a message of the last series took.
+    /// The times of the last series, for each message.
     series: Recent,
 }
 
-/// What the last few series took, for each of their messages, the newest last; 0 where there was
+/// The times of the last few series, for each of their messages, the newest last; 0 where there was
 /// none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recent([u64; REMEMBERED]);
 
 impl Recent {
-    /// One more series has ended, each message of which took so long.
+    /// Adds a series that has ended; each of its messages took `ns`.
     pub fn add(&mut self, ns: u64) {
         self.0.rotate_left(1);
         // Never 0, which means that nothing is known.
         self.0[REMEMBERED - 1] = ns.max(1);
     }
 
-    /// The middle one, so that a single stall does not decide; `None` if there was no series yet.
+    /// Returns the median, so that a single stall does not decide; `None` if there was no series
+    /// yet.
     pub fn middle(&self) -> Option<u64> {
         let mut known = self.0;
         known.sort_unstable();
@@ -95,7 +96,7 @@ impl Way {
 }
 
 impl Class {
-    /// The way of the next message, given what the settings' costs say.
+    /// Returns the way of the next message, given what the settings' costs say.
     fn next(&mut self, estimate: usize) -> usize {
         if self.left == 0 {
             (self.series, self.left) = self.next_series(estimate);
@@ -122,13 +123,13 @@ impl Class {
 }
 
 impl Learner {
-    /// Nothing is known.
+    /// Makes one that knows nothing.
     pub fn new() -> Learner {
         Learner { classes: [Class::default(); CLASSES], under_way: 0, changed_ns: 0 }
     }
 
-    /// Who moves a message of so many bytes; it is under way from now on. `estimate` counts until
-    /// more is known.
+    /// Chooses who moves a message of `bytes` bytes; it is under way from now on. `estimate` counts
+    /// until more is known.
     pub fn choose(&mut self, bytes: u64, estimate: Direction, now_ns: u64) -> Choice {
         self.pass(now_ns);
         let number = class_of(bytes);
@@ -140,7 +141,7 @@ impl Learner {
         Choice { direction, class: number as u8 }
     }
 
-    /// That message has ended.
+    /// Notes that this message has ended.
     pub fn end(&mut self, choice: Choice, now_ns: u64) {
         self.pass(now_ns);
         let number = usize::from(choice.class);
@@ -178,8 +179,8 @@ mod tests {
     use super::*;
     use Direction::{Read, Write};
 
-    /// Windows of eight messages, of which each takes so long by its way; returns how many of the
-    /// last thousand were read.
+    /// Runs windows of eight messages, each of which takes the given time of its way; returns how
+    /// many of the last thousand were read.
     fn reads(
         learner: &mut Learner,
         now_ns: &mut u64,

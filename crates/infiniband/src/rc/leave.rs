@@ -1,12 +1,12 @@
-//! Connections that are given back, and such as are not made, since there are enough (a process has
-//! other ways to its peers then).
+//! Keeps the number of connections below the limit: gives some back and declines new ones. A
+//! process has other ways to these peers.
 //!
 //! Both ends give a connection back when each has taken all that the other sent over it; the
-//! engines see to that. What a connection had, the next one gets: its receive buffers, and the
-//! places in the shared receive queue.
+//! engines see to that. The next connection gets what it had: its receive buffers, and the places
+//! in the shared receive queue.
 //!
-//! A hello may come late, when its connection is given back. It is told by the end that it names,
-//! the last one of each peer being remembered. A hello that is declined is answered by one that
+//! A hello can arrive after its connection was given back. It is recognised by the end that it
+//! names: the last one of each peer is remembered. A hello that is declined is answered by one that
 //! names the declined end; from then on that end is of the past too, so that nobody accepts a later
 //! copy of what was declined.
 
@@ -17,10 +17,10 @@ use crate::device::Endpoint;
 use std::collections::BTreeMap;
 use verbena_channel::Peer;
 
-/// What is known of connections that are no more, or never were.
+/// The memory of connections that are no more, or never were.
 #[derive(Debug)]
 pub struct Past {
-    /// Connections that there may be.
+    /// The most connections that there may be.
     pub most: usize,
     /// The last end of each peer that is of no use any more.
     ends: BTreeMap<Peer, Endpoint>,
@@ -29,24 +29,24 @@ pub struct Past {
 }
 
 impl Past {
-    /// Nothing was given back, and there may be any number.
+    /// Begins with nothing given back, and any number allowed.
     pub fn new() -> Past {
         Past { most: usize::MAX, ends: BTreeMap::new(), posted: 0 }
     }
 
-    /// Whether the end is of the past.
+    /// Returns whether the end is of the past.
     pub fn has(&self, peer: Peer, end: &Endpoint) -> bool {
         self.ends.get(&peer) == Some(end)
     }
 
-    /// From now on it is.
+    /// Adds an end: from now on it is of the past.
     pub fn add(&mut self, peer: Peer, end: Endpoint) {
         self.ends.insert(peer, end);
     }
 }
 
 impl<A: Adapter> Rc<A> {
-    /// Whether a peer that asks for a connection can have none.
+    /// Returns whether a peer that asks for a connection can have none.
     pub(super) fn is_full(&self) -> bool {
         self.past.most < self.peers.len() && self.peers.connected() >= self.past.most
     }
@@ -75,7 +75,7 @@ impl<A: Adapter> Rc<A> {
         self.wanted_back.remove(&peer);
     }
 
-    /// The peer has declined the connection that this end of ours was for.
+    /// Notes that the peer has declined the connection that this end of ours was for.
     #[cold]
     pub(super) fn connection_declined(&mut self, peer: Peer, end: &Endpoint) {
         let asked = self.peers.look(peer).is_some_and(|connection| {

@@ -23,16 +23,16 @@ use verbena_channel::{Access, Key, Peer, Registrations, Sink, Transfer};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// Pieces of writes under way to one peer; of reads, if the device takes as many.
+/// The most pieces of writes under way to one peer; also of reads, if the device takes as many.
 const PIECES_MAX: u32 = 4;
-/// Places of the send queue that are left to packets.
+/// The number of places of the send queue that are left to packets.
 const PLACES_LEFT: u32 = 4;
 
 /// The transfers and exposures of all peers.
 pub struct Memory {
     /// Registrations of the program's memory.
     pub cache: Cache,
-    /// Why registrations are not kept, if they should be.
+    /// The reason why registrations are not kept, if they should be.
     unkept: Option<String>,
     moves: Slab<Move>,
     exposed: Slab<Lease>,
@@ -53,7 +53,7 @@ struct Move {
     under_way: u32,
 }
 
-/// What one peer has under way.
+/// The transfers that one peer has under way.
 #[derive(Debug, Default)]
 pub struct Moves {
     /// Transfers with pieces to post, oldest first.
@@ -63,7 +63,7 @@ pub struct Moves {
 }
 
 impl Memory {
-    /// None, with registrations for each operation alone.
+    /// Makes one without transfers, with registrations for each operation alone.
     pub fn new(settings: &Settings) -> Memory {
         let bounds = Bounds { bytes_max: settings.cache_bytes_max, entries_max: settings.cache_entries_max };
         Memory { cache: Cache::new(bounds, None), unkept: None, moves: Slab::new(), exposed: Slab::new() }
@@ -71,8 +71,8 @@ impl Memory {
 }
 
 impl<A: Adapter> Rc<A> {
-    /// Registers memory with which the peer may do so much from now on; `None` if it is not
-    /// connected, or the memory cannot be registered (which is counted).
+    /// Registers memory that the peer may access as `access` says from now on; `None` if the peer
+    /// is not connected, or the memory cannot be registered (which is counted).
     pub(super) fn expose_memory(&mut self, peer: Peer, region: Region, access: Access) -> Option<Key> {
         self.peers.look(peer).filter(|connection| connection.is_up())?;
         let memory = &mut self.memory;
@@ -92,7 +92,7 @@ impl<A: Adapter> Rc<A> {
     /// Begins a transfer between `local` and the memory that `key` exposes.
     ///
     /// # Errors
-    /// The peer is not connected, the place does not lie within, or the own memory cannot be
+    /// The peer is not connected, the place does not lie within, or our own memory cannot be
     /// registered.
     pub(super) fn move_memory(
         &mut self,
@@ -122,8 +122,8 @@ impl<A: Adapter> Rc<A> {
         Ok(Transfer::Pending)
     }
 
-    /// Posts pieces of the peer's transfers while there is room. What finds none is tried again at
-    /// the next completion of a piece, or as a duty if none is under way.
+    /// Posts pieces of the peer's transfers while there is room. A piece that finds none is tried
+    /// again at the next completion of a piece, or as a duty if none is under way.
     fn post_moves(&mut self, peer: Peer) {
         loop {
             match self.post_piece(peer) {
@@ -140,7 +140,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Tries again where no completion will; `None` if that is still so.
+    /// Tries again where no completion will; `None` if still without success.
     pub(super) fn post_stuck_moves(&mut self, peer: Peer) -> Option<()> {
         if self.peers.get(peer)?.moves.is_stuck() {
             self.post_moves(peer);
@@ -177,7 +177,7 @@ impl<A: Adapter> Rc<A> {
         Ok(true)
     }
 
-    /// A piece has ended.
+    /// Takes in that a piece has ended.
     pub(super) fn memory_done(
         &mut self,
         peer: Peer,
@@ -213,7 +213,7 @@ impl<A: Adapter> Rc<A> {
         sink.transferred(moving.token, outcome);
     }
 
-    /// The peer's queue pair is closed: all its transfers have failed.
+    /// Fails all transfers of the peer: its queue pair is closed.
     #[cold]
     pub(super) fn fail_moves(&mut self, peer: Peer, fault: &Fault, sink: &mut dyn Sink) {
         if let Some(connection) = self.peers.get(peer) {
@@ -225,7 +225,7 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Keeps registrations of the program's memory beyond their operation, as long as the watch has
-    /// nothing to tell of it. Before the first message.
+    /// nothing to tell of it. To be called before the first message.
     pub fn keep_registrations(&mut self, watch: Box<dyn Watch>) {
         self.memory.cache = Cache::new(self.memory.cache.bounds(), Some(watch));
     }
@@ -235,7 +235,7 @@ impl<A: Adapter> Rc<A> {
         self.memory.unkept = Some(reason);
     }
 
-    /// What a user wants to know of registrations.
+    /// Returns what a user wants to know of registrations.
     pub(super) fn memory_findings(&self) -> String {
         let Registrations { hits, misses, entries, bytes, evicted, invalidated, refused } =
             self.memory.cache.counts();
@@ -266,20 +266,20 @@ impl Move {
 }
 
 impl Moves {
-    /// Whether something waits to be posted and no completion will see to it.
+    /// Returns whether something waits to be posted and no completion will see to it.
     pub fn is_stuck(&self) -> bool {
         !self.waiting.is_empty() && self.reads + self.writes == 0
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether nothing is under way.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.reads + self.writes == 0
     }
 }
 
 impl<D> Connection<D> {
-    /// Reads have places of their own on the device; writes share the send queue with packets, and
-    /// leave some to them.
+    /// Returns whether there is room for a piece. Reads have places of their own on the device;
+    /// writes share the send queue with packets, and leave some to them.
     fn has_room_for(&self, is_read: bool, reads_max: u32) -> bool {
         match is_read {
             true => self.moves.reads < reads_max.clamp(1, PIECES_MAX),

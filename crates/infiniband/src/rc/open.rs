@@ -37,7 +37,7 @@ pub fn open(place: &Place) -> Result<Option<RcOpening>, Fault> {
 /// The names of the channels over each port: the first one's is that of all.
 const NAMES: [&str; RAILS_MAX] = ["rc", "rc.1", "rc.2", "rc.3", "rc.4", "rc.5", "rc.6", "rc.7"];
 
-/// Whether the user asks for this very channel.
+/// Returns whether the user asks for this very channel.
 fn is_named() -> bool {
     let named = verbena_settings::CHANNELS.get();
     named.is_some_and(|names| names.split(',').any(|name| name.trim() == "rc"))
@@ -48,7 +48,7 @@ pub struct RcOpening {
     me: Peer,
     name: &'static str,
     verbs: Verbs,
-    /// Those over other ports.
+    /// The openings over other ports.
     others: Vec<RcOpening>,
 }
 

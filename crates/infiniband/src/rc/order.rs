@@ -7,18 +7,18 @@
 
 use super::pool::{NONE, Pool};
 
-/// The first packet's number: so that the numbers wrap round in every job and every test, not only
-/// in long ones.
+/// The first packet's number: chosen so that the numbers wrap round in every job and every test,
+/// not only in long ones.
 const FIRST: u32 = 0u32.wrapping_sub(100);
 
-/// How a packet's number stands to the expected one.
+/// The relation of a packet's number to the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It is next.
+    /// The packet is next.
     Now,
     /// One or more before it come by the other path.
     Early,
-    /// It was there before. The service loses and doubles nothing, so this is a defect.
+    /// The packet was there before. The service loses and doubles nothing, so this is a defect.
     Late,
 }
 
@@ -36,12 +36,12 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Before the first packet.
+    /// Begins before the first packet.
     pub fn new() -> Sequence {
         Sequence { next: FIRST, expected: FIRST, first: NONE, last: NONE }
     }
 
-    /// The number of the next packet sent.
+    /// Returns the number of the next packet sent.
     #[inline]
     pub fn number(&mut self) -> u32 {
         let number = self.next;
@@ -49,7 +49,7 @@ impl Sequence {
         number
     }
 
-    /// How a packet with this number stands.
+    /// Returns how a packet with this number stands.
     #[inline]
     pub fn turn(&self, psn: u32) -> Turn {
         match psn.wrapping_sub(self.expected) as i32 {
@@ -59,7 +59,7 @@ impl Sequence {
         }
     }
 
-    /// Whether packets wait in receive buffers.
+    /// Returns whether packets wait in receive buffers.
     #[inline]
     pub fn has_waiting(&self) -> bool {
         self.first != NONE
@@ -75,12 +75,12 @@ impl Sequence {
         self.last = buffer;
     }
 
-    /// The receive buffer of the oldest packet that waits.
+    /// Returns the receive buffer of the oldest packet that waits.
     pub fn waiting(&self) -> Option<u32> {
         Some(self.first).filter(|first| *first != NONE)
     }
 
-    /// It waits no longer.
+    /// Releases the oldest packet that waits.
     pub fn release(&mut self, pool: &Pool) {
         self.first = pool.get(self.first).next;
         if self.first == NONE {

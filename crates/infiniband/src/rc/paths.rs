@@ -1,55 +1,55 @@
-//! Which path a stream of small messages takes, learnt from what they took: rings, or send and
-//! receive (paper 1, 3.1 and 4).
+//! The path of a stream of small messages, learnt from what they took: rings, or send and receive
+//! (paper 1, 3.1 and 4).
 //!
 //! A lone packet goes by the ring, where the receiver finds it without a completion. But when
-//! packets wait for room, what counts is how many a second the devices and both processes get
-//! through, and that differs: paper 1's adapter wrote quicker than it sent, while Soft-RoCE gets a
+//! packets wait for room, the number that the devices and both processes get through a second
+//! counts, and that differs: paper 1's adapter wrote quicker than it sent, while Soft-RoCE gets a
 //! quarter more packets through by send and receive (measured with `verbena-papers rc`).
 //!
 //! So packets are counted in series. A series in which the channel had no room for some packet, or
-//! heard little while it sent much, was a stream; its packets' mean time is what its path costs. At
-//! first the paths take turns, then streams take the cheaper one, and now and then the other, so
+//! heard little while it sent much, was a stream; its packets' mean time is the cost of its path.
+//! At first the paths take turns, then streams take the cheaper one, and now and then the other, so
 //! that a change is noticed. Any other series goes by the ring.
 
 use super::learn::{REMEMBERED, Recent};
 
-/// After so many series of a stream one takes the path that costs more.
+/// After this many series of a stream one takes the path that costs more.
 const REVIEW_EVERY: u32 = 32;
 
-/// Who sends so many packets for each that comes does not wait for an answer to each.
+/// A process that sends this many packets for each that comes does not wait for an answer to each.
 const STREAM_RATIO: u32 = 4;
 
 /// The two ways of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// By RDMA write into the ring, and by send and receive where that is full.
+    /// RDMA write into the ring, and send and receive where that is full.
     Ring,
-    /// By send and receive.
+    /// Send and receive.
     Buffer,
 }
 
-/// What is known of both.
+/// The knowledge of both paths.
 #[derive(Debug)]
 pub struct Paths {
-    /// Packets of a series.
+    /// The number of packets in a series.
     series: u32,
     /// The path of the series that goes on.
     path: Path,
-    /// Packets that it still has.
+    /// The packets that it still has.
     left: u32,
-    /// When it began; `None` before the first.
+    /// The time when it began; `None` before the first.
     began_ns: Option<u64>,
-    /// Packets that the channel had heard by then.
+    /// The packets that the channel had heard by then.
     heard: u32,
-    /// Some packet of it had to wait.
+    /// True if some packet of it had to wait.
     is_stream: bool,
-    /// Series of streams so far.
+    /// The number of series of streams so far.
     streams: u32,
     costs: [Recent; 2],
 }
 
 impl Paths {
-    /// Nothing is known; a series has so many packets, one at least.
+    /// Makes one that knows nothing; a series has `series` packets, one at least.
     pub fn new(series: u32) -> Paths {
         Paths {
             series,
@@ -63,8 +63,8 @@ impl Paths {
         }
     }
 
-    /// The path of the next packet, if it has both; the channel has heard so many packets, a number
-    /// that may begin anew.
+    /// Returns the path of the next packet, if it has both. The channel has heard `heard` packets,
+    /// a number that may begin anew.
     #[inline]
     pub fn next(&mut self, heard: u32, now_ns: impl FnOnce() -> u64) -> Path {
         if self.left == 0 {
@@ -74,7 +74,7 @@ impl Paths {
         self.path
     }
 
-    /// A packet found no room.
+    /// Notes that a packet found no room.
     #[inline]
     pub fn full(&mut self) {
         self.is_stream = true;
@@ -96,7 +96,7 @@ impl Paths {
         };
     }
 
-    /// The path of the next series of a stream.
+    /// Returns the path of the next series of a stream.
     fn of_stream(&self) -> Path {
         let goes_by_ring = match self.costs.map(|cost| cost.middle()) {
             [None, _] => true,
@@ -114,8 +114,8 @@ mod tests {
 
     const SERIES: u32 = 64;
 
-    /// Sends so many packets, each of which takes so long by its path; returns how many went by the
-    /// ring.
+    /// Sends this many packets, each of which takes the given time of its path; returns how many
+    /// went by the ring.
     fn send(
         paths: &mut Paths,
         now_ns: &mut u64,

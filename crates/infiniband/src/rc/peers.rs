@@ -1,4 +1,4 @@
-//! What is known of each peer: a pointer and its card for those that never spoke, the rest for the
+//! The state of each peer: a pointer and its card for those that never spoke, the rest for the
 //! others.
 
 use super::adapter::Limits;
@@ -20,23 +20,23 @@ use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_fault::Fault;
 
-/// How far a connection is.
+/// The progress of a connection.
 #[derive(Debug)]
 pub enum Stage {
     /// The other side has not said yet that it is ready.
     Asking(Asking),
     /// Both sides are ready.
     Up,
-    /// It broke, or was never made.
+    /// The connection broke, or was never made.
     Broken(Box<Fault>),
 }
 
-/// A connection, or one to be.
+/// A connection, or a future one.
 #[derive(Debug)]
 pub struct Connection<D> {
     /// The queue pair on this side; none any more once it is broken.
     pub pair: Option<QueuePair>,
-    /// How far it is.
+    /// The stage that it has reached.
     pub stage: Stage,
     /// Our end, as the peer needs it.
     pub mine: Endpoint,
@@ -63,39 +63,39 @@ pub struct Connection<D> {
     pub moves: Moves,
     /// Packets from the peer since the last review of the polling set.
     pub heard: u32,
-    /// The peer does not want a ring of ours, or there is no memory for one.
+    /// True if the peer does not want a ring of ours, or there is no memory for one.
     pub ringless: bool,
-    /// Its last signs of life.
+    /// The peer's last signs of life.
     pub pulse: Pulse,
-    /// What is to be said to the peer.
+    /// The news for the peer.
     pub news: News,
-    /// Whether the peer stands in the list of those with something to do.
+    /// True if the peer stands in the list of those with something to do.
     pub listed: bool,
-    /// Packets of the send/receive path that the peer may not have taken, if somebody wants them
-    /// back.
+    /// The packets of the send/receive path that the peer may not have taken, if somebody wants
+    /// them back.
     pub kept: Option<Box<Kept>>,
-    /// What is to be handed back, once the connection is broken, and whether that was noted.
+    /// The packets to hand back once the connection is broken, and whether they were noted.
     pub undelivered: Vec<(Header, Vec<u8>)>,
     pub noted: bool,
-    /// Whether the peer was told the last credits, since this process is about to leave.
+    /// True if the peer was told the last credits, since this process is about to leave.
     pub bidden: bool,
 }
 
-/// What is to be said to a peer about rings, each at most once.
+/// The news for a peer about rings, each at most once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct News {
-    /// Its offer is declined.
+    /// The peer's offer is declined.
     pub decline: bool,
-    /// Its ring, which it has drained, is ours no longer to write to.
+    /// We write no more to the peer's ring, which it has drained.
     pub closed: bool,
     /// Something of what the stages of the rings say.
     pub rings: bool,
-    /// It rests, and there is a packet in its ring.
+    /// The peer rests, and there is a packet in its ring.
     pub bell: bool,
 }
 
 impl<D> Connection<D> {
-    /// A connection with this queue pair and end of ours, before the first packet.
+    /// Makes a connection with this queue pair and end of ours, before the first packet.
     pub fn new(
         pair: Option<QueuePair>,
         mine: Endpoint,
@@ -131,9 +131,9 @@ impl<D> Connection<D> {
         }
     }
 
-    /// The packet whose turn it was is taken, with the credits that it carries. `false` if these
-    /// are more than were taken from this process: then slots or buffers that are in use would be
-    /// filled again, so the packet is not to be believed.
+    /// Takes the packet whose turn it was, with the credits that it carries. Returns `false` if
+    /// these are more than were taken from this process: then slots or buffers that are in use
+    /// would be filled again, so the packet is not to be believed.
     #[inline]
     #[must_use]
     pub fn hear(&mut self, frame: &Frame) -> bool {
@@ -151,7 +151,7 @@ impl<D> Connection<D> {
         true
     }
 
-    /// Bytes of its state and its rings.
+    /// Returns the bytes of its state and its rings.
     fn bytes(&self) -> usize {
         let rings = self.ring_out.as_ref().map_or(0, |ring| ring.bytes())
             + self.ring_in.as_ref().map_or(0, |ring| ring.bytes());
@@ -159,21 +159,21 @@ impl<D> Connection<D> {
         size_of::<Connection<D>>() + rings + retired
     }
 
-    /// Whether everything that was sent over it has arrived.
+    /// Returns whether everything that was sent over it has arrived.
     pub fn is_quiet(&self) -> bool {
         self.queue.is_idle()
             && self.moves.is_idle()
             && self.ring_out.as_ref().is_none_or(|ring| ring.is_posted())
     }
 
-    /// Whether the peer must be told of the last credits, before this process leaves: else it would
-    /// look for another way to hand over what was taken long ago.
+    /// Returns whether the peer must be told of the last credits before this process leaves.
+    /// Otherwise it would look for another way to hand over what was taken long ago.
     pub fn must_bid_farewell(&self) -> bool {
         let owed = self.receives.owed > 0 || self.ring_in.as_ref().is_some_and(|ring| ring.owed > 0);
         self.kept.is_some() && !self.bidden && owed
     }
 
-    /// Whether packets can be sent.
+    /// Returns whether packets can be sent.
     #[inline]
     pub fn is_up(&self) -> bool {
         matches!(self.stage, Stage::Up)
@@ -184,51 +184,52 @@ impl<D> Connection<D> {
 pub struct Peers<D> {
     cards: Vec<Option<Address>>,
     connections: Vec<Option<Box<Connection<D>>>>,
-    /// Nobody has spoken.
+    /// True while nobody has spoken.
     all_silent: bool,
 }
 
 impl<D> Peers<D> {
-    /// The peers with these cards, none of which has spoken.
+    /// Makes the peers with these cards, none of which has spoken.
     pub fn new(cards: Vec<Option<Address>>) -> Peers<D> {
         let connections = std::iter::repeat_with(|| None).take(cards.len()).collect();
         Peers { cards, connections, all_silent: true }
     }
 
-    /// Bytes of state for a peer that never spoke.
+    /// Returns the bytes of state for a peer that never spoke.
     pub const fn silent_bytes() -> usize {
         size_of::<Option<Address>>() + size_of::<Option<Box<Connection<D>>>>()
     }
 
-    /// Whether nobody has spoken.
+    /// Returns whether nobody has spoken.
     #[inline]
     pub fn all_silent(&self) -> bool {
         self.all_silent
     }
 
-    /// Bytes of state for all peers.
+    /// Returns the bytes of state for all peers.
     pub fn bytes(&self) -> usize {
         self.cards.len() * Peers::<D>::silent_bytes()
             + self.iter().map(|(_, connection)| connection.bytes()).sum::<usize>()
     }
 
-    /// Where the peer's datagrams go; `None` if it has no device, or the job no such process.
+    /// Returns the address of the peer's datagrams; `None` if it has no device, or the job no such
+    /// process.
     pub fn address(&self, peer: Peer) -> Option<&Address> {
         self.cards.get(peer as usize)?.as_ref()
     }
 
-    /// The connection with the peer, if there is one or is to be one.
+    /// Returns the connection with the peer, if there is one, ready or not.
     #[inline]
     pub fn get(&mut self, peer: Peer) -> Option<&mut Connection<D>> {
         self.connections.get_mut(peer as usize)?.as_deref_mut()
     }
 
-    /// As [`Peers::get`], to look only.
+    /// Returns the connection as [`Peers::get`] does, to look only.
     pub fn look(&self, peer: Peer) -> Option<&Connection<D>> {
         self.connections.get(peer as usize)?.as_deref()
     }
 
-    /// Notes a connection to be.
+    /// Notes a future connection.
     pub fn add(&mut self, peer: Peer, connection: Connection<D>) {
         self.all_silent = false;
         self.connections[peer as usize] = Some(Box::new(connection));
@@ -239,29 +240,29 @@ impl<D> Peers<D> {
         self.connections.get_mut(peer as usize)?.take()
     }
 
-    /// Connections that are not broken.
+    /// Returns the number of connections that are not broken.
     pub fn connected(&self) -> usize {
         self.iter().filter(|(_, connection)| !matches!(connection.stage, Stage::Broken(_))).count()
     }
 
-    /// Does this to every connection.
+    /// Calls `f` for every connection.
     pub fn for_each(&mut self, mut f: impl FnMut(&mut Connection<D>)) {
         self.connections.iter_mut().flatten().for_each(|connection| f(connection));
     }
 
-    /// Processes of the job.
+    /// Returns the number of processes of the job.
     pub fn len(&self) -> usize {
         self.cards.len()
     }
 
-    /// Does this to every connection over which packets can be sent.
+    /// Calls `f` for every connection over which packets can be sent.
     pub fn for_each_up(&mut self, mut f: impl FnMut(Peer, &mut Connection<D>)) {
         let all = (0..).zip(&mut self.connections);
         let up = all.filter_map(|(peer, connection)| Some((peer, connection.as_deref_mut()?)));
         up.filter(|(_, connection)| connection.is_up()).for_each(|(peer, connection)| f(peer, connection));
     }
 
-    /// All with whom there is a connection, or is to be one, or was one.
+    /// Iterates over all peers with a connection, ready, broken or not yet made.
     pub fn iter(&self) -> impl Iterator<Item = (Peer, &Connection<D>)> {
         (0..).zip(&self.connections).filter_map(|(peer, connection)| Some((peer, connection.as_deref()?)))
     }
@@ -271,7 +272,7 @@ impl<D> Peers<D> {
 mod tests {
     use super::*;
 
-    /// The limit, below which the engine's own pointer for the peer must stay too.
+    /// The limit; the engine's own pointer for the peer must stay below it too.
     #[test]
     fn a_silent_peer_costs_little() {
         assert!(Peers::<u8>::silent_bytes() + size_of::<Option<Box<u8>>>() <= 64);

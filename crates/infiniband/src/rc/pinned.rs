@@ -1,7 +1,7 @@
 //! Memory of the library that the device may access: allocated, zeroed, registered, and given back.
 //!
-//! Page by page, so that nothing else shares a registered page. A peer's device writes here without
-//! asking, so words that it may change are read as atomics.
+//! It is allocated page by page, so that nothing else shares a registered page. A peer's device
+//! writes here without asking, so words that it may change are read as atomics.
 
 use super::adapter::Adapter;
 use crate::device::Registration;
@@ -23,8 +23,8 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// `bytes` (more than 0) of zeroed memory, registered with the adapter, with which peers may do
-    /// so much.
+    /// Allocates `bytes` (more than 0) of zeroed memory, registered with the adapter, that peers
+    /// may access as `access` says.
     ///
     /// # Errors
     /// What the registration failed at.
@@ -53,23 +53,23 @@ impl Pinned {
         adapter.deregister(self.registration);
     }
 
-    /// All of it.
+    /// Returns all of it as a region.
     #[inline]
     pub fn region(&self) -> Region {
         self.registration.region
     }
 
-    /// What work of this process names it by.
+    /// Returns the key by which work of this process names it.
     pub fn local_key(&self) -> u32 {
         self.registration.local_key
     }
 
-    /// What a peer names it by.
+    /// Returns the key by which a peer names it.
     pub fn remote_key(&self) -> u32 {
         self.registration.remote_key
     }
 
-    /// The word at this offset, which a peer's device may change at any time.
+    /// Returns the word at this offset, which a peer's device may change at any time.
     ///
     /// # Panics
     /// If it is out of range or not aligned.
@@ -86,8 +86,8 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout; whoever drops it made sure that no device
-        // uses it any more.
+        // SAFETY: allocated in `new` with this layout; the owner made sure that no device uses it
+        // any more.
         unsafe { dealloc(self.registration.region.address() as *mut u8, self.layout) }
     }
 }

@@ -1,4 +1,4 @@
-//! Who is in the polling set (paper 1, 4.7): policies of the receiver.
+//! The receiver's policies of who is in the polling set (paper 1, 4.7).
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -7,14 +7,14 @@ use super::ring::incoming::{Incoming, Stage};
 use super::settings::{Order, Policy};
 use verbena_channel::Peer;
 
-/// A peer outside must be heard so many times as often as one inside to take its place: changes
-/// cost packets.
+/// A peer outside the set takes the place of one inside only if it is heard this many times as
+/// often: changes cost packets.
 const REPLACE_FACTOR: u32 = 2;
-/// And with at least one in so many of the packets between two reviews.
+/// It must also send at least one in this many of the packets between two reviews.
 const REPLACE_SHARE: u32 = 64;
 
 impl<A: Adapter> Rc<A> {
-    /// A connection is up.
+    /// Takes in that a connection is up.
     #[cold]
     pub(super) fn met(&mut self, peer: Peer) {
         let wanted = match self.settings.policy {
@@ -27,7 +27,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// A packet has come from a peer without a ring.
+    /// Takes in that a packet has come from a peer without a ring.
     #[inline]
     pub(super) fn consider(&mut self, peer: Peer) {
         if matches!(self.settings.policy, Policy::First | Policy::Most) && self.has_place() {
@@ -69,7 +69,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// A place has become free: who is to have it?
+    /// Gives a place that has become free to some peer.
     #[cold]
     pub(super) fn fill_set(&mut self) {
         if !self.has_place() {
@@ -105,8 +105,8 @@ impl<A: Adapter> Rc<A> {
         inside.map(|(peer, connection)| (peer, connection.heard)).min_by_key(|(_, heard)| *heard)
     }
 
-    /// Now and then: who is heard most comes in, or first; what was heard long ago counts less and
-    /// less.
+    /// Reviews the set now and then: the peer that is heard most comes in, or first; packets heard
+    /// long ago count less and less.
     #[cold]
     pub(super) fn review(&mut self) {
         self.heard = 0;
@@ -130,8 +130,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The program says which peers it will hear most from, in order. With [`Policy::Hinted`] these
-    /// make up the polling set, as far as it has places.
+    /// Takes the program's hint which peers it will hear most from, in order. With
+    /// [`Policy::Hinted`] these make up the polling set, up to its number of places.
     pub(super) fn take_hint(&mut self, peers: &[Peer]) {
         self.hinted = peers.to_vec();
         if self.settings.policy != Policy::Hinted {

@@ -1,9 +1,8 @@
 //! The polling set: the peers that have a ring here, and whose rings are looked at one by one
 //! (paper 1, 3.3 and 4.7).
 //!
-//! The receiver decides who is in it. Everybody else goes by send and receive, which one completion
-//! queue tells of whatever the number of peers. To look costs one load for each ring (paper 1,
-//! 6.5).
+//! The receiver decides who is in it. Everybody else goes by send and receive: one completion queue
+//! tells of them whatever the number of peers. A look costs one load for each ring (paper 1, 6.5).
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -16,15 +15,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use verbena_channel::trace::{self, Way};
 use verbena_channel::{Peer, Sink};
 
-/// Packets taken from rings per poll.
+/// The most packets taken from rings per poll.
 const PACKETS_MAX: usize = 64;
 
-/// Where to look for a ring's next packet.
+/// The place to look for a ring's next packet.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     /// The address of a word in the ring.
     word: u64,
-    /// Its value while there is nothing.
+    /// The word's value while there is nothing.
     idle: u64,
 }
 
@@ -45,30 +44,30 @@ pub struct PollingSet {
     peers: Vec<Peer>,
     /// The order.
     pub order: Order,
-    /// Where a circle goes on.
+    /// The place where a circle goes on.
     start: usize,
     /// The place that was asked for last.
     asked: usize,
 }
 
 impl PollingSet {
-    /// An empty set.
+    /// Makes an empty set.
     pub fn new(order: Order) -> PollingSet {
         PollingSet { watches: Vec::new(), peers: Vec::new(), order, start: 0, asked: 0 }
     }
 
-    /// Rings that are polled.
+    /// Returns the number of rings that are polled.
     #[inline]
     pub fn len(&self) -> usize {
         self.watches.len()
     }
 
-    /// The peers whose rings are polled.
+    /// Returns the peers whose rings are polled.
     pub fn peers(&self) -> &[Peer] {
         &self.peers
     }
 
-    /// Whether no ring is polled.
+    /// Returns whether no ring is polled.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.watches.is_empty()
@@ -89,7 +88,7 @@ impl PollingSet {
         }
     }
 
-    /// The place of a peer's ring, if it is in; one that is asked for again is found at once.
+    /// Finds the place of a peer's ring, if it is in; one that is asked for again is found at once.
     #[inline]
     pub fn place(&mut self, peer: Peer) -> Option<usize> {
         if self.peers.get(self.asked) != Some(&peer) {
@@ -98,20 +97,20 @@ impl PollingSet {
         Some(self.asked)
     }
 
-    /// Whether something has changed in the ring at this place: one load.
+    /// Returns whether something has changed in the ring at this place: one load.
     #[inline]
     pub fn has_changed(&self, at: usize) -> bool {
         self.watches[at].has_changed()
     }
 
-    /// The next ring from `at` on in which something has changed: one load for each.
+    /// Finds the next ring from `at` on in which something has changed: one load for each.
     #[inline]
     pub fn find(&self, at: usize) -> Option<usize> {
         let rest = self.watches.get(at..)?;
         rest.iter().position(Watch::has_changed).map(|found| at + found)
     }
 
-    /// Puts those with the largest rank first.
+    /// Sorts by rank, the largest first.
     pub fn sort_by(&mut self, rank: impl Fn(Peer) -> u32) {
         let mut all: Vec<(Peer, Watch)> =
             self.peers.iter().copied().zip(self.watches.iter().copied()).collect();
@@ -130,7 +129,7 @@ impl<A: Adapter> Rc<A> {
         self.poll_from(0, usize::MAX, PACKETS_MAX, sink)
     }
 
-    /// From where the last poll ended to the end, then from the front.
+    /// Polls from where the last poll ended to the end, then from the front.
     fn poll_in_circle(&mut self, sink: &mut dyn Sink) -> usize {
         let start = self.set.start.min(self.set.len());
         let packets = self.poll_from(start, usize::MAX, PACKETS_MAX, sink);
@@ -140,7 +139,7 @@ impl<A: Adapter> Rc<A> {
         packets + self.poll_from(0, start, PACKETS_MAX - packets, sink)
     }
 
-    /// Polls the rings of these places, up to so many packets.
+    /// Polls the rings at these places, up to `packets_max` packets.
     #[inline]
     fn poll_from(&mut self, mut at: usize, end: usize, packets_max: usize, sink: &mut dyn Sink) -> usize {
         let mut packets = 0;
@@ -155,7 +154,7 @@ impl<A: Adapter> Rc<A> {
         packets
     }
 
-    /// Takes the packets from the ring at this place whose turn it is.
+    /// Takes the packets whose turn it is from the ring at this place.
     #[inline]
     fn drain(&mut self, at: usize, packets_max: usize, sink: &mut dyn Sink) -> usize {
         let peer = self.set.peers[at];
@@ -169,8 +168,8 @@ impl<A: Adapter> Rc<A> {
         taken
     }
 
-    /// A packet was taken from the ring at this place, which is watched where the next one must
-    /// come. Whether it is there.
+    /// Watches for the next packet of the ring at this place, from which one was taken. Returns
+    /// whether it is there.
     #[inline]
     pub(super) fn watch_on(&mut self, at: usize, peer: Peer) -> bool {
         // The set may have changed by what was said in the packet.
@@ -184,7 +183,7 @@ impl<A: Adapter> Rc<A> {
         watch.has_changed()
     }
 
-    /// Takes up to so many packets from the peer's ring.
+    /// Takes up to `packets_max` packets from the peer's ring.
     #[inline]
     pub(super) fn drain_ring(&mut self, peer: Peer, packets_max: usize, sink: &mut dyn Sink) -> usize {
         for taken in 0..packets_max {
@@ -230,7 +229,7 @@ impl<A: Adapter> Rc<A> {
         true
     }
 
-    /// The packet is processed, so its slots are free (paper 1, 4.4).
+    /// Frees the slots of a packet that is processed (paper 1, 4.4).
     #[inline]
     pub(super) fn free_ring(&mut self, peer: Peer, span: u32) {
         let Some(connection) = self.peers.get(peer) else { return };

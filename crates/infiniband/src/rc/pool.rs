@@ -11,7 +11,7 @@ use verbena_channel::{Access, Peer};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// Memory registered at a time, in bytes, at least one buffer.
+/// The memory registered at a time, in bytes, at least one buffer.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The end of a list of buffers.
@@ -23,11 +23,11 @@ const NOBODY: Peer = Peer::MAX;
 /// One buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer {
-    /// Its memory.
+    /// The buffer's memory.
     pub region: Region,
     /// The key of the registration.
     pub local_key: u32,
-    /// Whom it serves at the moment.
+    /// The peer that it serves at the moment.
     pub peer: Peer,
     /// The next one in the list that it is in, or [`NONE`].
     pub next: u32,
@@ -44,34 +44,34 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// An empty pool of buffers of this size.
+    /// Makes an empty pool of buffers of this size.
     pub fn new(buffer_bytes: usize) -> Pool {
         Pool { buffer_bytes, pieces: Vec::new(), buffers: Vec::new(), free: NONE }
     }
 
-    /// The number of buffers, free or not.
+    /// Returns the number of buffers, free or not.
     pub fn len(&self) -> usize {
         self.buffers.len()
     }
 
-    /// Bytes of registered memory.
+    /// Returns the bytes of registered memory.
     pub fn bytes(&self) -> usize {
         self.pieces.iter().map(|piece| piece.region().len()).sum()
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     #[inline]
     pub fn get(&self, number: u32) -> &Buffer {
         &self.buffers[number as usize]
     }
 
-    /// The buffer, to note something in it.
+    /// Returns the buffer, to note something in it.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> &mut Buffer {
         &mut self.buffers[number as usize]
     }
 
-    /// A free buffer, if there is one.
+    /// Takes a free buffer, if there is one.
     #[inline]
     pub fn take(&mut self) -> Option<u32> {
         let number = self.free;
@@ -97,7 +97,7 @@ impl Pool {
         }
     }
 
-    /// A free buffer; the pool grows if it has none.
+    /// Takes a free buffer; the pool grows if it has none.
     ///
     /// # Errors
     /// If memory cannot be registered.
@@ -135,12 +135,12 @@ pub struct SendPool<D> {
 }
 
 impl<D> SendPool<D> {
-    /// An empty pool that grows up to so many buffers.
+    /// Makes an empty pool that grows up to `buffers_max` buffers.
     pub fn new(buffer_bytes: usize, buffers_max: usize) -> SendPool<D> {
         SendPool { pool: Pool::new(buffer_bytes), descriptors: Vec::new(), buffers_max }
     }
 
-    /// A free buffer and its memory; `None` if all are under way.
+    /// Returns a free buffer and its memory; `None` if all are under way.
     ///
     /// # Errors
     /// If memory cannot be registered.
@@ -171,21 +171,21 @@ impl<D> SendPool<D> {
         Ok(())
     }
 
-    /// The buffer's memory.
+    /// Returns the buffer's memory.
     #[inline]
     pub fn region(&self, number: u32) -> Region {
         self.pool.get(number).region
     }
 
-    /// The buffer's descriptor, to post it for this peer. If it is `held`, a completion will give
-    /// the buffer back.
+    /// Returns the buffer's descriptor, to post it for this peer. If it is `held`, a completion
+    /// will give the buffer back.
     #[inline]
     pub fn hold(&mut self, number: u32, peer: Peer, held: bool) -> &mut D {
         self.pool.get_mut(number).peer = if held { peer } else { NOBODY };
         &mut self.descriptors[number as usize]
     }
 
-    /// For whom the buffer is held.
+    /// Returns the peer that the buffer is held for.
     #[inline]
     pub fn holder(&self, number: u32) -> Option<Peer> {
         Some(self.pool.get(number).peer).filter(|peer| *peer != NOBODY)
@@ -197,12 +197,12 @@ impl<D> SendPool<D> {
         self.pool.give_back(number);
     }
 
-    /// Gives back all that are held for this peer, of which nothing completes any more.
+    /// Gives back all that are held for this peer: nothing of them completes any more.
     pub fn give_back_all_of(&mut self, peer: Peer) {
         self.pool.give_back_all_of(peer);
     }
 
-    /// Bytes of registered memory.
+    /// Returns the bytes of registered memory.
     pub fn bytes(&self) -> usize {
         self.pool.bytes()
     }

@@ -13,13 +13,13 @@ use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// Completions handled per poll.
+/// The most completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;
 
 impl<A: Adapter> Rc<A> {
     /// Posts the receive buffers of a new connection; returns how many. Those of a shared queue
     /// serve all, so there the queue just grows. If the device takes no more, the connection has
-    /// the credits all the same: then the device itself holds a sender back (it retries when the
+    /// the credits nevertheless: then the device itself holds a sender back (it retries when the
     /// receiver is not ready).
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl<A: Adapter> Rc<A> {
         COMPLETIONS_MAX
     }
 
-    /// A signalled piece of work of this peer is done, or any has failed.
+    /// Takes in that a signalled piece of work of this peer is done, or any has failed.
     pub(super) fn done(&mut self, peer: Peer, completion: &Completion) {
         let Some(connection) = self.peers.get(peer) else { return };
         if connection.pair != Some(completion.pair) {
@@ -101,7 +101,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Something came into a receive buffer.
+    /// Takes in what came into a receive buffer.
     fn received(&mut self, buffer: u32, completion: &Completion, sink: &mut dyn Sink) {
         let bytes = match completion.outcome {
             Ok(bytes) => bytes as usize,
@@ -123,7 +123,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The sender and prefix of what lies in a receive buffer, if they make sense.
+    /// Returns the sender and prefix of what lies in a receive buffer, if they make sense.
     fn frame_of(&self, buffer: u32, bytes: usize, pair: QueuePair) -> Option<(Peer, Frame)> {
         let region = self.receives.get(buffer).region;
         let frame = Frame::of_words(read_words(region), 0)?;
@@ -131,8 +131,8 @@ impl<A: Adapter> Rc<A> {
         (known && bytes == frame.bytes() && frame.kind != Kind::Short).then_some((frame.first, frame))
     }
 
-    /// A packet is in a receive buffer: its turn has come, or it waits there while the peer's ring
-    /// is polled.
+    /// Delivers the packet in a receive buffer if its turn has come; otherwise it waits there while
+    /// the peer's ring is polled.
     fn arrived(&mut self, peer: Peer, psn: u32, buffer: u32, sink: &mut dyn Sink) {
         self.is_ready(peer);
         let connection = self.peers.get(peer).expect("a known sender");
@@ -220,7 +220,7 @@ impl<A: Adapter> Rc<A> {
     }
 }
 
-/// A packet of the engine: header and payload.
+/// Splits a packet of the engine: header and payload.
 #[inline]
 fn whole(body: &[u8]) -> Option<(Header, &[u8])> {
     let (header, payload) = body.split_first_chunk::<HEADER_BYTES>()?;

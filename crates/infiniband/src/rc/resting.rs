@@ -1,11 +1,11 @@
-//! How a process sleeps on completion events although packets in its rings make none.
+//! A process sleeps on completion events although packets in its rings make none.
 //!
-//! What comes by send and receive, the ends of reads and of signalled work, and hellos complete
+//! Packets by send and receive, the ends of reads and of signalled work, and hellos complete
 //! something, and a completion queue can be asked for an event at the next completion. An RDMA
 //! write completes nothing at the receiver. So a receiver that goes to rest writes a word into the
 //! memory of each peer that has a ring here (it lies behind the peer's copy of the ring, at an
 //! address that its acceptance told). A sender looks at that word after each packet that it has put
-//! into the ring: one load of its own memory. If the word is up it lets an empty packet follow by
+//! into the ring: one load of its own memory. If the word is up, it lets an empty packet follow by
 //! send and receive: the bell.
 //!
 //! ```text
@@ -16,15 +16,15 @@
 //! ```
 //!
 //! The bell needs a credit of the send/receive path. Without one the packet finds no room: its
-//! sender has to look for credits first, and does not leave MPI with a message in the ring of which
-//! nobody hears.
+//! sender has to look for credits first, and does not leave MPI with a message in the ring that
+//! nobody hears of.
 //!
 //! A packet that its sender posted before the word was there has no bell. It is at most a flight
 //! behind the word: for [`GRACE_NS`] after raising it the receiver only naps. A packet that the
 //! wire lost and that is sent again still later is found when the sleep ends by itself
 //! ([`verbena_waiting::SLEEP_MAX`]), so nothing ever waits for longer. The word stays up while a
-//! peer says little, and costs it a bell for each packet; who says more than [`HEARD_MAX`] packets
-//! has it taken down.
+//! peer says little, and costs it a bell for each packet; after more than [`HEARD_MAX`] packets
+//! from the peer it is taken down.
 //!
 //! With [`Notify::Pointer`] the tail pointer comes by RDMA write too, and no word tells who waits
 //! for it: such a process naps.
@@ -40,21 +40,22 @@ use std::time::Duration;
 use verbena_channel::{Payload, Peer};
 use verbena_waiting::{NAP, SLEEP_MAX};
 
-/// After the word was raised packets may come without a bell for so long, in nanoseconds: a flight
-/// and what delays the sender's processor between its post and its look.
+/// The time in nanoseconds after the word was raised in which packets may come without a bell: a
+/// flight, and what delays the sender's processor between its post and its look.
 const GRACE_NS: u64 = 2_000_000;
-/// So many packets of a peer whose word is up have it taken down.
+/// After this many packets from a peer its word is taken down: it talks too much to ring for each
+/// packet.
 const HEARD_MAX: u32 = 4;
 
-/// Whether the peer that writes into a ring knows that this process rests.
+/// The knowledge of a ring's writer whether this process rests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rest {
-    /// It need not ring.
+    /// The peer need not ring.
     #[default]
     Awake,
-    /// Its word is up since that time, and so many packets have come since.
+    /// The peer's word is up since this time, and `heard` packets have come since.
     Told {
-        /// By the adapter's clock.
+        /// The time by the adapter's clock.
         since_ns: u64,
         /// Packets.
         heard: u32,
@@ -62,7 +63,7 @@ pub enum Rest {
 }
 
 impl<A: Adapter> Rc<A> {
-    /// Makes sure that whatever comes from now on makes an event, and says for how long the process
+    /// Makes sure that whatever comes from now on makes an event, and returns how long the process
     /// may sleep.
     pub(super) fn rest(&mut self) -> Duration {
         self.look_for_trouble();
@@ -78,12 +79,13 @@ impl<A: Adapter> Rc<A> {
         if told == self.set.len() { SLEEP_MAX } else { NAP }
     }
 
-    /// The next poll looks for datagrams too.
+    /// Makes the next poll look for datagrams too.
     pub(super) fn look_everywhere(&mut self) {
         self.rounds = self.rounds.next_multiple_of(super::DATAGRAMS_EVERY).wrapping_sub(1);
     }
 
-    /// Whether this peer knows for long enough that it must ring; tells it if it does not.
+    /// Returns whether this peer has known for long enough that it must ring; tells it if it does
+    /// not know.
     fn tell_rest(&mut self, peer: Peer, now_ns: u64) -> bool {
         let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_in.as_ref()) else {
             return true;
@@ -97,8 +99,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// A packet came through the peer's ring though its word is up: if that happens often, it is
-    /// taken down.
+    /// Counts a packet that came through the peer's ring though its word is up: if that happens
+    /// often, it is taken down.
     #[inline]
     pub(super) fn heard_at_rest(&mut self, peer: Peer) {
         let Some(ring) = self.peers.get(peer).and_then(|connection| connection.ring_in.as_mut()) else {
@@ -112,7 +114,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Writes the word. What finds no room now is tried again at the next occasion.
+    /// Writes the word. If there is no room now, it is tried again at the next occasion.
     #[cold]
     fn post_rest(&mut self, peer: Peer, rest: Rest) {
         let Some(connection) = self.peers.get(peer) else { return };
@@ -132,7 +134,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The bell; one that finds no room now is sent by a later poll. `None` in that case.
+    /// Rings the bell. If there is no room now, a later poll sends it; `None` in that case.
     #[cold]
     pub(super) fn ring_bell(&mut self, peer: Peer) -> Option<()> {
         let sent = self.send_by_buffer(peer, Kind::Credits, None, Payload::Bytes(&[]), false).is_ok();

@@ -32,25 +32,25 @@ pub const POINTER_BYTES: usize = 8;
 /// Bytes of the word by which a receiver says that it rests.
 pub const WORD_BYTES: usize = 8;
 
-/// Slots up to this size are for packets that cost hardly more than one that only brings credits.
+/// The largest size of slots whose packets cost hardly more than one that only brings credits.
 const SMALL_SLOT_BYTES: u32 = 4096;
 
-/// How a ring is laid out; the same at both ends.
+/// The layout of a ring; the same at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Slots.
+    /// The number of slots.
     pub slots: u32,
     /// Bytes of each.
     pub slot_bytes: u32,
-    /// Slots of the longest packet.
+    /// The number of slots of the longest packet.
     pub span_max: u32,
-    /// How packets are noticed.
+    /// The way in which packets are noticed.
     pub notify: Notify,
 }
 
 impl Geometry {
-    /// The ring that these settings ask for. A packet takes half of the slots at most, so that the
-    /// next one can be written while one is read.
+    /// Returns the ring that these settings ask for. A packet takes half of the slots at most, so
+    /// that the next one can be written while one is read.
     pub fn of(settings: &Settings) -> Geometry {
         let longest =
             settings.chunk_bytes.max(settings.buffer_bytes) + super::frame::DATA_BYTES + flags::FLAG_BYTES;
@@ -63,7 +63,7 @@ impl Geometry {
         }
     }
 
-    /// Whether a ring can have this layout.
+    /// Returns whether a ring can have this layout.
     pub fn is_sound(&self) -> bool {
         let slot_bytes = self.slot_bytes as usize;
         self.slots >= 2
@@ -73,35 +73,35 @@ impl Geometry {
             && self.slots <= u32::from(u16::MAX)
     }
 
-    /// Where a slot begins.
+    /// Returns the offset of a slot.
     #[inline]
     pub fn offset(&self, slot: u32) -> usize {
         slot as usize * self.slot_bytes as usize
     }
 
-    /// Bytes of all slots and the room behind them; the pointers follow.
+    /// Returns the bytes of all slots and the room behind them; the pointers follow.
     pub fn slots_bytes(&self) -> usize {
         self.offset(self.slots + self.span_max - 1)
     }
 
-    /// Where the pointer of this slot lies: each is written from its own place, since the device
-    /// may read it late.
+    /// Returns the offset of this slot's pointer: each is written from its own place, since the
+    /// device may read it late.
     pub fn pointer_offset(&self, slot: u32) -> usize {
         self.slots_bytes() + POINTER_BYTES * (1 + slot as usize)
     }
 
-    /// Where the pointer that the other end writes lies.
+    /// Returns the offset of the pointer that the other end writes.
     pub fn replica_offset(&self) -> usize {
         self.slots_bytes()
     }
 
-    /// Bytes of the whole memory of one end.
+    /// Returns the bytes of the whole memory of one end.
     pub fn bytes(&self) -> usize {
         self.word_offset() + 2 * WORD_BYTES
     }
 
-    /// Where the word lies by which the receiver says that it rests (`resting.rs`). At the
-    /// receiver's end the two values are written from here, one behind the other.
+    /// Returns the offset of the word by which the receiver says that it rests (`resting.rs`). At
+    /// the receiver's end the two values are written from here, one behind the other.
     pub fn word_offset(&self) -> usize {
         match self.notify {
             Notify::Piggyback => self.slots_bytes(),
@@ -109,7 +109,7 @@ impl Geometry {
         }
     }
 
-    /// Bytes that are written for a packet of so many, with its prefix.
+    /// Returns the bytes that are written for a packet of `packet_bytes`, with its prefix.
     #[inline]
     pub fn written_bytes(&self, packet_bytes: usize) -> usize {
         match self.notify {
@@ -118,17 +118,17 @@ impl Geometry {
         }
     }
 
-    /// Slots for so many bytes.
+    /// Returns how many slots `bytes` bytes take.
     #[inline]
     pub fn span_of(&self, bytes: usize) -> u32 {
         if bytes <= self.slot_bytes as usize { 1 } else { (bytes as u32).div_ceil(self.slot_bytes) }
     }
 
-    /// Freed slots of which the sender is told in a packet of its own, if none goes there anyhow:
-    /// always so many that a longest packet has room without them. Three quarters, since an answer
-    /// that carries them comes first as a rule, and who finds no slot meanwhile goes by send and
-    /// receive. Long chunks keep the sender waiting sooner, and such a packet costs little beside
-    /// them.
+    /// Returns how many freed slots are worth a packet of their own, if none goes to the sender. At
+    /// most a ring minus one longest packet, so that such a packet has room without them. Three
+    /// quarters, since an answer that carries them usually comes first, and a sender that finds no
+    /// slot meanwhile goes by send and receive. Long chunks make the sender wait sooner, and such a
+    /// packet costs little beside them.
     #[inline]
     pub fn worth(&self) -> u32 {
         let is_long = self.slot_bytes > SMALL_SLOT_BYTES;
@@ -136,12 +136,12 @@ impl Geometry {
         worth.min(self.slots - self.span_max + 1)
     }
 
-    /// The longest body that fits.
+    /// Returns the longest body that fits.
     pub fn body_bytes_max(&self) -> usize {
         self.offset(self.span_max) - PREFIX_BYTES - flags::FLAG_BYTES
     }
 
-    /// The slot that is so many after another.
+    /// Returns the slot that is `span` after another.
     #[inline]
     pub fn after(&self, slot: u32, span: u32) -> u32 {
         let next = slot + span;

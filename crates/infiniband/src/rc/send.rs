@@ -1,4 +1,4 @@
-//! Sending: which way a packet goes, and the send/receive path.
+//! Sending: the choice of a packet's way, and the send/receive path.
 
 use super::Rc;
 use super::adapter::Adapter;
@@ -14,7 +14,7 @@ use verbena_channel::trace::{self, Way};
 use verbena_channel::{Payload, Peer, SendError};
 use verbena_memory::Region;
 
-/// Bytes of a packet of the engine behind the prefix.
+/// Returns the bytes of a packet of the engine behind the prefix.
 #[inline]
 fn body_bytes(kind: Kind, payload: &Payload<'_>) -> usize {
     payload.len() + if kind == Kind::Data { HEADER_BYTES } else { 0 }
@@ -48,7 +48,7 @@ fn write_packet(into: Region, frame: &Frame, header: Option<[u64; 4]>, payload: 
 }
 
 impl<A: Adapter> Rc<A> {
-    /// The pair speaks for the first time: the connection is begun, and the packet has to wait for
+    /// Begins the connection of a pair that speaks for the first time; the packet has to wait for
     /// it.
     #[cold]
     pub(super) fn first_packet(&mut self, peer: Peer) -> Result<(), SendError> {
@@ -83,7 +83,7 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Sends a packet by RDMA write, if the peer gave us a ring, it has room, and that is the
-    /// packet's path; else `None`.
+    /// packet's path; else returns `None`.
     #[inline(always)]
     fn send_by_ring(
         &mut self,
@@ -176,7 +176,8 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// Something in the ring's slots was not posted: it is later, if the connection is not broken.
+    /// Arranges that what was not posted of the ring's slots is posted later, if the connection is
+    /// not broken.
     #[cold]
     fn not_posted(&mut self, peer: Peer, refused: Refused) {
         self.enlist(peer);
@@ -184,7 +185,7 @@ impl<A: Adapter> Rc<A> {
     }
 
     /// Writes the tail pointer of the peer's ring back to it, if it has moved (paper 2, 4.2);
-    /// `None` if that finds no room now.
+    /// `None` if there is no room now.
     pub(super) fn post_tail_pointer(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         let (Some(ring), Some(pair)) = (&mut connection.ring_in, connection.pair) else { return Some(()) };
@@ -260,7 +261,7 @@ impl<A: Adapter> Rc<A> {
         }
     }
 
-    /// The device did not take a packet.
+    /// Handles a packet that the device did not take.
     #[cold]
     pub(super) fn refused(&mut self, peer: Peer, refused: Refused) -> SendError {
         match refused {
@@ -275,8 +276,8 @@ impl<A: Adapter> Rc<A> {
 }
 
 impl<D> Connection<D> {
-    /// The prefix of the next packet by send and receive, with the credits that it carries, all of
-    /// it accounted for.
+    /// Makes the prefix of the next packet by send and receive, with the credits that it carries,
+    /// all of it accounted for.
     #[inline]
     fn next_frame(&mut self, me: Peer, kind: Kind, body: usize) -> Frame {
         let receive_credits = self.receives.spend();
@@ -285,7 +286,7 @@ impl<D> Connection<D> {
         Frame { first: me, kind, body_bytes: body as u32, psn, ring_credits, receive_credits }
     }
 
-    /// The packet with this prefix, the last one, was not sent.
+    /// Takes back the last packet, with this prefix, which was not sent.
     #[cold]
     fn take_back(&mut self, frame: &Frame) {
         self.sequence.next = self.sequence.next.wrapping_sub(1);

@@ -9,50 +9,50 @@ use verbena_channel::{CONTROL_BYTES_MAX, Cost};
 /// Bytes of the largest slot that [`Settings::sound`] leaves.
 pub const SLOT_BYTES_MAX: usize = (BODY_BYTES_MAX / 2).next_multiple_of(64);
 
-/// Bytes of a ring of a peer's that this process has memory for in any case; for longer ones if its
-/// own are as long.
+/// The longest ring of a peer, in bytes, that this process always has memory for; for longer ones
+/// if its own are as long.
 const RING_BYTES_MAX: usize = 64 << 20;
 
 /// Which peers the receiver takes into its polling set (paper 1, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// None: everything goes by send and receive.
+    /// No peer: everything goes by send and receive.
     None,
-    /// The first from which a packet comes.
+    /// The first peers from which a packet comes.
     First,
-    /// Those from which most packets come; who is heard seldom has to leave for them.
+    /// The peers from which most packets come; the least active peer is evicted.
     Most,
-    /// Those that the program names.
+    /// The peers that the program names.
     Hinted,
-    /// Everyone with whom there is a connection, whatever the size of the set.
+    /// Every peer with a connection, whatever the size of the set.
     All,
 }
 
-/// In which order the set is polled (paper 1, 4.7).
+/// The order in which the set is polled (paper 1, 4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Always from the first that came into the set.
     Sequential,
-    /// On from where the last poll ended.
+    /// Onward from where the last poll ended.
     Circular,
-    /// Who was heard most, first.
+    /// The peer that was heard most comes first.
     Priority,
 }
 
-/// How the receiver learns of a packet in a ring.
+/// The way in which the receiver learns of a packet in a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notify {
-    /// By flags before and behind the packet (paper 1, 4.2; paper 2, 4.3).
+    /// Flags before and behind the packet (paper 1, 4.2; paper 2, 4.3).
     Piggyback,
-    /// By a head pointer, which a second RDMA write brings; the tail pointer goes back by another
+    /// A head pointer, which a second RDMA write brings; the tail pointer goes back by another
     /// (paper 2, 4.2).
     Pointer,
 }
 
-/// All settings of the channel. The table of settings says what each is for, with its source.
+/// The settings of the channel. The table of settings says what each is for, with its source.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Slots of a ring.
+    /// The number of slots in a ring.
     pub slots: usize,
     /// Bytes of a slot.
     pub slot_bytes: usize,
@@ -64,78 +64,80 @@ pub struct Settings {
     pub chunk_bytes: usize,
     /// Longest piece of a long message that is read or written at a time, in bytes.
     pub piece_bytes: usize,
-    /// From this length on, in bytes, messages are read or written rather than copied.
+    /// The length in bytes from which messages are read or written rather than copied.
     pub memory_bytes_min: usize,
-    /// What reading costs.
+    /// The cost of reading.
     pub read: Cost,
-    /// What writing costs.
+    /// The cost of writing.
     pub write: Cost,
-    /// Whether what messages took decides between reading and writing, once that is known.
+    /// True if the times of messages decide between reading and writing, once they are known.
     pub learn: bool,
-    /// Packets of a series, by which it is learnt whether streams go through rings or by send and
-    /// receive; 0: it is not learnt.
+    /// The number of packets in a series, which shows whether streams go through rings or by send
+    /// and receive; 0: it is not learnt.
     pub path_series: u32,
-    /// Most bytes of the program's memory whose registration is kept.
+    /// The most bytes of the program's memory whose registration is kept.
     pub cache_bytes_max: u64,
-    /// Most registrations kept.
+    /// The most registrations kept.
     pub cache_entries_max: usize,
-    /// Receive buffers posted for each connection.
+    /// The receive buffers posted for each connection.
     pub credits: u16,
-    /// Whether they are posted to one queue for all.
+    /// True if they are posted to one queue for all.
     pub shared_receives: bool,
-    /// Buffers for sending by send and receive, over all connections.
+    /// The most buffers for sending by send and receive, over all connections.
     pub send_buffers_max: usize,
-    /// Who comes into the polling set.
+    /// The policy of who comes into the polling set.
     pub policy: Policy,
     /// The order of polling it.
     pub order: Order,
-    /// Its largest size.
+    /// The largest size of the polling set.
     pub set_max: usize,
-    /// Packets received between two looks at who is heard most.
+    /// The packets received between two looks at who is heard most.
     pub review_every: u32,
-    /// Rings of peers that this process writes into, at most.
+    /// The most rings of peers that this process writes into.
     pub sender_rings_max: usize,
-    /// How packets in rings are noticed.
+    /// The way in which packets in rings are noticed.
     pub notify: Notify,
-    /// One in so many pieces of work is signalled.
+    /// One in this many pieces of work is signalled.
     pub signal_every: u32,
     /// Packets up to this many bytes are copied into the descriptor, if the device takes them.
     pub inline_bytes_max: usize,
-    /// A peer that does not answer for so long is given up, in nanoseconds.
+    /// The time in nanoseconds after which a peer that does not answer is given up.
     pub connect_ns_max: u64,
-    /// A connected peer that was silent for so long is asked whether it is there, in nanoseconds;
-    /// 0: never.
+    /// The time in nanoseconds after which a connected peer that was silent is asked whether it is
+    /// there; 0: never.
     pub keepalive_ns: u64,
-    /// If not even this process's device says for so long what became of that, the peer is given
-    /// up, in nanoseconds.
+    /// The time in nanoseconds after which the peer is given up if not even this process's device
+    /// says what became of that.
     pub keepalive_ns_max: u64,
-    /// The same, where another channel reaches it too, or lost it just now.
+    /// The value of `connect_ns_max` where another channel reaches the peer too, or lost it just
+    /// now.
     pub take_over_ns_max: u64,
 }
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Chunks of a stream if nobody says otherwise (paper 2, 4.4.1).
+/// The default size of a stream's chunks (paper 2, 4.4.1).
 const CHUNK_BYTES: usize = 16 << 10;
-/// Bytes of kept registrations if nobody says otherwise; the limit of locked memory counts besides.
+/// The default bytes of kept registrations; the limit of locked memory counts besides.
 const CACHE_BYTES_MAX: u64 = 4 << 30;
-/// Packets of a series by which paths are compared: what it takes is milliseconds on Soft-RoCE.
+/// Packets of a series by which paths are compared: it takes milliseconds on Soft-RoCE.
 const PATH_SERIES: u32 = 64;
-/// Credits of a connection if nobody says otherwise: many in a small job, few in a large one.
+/// The default credits of a connection: many in a small job, few in a large one.
 const CREDITS_MAX: usize = 32;
-/// Receive buffers of a process if all speak, as far as [`CREDITS_MIN`] for each allows.
+/// The receive buffers of a process if all speak, where [`CREDITS_MIN`] for each allows it.
 const RECEIVES_TOTAL: usize = 4096;
 
-/// Bytes of the receive buffers of a process if all speak, as far as [`BUFFER_BYTES_MIN`] for each
-/// allows.
+/// The bytes of the receive buffers of a process if all speak, where [`BUFFER_BYTES_MIN`] for each
+/// allows it.
 const RECEIVES_BYTES: usize = 4 << 20;
-/// What a receive buffer holds if nobody says otherwise: what fits it is sent at once, and between
-/// Soft-RoCE nodes 2 to 16 KiB arrive in half the time of a rendezvous.
+/// The default capacity of a receive buffer: what fits it is sent at once, and between Soft-RoCE
+/// nodes 2 to 16 KiB arrive in half the time of a rendezvous.
 const PAYLOAD_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a receive buffer in a large job (paper 1, 5).
 const BUFFER_BYTES_MIN: usize = 2 << 10;
 
-/// Bytes of each of so many receive buffers a connection, in a job of `size` processes.
+/// Returns the bytes of a receive buffer, with `credits` of them a connection, in a job of `size`
+/// processes.
 fn buffer_bytes(size: u32, credits: usize) -> usize {
     let share = RECEIVES_BYTES / (size as usize * credits).max(1);
     match share.min(PAYLOAD_BYTES_MAX) {
@@ -145,7 +147,7 @@ fn buffer_bytes(size: u32, credits: usize) -> usize {
 }
 
 impl Settings {
-    /// What the table of settings says now, for a job of `size` processes.
+    /// Returns what the table of settings says now, for a job of `size` processes.
     pub fn current(size: u32) -> Settings {
         use verbena_settings as table;
         let credits = table::RC_CREDITS.get().unwrap_or(RECEIVES_TOTAL / (size as usize).max(1));
@@ -192,8 +194,8 @@ impl Settings {
         .sound()
     }
 
-    /// The same within the bounds that the channel needs: slots and buffers hold a control packet
-    /// and are whole words, and there are credits enough to hand credits back.
+    /// Returns the settings within the bounds that the channel needs: slots and buffers hold a
+    /// control packet and are whole words, and there are credits enough to hand credits back.
     pub fn sound(mut self) -> Settings {
         let least = DATA_BYTES + CONTROL_BYTES_MAX + 8;
         let bytes = |bytes: usize| bytes.clamp(least, BODY_BYTES_MAX / 2).next_multiple_of(64);
@@ -205,13 +207,13 @@ impl Settings {
         self
     }
 
-    /// Bytes of the largest ring of a peer's that this process uses, and so has the same memory
-    /// for.
+    /// Returns the bytes of the largest ring of a peer's that this process uses, and so has the
+    /// same memory for.
     pub fn ring_bytes_max(&self) -> usize {
         Geometry::of(self).bytes().max(RING_BYTES_MAX)
     }
 
-    /// The longest payload of a packet of the engine that fits a receive buffer.
+    /// Returns the longest payload of a packet of the engine that fits a receive buffer.
     pub fn packet_bytes_max(&self) -> usize {
         self.buffer_bytes - DATA_BYTES
     }

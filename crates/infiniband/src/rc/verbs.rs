@@ -1,8 +1,8 @@
 //! The real device under the channel: [`Adapter`] over libibverbs.
 //!
-//! One device, one port, one protection domain; a completion queue for all connections and, when
-//! first asked for, a shared receive queue; another queue pair for datagrams. Nothing here decides
-//! how messages go.
+//! There is one device, one port, one protection domain; a completion queue for all connections
+//! and, when first asked for, a shared receive queue; another queue pair for datagrams. Nothing
+//! here decides how messages go.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -41,7 +41,7 @@ use verbena_verbs::queues::ReceiveBuffer;
 use verbena_verbs::{Context, EventChannel, MemoryRegion, Port};
 use work::Descriptor;
 
-/// Reads under way on one queue pair, unless the user says otherwise.
+/// The reads under way on one queue pair, unless the user says otherwise.
 const READS_MAX: u8 = 16;
 
 /// A verbs device. Fields are dropped in this order.
@@ -55,22 +55,22 @@ pub struct Verbs {
     limits: Limits,
     reads_max: u8,
     answers_max: u8,
-    /// Why the device is of no use any more, until that is reported.
+    /// The reason why the device is of no use any more, until that is reported.
     broken: Option<Fault>,
     clock: Clock,
-    /// Where both completion queues report events; none if the device cannot.
+    /// The channel to which both completion queues report events; `None` if the device cannot.
     events: Option<Arc<EventChannel>>,
     port: OpenPort,
 }
 
-/// The vendor that the kernel's software device (rxe) names. If it must repeat a packet while one
-/// end of a connection reads long messages of the other, which writes others there, it may take
-/// what follows for an invalid request, and the connection breaks (measured: 8 of 12 runs of 16 MiB
-/// under way, and none of 8 with only reads or only writes).
+/// The vendor that the kernel's software device (rxe) names. Suppose one end of a connection reads
+/// long messages of the other, which writes others there. If the device must then repeat a packet,
+/// it may take what follows for an invalid request, and the connection breaks (measured: 8 of 12
+/// runs of 16 MiB under way, and none of 8 with only reads or only writes).
 const SOFT_ROCE: u32 = 0x00ff_ffff;
 
 impl Verbs {
-    /// The best port that works by the options. `Ok(None)` if libibverbs or a usable port is
+    /// Opens the best port that works by the options. `Ok(None)` if libibverbs or a usable port is
     /// missing and the user named none; [`Survey`] says why.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl Verbs {
         Seat { site, pair: number, psn, mtu, answers_max: self.answers_max }
     }
 
-    /// What this end of a connection will have, given the other.
+    /// Returns what this end of a connection will have, given the other.
     fn connection(&self, psn: u32, to: &Seat) -> Result<Connection, Fault> {
         let options = &self.port.options;
         Ok(Connection {
@@ -178,7 +178,7 @@ impl Verbs {
         }
     }
 
-    /// Why the device did not take work. A full queue is no fault.
+    /// Explains why the device did not take work. A full queue is no fault.
     #[cold]
     fn refused(&self, pair: Option<QueuePair>, number: i32) -> Refused {
         if number == libc::ENOMEM {

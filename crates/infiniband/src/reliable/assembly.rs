@@ -1,35 +1,35 @@
-//! Groups of which fragments are still missing: their bytes so far.
+//! Groups with missing fragments: their bytes so far.
 
 use super::SPAN;
 
 /// The most fragments of a group: a bit of a word for each.
 pub const FRAGMENTS_MAX: u32 = 64;
 
-/// A group of which something has arrived.
+/// A group that something has arrived of.
 #[derive(Debug)]
 struct Partial {
     /// The number of its first fragment.
     first: u32,
-    /// Fragments that have come, a bit for each.
+    /// The fragments that have come, a bit for each.
     have: u64,
-    /// Fragments of the group.
+    /// The number of fragments in the group.
     count: u32,
-    /// Its bytes; the length is known with the last fragment.
+    /// The group's bytes; the length is known with the last fragment.
     bytes: Vec<u8>,
-    /// Whether that has come.
+    /// True once the last fragment has come.
     measured: bool,
 }
 
-/// Where a fragment belongs.
+/// The place where a fragment belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The number of its group's first fragment.
     pub first: u32,
-    /// Its place in the group, from 0.
+    /// The fragment's place in the group, from 0.
     pub index: u32,
-    /// Fragments of the group.
+    /// The number of fragments in the group.
     pub count: u32,
-    /// Bytes of every fragment but the last.
+    /// The bytes of every fragment but the last.
     pub fragment_bytes: usize,
 }
 
@@ -40,9 +40,9 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Puts a fragment that was not here before into its place; the whole group, if that was the
-    /// last one. `None` also for a fragment that does not fit its group, or begins one more than
-    /// can be, which nothing but a garbled one does.
+    /// Puts a fragment that was not here before into its place; returns the whole group, if that
+    /// was the last one. Returns `None` also for a fragment that does not fit its group, or begins
+    /// one more than there can be: only a garbled one does that.
     pub fn put(&mut self, spot: Spot, body: &[u8]) -> Option<Vec<u8>> {
         let is_last = spot.index + 1 == spot.count;
         let fits = spot.index < spot.count
@@ -74,8 +74,8 @@ impl Assembly {
         whole.then(|| self.partials.remove(at).bytes)
     }
 
-    /// The place of the group in the list, made if it is new; `None` if it has another length, or
-    /// there are as many groups as fragments may be under way.
+    /// Finds the place of the group in the list, made if it is new; `None` if it has another
+    /// length, or there are as many groups as fragments may be under way.
     fn find(&mut self, spot: Spot) -> Option<usize> {
         let known = self.partials.iter().position(|partial| partial.first == spot.first);
         if known.is_none() && self.partials.len() < SPAN as usize {
@@ -86,24 +86,24 @@ impl Assembly {
         known.filter(|at| self.partials[*at].count == spot.count)
     }
 
-    /// Drops the oldest groups above so many: without reliability what is missing of them never
-    /// comes.
+    /// Drops the oldest groups above `most`: without reliability their missing fragments never
+    /// come.
     pub fn keep_newest(&mut self, most: usize) {
         let surplus = self.partials.len().saturating_sub(most);
         self.partials.drain(..surplus);
     }
 
-    /// Groups that are not whole.
+    /// Returns the number of groups that are not whole.
     pub fn len(&self) -> usize {
         self.partials.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.partials.is_empty()
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub fn bytes(&self) -> usize {
         self.partials.iter().map(|partial| partial.bytes.capacity()).sum()
     }

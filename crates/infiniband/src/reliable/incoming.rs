@@ -1,8 +1,8 @@
-//! What has arrived from a peer, and when that is to be said.
+//! Records of what has arrived from a peer, and when to acknowledge it.
 
 use super::{NEVER, SPAN, distance};
 
-/// Words of the bitmap.
+/// The words of the bitmap.
 pub const WORDS: usize = (SPAN / 64) as usize;
 
 /// An acknowledgement.
@@ -17,25 +17,25 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Whether nothing has arrived beyond the first missing one.
+    /// Returns whether nothing has arrived beyond the first missing one.
     pub fn is_plain(&self) -> bool {
         self.bits == [0; WORDS]
     }
 
-    /// Whether the fragment so far behind the first missing one has arrived.
+    /// Returns whether the fragment this far behind the first missing one has arrived.
     pub fn has(&self, behind: u32) -> bool {
         self.bits.get((behind / 64) as usize).is_some_and(|word| word >> (behind % 64) & 1 == 1)
     }
 }
 
-/// What a fragment that arrives is.
+/// The verdict on a fragment that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It was not here before.
+    /// The fragment was not here before.
     Fresh,
-    /// It was.
+    /// The fragment was here before.
     Double,
-    /// No honest sender sends so far ahead.
+    /// The fragment is further ahead than any honest sender sends.
     Beyond,
 }
 
@@ -44,11 +44,11 @@ pub enum Turn {
 pub struct Incoming {
     next: u32,
     bits: [u64; WORDS],
-    /// Fragments of whole groups that no acknowledgement has spoken of.
+    /// The fragments of whole groups that no acknowledgement has told of.
     owed: u32,
-    /// When one is due.
+    /// The time when one is due.
     due_ns: u64,
-    /// When the last fragment arrived.
+    /// The time when the last fragment arrived.
     heard_ns: u64,
 }
 
@@ -59,14 +59,14 @@ impl Default for Incoming {
 }
 
 impl Incoming {
-    /// As if so many fragments had come before.
+    /// Begins as if `number` fragments had come before.
     #[cfg(test)]
     pub fn starting_at(number: u32) -> Incoming {
         Incoming { next: number, ..Incoming::default() }
     }
 
-    /// A fragment arrives. One that was here before, or that comes out of order or fills a gap, is
-    /// answered at once: the sender waits for that.
+    /// Takes a fragment that arrives. One that was here before, or that comes out of order or fills
+    /// a gap, is answered at once: the sender waits for that.
     pub fn take(&mut self, number: u32, now_ns: u64) -> Turn {
         self.heard_ns = now_ns;
         let behind = distance(self.next, number);
@@ -94,7 +94,8 @@ impl Incoming {
         self.bits[behind as usize / 64] >> (behind % 64) & 1 == 1
     }
 
-    /// The first fragment has arrived: everything moves up by a run of such, at most a word's.
+    /// Moves everything up by a run of arrived fragments, at most a word's, since the first has
+    /// arrived.
     fn advance(&mut self) {
         let run = self.bits[0].trailing_ones();
         self.next = self.next.wrapping_add(run);
@@ -109,8 +110,8 @@ impl Incoming {
         }
     }
 
-    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement,
-    /// which otherwise is due after `every` fragments or `delay_ns`.
+    /// Notes that a group of `fragments` fragments is whole; `wanted` if its sender waits for the
+    /// acknowledgement, which otherwise is due after `every` fragments or `delay_ns`.
     pub fn completed(&mut self, (every, delay_ns): (u32, u64), fragments: u32, wanted: bool, now_ns: u64) {
         self.owed += fragments;
         let at_once = wanted || self.owed >= every;
@@ -118,20 +119,20 @@ impl Incoming {
         self.due_ns = self.due_ns.min(due_ns);
     }
 
-    /// When an acknowledgement is due; [`NEVER`] if there is nothing to say.
+    /// Returns when an acknowledgement is due; [`NEVER`] if there is nothing to say.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// What is to be said now.
+    /// Returns the acknowledgement to send now.
     #[inline]
     pub fn ack(&self, now_ns: u64) -> Ack {
         Ack { next: self.next, bits: self.bits, delay_ns: now_ns.saturating_sub(self.heard_ns) }
     }
 
-    /// The number of the next fragment rode on another. Nothing more is to be said if none has
-    /// arrived beyond it.
+    /// Notes that the number of the next fragment rode on another. Nothing more is to be said if
+    /// none has arrived beyond it.
     #[inline]
     pub fn told_next(&mut self) {
         if self.bits == [0; WORDS] {
@@ -139,14 +140,14 @@ impl Incoming {
         }
     }
 
-    /// It was said.
+    /// Notes that the acknowledgement was sent.
     #[inline]
     pub fn told(&mut self) {
         self.owed = 0;
         self.due_ns = NEVER;
     }
 
-    /// It could not be said now: again at that time.
+    /// Puts off an acknowledgement that could not be sent now until that time.
     pub fn put_off(&mut self, until_ns: u64) {
         self.due_ns = until_ns;
     }

@@ -2,44 +2,45 @@
 
 use super::{Assembly, Incoming, Outgoing, Rules};
 
-/// What is known of one peer as far as reliability goes.
+/// The state of reliability with one peer.
 #[derive(Debug)]
 pub struct Link {
-    /// To it.
+    /// The direction to the peer.
     pub outgoing: Outgoing,
-    /// From it.
+    /// The direction from the peer.
     pub incoming: Incoming,
-    /// Groups from it that are not whole.
+    /// The groups from it that are not whole.
     pub assembly: Assembly,
 }
 
 impl Link {
-    /// Nothing sent and nothing heard.
+    /// Begins with nothing sent and nothing heard.
     pub fn new(rules: &Rules) -> Link {
         Link { outgoing: Outgoing::new(rules), incoming: Incoming::default(), assembly: Assembly::default() }
     }
 
-    /// As if so many fragments had gone each way before.
+    /// Begins as if `number` fragments had gone each way before.
     #[cfg(test)]
     pub fn starting_at(rules: &Rules, number: u32) -> Link {
         let outgoing = Outgoing::starting_at(rules, number);
         Link { outgoing, incoming: Incoming::starting_at(number), assembly: Assembly::default() }
     }
 
-    /// When there is something to do though nothing arrives: an acknowledgement to be sent, or one
-    /// to be missed.
+    /// Returns when there is something to do though nothing arrives: an acknowledgement to be sent,
+    /// or one to be missed.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.outgoing.due_ns().min(self.incoming.due_ns())
     }
 
-    /// A group of so many fragments is whole; `wanted` if its sender waits for the acknowledgement.
+    /// Notes that a group of `fragments` fragments is whole; `wanted` if its sender waits for the
+    /// acknowledgement.
     pub fn completed(&mut self, rules: &Rules, fragments: u32, wanted: bool, now_ns: u64) {
         let delay_ns = self.outgoing.ack_delay_ns(rules);
         self.incoming.completed((rules.ack_every, delay_ns), fragments, wanted, now_ns);
     }
 
-    /// Whether nothing is under way and nothing is to be said.
+    /// Returns whether nothing is under way and nothing is to be said.
     pub fn is_quiet(&self) -> bool {
         self.outgoing.is_idle() && self.incoming.due_ns() == super::NEVER
     }

@@ -11,24 +11,24 @@ use std::collections::VecDeque;
 pub struct Piece {
     /// The caller's buffer that holds it.
     pub buffer: u32,
-    /// Its bytes.
+    /// The fragment's bytes.
     pub bytes: u16,
-    /// Its place in its group, from 0.
+    /// The fragment's place in its group, from 0.
     pub index: u8,
-    /// Fragments of the group.
+    /// The number of fragments in the group.
     pub count: u8,
 }
 
-/// How far a fragment is.
+/// The progress of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Not sent yet.
+    /// The fragment is not sent yet.
     Waiting,
-    /// Sent, and not heard of since.
+    /// The fragment was sent, and not heard of since.
     Flying,
-    /// To be sent again.
+    /// The fragment is to be sent again.
     Lost,
-    /// Acknowledged.
+    /// The fragment is acknowledged.
     There,
 }
 
@@ -36,7 +36,7 @@ enum State {
 struct Flight {
     piece: Piece,
     state: State,
-    /// Transmissions, up to a few.
+    /// The number of transmissions, up to a few.
     tries: u8,
     /// The number of the last transmission.
     transmission: u32,
@@ -48,20 +48,20 @@ struct Flight {
 pub struct Shot {
     /// The fragment.
     pub piece: Piece,
-    /// Its number.
+    /// The fragment's number.
     pub number: u32,
-    /// Whether it is the first of this fragment.
+    /// True if it is the first of this fragment.
     pub first: bool,
-    /// Whether nothing more may follow until something is acknowledged.
+    /// True if nothing more may follow until something is acknowledged.
     pub last: bool,
 }
 
-/// What comes of a wait that is over.
+/// The outcome of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is not over yet, or there is nothing to wait for.
+    /// The wait is not over yet, or there is nothing to wait for.
     Wait,
-    /// What was under way is to be sent again, beginning with the oldest.
+    /// The fragments that were under way are to be sent again, beginning with the oldest.
     Again,
     /// The peer has not answered for too long.
     GiveUp,
@@ -76,23 +76,24 @@ pub struct Outgoing {
     waiting: u32,
     flying: u32,
     lost: u32,
-    /// Transmissions so far.
+    /// The number of transmissions so far.
     transmissions: u32,
-    /// The last transmission that was acknowledged, as far as that is known.
+    /// The last transmission known to be acknowledged.
     heard_of: u32,
     window: Window,
     rtt: Rtt,
-    /// When the wait for an acknowledgement ends.
+    /// The time when the wait for an acknowledgement ends.
     due_ns: u64,
-    /// Waits in vain since something was acknowledged.
+    /// The waits without result since something was acknowledged.
     in_vain: u32,
-    /// Waits in vain, and the time of the first transmission, since anything came from the peer.
+    /// The waits without result, and the time of the first transmission, since anything came from
+    /// the peer.
     unheard: u32,
     silent_since_ns: u64,
 }
 
 impl Outgoing {
-    /// Nothing sent yet.
+    /// Begins with nothing sent.
     pub fn new(rules: &Rules) -> Outgoing {
         Outgoing {
             flights: VecDeque::new(),
@@ -111,28 +112,28 @@ impl Outgoing {
         }
     }
 
-    /// As if so many fragments had gone before.
+    /// Begins as if `number` fragments had gone before.
     #[cfg(test)]
     pub fn starting_at(rules: &Rules, number: u32) -> Outgoing {
         Outgoing { base: number, ..Outgoing::new(rules) }
     }
 
-    /// Whether another group may be handed over: none waits for its first transmission, and one
-    /// fragment of it could go now.
+    /// Returns whether another group may be handed over: none waits for its first transmission, and
+    /// one fragment of it could go now.
     #[inline]
     pub fn takes_group(&self) -> bool {
         self.waiting == 0 && self.lost == 0 && self.flying < self.window.size() && self.spans_less(1)
     }
 
-    /// The number of a group of one fragment that may be handed over, and whether nothing more may
-    /// follow it until something is acknowledged.
+    /// Returns the number of a group of one fragment that may be handed over, and whether nothing
+    /// more may follow it until something is acknowledged.
     #[inline]
     pub fn room_for_one(&self) -> Option<(u32, bool)> {
         let number = self.base.wrapping_add(self.flights.len() as u32);
         self.takes_group().then(|| (number, self.flying + 1 == self.window.size()))
     }
 
-    /// Whether so many more fragments leave the receiver's bitmap room.
+    /// Returns whether `more` further fragments leave room in the receiver's bitmap.
     fn spans_less(&self, more: usize) -> bool {
         self.flights.len() + more <= super::SPAN as usize
     }
@@ -149,14 +150,14 @@ impl Outgoing {
         self.waiting += 1;
     }
 
-    /// Whether a transmission is due, whatever the window says.
+    /// Returns whether a transmission is due, whatever the window says.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.waiting + self.lost > 0
     }
 
-    /// The transmission after so many others that were not reported yet, if one is due and the
-    /// window allows it. To be made in that order, then reported by [`Outgoing::sent`].
+    /// Returns the transmission after `ahead` others that were not reported yet, if one is due and
+    /// the window allows it. To be made in that order, then reported by [`Outgoing::sent`].
     #[inline]
     pub fn next(&self, ahead: u32) -> Option<Shot> {
         if self.waiting + self.lost <= ahead { None } else { self.look_for(ahead) }
@@ -185,7 +186,7 @@ impl Outgoing {
         })
     }
 
-    /// The transmission was made.
+    /// Notes that the transmission was made.
     pub fn sent(&mut self, rules: &Rules, number: u32, now_ns: u64) {
         let at = distance(self.base, number) as usize;
         self.transmissions = self.transmissions.wrapping_add(1);
@@ -209,7 +210,7 @@ impl Outgoing {
         }
     }
 
-    /// Something came from the peer: it is there.
+    /// Notes that something came from the peer: it is there.
     #[inline]
     pub fn heard(&mut self, now_ns: u64) {
         self.unheard = 0;
@@ -218,8 +219,8 @@ impl Outgoing {
         }
     }
 
-    /// An acknowledgement came. The buffers of groups that are wholly acknowledged, with all before
-    /// them, go to `free`. Returns whether it said anything new.
+    /// Takes in an acknowledgement. The buffers of groups that are wholly acknowledged, with all
+    /// before them, go to `free`. Returns whether it said anything new.
     pub fn acknowledged(&mut self, rules: &Rules, ack: &Ack, now_ns: u64, free: &mut Vec<u32>) -> bool {
         let upto = distance(self.base, ack.next);
         let sent = self.flights.len() as i32 - self.waiting as i32;
@@ -252,7 +253,7 @@ impl Outgoing {
         count > 0
     }
 
-    /// The fragment has arrived; how many are so newly.
+    /// Notes that the fragment has arrived; returns how many are so newly.
     fn there(&mut self, at: usize, now_ns: u64, sample: &mut Option<(u32, u64)>) -> u32 {
         let flight = &mut self.flights[at];
         match flight.state {
@@ -288,7 +289,8 @@ impl Outgoing {
         }
     }
 
-    /// What was sent well before something that has arrived, and has not, is lost.
+    /// Marks as lost what was sent well before something that has arrived, and has not arrived
+    /// itself.
     fn judge(&mut self, rules: &Rules) {
         let next = self.base.wrapping_add(self.flights.len() as u32 - self.waiting);
         for at in 0..self.flights.len() - self.waiting as usize {
@@ -326,13 +328,13 @@ impl Outgoing {
         }
     }
 
-    /// When the wait for an acknowledgement ends; [`NEVER`] if nothing is under way.
+    /// Returns when the wait for an acknowledgement ends; [`NEVER`] if nothing is under way.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns
     }
 
-    /// Time has passed.
+    /// Takes in that time has passed.
     pub fn timed_out(&mut self, rules: &Rules, now_ns: u64) -> Verdict {
         if now_ns < self.due_ns {
             return Verdict::Wait;
@@ -353,39 +355,40 @@ impl Outgoing {
         Verdict::Again
     }
 
-    /// Whether everything handed over is acknowledged.
+    /// Returns whether everything handed over is acknowledged.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.flights.is_empty()
     }
 
-    /// How many times it waited for an acknowledgement in vain since anything came from the peer.
+    /// Returns how many waits for an acknowledgement ended without result since anything came from
+    /// the peer.
     pub fn unheard(&self) -> u32 {
         self.unheard
     }
 
-    /// How long an acknowledgement is waited for, the first time.
+    /// Returns how long to wait for an acknowledgement, the first time.
     pub fn wait_ns(&self, rules: &Rules) -> u64 {
         self.rtt.wait_ns(rules, 0, self.flying)
     }
 
-    /// How long an acknowledgement of this side waits for something to ride on.
+    /// Returns how long an acknowledgement of this side waits for something to ride on.
     pub fn ack_delay_ns(&self, rules: &Rules) -> u64 {
         self.rtt.ack_delay_ns(rules)
     }
 
-    /// The smoothed round trip in nanoseconds; 0 before the first is measured.
+    /// Returns the smoothed round trip in nanoseconds; 0 before the first is measured.
     pub fn round_trip_ns(&self) -> u64 {
         self.rtt.smoothed_ns()
     }
 
-    /// Fragments that may be under way now.
+    /// Returns how many fragments may be under way now.
     pub fn window(&self) -> u32 {
         self.window.size()
     }
 
-    /// Everything whose arrival is not known, group by group in order, with the buffers to be
-    /// freed.
+    /// Returns everything whose arrival is not known, group by group in order, with the buffers to
+    /// be freed.
     pub fn give_up(&mut self) -> Vec<Piece> {
         self.due_ns = NEVER;
         self.silent_since_ns = NEVER;

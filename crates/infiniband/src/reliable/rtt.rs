@@ -3,7 +3,7 @@
 
 use super::Rules;
 
-/// What the samples so far come to.
+/// The result of the samples so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rtt {
     smoothed_ns: u64,
@@ -11,12 +11,12 @@ pub struct Rtt {
     least_ns: u64,
 }
 
-/// The longest power of two by which vain waits multiply the next.
+/// The largest power of two by which waits without result multiply the next.
 const DOUBLINGS_MAX: u32 = 16;
 
 impl Rtt {
-    /// A round trip was measured; never of a fragment that was sent more than once, since nobody
-    /// knows which transmission was answered (Karn).
+    /// Takes in a measured round trip; never of a fragment that was sent more than once, since
+    /// nobody knows which transmission was answered (Karn).
     pub fn sample(&mut self, ns: u64) {
         let ns = ns.max(1);
         if self.smoothed_ns == 0 {
@@ -29,26 +29,27 @@ impl Rtt {
         self.least_ns = self.least_ns.min(ns);
     }
 
-    /// The shortest round trip so far; 0 if none was measured.
+    /// Returns the shortest round trip so far; 0 if none was measured.
     pub fn least_ns(&self) -> u64 {
         self.least_ns
     }
 
-    /// The smoothed round trip; 0 if none was measured.
+    /// Returns the smoothed round trip; 0 if none was measured.
     pub fn smoothed_ns(&self) -> u64 {
         self.smoothed_ns
     }
 
-    /// How long an acknowledgement waits for something to ride on. What answers a message comes
-    /// within about a round trip where both sides do the same work, so it waits for that, but never
-    /// so long that the other side, which measures about the same, could think it lost.
+    /// Returns how long an acknowledgement waits for something to ride on. An answer to a message
+    /// comes within about a round trip where both sides do the same work, so it waits for that, but
+    /// never so long that the other side, which measures about the same, could think it lost.
     pub fn ack_delay_ns(&self, rules: &Rules) -> u64 {
         rules.ack_delay_ns.max(self.smoothed_ns.min(rules.resend_ns_min / 2))
     }
 
-    /// How long to wait for an acknowledgement after so many waits in vain, with so many fragments
-    /// under way. Each of them may take as long as the shortest round trip to be carried, before
-    /// the last one is: a round trip that was measured with one says nothing of a burst.
+    /// Returns how long to wait for an acknowledgement after `in_vain` waits without result, with
+    /// `under_way` fragments under way. Each of them may take as long as the shortest round trip to
+    /// be carried, before the last one is: a round trip that was measured with one says nothing of
+    /// a burst.
     pub fn wait_ns(&self, rules: &Rules, in_vain: u32, under_way: u32) -> u64 {
         let burst_ns = u64::from(under_way) * self.least_ns;
         let once_ns = match self.smoothed_ns {

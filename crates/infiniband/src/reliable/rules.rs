@@ -2,36 +2,36 @@
 
 use super::SPAN;
 
-/// All of them. Times are in nanoseconds, windows in fragments.
+/// The rules of one end. Times are in nanoseconds, windows in fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Fragments under way at first.
+    /// The window at first.
     pub window_start: u32,
-    /// At least so many may be under way after losses that later acknowledgements showed.
+    /// The smallest window after losses that later acknowledgements showed.
     pub window_min: u32,
-    /// At most so many may be under way.
+    /// The largest window.
     pub window_max: u32,
-    /// A fragment counts as lost when so many transmissions after it were acknowledged.
+    /// A fragment counts as lost when this many transmissions after it were acknowledged.
     pub swapped_max: u32,
-    /// After so many fragments of whole groups an acknowledgement goes out at once.
+    /// After this many fragments of whole groups an acknowledgement goes out at once.
     pub ack_every: u32,
-    /// An acknowledgement waits so long for something to ride on, or for a round trip if that is
+    /// The time that an acknowledgement waits for something to ride on; a round trip if that is
     /// longer.
     pub ack_delay_ns: u64,
     /// The shortest wait for an acknowledgement.
     pub resend_ns_min: u64,
-    /// The longest, however often it was in vain.
+    /// The longest wait, however often it was without result.
     pub resend_ns_max: u64,
-    /// The wait as long as nothing is measured.
+    /// The wait while nothing is measured.
     pub resend_ns_first: u64,
-    /// A peer that has not answered for so long is given up,
+    /// A peer that has not answered for this long is given up,
     pub silent_ns_max: u64,
-    /// but only after so many waits in vain: this process may have been stopped itself.
+    /// but only after this many waits without result: this process may have been stopped itself.
     pub silent_waits_min: u32,
 }
 
 impl Rules {
-    /// The same within the bounds that the code needs.
+    /// Returns the rules within the bounds that the code needs.
     pub fn sound(mut self) -> Rules {
         self.window_max = self.window_max.clamp(1, SPAN);
         self.window_min = self.window_min.clamp(1, self.window_max);

@@ -1,7 +1,7 @@
-//! How many fragments may be under way: one more for each acknowledged one until the first loss,
-//! then one more for each window; half as many after a loss, once for all losses of a window; one
-//! after a wait in vain (RFC 5681). A floor keeps losses that are no congestion from slowing
-//! everything down.
+//! The number of fragments that may be under way. It grows by one for each acknowledged one until
+//! the first loss, then by one for each window. A loss halves it, once for all losses of a window;
+//! a wait without result sets it to one (RFC 5681). A floor keeps losses that are no congestion
+//! from slowing everything down.
 
 use super::{Rules, distance};
 
@@ -9,27 +9,28 @@ use super::{Rules, distance};
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     size: u32,
-    /// Beyond this it grows slowly.
+    /// The size beyond which it grows slowly.
     threshold: u32,
-    /// Fragments acknowledged since it last grew slowly.
+    /// The fragments acknowledged since it last grew slowly.
     counted: u32,
     /// Losses of fragments before this number belong to one that was answered already.
     answered_upto: u32,
 }
 
 impl Window {
-    /// Before the first fragment.
+    /// Begins before the first fragment.
     pub fn new(rules: &Rules) -> Window {
         Window { size: rules.window_start, threshold: rules.window_max, counted: 0, answered_upto: 0 }
     }
 
-    /// Fragments that may be under way.
+    /// Returns how many fragments may be under way.
     #[inline]
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// So many were acknowledged while the window was what held the sender back.
+    /// Takes in that `count` fragments were acknowledged while the window was what held the sender
+    /// back.
     pub fn acknowledged(&mut self, rules: &Rules, count: u32) {
         if self.size < self.threshold {
             self.size += count;
@@ -41,7 +42,7 @@ impl Window {
         self.size = self.size.min(rules.window_max);
     }
 
-    /// This fragment was lost; the next new one has the number `next`.
+    /// Takes in that this fragment was lost; the next new one has the number `next`.
     pub fn lost(&mut self, rules: &Rules, number: u32, next: u32) {
         if distance(self.answered_upto, number) < 0 {
             return;
@@ -52,7 +53,7 @@ impl Window {
         self.counted = 0;
     }
 
-    /// A wait was in vain.
+    /// Takes in that a wait was without result.
     pub fn timed_out(&mut self, rules: &Rules, next: u32) {
         self.threshold = (self.size / 2).max(rules.window_min);
         self.answered_upto = next;

@@ -1,8 +1,8 @@
-//! What the channel `ud` asks of a verbs device, and nothing more.
+//! The verbs device as the channel `ud` needs it, and nothing more.
 //!
 //! The real one is over libibverbs (`ud/verbs.rs`); the simulator has another (`verbena-sim`). One
-//! queue pair receives, several send (paper 4, section 4); whatever ends is told by one completion
-//! queue.
+//! queue pair receives, several send (paper 4, section 4); one completion queue tells of whatever
+//! ends.
 
 use crate::device::{Address, Failed, Post, Refused, Trouble};
 use std::os::fd::RawFd;
@@ -13,18 +13,18 @@ use verbena_memory::Region;
 /// specification, 11.4.1.2).
 pub const GLOBAL_BYTES: usize = 40;
 
-/// What an adapter can do.
+/// The limits of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest datagram in bytes (the path's MTU).
     pub datagram_bytes_max: usize,
     /// Bytes that a post may copy inline.
     pub inline_bytes_max: usize,
-    /// Datagrams under way on one sending queue pair at most.
+    /// The most datagrams under way on one sending queue pair.
     pub work_max: u32,
-    /// Receive buffers posted at once at most.
+    /// The most receive buffers posted at once.
     pub receives_max: u32,
-    /// Queue pairs for sending.
+    /// The number of queue pairs for sending.
     pub senders: usize,
 }
 
@@ -33,12 +33,12 @@ pub struct Limits {
 pub struct Memory {
     /// The memory.
     pub region: Region,
-    /// What work names it by.
+    /// The key by which work names it.
     pub key: u32,
 }
 
-/// What the adapter remembers of a way to a peer, kept with the peer: an address handle's place,
-/// and its generation.
+/// The adapter's note of a way to a peer, kept with the peer: an address handle's place, and its
+/// generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Aim {
     /// The place.
@@ -50,19 +50,20 @@ pub struct Aim {
 /// A datagram to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
-    /// Its bytes.
+    /// The datagram's bytes.
     pub from: Memory,
-    /// How it is posted.
+    /// The manner in which it is posted.
     pub how: Post,
 }
 
-/// Datagrams in one run at most.
+/// The most datagrams in one run.
 pub const RUN_MAX: usize = 8;
 
 /// The end of work, or of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// A datagram lies in this receive buffer, behind [`GLOBAL_BYTES`]: so many bytes with these.
+    /// A datagram lies in this receive buffer, behind [`GLOBAL_BYTES`]: the second number is its
+    /// length in bytes, with these.
     Received(u32, u32),
     /// The oldest signalled work of this sending queue pair is done, and all before it.
     Sent(usize),
@@ -75,22 +76,22 @@ pub enum Ended {
 /// A verbs device as `ud` sees it. No method blocks for longer than a system call. Dropping it ends
 /// all use of its memory.
 pub trait Datagrams: Send {
-    /// What it can do.
+    /// Returns the adapter's limits.
     fn limits(&self) -> Limits;
 
-    /// Nanoseconds since some moment.
+    /// Returns nanoseconds since some moment.
     fn now_ns(&self) -> u64;
 
-    /// Where its datagrams go.
+    /// Returns the address to which its datagrams go.
     fn address(&self) -> Address;
 
-    /// Device, port and GID in words, for messages.
+    /// Describes device, port and GID in words, for messages.
     fn place(&self) -> String;
 
-    /// Another one's address in words, for messages.
+    /// Describes another one's address in words, for messages.
     fn describe(&self, address: &Address) -> String;
 
-    /// New zeroed memory that the device may access as long as this object lives.
+    /// Allocates zeroed memory that the device may access as long as this object lives.
     ///
     /// # Errors
     /// Limits on locked memory.
@@ -99,12 +100,12 @@ pub trait Datagrams: Send {
     /// Posts a receive buffer.
     fn post_receive(&mut self, id: u32, into: Memory) -> Result<(), Refused>;
 
-    /// Whether the way to the peer is known; if not, it is being asked for, and nobody waits for
-    /// that.
+    /// Returns whether the way to the peer is known; if not, it is being asked for, and nobody
+    /// waits for that.
     fn knows_way(&mut self, to: &Address, aim: &mut Aim) -> Result<bool, Refused>;
 
-    /// As [`Datagrams::knows_way`], for work that cannot be posted without: [`Refused::Full`] if it
-    /// is not known.
+    /// Asks as [`Datagrams::knows_way`] does, for work that cannot be posted without:
+    /// [`Refused::Full`] if it is not known.
     ///
     /// # Errors
     /// It is not known, or there is none.
@@ -113,12 +114,12 @@ pub trait Datagrams: Send {
         if self.knows_way(to, aim)? { Ok(()) } else { Err(Refused::Full) }
     }
 
-    /// Sends a run of at most [`RUN_MAX`] datagrams through a sending queue pair, of which the
-    /// device is told once; each may be lost, doubled, garbled or late.
+    /// Sends a run of at most [`RUN_MAX`] datagrams through a sending queue pair, and tells the
+    /// device once of all. Each may be lost, doubled, garbled or late.
     ///
     /// # Errors
-    /// How many were taken all the same, and why the next was not: [`Refused::Full`] also if the
-    /// way to the peer is not known yet.
+    /// The number taken nevertheless, and why the next was not: [`Refused::Full`] also if the way
+    /// to the peer is not known yet.
     fn post(
         &mut self,
         queue: usize,
@@ -127,21 +128,21 @@ pub trait Datagrams: Send {
         run: &[Datagram],
     ) -> Result<(), (usize, Refused)>;
 
-    /// What has ended next, if anything has.
+    /// Returns what has ended next, if anything has.
     fn poll(&mut self) -> Option<Ended>;
 
-    /// From now on the next completion makes an event; what is there already makes none. `false` if
-    /// this adapter makes no events.
+    /// Asks for an event at the next completion; what is there already makes none. Returns `false`
+    /// if this adapter makes no events.
     fn arm(&mut self) -> bool {
         false
     }
 
-    /// What becomes readable at an event, or when there is trouble.
+    /// Returns the descriptors that become readable at an event, or when there is trouble.
     fn descriptors(&self) -> Vec<RawFd> {
         Vec::new()
     }
 
-    /// What happened to the device without being asked, oldest first. May cost a system call: not
-    /// for every poll.
+    /// Returns what happened to the device without being asked, oldest first. It may cost a system
+    /// call: not for every poll.
     fn trouble(&mut self) -> Option<Trouble>;
 }

@@ -14,12 +14,12 @@ use verbena_fault::Fault;
 pub const SHORT_BYTES: usize = 256;
 const _: () = assert!(NOTE_BYTES_MAX <= SHORT_BYTES);
 
-/// Memory that is registered first, in bytes; from then on as much again as there is. Each time a
-/// message waits while fresh pages are touched and registered, in an emulated machine for up to 20
-/// ms.
+/// The memory that is registered first, in bytes; from then on as much again as there is. Each time
+/// a message waits while fresh pages are touched and registered, in an emulated machine for up to
+/// 20 ms.
 const CHUNK_BYTES: usize = 32 << 10;
-/// Short buffers that only acknowledgements may take: else two processes that wait for each other's
-/// would wait for ever.
+/// The short buffers that only acknowledgements may take: else two processes that wait for each
+/// other's would wait for ever.
 const RESERVED: usize = 8;
 /// This bit in a buffer's number tells the long ones.
 const LONG: u32 = 1 << 31;
@@ -27,11 +27,11 @@ const LONG: u32 = 1 << 31;
 #[derive(Clone, Copy, Debug)]
 struct Place {
     memory: Memory,
-    /// Posts of it that the device has not reported.
+    /// The posts of it that the device has not reported.
     under_way: u16,
-    /// Of these and those before, the ones since it was taken.
+    /// The number of these and earlier posts since it was taken.
     posts: u16,
-    /// Only the device has it, which may still read it.
+    /// True if only the device has it, which may still read it.
     left: bool,
 }
 
@@ -48,7 +48,7 @@ impl Class {
         Class { bytes, most, places: Vec::new(), free: Vec::new() }
     }
 
-    /// Whether so many are free, by growing if need be.
+    /// Returns whether `count` are free, by growing if need be.
     fn has(&mut self, count: usize, adapter: &mut impl Datagrams) -> Result<bool, Fault> {
         while self.free.len() < count && self.places.len() < self.most {
             let more = (CHUNK_BYTES / self.bytes).max(self.places.len()).max(1);
@@ -75,7 +75,7 @@ impl Class {
     }
 }
 
-/// All of them.
+/// The buffers of both sizes.
 #[derive(Debug)]
 pub struct Buffers {
     short: Class,
@@ -83,7 +83,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// None yet: at most so many short ones, and so many of `long_bytes`.
+    /// Makes none yet: later at most `short_max` short ones, and `long_max` of `long_bytes`.
     pub fn new(short_max: usize, long_bytes: usize, long_max: usize) -> Buffers {
         Buffers {
             short: Class::new(SHORT_BYTES, short_max + RESERVED),
@@ -91,8 +91,8 @@ impl Buffers {
         }
     }
 
-    /// Whether there is a buffer for each of a group: so many of a full datagram's bytes, and one
-    /// of `rest` bytes.
+    /// Returns whether there is a buffer for each of a group: for `full` fragments of a full
+    /// datagram's bytes, and for one of `rest` bytes.
     ///
     /// # Errors
     /// Memory cannot be registered.
@@ -111,7 +111,7 @@ impl Buffers {
             && (short == 0 || self.short.has(short + RESERVED, adapter)?))
     }
 
-    /// Takes a buffer of at least so many bytes if one is free that need not be made first.
+    /// Takes a buffer of at least `bytes` bytes, if one is free that need not be made first.
     #[inline]
     pub fn take_free(&mut self, bytes: usize) -> Option<u32> {
         let (class, kept, mark) =
@@ -119,7 +119,7 @@ impl Buffers {
         (class.free.len() > kept).then(|| class.take() | mark)
     }
 
-    /// Takes one for so many bytes, which [`Buffers::has_room`] promised.
+    /// Takes one for `bytes` bytes, which [`Buffers::has_room`] promised.
     pub fn take(&mut self, bytes: usize) -> u32 {
         if bytes <= SHORT_BYTES { self.short.take() } else { self.long.take() | LONG }
     }
@@ -136,14 +136,14 @@ impl Buffers {
         if buffer & LONG != 0 { (&mut self.long, buffer & !LONG) } else { (&mut self.short, buffer) }
     }
 
-    /// Its memory.
+    /// Returns the buffer's memory.
     #[inline(always)]
     pub fn memory(&self, buffer: u32) -> Memory {
         let class = if buffer & LONG != 0 { &self.long } else { &self.short };
         class.places[(buffer & !LONG) as usize].memory
     }
 
-    /// It was posted, and the device reads from it later.
+    /// Notes that it was posted, and that the device reads from it later.
     pub fn posted(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
@@ -151,7 +151,7 @@ impl Buffers {
         place.posts = place.posts.saturating_add(1);
     }
 
-    /// A post of it is done.
+    /// Notes that a post of it is done.
     pub fn done(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
@@ -161,14 +161,14 @@ impl Buffers {
         }
     }
 
-    /// What is in it has arrived.
+    /// Notes that its content has arrived.
     pub fn arrived(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         // Of two posts, nobody knows which one has.
         if class.places[number as usize].posts <= 1 { class.free(number) } else { self.release(buffer) }
     }
 
-    /// Nobody needs what is in it any more.
+    /// Releases it: nobody needs its content any more.
     pub fn release(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
@@ -180,7 +180,7 @@ impl Buffers {
         }
     }
 
-    /// Bytes of registered memory, and of what is known of each buffer.
+    /// Returns the bytes of registered memory, and of what is known of each buffer.
     pub fn bytes(&self) -> usize {
         let of = |class: &Class| {
             class.places.len() * class.bytes
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use verbena_memory::Region;
 
-    /// So many short buffers, of which the reserve is left out.
+    /// Makes `count` short buffers, with the reserve not counted.
     fn short(count: usize) -> Buffers {
         let mut buffers = Buffers::new(count, 1024, 0);
         for number in 0..(count + RESERVED) as u32 {

@@ -1,5 +1,5 @@
-//! What the others need to know of this process: its address, and what it can receive. That is all
-//! that is ever exchanged (paper 4, section 4).
+//! The card that the others need of this process: its address, and what it can receive. Nothing
+//! else is ever exchanged (paper 4, section 4).
 //!
 //! | offset | bytes | field |
 //! | --- | --- | --- |
@@ -15,22 +15,22 @@ const BYTES: usize = 40;
 /// The card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Card {
-    /// Where its datagrams go.
+    /// The address to which its datagrams go.
     pub address: Address,
     /// The longest datagram in bytes.
     pub datagram_bytes_max: u32,
-    /// Its receive buffers.
+    /// The number of its receive buffers.
     pub receives: u32,
 }
 
 impl Card {
-    /// As it travels.
+    /// Encodes it as it travels.
     pub fn emit(&self) -> Vec<u8> {
         let (bytes, receives) = (self.datagram_bytes_max.to_le_bytes(), self.receives.to_le_bytes());
         [&self.address.0[..], &bytes, &receives].concat()
     }
 
-    /// Back; `None` if another version wrote it.
+    /// Decodes it; `None` if another version wrote it.
     pub fn parse(bytes: &[u8]) -> Option<Card> {
         let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

@@ -1,4 +1,4 @@
-//! Giving peers up, and what is said of it: both ends, with device, port and GID.
+//! Giving peers up, and the messages about it: both ends, with device, port and GID.
 
 use super::Ud;
 use super::adapter::Datagrams;
@@ -12,7 +12,7 @@ use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;
 
 impl<A: Datagrams> Ud<A> {
-    /// Both ends in words.
+    /// Describes both ends in words.
     fn ends(&self, peer: Peer) -> String {
         let other = self.peers.card(peer).map(|card| self.adapter.describe(&card.address));
         format!(
@@ -23,7 +23,7 @@ impl<A: Datagrams> Ud<A> {
         )
     }
 
-    /// The peer has not answered for too long.
+    /// Describes a peer that has not answered for too long.
     pub(super) fn silent(&self, peer: Peer) -> Fault {
         let seconds = self.settings.rules.silent_ns_max as f64 / 1e9;
         let heard =
@@ -38,7 +38,7 @@ impl<A: Datagrams> Ud<A> {
         )
     }
 
-    /// A packet makes no sense: nothing that follows can be trusted.
+    /// Describes a packet that makes no sense: nothing that follows can be trusted.
     pub(super) fn nonsense(&self, peer: Peer, what: &str) -> Fault {
         Fault::new(
             format!("rank {peer} sent a packet that makes no sense: {what}"),
@@ -48,7 +48,7 @@ impl<A: Datagrams> Ud<A> {
         )
     }
 
-    /// The peer has left MPI.
+    /// Describes a peer that has left MPI.
     pub(super) fn gone(&self, peer: Peer) -> Fault {
         Fault::new(
             format!("rank {peer} has left MPI"),
@@ -58,7 +58,7 @@ impl<A: Datagrams> Ud<A> {
         )
     }
 
-    /// Something that the device refused, with both ends.
+    /// Adds both ends to something that the device refused.
     pub(super) fn refused(&self, peer: Peer, fault: &Fault) -> Fault {
         Fault { on: format!("{}; {}", self.ends(peer), fault.on), ..fault.clone() }
     }
@@ -79,7 +79,7 @@ impl<A: Datagrams> Ud<A> {
         self.broken.push((peer, fault));
     }
 
-    /// The packets that these fragments, group by group, were made of.
+    /// Returns the packets from which these fragments, group by group, were made.
     fn packets(&self, pieces: &[Piece]) -> Vec<(Header, Vec<u8>)> {
         let mut packets = Vec::new();
         let mut rest = pieces;
@@ -106,8 +106,8 @@ impl<A: Datagrams> Ud<A> {
         broken.len()
     }
 
-    /// The device is of no use any more: every peer is given up, and whoever is spoken to from now
-    /// on.
+    /// Gives up every peer, and any that is spoken to from now on: the device is of no use any
+    /// more.
     #[cold]
     pub(super) fn break_all(&mut self, fault: Fault) {
         let peers: Vec<Peer> = self.peers.iter().map(|(peer, _)| peer).collect();
@@ -118,7 +118,7 @@ impl<A: Datagrams> Ud<A> {
         self.device_fault.get_or_insert(fault);
     }
 
-    /// No queue pair for sending is of use.
+    /// Notes that no queue pair for sending is of use.
     #[cold]
     pub(super) fn no_queue(&mut self) {
         let seconds = self.settings.local_ns_max as f64 / 1e9;
@@ -139,13 +139,14 @@ impl<A: Datagrams> Ud<A> {
         while let Some(trouble) = self.adapter.trouble() {
             match trouble {
                 Trouble::Device(fault) | Trouble::Pair(_, fault) => self.break_all(fault),
-                // It may come back; waits in vain decide. If they do not end, it is said why.
+                // It may come back; waits without result decide. If they do not end, it is said
+                // why.
                 Trouble::Port(fault) => self.port_trouble = Some(fault),
             }
         }
     }
 
-    /// The peer's address, for tests and reports.
+    /// Returns the peer's address, for tests and reports.
     pub fn address_of(&self, peer: Peer) -> Option<&Address> {
         self.peers.card(peer).map(|card| &card.address)
     }

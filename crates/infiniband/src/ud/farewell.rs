@@ -1,6 +1,7 @@
-//! Leaving. The last acknowledgement may be lost, and whoever it was for would ask for it for ever.
-//! So a process that leaves says so to each that it spoke with, until that answers or some tries
-//! are over; who is told lets go of all that was meant for it, since nobody hears it any more.
+//! Leaving. The last acknowledgement may be lost, and its receiver would ask for it for ever. So a
+//! process that leaves says so to each peer that it spoke with, until that answers or some tries
+//! are over. A peer that is told lets go of all that was meant for it, since nobody hears it any
+//! more.
 //!
 //! The word lies in the other's receive buffers even while that computes, so it is lost only if all
 //! tries are.
@@ -13,24 +14,24 @@ use verbena_channel::Peer;
 
 /// Tries before a process leaves without an answer.
 const TRIES_MAX: u32 = 12;
-/// The shortest and the longest time between two, in nanoseconds.
+/// The shortest and the longest time between two tries, in nanoseconds.
 const WAIT_NS: (u64, u64) = (1_000_000, 10_000_000);
 
-/// How far it is with one peer.
+/// The progress of the farewell with one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Farewell {
     /// Nobody leaves.
     No,
-    /// This process leaves: so many tries were made, and the next is due then.
+    /// This process leaves: the number of tries made, and the time of the next.
     Saying(u32, u64),
-    /// It was answered, or need not be said any more.
+    /// The farewell was answered, or need not be said any more.
     Said,
     /// The peer has left.
     Gone,
 }
 
 impl Farewell {
-    /// When it is to be said next.
+    /// Returns when it is to be said next.
     pub fn due_ns(&self) -> u64 {
         match self {
             Farewell::Saying(_, at_ns) => *at_ns,
@@ -72,7 +73,7 @@ impl<A: Datagrams> Ud<A> {
         self.say(peer, Kind::Bye, false, now_ns);
     }
 
-    /// The peer says that it leaves, or answers.
+    /// Takes in that the peer leaves, or answers.
     pub(super) fn bye(&mut self, peer: Peer, answer: bool, now_ns: u64) {
         let Some(partner) = self.peers.get(peer) else { return };
         if answer {

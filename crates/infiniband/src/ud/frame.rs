@@ -1,4 +1,4 @@
-//! What stands before every datagram on the wire.
+//! The prefix of every datagram on the wire.
 //!
 //! | offset | bytes | field |
 //! | --- | --- | --- |
@@ -29,7 +29,7 @@ pub const NOTE_BYTES_MAX: usize = PREFIX_BYTES + 8 * WORDS;
 const MAGIC: u32 = u32::from_le_bytes(*b"vUD2");
 const CHECKSUM_AT: usize = 20;
 
-/// What a datagram is.
+/// The kind of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -52,25 +52,25 @@ impl Kind {
 /// The prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
+    /// The kind of the datagram.
     pub kind: Kind,
     /// The sender waits for the acknowledgement.
     pub wanted: bool,
-    /// It answers one of its kind.
+    /// True if it answers one of its kind.
     pub answer: bool,
     /// The fragment's place in its group.
     pub index: u8,
-    /// Fragments of the group.
+    /// The number of fragments in the group.
     pub count: u8,
     /// The sender.
     pub from: Peer,
-    /// The receiver, as far as its lower half tells.
+    /// The receiver, by the lower half of its number.
     pub to: u16,
     /// The fragment's number.
     pub number: u32,
     /// The first fragment that the sender lacks.
     pub next: u32,
-    /// Since the last arrival.
+    /// The time since the last arrival.
     pub delay: Delay,
 }
 
@@ -82,7 +82,7 @@ pub struct Delay(u16);
 impl Delay {
     const DIGITS: u32 = 11;
     const DIGITS_MASK: u16 = (1 << Delay::DIGITS) - 1;
-    /// So many nanoseconds, or the longest time that there is: more than an hour.
+    /// Encodes this many nanoseconds, or the longest time that there is: more than an hour.
     #[inline]
     pub fn of_ns(ns: u64) -> Delay {
         let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(Delay::DIGITS);
@@ -92,7 +92,7 @@ impl Delay {
         }
     }
 
-    /// In nanoseconds.
+    /// Returns the time in nanoseconds.
     #[inline]
     pub fn ns(self) -> u64 {
         u64::from(self.0 & Delay::DIGITS_MASK) << (self.0 >> Delay::DIGITS)
@@ -100,7 +100,7 @@ impl Delay {
 }
 
 impl Frame {
-    /// One without a fragment. Of the acknowledgement it takes all but the bitmap.
+    /// Makes one without a fragment. It carries all of the acknowledgement but the bitmap.
     #[inline(always)]
     pub fn note(kind: Kind, from: Peer, to: Peer, ack: &Ack) -> Frame {
         Frame {
@@ -117,8 +117,8 @@ impl Frame {
         }
     }
 
-    /// That of a fragment's first transmission, from one to the other, which takes along what is to
-    /// be said of those that came in.
+    /// Makes the prefix of a fragment's first transmission, from one to the other, which takes
+    /// along what is to be said of those that came in.
     #[inline(always)]
     pub fn fragment((from, to): (Peer, Peer), shot: &Shot, incoming: &Incoming, now_ns: u64) -> Frame {
         let (wanted, number, piece) = (shot.last, shot.number, &shot.piece);
@@ -126,7 +126,7 @@ impl Frame {
         Frame { wanted, index: piece.index, count: piece.count, number, ..note }
     }
 
-    /// Whether it may be for this process.
+    /// Returns whether it may be for this process.
     #[inline]
     pub fn is_for(&self, me: Peer) -> bool {
         self.to == me as u16
@@ -178,7 +178,7 @@ impl Frame {
     }
 }
 
-/// The checksum, which counts itself as zero.
+/// Returns the checksum, which counts itself as zero.
 fn sum(datagram: &[u8]) -> u32 {
     let before = crc32c::crc32c_append(crc32c::crc32c(&datagram[..CHECKSUM_AT]), &[0; 4]);
     crc32c::crc32c_append(before, &datagram[CHECKSUM_AT + 4..])

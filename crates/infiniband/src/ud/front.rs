@@ -1,6 +1,6 @@
 //! The shortest way of a short packet that is waited for: from the completion queue straight to the
-//! memory of the receive ([`Channel::take_front`](verbena_channel::Channel::take_front)). Whatever
-//! is rare, and whatever can wait, is left to polling.
+//! memory of the receive ([`Channel::take_front`](verbena_channel::Channel::take_front)). Rare
+//! cases, and those that can wait, are left to polling.
 
 use super::adapter::{Datagrams, Ended, GLOBAL_BYTES};
 use super::frame::{Frame, Kind, PREFIX_BYTES};

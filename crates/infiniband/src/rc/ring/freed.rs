@@ -1,7 +1,7 @@
-//! Slots that the receiver has freed (paper 1, 4.4).
+//! The slots that the receiver has freed (paper 1, 4.4).
 //!
 //! Packets are taken in order, but need not be freed in order. The tail pointer moves only over
-//! slots that are free, and as far as they are; credits are given for these alone.
+//! free slots, up to the first that is not; credits are given for these alone.
 
 /// The receiver's tail pointer and the slots freed before it came to them.
 #[derive(Debug)]
@@ -10,12 +10,12 @@ pub struct Freed {
     tail: u32,
     /// Slots that the tail may pass over.
     early: Vec<u64>,
-    /// How many these are.
+    /// The number of these.
     early_count: u32,
 }
 
 impl Freed {
-    /// A ring of so many slots, all to be written first.
+    /// Makes a ring of `slots` slots, all to be written first.
     pub fn new(slots: u32) -> Freed {
         Freed { slots, tail: 0, early: vec![0; slots.div_ceil(64) as usize], early_count: 0 }
     }

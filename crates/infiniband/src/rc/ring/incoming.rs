@@ -13,18 +13,18 @@ use verbena_channel::{Access, Peer};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// How far the agreement about the ring is.
+/// The progress of the agreement about the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The sender has not said yet whether it will use it.
     Offered,
-    /// In use.
+    /// The ring is in use.
     Open,
-    /// Taken back; the sender has not said yet that it wrote for the last time.
+    /// The ring is taken back; the sender has not said yet that it wrote for the last time.
     Withdrawing,
 }
 
-/// What lies where the next packet must come.
+/// The finding where the next packet must come.
 #[derive(Clone, Copy, Debug)]
 pub enum Found {
     /// Nothing, or not all of it yet.
@@ -38,41 +38,43 @@ pub enum Found {
 /// The receiver's end.
 #[derive(Debug)]
 pub struct Incoming<D> {
-    /// How far the agreement about it is.
+    /// The progress of the agreement about it.
     pub stage: Stage,
-    /// Whether the sender has been told so.
+    /// True if the sender has been told so.
     pub told: bool,
-    /// Slots freed of which the sender has not been told.
+    /// The freed slots that the sender has not been told of.
     pub owed: u16,
-    /// Whether the sender knows that this process rests.
+    /// The sender's knowledge whether this process rests.
     pub rest: Rest,
     geometry: Geometry,
-    /// As [`Geometry::worth`].
+    /// The value of [`Geometry::worth`].
     worth: u32,
     memory: Pinned,
     /// The head pointer: where the next packet must come.
     head: u32,
     freed: Freed,
-    /// Write the word by which it is told so: down, and up. Empty until the sender has said where.
+    /// The descriptors that write the word for this: down, and up. Empty until the sender has said
+    /// where.
     words: Vec<D>,
     pointer: Option<Pointer<D>>,
 }
 
-/// What [`Notify::Pointer`] needs besides.
+/// The further state for [`Notify::Pointer`].
 #[derive(Debug)]
 struct Pointer<D> {
-    /// Slots taken ever; the sender's head pointer is ahead of it if there is a packet.
+    /// Slots ever taken; the sender's head pointer is ahead of it if there is a packet.
     taken: u64,
-    /// Slots freed ever: the tail pointer.
+    /// Slots ever freed: the tail pointer.
     freed: u64,
-    /// How much of it the sender has been told.
+    /// The part of it that the sender has been told.
     told: u64,
-    /// One for each slot, to write the tail pointer; empty until the sender has said where.
+    /// One descriptor for each slot, to write the tail pointer; empty until the sender has said
+    /// where.
     descriptors: Vec<D>,
 }
 
 impl<D> Incoming<D> {
-    /// A ring for the peer to write into.
+    /// Makes a ring for the peer to write into.
     ///
     /// # Errors
     /// If its memory cannot be registered.
@@ -101,27 +103,27 @@ impl<D> Incoming<D> {
         })
     }
 
-    /// The memory, when the ring is used no more.
+    /// Returns the memory, when the ring is used no more.
     pub fn into_memory(self) -> Pinned {
         self.memory
     }
 
-    /// Bytes of its memory.
+    /// Returns the bytes of its memory.
     pub fn bytes(&self) -> usize {
         self.memory.region().len()
     }
 
-    /// Where it lies, for the sender.
+    /// Returns its place, for the sender.
     pub fn remote(&self) -> Remote {
         Remote { address: self.memory.region().address(), key: self.memory.remote_key() }
     }
 
-    /// Its layout.
+    /// Returns its layout.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// The address of the word that changes when a packet comes, and its value until then.
+    /// Returns the address of the word that changes when a packet comes, and its value until then.
     #[inline]
     pub fn watch(&self) -> (u64, u64) {
         let front = self.memory.region().address();
@@ -165,7 +167,7 @@ impl<D> Incoming<D> {
         Found::Packet(packet.part(0, packet_bytes), span)
     }
 
-    /// Takes the packet of so many slots that [`Incoming::look`] found: the head pointer moves on,
+    /// Takes the packet of `span` slots that [`Incoming::look`] found: the head pointer moves on,
     /// and the head words of its slots are cleared, so that they can be seen to change. The slots
     /// are still in use; returns the first.
     #[inline(always)]
@@ -194,14 +196,14 @@ impl<D> Incoming<D> {
         }
     }
 
-    /// Whether the sender should be told of freed slots although nothing else goes that way.
+    /// Returns whether the sender should be told of freed slots although nothing else goes that
+    /// way.
     #[inline]
     pub fn is_worth_telling(&self) -> bool {
         u32::from(self.owed) >= self.worth
     }
 
-    /// The sender's place for the tail pointer is known, and with it that of the word
-    /// (`resting.rs`).
+    /// Notes the sender's place for the tail pointer, and with it that of the word (`resting.rs`).
     pub fn set_tail<A: Adapter<Descriptor = D>>(&mut self, adapter: &mut A, remote: Remote, peer: Peer) {
         let (word_at, tail_at) = (self.geometry.word_offset(), self.geometry.replica_offset());
         let describe = |value: usize| {
@@ -222,18 +224,18 @@ impl<D> Incoming<D> {
         pointer.descriptors = (0..self.geometry.slots).map(describe).collect();
     }
 
-    /// The descriptor that writes the word.
+    /// Returns the descriptor that writes the word.
     pub fn word(&mut self, up: bool) -> Option<&mut D> {
         self.words.get_mut(usize::from(up))
     }
 
-    /// Whether a tail pointer is to be written (paper 2, 4.2).
+    /// Returns whether a tail pointer is to be written (paper 2, 4.2).
     #[inline]
     pub fn owes_pointer(&self) -> bool {
         self.pointer.as_ref().is_some_and(|pointer| pointer.told != pointer.freed)
     }
 
-    /// The descriptor that writes the tail pointer now. Once it is posted,
+    /// Returns the descriptor that writes the tail pointer now. Once it is posted,
     /// [`Incoming::pointer_told`] says so.
     pub fn pointer(&mut self) -> Option<&mut D> {
         let pointer = self.pointer.as_mut()?;
@@ -243,7 +245,7 @@ impl<D> Incoming<D> {
         pointer.descriptors.get_mut(slot as usize)
     }
 
-    /// The tail pointer is posted.
+    /// Notes that the tail pointer is posted.
     pub fn pointer_told(&mut self) {
         if let Some(pointer) = &mut self.pointer {
             pointer.told = pointer.freed;
@@ -251,7 +253,7 @@ impl<D> Incoming<D> {
     }
 }
 
-/// The flag at this offset of a packet.
+/// Loads the flag at this offset of a packet.
 #[inline]
 fn load_flag(packet: Region, offset: usize) -> u32 {
     let at = packet.part(offset, flags::FLAG_BYTES).address();

@@ -14,12 +14,12 @@ use verbena_channel::{Access, Peer};
 use verbena_fault::Fault;
 use verbena_memory::Region;
 
-/// How far the agreement about the ring is.
+/// The progress of the agreement about the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The receiver does not know yet that it is used.
     Accepting,
-    /// In use.
+    /// The ring is in use.
     Open,
     /// The receiver takes it back: nothing more is put in.
     Closing,
@@ -27,29 +27,29 @@ pub enum Stage {
     Closed,
 }
 
-/// How work on it is posted.
+/// The manner in which work on it is posted.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
     /// The queue pair.
     pub pair: QueuePair,
-    /// Bytes that are posted inline at most.
+    /// The most bytes that are posted inline.
     pub inline_bytes_max: usize,
-    /// All of it is signalled.
+    /// True if all of it is signalled.
     pub signalled: bool,
 }
 
 /// The sender's end.
 #[derive(Debug)]
 pub struct Outgoing<D> {
-    /// How far the agreement about it is.
+    /// The progress of the agreement about it.
     pub stage: Stage,
-    /// Packets are only put in place for now.
+    /// True while packets are only put in place.
     pub held: bool,
     geometry: Geometry,
     memory: Pinned,
-    /// Where the word lies by which the receiver says that it rests.
+    /// The offset of the word by which the receiver says that it rests.
     word_at: usize,
-    /// One for each slot, filled in once.
+    /// One descriptor for each slot, filled in once.
     descriptors: Vec<D>,
     /// The headers of packets by their first slots: some go without.
     headers: Vec<[u64; 4]>,
@@ -63,45 +63,45 @@ pub struct Outgoing<D> {
     pointer: Option<Pointer<D>>,
 }
 
-/// What a packet takes of the ring, worked out once.
+/// The room that a packet takes in the ring, worked out once.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    /// Bytes that are written, its tail flag among them.
+    /// The bytes that are written, its tail flag among them.
     bytes: usize,
-    /// Slots.
+    /// The number of slots.
     span: u32,
 }
 
-/// A packet that is written to its place, but for its tail flag.
+/// A packet that is written to its place, except for its tail flag.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
-    /// What it takes.
+    /// The room that the packet takes.
     pub fit: Fit,
-    /// Where it lies.
+    /// The packet's place.
     pub place: Region,
-    /// Its flag.
+    /// The packet's flag.
     pub flag: u32,
-    /// Its header, even if that is not sent.
+    /// The packet's header, even if that is not sent.
     pub header: [u64; 4],
 }
 
-/// What [`Notify::Pointer`] needs besides.
+/// The further state for [`Notify::Pointer`].
 #[derive(Debug)]
 struct Pointer<D> {
-    /// Slots written ever, as the receiver is told.
+    /// Slots ever written, as the receiver is told.
     written: u64,
-    /// Slots of which the receiver has told that they are free.
+    /// The slots that the receiver has told to be free.
     freed: u64,
-    /// One for each slot, to write the head pointer after the packet that begins there.
+    /// One descriptor for each slot, to write the head pointer after the packet that begins there.
     descriptors: Vec<D>,
-    /// Packets are posted, the pointer behind them not yet.
+    /// True while packets are posted, but the pointer behind them is not.
     due: bool,
-    /// Where the last of them begins.
+    /// The first slot of the last of them.
     last: u32,
 }
 
 impl<D> Outgoing<D> {
-    /// The sender's end of the peer's ring at `remote`.
+    /// Makes the sender's end of the peer's ring at `remote`.
     ///
     /// # Errors
     /// If its memory cannot be registered.
@@ -147,35 +147,35 @@ impl<D> Outgoing<D> {
         })
     }
 
-    /// The memory, when the ring is used no more.
+    /// Returns the memory, when the ring is used no more.
     pub fn into_memory(self) -> Pinned {
         self.memory
     }
 
-    /// Bytes of its memory.
+    /// Returns the bytes of its memory.
     pub fn bytes(&self) -> usize {
         self.memory.region().len() + self.geometry.slots as usize * (size_of::<D>() + size_of::<[u64; 4]>())
     }
 
-    /// Slots.
+    /// Returns the number of slots.
     #[inline]
     pub fn slots(&self) -> u32 {
         self.geometry.slots
     }
 
-    /// The longest body of a packet.
+    /// Returns the longest body of a packet.
     pub fn body_bytes_max(&self) -> usize {
         self.geometry.body_bytes_max()
     }
 
-    /// Whether nothing waits to be posted.
+    /// Returns whether nothing waits to be posted.
     #[inline]
     pub fn is_posted(&self) -> bool {
         self.waiting_slots == 0 && self.pointer.as_ref().is_none_or(|pointer| !pointer.due)
     }
 
-    /// The receiver says that it has freed so many slots. `false`, and nothing is done, if they are
-    /// more than are in use.
+    /// Takes in that the receiver has freed `slots` slots. Returns `false`, and does nothing, if
+    /// they are more than are in use.
     #[inline]
     #[must_use]
     pub fn credit(&mut self, slots: u16) -> bool {
@@ -184,8 +184,8 @@ impl<D> Outgoing<D> {
         is_possible
     }
 
-    /// The packets that are in place and of which the receiver has not told that it took them.
-    /// Their slots are not used again until it has.
+    /// Returns the packets in place that the receiver has not told to have taken. Their slots are
+    /// not used again until it has.
     pub fn uncredited(&mut self) -> Vec<(Header, Vec<u8>)> {
         if self.pointer.is_some() {
             self.read_tail();
@@ -209,13 +209,14 @@ impl<D> Outgoing<D> {
         packets
     }
 
-    /// Where the receiver writes its tail pointer, with [`Notify::Pointer`].
+    /// Returns the place where the receiver writes its tail pointer, with [`Notify::Pointer`].
     pub fn tail(&self) -> Remote {
         let address = self.memory.region().address() + self.geometry.replica_offset() as u64;
         Remote { address, key: self.memory.remote_key() }
     }
 
-    /// Whether the receiver rests, as far as it has said: it must be rung (`resting.rs`).
+    /// Returns whether the receiver rests, by what it has said so far: it must be rung
+    /// (`resting.rs`).
     #[inline(always)]
     pub fn peer_rests(&self) -> bool {
         // The packet is posted before this looks; the receiver raises the word before it looks for
@@ -224,15 +225,15 @@ impl<D> Outgoing<D> {
         self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
-    /// As [`Outgoing::peer_rests`], before a packet is posted: a bell might be needed, so there
+    /// Returns [`Outgoing::peer_rests`] before a packet is posted: a bell might be needed, so there
     /// must be room for one.
     #[inline(always)]
     pub fn peer_may_rest(&self) -> bool {
         self.memory.word(self.word_at).load(Ordering::Relaxed) != 0
     }
 
-    /// What a packet of so many bytes with its prefix takes of the ring; `None` if it may not go
-    /// there.
+    /// Returns what a packet of `packet_bytes` with its prefix takes of the ring; `None` if it may
+    /// not go there.
     #[inline(always)]
     pub fn fit(&self, packet_bytes: usize) -> Option<Fit> {
         let bytes = self.geometry.written_bytes(packet_bytes);
@@ -240,7 +241,7 @@ impl<D> Outgoing<D> {
         (self.stage == Stage::Open && span <= self.geometry.span_max).then_some(Fit { bytes, span })
     }
 
-    /// Whether such a packet goes into the ring now.
+    /// Returns whether such a packet goes into the ring now.
     #[inline(always)]
     pub fn has_room(&mut self, fit: Fit) -> bool {
         let wanted = if self.held { fit.span.max(self.turn_slots()) } else { fit.span };
@@ -250,9 +251,9 @@ impl<D> Outgoing<D> {
         self.free >= wanted
     }
 
-    /// How many slots must be free before packets are put in place to be held: all, so that copying
-    /// and transferring take turns (paper 2, 4.2). Without pointers the receiver keeps some of them
-    /// to itself for a while.
+    /// Returns how many slots must be free before packets are put in place to be held: all, so that
+    /// copying and transferring take turns (paper 2, 4.2). Without pointers the receiver keeps some
+    /// of them to itself for a while.
     #[cold]
     fn turn_slots(&self) -> u32 {
         match (self.waiting_slots, &self.pointer) {
@@ -262,7 +263,7 @@ impl<D> Outgoing<D> {
         }
     }
 
-    /// Looks how far the receiver's tail pointer is.
+    /// Reads the receiver's tail pointer.
     #[cold]
     fn read_tail(&mut self) {
         let tail = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
@@ -276,13 +277,13 @@ impl<D> Outgoing<D> {
         }
     }
 
-    /// Where the next packet goes.
+    /// Returns the place of the next packet.
     #[inline(always)]
     pub fn place(&self, fit: Fit) -> Region {
         self.memory.region().part(self.geometry.offset(self.head), fit.bytes)
     }
 
-    /// The head flag of the packet that is to be written here, the next one (anything, with
+    /// Returns the head flag of the packet that is to be written here, the next one (anything, with
     /// [`Notify::Pointer`]).
     #[inline(always)]
     pub fn flag(&self, place: Region) -> u32 {
@@ -295,8 +296,8 @@ impl<D> Outgoing<D> {
         flags::choose(u32::from_le_bytes(old), cleared)
     }
 
-    /// The packet is written to its place, but for its tail flag. From now on it is in the ring,
-    /// and [`Outgoing::post`] posts it.
+    /// Enters the packet that is written to its place, except for its tail flag. From now on it is
+    /// in the ring, and [`Outgoing::post`] posts it.
     #[inline(always)]
     pub fn put(&mut self, packet: Placed) {
         if self.pointer.is_none() {
@@ -305,7 +306,7 @@ impl<D> Outgoing<D> {
         self.enter(packet);
     }
 
-    /// The packet at the head is in the ring, and waits to be posted.
+    /// Enters the packet at the head into the ring, where it waits to be posted.
     #[inline(always)]
     fn enter(&mut self, Placed { fit, header, .. }: Placed) {
         self.headers[self.head as usize] = header;
@@ -314,11 +315,11 @@ impl<D> Outgoing<D> {
         self.waiting_slots += fit.span;
     }
 
-    /// Puts the packet that is written to its place into the ring, as [`Outgoing::put`], and posts
-    /// it; nothing may wait before it.
+    /// Puts the packet that is written to its place into the ring, as [`Outgoing::put`] does, and
+    /// posts it; nothing may wait before it.
     ///
     /// # Errors
-    /// As [`Outgoing::post`]. The packet is in the ring all the same.
+    /// The errors of [`Outgoing::post`]. The packet is in the ring nevertheless.
     #[inline(always)]
     pub fn put_and_post<A: Adapter<Descriptor = D>>(
         &mut self,
@@ -344,7 +345,7 @@ impl<D> Outgoing<D> {
         posted
     }
 
-    /// Posts what is in place, as far as the queue has room.
+    /// Posts what is in place, while the queue has room.
     ///
     /// # Errors
     /// [`Refused::Full`] if something remains, to be posted later.
@@ -373,8 +374,8 @@ impl<D> Outgoing<D> {
         Ok(())
     }
 
-    /// The first packet that waited, of so many slots, is posted. The head pointer follows the last
-    /// of those that wait.
+    /// Notes that the first packet that waited, of `span` slots, is posted. The head pointer
+    /// follows the last of those that wait.
     #[inline]
     fn advance(&mut self, span: u32) {
         if let Some(pointer) = &mut self.pointer {

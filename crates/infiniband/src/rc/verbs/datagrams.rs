@@ -1,6 +1,6 @@
-//! Datagrams, by which strangers agree on a connection: one queue pair of the Unreliable Datagram
-//! service, with a completion queue of its own, so that a flood of datagrams cannot fill that of
-//! the connections.
+//! Datagrams, by which strangers agree on a connection. They have one queue pair of the Unreliable
+//! Datagram service, with a completion queue of its own, so that a flood of datagrams cannot fill
+//! that of the connections.
 
 use crate::device::encoding::Mailbox;
 use crate::device::neighbours::Neighbours;
@@ -23,18 +23,18 @@ pub const BYTES_MAX: usize = 256;
 const HEADER_BYTES: usize = 40;
 /// Bytes of a buffer; the same for both directions.
 const BUFFER_BYTES: usize = HEADER_BYTES + BYTES_MAX;
-/// Buffers posted for receiving: what comes when all are full is lost.
+/// The buffers posted for receiving: what comes when all are full is lost.
 const RECEIVES: usize = 128;
-/// Datagrams that may be on their way out.
+/// The number of datagrams that may be on their way out.
 const SENDS: usize = 16;
-/// Address handles kept.
+/// The number of address handles kept.
 const HANDLES_MAX: usize = 256;
 
 /// The datagram side of an adapter. Fields are dropped in this order: the queue pair before its
 /// memory.
 pub struct Datagrams {
     queue: QueuePair,
-    /// What is posted, one at a time.
+    /// The run that is posted, one datagram at a time.
     run: DatagramRun,
     completions: Arc<CompletionQueue>,
     registered: MemoryRegion,
@@ -52,12 +52,12 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    /// The completion queue.
+    /// Returns the completion queue.
     pub fn completions(&self) -> &CompletionQueue {
         &self.completions
     }
 
-    /// Ready to receive and to send.
+    /// Opens the datagram side, ready to receive and to send.
     ///
     /// # Errors
     /// What the device refuses.
@@ -100,7 +100,7 @@ impl Datagrams {
         Ok(datagrams)
     }
 
-    /// Where datagrams for this one go.
+    /// Returns the address to which datagrams for this one go.
     pub fn mailbox(&self, port: &OpenPort) -> Mailbox {
         Mailbox { site: port.site, pair: self.queue.number(), q_key: self.q_key }
     }
@@ -121,8 +121,8 @@ impl Datagrams {
         unsafe { self.queue.post_receive(&buffer) }
     }
 
-    /// Sends one. The first to a host that is not known yet is lost, so that nobody has to wait for
-    /// that.
+    /// Sends a datagram. The first to a host that is not known yet is lost, so that nobody has to
+    /// wait for that.
     ///
     /// # Errors
     /// All buffers are in use, or the address leads nowhere.
@@ -167,7 +167,7 @@ impl Datagrams {
         Ok(handle)
     }
 
-    /// The next that has arrived.
+    /// Returns the next datagram that has arrived.
     pub fn receive(&mut self, port: &OpenPort) -> Option<Vec<u8>> {
         if self.arrived.is_empty() {
             self.collect(port);
@@ -203,7 +203,7 @@ impl Datagrams {
         }
     }
 
-    /// The length counts the header's room.
+    /// Takes a datagram in; the length counts the header's room.
     fn take(&mut self, index: usize, bytes: usize) {
         let mut datagram = vec![0; bytes.saturating_sub(HEADER_BYTES)];
         self.buffer(index).read(HEADER_BYTES, &mut datagram);

@@ -22,22 +22,22 @@ pub struct Pair {
     pub queue: verbena_verbs::QueuePair,
     /// The number of its first packet.
     pub psn: u32,
-    /// Receives from the shared queue.
+    /// True if it receives from the shared queue.
     pub shared: bool,
-    /// Completions that it may cause at once.
+    /// The completions that it may cause at once.
     entries: u32,
 }
 
-/// What queue pairs are made with.
+/// The sizes with which queue pairs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Places of the send queue, reads included.
+    /// The places of the send queue, reads included.
     pub sends: u32,
-    /// Receive buffers of a queue.
+    /// The receive buffers of a queue.
     pub receives: u32,
-    /// Bytes inline.
+    /// The bytes that go inline.
     pub inline_bytes: u32,
-    /// Places of a completion queue that the device can do.
+    /// The most places of a completion queue that the device allows.
     pub entries_max: u32,
 }
 
@@ -48,12 +48,12 @@ pub struct Pairs {
     completions: Arc<CompletionQueue>,
     shared: Option<Arc<SharedReceiveQueue>>,
     sizes: Sizes,
-    /// Completions that may come at once.
+    /// The completions that may come at once.
     entries: u32,
 }
 
 impl Pairs {
-    /// None open yet. Finds out how much the device takes inline.
+    /// Makes an empty set. Finds out how much the device takes inline.
     ///
     /// # Errors
     /// The device makes no completion queue or no queue pair.
@@ -70,19 +70,19 @@ impl Pairs {
         Ok(pairs)
     }
 
-    /// The sizes, as the device takes them.
+    /// Returns the sizes, as the device takes them.
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// The completion queue.
+    /// Returns the completion queue.
     #[inline]
     pub fn completions(&self) -> &CompletionQueue {
         &self.completions
     }
 
-    /// The device does not say how much it copies inline: it takes a queue pair with so much or
-    /// not.
+    /// Tries how much the device copies inline. It does not say so: it either takes a queue pair
+    /// with that much or does not.
     fn try_inline(&self) -> Result<u32, Fault> {
         let mut plan = self.plan(None);
         loop {
@@ -105,7 +105,7 @@ impl Pairs {
         }
     }
 
-    /// The shared receive queue, made when first asked for.
+    /// Returns the shared receive queue, made when first asked for.
     ///
     /// # Errors
     /// The device has none.
@@ -117,7 +117,7 @@ impl Pairs {
         Ok(self.shared.as_ref().expect("just made"))
     }
 
-    /// A new queue pair in the state reset.
+    /// Opens a new queue pair in the state reset.
     ///
     /// # Errors
     /// The device has no more, or its completion queue cannot grow.
@@ -160,7 +160,7 @@ impl Pairs {
         )
     }
 
-    /// One by its number.
+    /// Finds one by its number.
     #[inline]
     pub fn get(&self, pair: QueuePair) -> Option<&Pair> {
         self.open.get(&pair.0)
@@ -175,7 +175,7 @@ impl Pairs {
 }
 
 impl Sizes {
-    /// What the options ask for within what the device can do.
+    /// Returns what the options ask for, within what the device can do.
     pub fn within(options: &Options, reads: u32, device: &verbena_verbs::raw::ibv_device_attr) -> Sizes {
         let positive = |number: i32| u32::try_from(number).unwrap_or(0).max(1);
         let receives = positive(device.max_srq_wr.max(device.max_qp_wr));
@@ -188,8 +188,8 @@ impl Sizes {
     }
 }
 
-/// Numbers of queue pairs differ in their low bits; one multiplication (Fibonacci hashing) brings
-/// these to the top.
+/// A hasher for numbers of queue pairs. They differ in their low bits; one multiplication
+/// (Fibonacci hashing) brings these to the top.
 #[derive(Default)]
 pub struct Scatter(u64);
 

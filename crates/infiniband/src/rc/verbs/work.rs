@@ -44,7 +44,7 @@ impl Descriptor {
     /// The error number.
     ///
     /// # Panics
-    /// If there are not so many bytes, or more than may be inline.
+    /// If there are fewer bytes, or `bytes` is more than may be inline.
     #[inline]
     pub fn post(
         &mut self,

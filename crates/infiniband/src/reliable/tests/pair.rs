@@ -13,12 +13,12 @@ const FRAGMENT_BYTES: usize = 8;
 /// Steps after which a run counts as hanging.
 const STEPS_MAX: u32 = 200_000;
 
-/// What the wire does.
+/// The behaviour of the wire.
 #[derive(Clone, Debug, Default)]
 pub struct Wire {
     /// The datagrams with these numbers, counted from 0, are lost.
     pub lost: Vec<u64>,
-    /// All from this one on are lost.
+    /// All datagrams from this one on are lost.
     pub lost_from: Option<u64>,
     pub lost_percent: u64,
     pub doubled_percent: u64,
@@ -43,7 +43,7 @@ impl Wire {
         Wire::losing_from(0)
     }
 
-    /// Up to 20% loss, half of all doubled, everything swapped.
+    /// Makes a wire with up to 20% loss, half of all doubled, everything swapped.
     pub fn random(seed: u64) -> Wire {
         let mut wire = Wire { seed: seed * 2 + 1, ..Wire::default() };
         wire.lost_percent = wire.below(21);
@@ -52,7 +52,7 @@ impl Wire {
         wire
     }
 
-    /// SplitMix64.
+    /// Draws a number by SplitMix64.
     fn below(&mut self, most: u64) -> u64 {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.seed ^ self.seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,7 +64,7 @@ impl Wire {
 #[derive(Clone, Debug)]
 struct Datagram {
     ack: Ack,
-    /// Number, piece, body, and whether the sender waits.
+    /// The number, piece, body, and whether the sender waits.
     fragment: Option<(u32, Piece, Vec<u8>, bool)>,
 }
 
@@ -74,13 +74,13 @@ pub struct Pair {
     pub links: [Link; 2],
     pub now_ns: u64,
     wire: Wire,
-    /// By time, then by age: to whom, and what.
+    /// The datagrams by time, then by age: the receiver, and the datagram.
     flying: BTreeMap<(u64, u64), (usize, Datagram)>,
     carried: u64,
     bodies: [Vec<Vec<u8>>; 2],
     groups: [u32; 2],
     delivered: [Vec<(u32, usize)>; 2],
-    /// Fragments sent, and acknowledgements that went alone.
+    /// The fragments sent, and acknowledgements that went alone.
     pub transmissions: u32,
     pub acks: u32,
     pub gave_up: [bool; 2],
@@ -104,7 +104,7 @@ impl Pair {
         }
     }
 
-    /// The groups that arrived at this end, with their fragments, in the order of arrival.
+    /// Returns the groups that arrived at this end, with their fragments, in the order of arrival.
     pub fn delivered(&self, at: usize) -> Vec<(u32, usize)> {
         self.delivered[at].clone()
     }
@@ -124,7 +124,7 @@ impl Pair {
         self.pump(from);
     }
 
-    /// Both ends send something as soon as they may.
+    /// Lets both ends send something as soon as they may.
     pub fn exchange(&mut self) {
         for from in 0..2 {
             for _ in 0..STEPS_MAX {
@@ -196,7 +196,7 @@ impl Pair {
         self.pump(at);
     }
 
-    /// The next thing happens: an arrival, or a timer.
+    /// Does the next thing: an arrival, or a timer.
     pub fn step(&mut self) {
         let arrival_ns = self.flying.first_key_value().map_or(NEVER, |((at_ns, _), _)| *at_ns);
         let due_ns = self.links.iter().map(Link::due_ns).min().expect("two");
@@ -227,7 +227,7 @@ impl Pair {
         }
     }
 
-    /// Lets happen what is due until then.
+    /// Lets everything happen that is due until then.
     pub fn run_until(&mut self, until_ns: u64) {
         loop {
             let arrival_ns = self.flying.first_key_value().map_or(NEVER, |((at_ns, _), _)| *at_ns);

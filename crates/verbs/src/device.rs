@@ -1,4 +1,4 @@
-//! Devices: the list, an open one, and what it says of itself.
+//! Verbs devices: the list, an open one, and its description of itself.
 
 use crate::explain::{check, errno, fault};
 use crate::gid::{Gid, GidEntry, GidKind};
@@ -38,7 +38,7 @@ pub struct Device {
 }
 
 impl Library {
-    /// Every verbs device of this machine.
+    /// Lists every verbs device of this machine.
     ///
     /// # Errors
     /// The kernel has no verbs.
@@ -54,15 +54,15 @@ impl Library {
     }
 }
 
-/// The names of all verbs devices that the kernel has. Those that libibverbs does not list lack a
-/// driver in user space, or their file.
+/// Returns the names of all verbs devices that the kernel has. Those that libibverbs does not list
+/// lack a driver in user space, or their file.
 pub fn known_to_kernel() -> Vec<String> {
     let Ok(folder) = std::fs::read_dir("/sys/class/infiniband") else { return Vec::new() };
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
     folder.filter_map(name).collect()
 }
 
-/// The file in `/dev/infiniband` through which a device is used, there or not.
+/// Returns the file in `/dev/infiniband` through which a device is used, there or not.
 pub fn file_of(device: &str) -> Option<PathBuf> {
     let mut files = std::fs::read_dir("/sys/class/infiniband_verbs").ok()?.filter_map(Result::ok);
     let of = |file: &std::fs::DirEntry| std::fs::read_to_string(file.path().join("ibdev")).ok();
@@ -96,18 +96,19 @@ impl Device {
         unsafe { *self.list.raw.as_ptr().add(self.index) }
     }
 
-    /// Its name, such as `mlx5_0`.
+    /// Returns its name, such as `mlx5_0`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it speaks InfiniBand's transport (InfiniBand and RoCE do, iWARP and others do not).
+    /// Returns whether it speaks InfiniBand's transport (InfiniBand and RoCE do, iWARP and others
+    /// do not).
     pub fn is_infiniband_transport(&self) -> bool {
         // SAFETY: a device of the list, which lives as long as this.
         unsafe { (*self.raw()).transport_type == raw::IBV_TRANSPORT_IB as i32 }
     }
 
-    /// Opens it.
+    /// Opens the device.
     ///
     /// # Errors
     /// No right to its file, or it is gone.
@@ -143,27 +144,27 @@ impl Drop for Context {
     }
 }
 
-/// What a port says.
+/// A port's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Its number, from 1.
+    /// The port's number, from 1.
     pub number: u8,
-    /// Its state: `IBV_PORT_ACTIVE` is of use.
+    /// The port's state: `IBV_PORT_ACTIVE` is of use.
     pub state: u32,
-    /// Ethernet below (RoCE) and not InfiniBand.
+    /// True if there is Ethernet below (RoCE) and not InfiniBand.
     pub ethernet: bool,
-    /// Its LID; 0 with RoCE.
+    /// The port's LID; 0 with RoCE.
     pub lid: u16,
     /// The largest payload of a packet now, as the number of `IBV_MTU_`: 128 bytes shifted by it.
     pub mtu: u8,
     /// Signalling rate in Mbit/s; 0 if it does not say.
     pub rate_mbps: u32,
-    /// Entries of its GID table.
+    /// The number of entries in its GID table.
     pub gids: u32,
 }
 
 impl Port {
-    /// The state's name.
+    /// Returns the state's name.
     pub fn state_name(&self) -> &'static str {
         match self.state {
             raw::IBV_PORT_DOWN => "down",
@@ -175,13 +176,13 @@ impl Port {
         }
     }
 
-    /// The largest payload of a packet in bytes.
+    /// Returns the largest payload of a packet in bytes.
     pub fn mtu_bytes(&self) -> usize {
         mtu_bytes(self.mtu)
     }
 }
 
-/// The bytes of an MTU by its number (`IBV_MTU_256` is 1).
+/// Returns the bytes of an MTU by its number (`IBV_MTU_256` is 1).
 pub fn mtu_bytes(number: u8) -> usize {
     128 << number.min(5)
 }
@@ -195,7 +196,7 @@ impl Context {
         &self.library.functions
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -212,7 +213,7 @@ impl Context {
         }
     }
 
-    /// What the device can do.
+    /// Asks what the device can do.
     ///
     /// # Errors
     /// The device is gone.
@@ -224,7 +225,7 @@ impl Context {
         Ok(attributes)
     }
 
-    /// What a port says; ports count from 1.
+    /// Asks for a port's description of itself; ports count from 1.
     ///
     /// # Errors
     /// There is no such port, or the device is gone.
@@ -245,7 +246,7 @@ impl Context {
         })
     }
 
-    /// The entry at `index` of a port's GID table; `None` if it is not filled.
+    /// Returns the entry at `index` of a port's GID table; `None` if it is not filled.
     pub fn gid(&self, port: &Port, index: u8) -> Option<GidEntry> {
         let mut gid = ibv_gid::zeroed();
         // SAFETY: the library fills the structure.
@@ -259,27 +260,27 @@ impl Context {
         Some(GidEntry { index, gid, kind, interface: self.attribute(port.number, "ndevs", index) })
     }
 
-    /// Every filled entry of a port's GID table.
+    /// Returns every filled entry of a port's GID table.
     pub fn gids(&self, port: &Port) -> Vec<GidEntry> {
         (0..port.gids.min(256)).filter_map(|index| self.gid(port, index as u8)).collect()
     }
 
-    /// The version of RoCE, from the kernel's files: the function that asks for it is newer than
-    /// the library may be.
+    /// Returns the version of RoCE, from the kernel's files: the function that asks for it is newer
+    /// than the library may be.
     fn roce_kind(&self, port: u8, index: u8) -> Option<GidKind> {
         let text = self.attribute(port, "types", index)?;
         Some(if text.ends_with("v2") { GidKind::RoceV2 } else { GidKind::RoceV1 })
     }
 
-    /// `Documentation/ABI/stable/sysfs-class-infiniband`; an empty entry of the table cannot be
-    /// read.
+    /// Reads a file of `Documentation/ABI/stable/sysfs-class-infiniband`; an empty entry of the
+    /// table cannot be read.
     fn attribute(&self, port: u8, name: &str, index: u8) -> Option<String> {
         let path = format!("/sys/class/infiniband/{}/ports/{port}/gid_attrs/{name}/{index}", self.name);
         Some(std::fs::read_to_string(path).ok()?.trim().to_string())
     }
 }
 
-/// Lanes by the code of a port's width (InfiniBand specification, PortInfo).
+/// Returns the number of lanes by the code of a port's width (InfiniBand specification, PortInfo).
 fn lanes(code: u8) -> u32 {
     match code {
         1 => 1,
@@ -291,7 +292,7 @@ fn lanes(code: u8) -> u32 {
     }
 }
 
-/// Mbit/s of a lane by the code of a port's speed.
+/// Returns the Mbit/s of a lane by the code of a port's speed.
 fn lane_mbps(code: u8) -> u32 {
     match code {
         1 => 2_500,

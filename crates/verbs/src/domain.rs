@@ -21,7 +21,7 @@ unsafe impl Send for ProtectionDomain {}
 unsafe impl Sync for ProtectionDomain {}
 
 impl ProtectionDomain {
-    /// A new one.
+    /// Makes a new one.
     ///
     /// # Errors
     /// The device has no more of them, or is gone.
@@ -38,7 +38,7 @@ impl ProtectionDomain {
         self.raw.as_ptr()
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
@@ -51,19 +51,19 @@ impl Drop for ProtectionDomain {
     }
 }
 
-/// Who may do what with registered memory; the device may always read it.
+/// The rights to registered memory; the device may always read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// This process's own work may write it.
     pub local_write: bool,
     /// Peers may read it.
     pub remote_read: bool,
-    /// Peers may write it; only where own work may.
+    /// Peers may write it; only where this process's own work may.
     pub remote_write: bool,
 }
 
 impl Access {
-    /// Own work alone, which may write.
+    /// The rights of own work alone, which may write.
     pub const LOCAL: Access = Access { local_write: true, remote_read: false, remote_write: false };
 
     fn flags(self) -> u32 {
@@ -94,8 +94,8 @@ impl MemoryRegion {
     /// The error number: `ENOMEM` (limit on locked memory), `EFAULT` (not mapped, or not writable).
     ///
     /// # Safety
-    /// The memory may change at any moment while it is registered, by the hand of whoever knows the
-    /// key: it must be memory for which that is sound.
+    /// While it is registered, anyone who knows the key may change the memory at any moment: it
+    /// must be memory for which that is sound.
     pub unsafe fn new(
         domain: &Arc<ProtectionDomain>,
         address: u64,
@@ -111,13 +111,13 @@ impl MemoryRegion {
         Ok(MemoryRegion { domain: Arc::clone(domain), raw })
     }
 
-    /// What local work names it by.
+    /// Returns the key by which local work names it.
     pub fn local_key(&self) -> u32 {
         // SAFETY: registered until this is dropped.
         unsafe { self.raw.as_ref().lkey }
     }
 
-    /// What a peer names it by.
+    /// Returns the key by which a peer names it.
     pub fn remote_key(&self) -> u32 {
         // SAFETY: registered until this is dropped.
         unsafe { self.raw.as_ref().rkey }
@@ -146,7 +146,7 @@ pub struct Path {
     pub traffic_class: u8,
 }
 
-/// Routers that a packet may pass.
+/// The number of routers that a packet may pass.
 const HOP_LIMIT: u8 = 64;
 
 impl Path {
@@ -165,7 +165,7 @@ impl Path {
         attributes
     }
 
-    /// The far end in words.
+    /// Describes the far end in words.
     pub fn far_end(&self) -> String {
         match self.gid {
             Some((gid, _)) => format!("GID {gid}"),
@@ -174,7 +174,7 @@ impl Path {
     }
 }
 
-/// Where datagrams go.
+/// A destination of datagrams.
 pub struct AddressHandle {
     domain: Arc<ProtectionDomain>,
     raw: NonNull<ibv_ah>,

@@ -1,9 +1,9 @@
-//! Asynchronous events: what happens to a device without being asked (`ibv_get_async_event`).
+//! Asynchronous events of a device, which nobody asked for (`ibv_get_async_event`).
 
 use crate::device::Context;
 use crate::raw::{self, ibv_async_event, ibv_qp};
 
-/// One event, reduced to what it means.
+/// One event, reduced to its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The device failed (`IBV_EVENT_DEVICE_FATAL`).
@@ -12,7 +12,7 @@ pub enum Event {
     CompletionQueue,
     /// The shared receive queue failed.
     SharedReceiveQueue,
-    /// A queue pair of that number went into error; the word says how.
+    /// The queue pair of this number went into error; the word says how.
     Pair(u32, &'static str),
     /// A port went down, or changed its address.
     PortDown(u8),
@@ -20,18 +20,19 @@ pub enum Event {
     PortActive(u8),
     /// The addresses of a port changed.
     Addresses(u8),
-    /// One that needs no answer, by its number.
+    /// An event that needs no answer, by its number.
     Other(u32),
 }
 
 impl Context {
-    /// Becomes readable when an event comes.
+    /// Returns the descriptor that becomes readable when an event comes.
     pub fn event_descriptor(&self) -> std::os::fd::RawFd {
         // SAFETY: the context is open; the library sets the field once.
         unsafe { (*self.raw()).async_fd }
     }
 
-    /// The oldest event that nobody has taken; costs a system call. `Ok(None)` if there is none.
+    /// Takes the oldest event that nobody has taken; costs a system call. `Ok(None)` if there is
+    /// none.
     ///
     /// # Errors
     /// The error number: the device is gone.

@@ -4,12 +4,12 @@ use crate::memlock;
 use std::io;
 use verbena_fault::Fault;
 
-/// The error number that the last call of the C library left.
+/// Returns the error number that the last call of the C library left.
 pub(crate) fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// The failure of a call that returns 0 or an error number.
+/// Turns a code of 0 or an error number into a result.
 pub(crate) fn check(code: i32, what: &str, on: impl FnOnce() -> String) -> Result<(), Fault> {
     // Some calls return -1 and set errno instead.
     match code {
@@ -19,14 +19,14 @@ pub(crate) fn check(code: i32, what: &str, on: impl FnOnce() -> String) -> Resul
     }
 }
 
-/// What a failed call means.
+/// Describes a failed call as a fault.
 pub fn fault(what: &str, on: impl Into<String>, number: i32) -> Fault {
     let (cause, remedy) = explain(number);
     let said = io::Error::from_raw_os_error(number);
     Fault::new(what, on, format!("{cause} ({said})"), remedy)
 }
 
-/// The likely cause and the remedy.
+/// Returns the likely cause and the remedy.
 fn explain(number: i32) -> (String, String) {
     let (cause, remedy) = match number {
         libc::ENOMEM => return out_of_memory(),
@@ -73,7 +73,7 @@ fn explain(number: i32) -> (String, String) {
     (cause.into(), remedy.into())
 }
 
-/// Mostly it is the limit on locked memory, so its figures are shown.
+/// Explains a lack of memory: mostly it is the limit on locked memory, so its figures are shown.
 fn out_of_memory() -> (String, String) {
     let figures = match memlock::Locked::read() {
         Ok(locked) => locked.to_string(),

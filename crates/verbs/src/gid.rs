@@ -9,23 +9,24 @@ use std::net::Ipv6Addr;
 pub struct Gid(pub [u8; 16]);
 
 impl Gid {
-    /// An entry of the table that is not filled.
+    /// Returns whether this is an entry of the table that is not filled.
     pub fn is_empty(&self) -> bool {
         // A subnet prefix alone names no port.
         self.0[8..] == [0; 8]
     }
 
-    /// An IPv4 address in IPv6 form, as RoCE makes one for each address of its interface.
+    /// Returns whether it is an IPv4 address in IPv6 form, as RoCE makes one for each address of
+    /// its interface.
     pub fn is_ipv4(&self) -> bool {
         Ipv6Addr::from(self.0).to_ipv4_mapped().is_some()
     }
 
-    /// An address that only one link knows (`fe80::/10`).
+    /// Returns whether it is an address that only one link knows (`fe80::/10`).
     pub fn is_link_local(&self) -> bool {
         self.0[0] == 0xfe && self.0[1] & 0xc0 == 0x80
     }
 
-    /// The first half: which subnet.
+    /// Returns the first half, which names the subnet.
     pub fn subnet(&self) -> [u8; 8] {
         std::array::from_fn(|at| self.0[at])
     }
@@ -37,7 +38,7 @@ impl fmt::Display for Gid {
     }
 }
 
-/// What a GID's packets look like on the wire.
+/// The form of a GID's packets on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GidKind {
     /// InfiniBand.
@@ -61,11 +62,11 @@ impl fmt::Display for GidKind {
 /// One entry of a port's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GidEntry {
-    /// Its place in the table.
+    /// The place in the table.
     pub index: u8,
     /// The address.
     pub gid: Gid,
-    /// Its sort.
+    /// The sort of the address.
     pub kind: GidKind,
     /// The network interface that it stands for, with RoCE.
     pub interface: Option<String>,

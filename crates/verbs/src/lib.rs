@@ -20,7 +20,7 @@
 //! | [`explain`] | error numbers in words |
 //! | [`memlock`] | how much memory the process may lock |
 //!
-//! What must never be here: a protocol, a setting, any knowledge of MPI or of packets.
+//! This crate never holds a protocol, a setting, or any knowledge of MPI or of packets.
 
 pub mod device;
 pub mod domain;

@@ -10,7 +10,7 @@ use verbena_fault::Fault;
 /// The name that programs link with; the number is the version of its binary interface.
 pub const NAME: &str = "libibverbs.so.1";
 
-/// Whether the process may fork while memory is registered.
+/// The answer to the question whether the process may fork while memory is registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fork {
     /// The kernel copies registered pages for the child (Linux 5.12 and later).
@@ -45,8 +45,8 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// The library, opened at the first call. That happens before any registration of ours, as fork
-    /// safety needs.
+    /// Returns the library, opened at the first call. That happens before any registration of ours,
+    /// as fork safety needs.
     ///
     /// # Errors
     /// It is missing or too old; every call gets the same answer.
@@ -55,7 +55,7 @@ impl Library {
         OPENED.get_or_init(|| Library::open(NAME)).as_ref().map_err(Fault::clone)
     }
 
-    /// Opens the library of that name or path.
+    /// Opens the library with this name or path.
     ///
     /// # Errors
     /// As [`Library::get`].
@@ -71,7 +71,7 @@ impl Library {
         Ok(Library { functions, fork })
     }
 
-    /// Whether the process may fork.
+    /// Returns whether the process may fork.
     pub fn fork(&self) -> &Fork {
         &self.fork
     }
@@ -95,8 +95,8 @@ fn too_old(name: &str, lacks: &str) -> Fault {
     )
 }
 
-/// `ibv_fork_init` costs time at each registration, so it is called only where the kernel does not
-/// do it. It fails if the program has registered memory before.
+/// Calls `ibv_fork_init`, which costs time at each registration, only where the kernel does not do
+/// its work. It fails if the program has registered memory before.
 fn make_fork_safe(library: &libloading::Library, functions: &Functions) -> Fork {
     // SAFETY: the function's type (rdma-core 35 and later have it; the kernel's way is as new).
     let ask = unsafe { library.get::<unsafe extern "C" fn() -> u32>("ibv_is_fork_initialized") };

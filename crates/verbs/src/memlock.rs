@@ -1,4 +1,4 @@
-//! How much memory this process may lock: registered memory is locked, and the kernel counts it
+//! The memory that this process may lock. Registered memory is locked, and the kernel counts it
 //! against `RLIMIT_MEMLOCK` unless the process has the capability `CAP_IPC_LOCK`.
 
 use std::fmt;
@@ -8,12 +8,12 @@ use std::io;
 /// The number of `CAP_IPC_LOCK` (`linux/capability.h`).
 const CAP_IPC_LOCK: u32 = 14;
 
-/// What is locked and what may be, in bytes.
+/// The memory that is locked and that may be, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locked {
     /// The soft limit; `None` if there is none, or if the process may exceed it.
     pub limit: Option<u64>,
-    /// What devices have pinned for this process already.
+    /// The memory that devices have pinned for this process already.
     pub pinned: u64,
 }
 
@@ -29,7 +29,7 @@ impl Locked {
         Ok(Locked { limit, pinned: field(&status, "VmPin:").and_then(kibibytes).unwrap_or(0) })
     }
 
-    /// What may still be locked; `u64::MAX` without a limit.
+    /// Returns what may still be locked; `u64::MAX` without a limit.
     pub fn left(&self) -> u64 {
         self.limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.pinned))
     }
@@ -46,14 +46,14 @@ impl fmt::Display for Locked {
     }
 }
 
-/// Whether the capability is there. In a user namespace the kernel does not count it.
+/// Returns whether the capability is there. In a user namespace the kernel does not count it.
 fn exempt(status: &str, users: &str) -> bool {
     let capabilities = field(status, "CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
     let first_namespace = users.split_whitespace().eq(["0", "0", "4294967295"]);
     first_namespace && capabilities.is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1)
 }
 
-/// The word behind the name.
+/// Returns the word behind the name.
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()
 }

@@ -18,18 +18,18 @@ pub enum Service {
     Datagram,
 }
 
-/// What a new queue pair shall have.
+/// The plan of a new queue pair.
 #[derive(Clone)]
 pub struct Plan {
-    /// Its service.
+    /// The service.
     pub service: Service,
-    /// Where the ends of its work and of its receives go.
+    /// The queue to which the ends of its work and of its receives go.
     pub completions: Arc<CompletionQueue>,
-    /// Where it takes receive buffers from; `None` for a queue of its own.
+    /// The queue from which it takes receive buffers; `None` for one of its own.
     pub shared: Option<Arc<SharedReceiveQueue>>,
-    /// Work under way at most.
+    /// The most work under way.
     pub work_max: u32,
-    /// Receive buffers posted at most; 0 with a shared queue.
+    /// The most receive buffers posted; 0 with a shared queue.
     pub receives_max: u32,
     /// Bytes that a post may copy inline.
     pub inline_bytes_max: u32,
@@ -39,7 +39,7 @@ pub struct Plan {
 pub struct QueuePair {
     domain: Arc<ProtectionDomain>,
     raw: NonNull<ibv_qp>,
-    /// What it was made with, which must outlive it.
+    /// The objects that it was made with, which must outlive it.
     plan: Plan,
 }
 
@@ -48,7 +48,7 @@ unsafe impl Send for QueuePair {}
 // SAFETY: as above.
 unsafe impl Sync for QueuePair {}
 
-/// What both ends agree on for a connection, and how patient this one is.
+/// The terms of a connection on which both ends agree, and how patient this one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// The way to the other end.
@@ -65,12 +65,13 @@ pub struct Connection {
     pub reads_max: u8,
     /// RDMA reads of the other end that this one answers at once.
     pub answers_max: u8,
-    /// 4.096 us times two to this power: when a missing acknowledgement makes it send again; 0:
-    /// never.
+    /// The time after which a missing acknowledgement makes it send again: 4.096 us times two to
+    /// this power; 0: never.
     pub ack_timeout: u8,
-    /// How often it sends again before giving up, 0 to 7.
+    /// The number of times that it sends again before giving up, 0 to 7.
     pub retries: u8,
-    /// How often it tries again while the peer has no receive buffer, 0 to 6; 7: for ever.
+    /// The number of times that it tries again while the peer has no receive buffer, 0 to 6; 7: for
+    /// ever.
     pub receiver_retries: u8,
     /// Code of the time that a peer shall wait before it tries again when there is no buffer here,
     /// 0 to 31.
@@ -78,7 +79,7 @@ pub struct Connection {
 }
 
 impl QueuePair {
-    /// A new one, in the state reset.
+    /// Makes a new one, in the state reset.
     ///
     /// # Errors
     /// The error number: `EINVAL` or `ENOMEM` if the device cannot do what the plan says.
@@ -102,7 +103,7 @@ impl QueuePair {
         Ok(QueuePair { domain: Arc::clone(domain), raw, plan: plan.clone() })
     }
 
-    /// The failure to make one, in words.
+    /// Describes the failure to make one.
     pub fn refusal(domain: &ProtectionDomain, plan: &Plan, number: i32) -> Fault {
         let on = format!(
             "{}: {} pieces of work, {} receive buffers, {} bytes inline",
@@ -114,7 +115,7 @@ impl QueuePair {
         fault("a queue pair cannot be made", on, number)
     }
 
-    /// Its number on the device.
+    /// Returns its number on the device.
     #[inline]
     pub fn number(&self) -> u32 {
         // SAFETY: the queue pair lives.
@@ -236,14 +237,14 @@ impl QueuePair {
         unsafe { self.post_list(work) }.map_err(|(_, code)| code)
     }
 
-    /// Posts a list of work, of which the device is told once.
+    /// Posts a list of work, and tells the device once of all.
     ///
     /// # Errors
     /// The first that was not taken, and the error number as for [`QueuePair::post`].
     ///
     /// # Safety
-    /// As [`QueuePair::post`] has it, for the work pointed to and what it links to, to the end of
-    /// the list.
+    /// The promise of [`QueuePair::post`], for the work pointed to and all that it links to, to the
+    /// end of the list.
     #[inline]
     pub(crate) unsafe fn post_list(&self, first: *mut ibv_send_wr) -> Result<(), (*mut ibv_send_wr, i32)> {
         let mut refused = first;

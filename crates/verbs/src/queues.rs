@@ -13,7 +13,7 @@ use verbena_fault::Fault;
 pub struct CompletionQueue {
     context: Arc<Context>,
     raw: NonNull<ibv_cq>,
-    /// Where it reports events.
+    /// The channel to which it reports events.
     _events: Option<Arc<EventChannel>>,
 }
 
@@ -23,15 +23,15 @@ unsafe impl Send for CompletionQueue {}
 unsafe impl Sync for CompletionQueue {}
 
 impl CompletionQueue {
-    /// A new one that holds at least `entries`.
+    /// Makes a new one that holds at least `entries`.
     ///
     /// # Errors
-    /// The device cannot do so many, or the limit on locked memory.
+    /// The device cannot do that many, or the limit on locked memory.
     pub fn new(context: &Arc<Context>, entries: u32) -> Result<Arc<CompletionQueue>, Fault> {
         CompletionQueue::reporting(context, entries, None)
     }
 
-    /// As [`CompletionQueue::new`]; it reports its events there.
+    /// Makes one as [`CompletionQueue::new`] does; it reports its events to `events`.
     ///
     /// # Errors
     /// As for [`CompletionQueue::new`].
@@ -57,7 +57,7 @@ impl CompletionQueue {
         self.raw.as_ptr()
     }
 
-    /// How many completions it holds.
+    /// Returns how many completions it holds.
     pub fn entries(&self) -> u32 {
         // SAFETY: the queue lives; only `resize` changes the field.
         unsafe { self.raw.as_ref().cqe as u32 }
@@ -66,7 +66,7 @@ impl CompletionQueue {
     /// Makes it hold at least `entries`; nothing in it is lost.
     ///
     /// # Errors
-    /// The device cannot do so many, or cannot resize.
+    /// The device cannot do that many, or cannot resize.
     pub fn resize(&self, entries: u32) -> Result<(), Fault> {
         // SAFETY: the queue lives.
         let code = unsafe { (self.context.functions().ibv_resize_cq)(self.raw(), entries as i32) };
@@ -81,8 +81,8 @@ impl CompletionQueue {
     /// The device's driver failed (the number that it returned).
     #[inline]
     pub fn poll(&self, into: &mut [ibv_wc]) -> Result<usize, i32> {
-        // SAFETY: the queue lives, every driver has the verb, and it writes so many completions at
-        // most.
+        // SAFETY: the queue lives, every driver has the verb, and it writes at most this many
+        // completions.
         let count = unsafe {
             let poll = self.raw.as_ref().context.as_ref().and_then(|context| context.ops.poll_cq);
             poll.unwrap_unchecked()(self.raw(), into.len() as i32, into.as_mut_ptr())
@@ -102,11 +102,11 @@ impl Drop for CompletionQueue {
 /// A receive buffer: its number, address, length and local key.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveBuffer {
-    /// Comes back in the completion.
+    /// The number that comes back in the completion.
     pub id: u64,
-    /// Its address.
+    /// The buffer's address.
     pub address: u64,
-    /// Its length in bytes.
+    /// The buffer's length in bytes.
     pub bytes: u32,
     /// The key of the registration that it lies in.
     pub local_key: u32,
@@ -137,10 +137,10 @@ unsafe impl Send for SharedReceiveQueue {}
 unsafe impl Sync for SharedReceiveQueue {}
 
 impl SharedReceiveQueue {
-    /// A new one that holds at least `receives` buffers of one segment each.
+    /// Makes a new one that holds at least `receives` buffers of one segment each.
     ///
     /// # Errors
-    /// The device cannot do so many, or the limit on locked memory.
+    /// The device cannot do that many, or the limit on locked memory.
     pub fn new(domain: &Arc<ProtectionDomain>, receives: u32) -> Result<Arc<SharedReceiveQueue>, Fault> {
         let mut wanted = ibv_srq_init_attr::zeroed();
         wanted.attr.max_wr = receives;

@@ -1,4 +1,4 @@
-//! Several datagrams posted at once: the device is told once of all of them, which costs as much as
+//! Several datagrams posted at once. The device is told once of all of them, which costs as much as
 //! it does for one (a system call where the driver has no doorbell that a process may ring).
 
 use crate::domain::AddressHandle;
@@ -13,7 +13,7 @@ pub struct DatagramRun(Box<[(ibv_send_wr, ibv_sge)]>);
 unsafe impl Send for DatagramRun {}
 
 impl DatagramRun {
-    /// Room for so many datagrams.
+    /// Makes room for `most` datagrams.
     pub fn new(most: usize) -> DatagramRun {
         let mut work = ibv_send_wr::zeroed();
         (work.num_sge, work.opcode) = (1, raw::IBV_WR_SEND);
@@ -24,7 +24,7 @@ impl DatagramRun {
     /// `IBV_SEND_INLINE`). Its completion bears `id`.
     ///
     /// # Panics
-    /// If there are not so many places.
+    /// If there are not that many places.
     #[inline]
     pub fn set(
         &mut self,
@@ -45,10 +45,10 @@ impl DatagramRun {
     /// Posts the first `count` datagrams.
     ///
     /// # Errors
-    /// How many of them were taken, and the error number: `ENOMEM` if the queue is full.
+    /// The number of them taken, and the error number: `ENOMEM` if the queue is full.
     ///
     /// # Panics
-    /// If there are not so many places, or `count` is 0.
+    /// If there are fewer than `count` places, or `count` is 0.
     ///
     /// # Safety
     /// All of them were set since the last call. Their segments (unless inline) and handles live

@@ -11,7 +11,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use verbena_fault::Fault;
 
-/// Where completion queues report events.
+/// A channel to which completion queues report events.
 pub struct EventChannel {
     context: Arc<Context>,
     raw: NonNull<ibv_comp_channel>,
@@ -23,7 +23,7 @@ unsafe impl Send for EventChannel {}
 unsafe impl Sync for EventChannel {}
 
 impl EventChannel {
-    /// A new one, whose descriptor does not block.
+    /// Makes a new one, whose descriptor does not block.
     ///
     /// # Errors
     /// The device has none, or the process no descriptor left.
@@ -42,7 +42,7 @@ impl EventChannel {
         Ok(Arc::new(channel))
     }
 
-    /// Becomes readable when an event comes.
+    /// Returns the descriptor that becomes readable when an event comes.
     pub fn descriptor(&self) -> RawFd {
         // SAFETY: the channel lives; the library sets the field once.
         unsafe { self.raw.as_ref().fd }
@@ -81,8 +81,8 @@ impl Drop for EventChannel {
 }
 
 impl CompletionQueue {
-    /// Asks for an event at the next completion. Those that are there already make none: look once
-    /// more afterwards.
+    /// Asks for an event at the next completion. Completions that are there already make none: look
+    /// once more afterwards.
     ///
     /// # Errors
     /// The error number: the queue reports nowhere, or the driver failed.

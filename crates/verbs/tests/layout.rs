@@ -1,4 +1,4 @@
-//! What `verbena_verbs::raw` declares, compared with rdma-core's own header through a C compiler.
+//! Compares what `verbena_verbs::raw` declares with rdma-core's own header through a C compiler.
 //!
 //! Needs libibverbs-dev (`packaging/debian-packages.txt`).
 

@@ -91,8 +91,8 @@ impl Buffers {
         }
     }
 
-    /// Returns whether there is a buffer for each of a group: for `full` fragments of a full
-    /// datagram's bytes, and for one of `rest` bytes.
+    /// Returns whether there is a buffer for each of a group: for `full` fragments of `full_bytes`,
+    /// and for one of `rest` bytes.
     ///
     /// # Errors
     /// Memory cannot be registered.

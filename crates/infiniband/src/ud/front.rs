@@ -11,13 +11,13 @@ use verbena_channel::Peer;
 use verbena_channel::packet::Header;
 use verbena_memory::Region;
 
-/// Looks at the completion queue in a row: a round of progress takes as long as several, and what
-/// comes during it is found late.
+/// The number of looks at the completion queue in a row: a round of progress takes as long as
+/// several, and what comes during it is found late.
 const LOOKS: u32 = 32;
 
 impl<A: Datagrams> Ud<A> {
-    /// Takes the packet that comes next if it is this one of the peer's and fits: the length of its
-    /// payload.
+    /// Takes the packet that comes next if it is this one of the peer's and fits. Returns the
+    /// length of its payload.
     #[inline]
     pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
         // Polling does now and then what can wait; and who is about to sleep must not take what

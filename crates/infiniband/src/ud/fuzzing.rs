@@ -1,11 +1,12 @@
-//! What must hold of any datagram and card of `ud`: the fuzz targets of this channel (see `fuzz/`).
+//! The properties that hold for any datagram and card of `ud`: the fuzz targets of this channel
+//! (see `fuzz/`).
 
 use super::card::Card;
 use super::frame::{Frame, NOTE_BYTES_MAX, PREFIX_BYTES, read_bits, write_bits};
 use super::head::Head;
 
-/// A datagram: what is read says itself the same way again. The first byte says whether checksums
-/// are on.
+/// Checks a datagram: what is read is encoded the same way again. The first byte says whether
+/// checksums are on.
 pub fn frame(data: &[u8]) {
     let Some((first, datagram)) = data.split_first() else { return };
     let checksum = first & 1 == 1;
@@ -32,7 +33,7 @@ fn with_magic(datagram: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A bitmap survives, however long it is.
+/// Checks that a bitmap survives, however long it is.
 fn bits(body: &[u8]) {
     let bits = read_bits(body);
     let mut note = [0; NOTE_BYTES_MAX];
@@ -40,8 +41,8 @@ fn bits(body: &[u8]) {
     assert_eq!(read_bits(&note[PREFIX_BYTES..bytes]), bits);
 }
 
-/// The header before a packet's payload: what is read is written as short as it can be, and read
-/// again.
+/// Checks the header before a packet's payload: what is read is written as short as it can be, and
+/// read again.
 pub fn head(data: &[u8]) {
     let Ok((header, payload)) = Head::parse(data) else { return };
     let head = Head::of(&header, payload.len());
@@ -53,7 +54,7 @@ pub fn head(data: &[u8]) {
     assert_eq!(Head::parse(&[bytes, payload].concat()), Ok((header, payload)));
 }
 
-/// A card.
+/// Checks a card.
 pub fn card(data: &[u8]) {
     if let Some(card) = Card::parse(data) {
         assert_eq!(card.emit(), data);

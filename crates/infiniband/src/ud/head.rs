@@ -1,7 +1,7 @@
-//! What stands before a packet's payload in the first fragment: its header, whole or compact.
+//! The head of a packet's payload in the first fragment: its header, whole or compact.
 //!
-//! Most packets are whole messages of which much is known otherwise or is small, and short: then
-//! each byte counts, since whoever carries them touches each several times. Their compact header is
+//! Most packets are short whole messages, and much of their header is small or known otherwise.
+//! Then each byte counts, since it is touched several times on its way. Their compact header is
 //!
 //! | offset | bytes | field |
 //! | --- | --- | --- |
@@ -20,9 +20,9 @@ use verbena_memory::Region;
 
 /// Bytes of a compact header.
 const COMPACT_BYTES: usize = 16;
-/// The first byte of one.
+/// The first byte of a compact header.
 const COMPACT: u8 = 0x80;
-/// Ranks and contexts below these fit.
+/// The bound below which ranks and contexts fit.
 const SOURCES: i32 = 1 << 24;
 const CONTEXTS: u64 = 1 << 32;
 
@@ -36,7 +36,8 @@ pub enum Head {
 }
 
 impl Head {
-    /// The shorter that holds this header, of a packet with so many bytes of payload.
+    /// Makes the shorter form that holds this header, of a packet with `payload_bytes` bytes of
+    /// payload.
     #[inline]
     pub fn of(header: &Header, payload_bytes: usize) -> Head {
         let Header { kind, flags, mark, sequence, context, source, tag, length } = *header;
@@ -49,7 +50,7 @@ impl Head {
         Head::Compact((u128::from(first) | u128::from(second) << 64).to_le_bytes())
     }
 
-    /// Its bytes on the wire.
+    /// Returns its bytes on the wire.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -67,7 +68,7 @@ impl Head {
         }
     }
 
-    /// The header of this packet, and its payload; or what is wrong.
+    /// Returns the header of this packet, and its payload; or what is wrong.
     ///
     /// # Errors
     /// It is torn, or of no kind.
@@ -82,7 +83,7 @@ impl Head {
     }
 }
 
-/// The header that was made compact.
+/// Returns the header that was made compact.
 #[inline]
 fn expand(bytes: &[u8; COMPACT_BYTES], payload_bytes: usize) -> Header {
     let words = u128::from_le_bytes(*bytes);

@@ -28,7 +28,7 @@ pub fn open(place: &Place) -> Result<Option<UdOpening>, Fault> {
     }
 }
 
-/// Whether the user asks for this very channel.
+/// Returns whether the user asks for this very channel.
 fn is_named() -> bool {
     let named = verbena_settings::CHANNELS.get();
     named.is_some_and(|names| names.split(',').any(|name| name.trim() == "ud"))

@@ -1,4 +1,4 @@
-//! What is known of each peer: a pointer and its card for those that never spoke, the rest for the
+//! The state of each peer: a pointer and its card for those that never spoke, the rest for the
 //! others.
 
 use super::adapter::Aim;
@@ -17,44 +17,45 @@ pub struct Partner {
     pub link: Link,
     /// The way to it, as the adapter remembers it.
     pub aim: Aim,
-    /// Bytes of a fragment that is not the last of its group.
+    /// The bytes of a fragment that is not the last of its group.
     pub fragment_bytes: u16,
     /// The number of the next fragment, without reliability.
     pub number: u32,
-    /// The time that it stands in the timers with.
+    /// The time under which it stands in the timers.
     pub timer_ns: u64,
-    /// How far the farewell is.
+    /// The progress of the farewell.
     pub farewell: Farewell,
-    /// Why nothing goes there any more, with what was under way then.
+    /// The reason why nothing goes there any more, with what was under way then.
     pub broken: Option<Box<Broken>>,
-    /// It has something to send, but no queue pair has room.
+    /// True if it has something to send, but no queue pair has room.
     pub stalled: bool,
-    /// What rode on a fragment and was not looked at yet.
+    /// The acknowledgement that rode on a fragment and was not looked at yet.
     pub unread: Option<Unread>,
 }
 
-/// The newest acknowledgement that came with a fragment, for which it has no bitmap.
+/// The newest acknowledgement that came with a fragment, which has no bitmap for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Unread {
     /// The first fragment that is missing there.
     pub next: u32,
-    /// Since the last arrival there.
+    /// The time since the last arrival there.
     pub delay: Delay,
-    /// When it came.
+    /// The time when it came.
     pub at_ns: u64,
 }
 
 /// A peer that was given up.
 #[derive(Debug)]
 pub struct Broken {
-    /// Why.
+    /// The reason.
     pub fault: Fault,
     /// Packets that are not known to have arrived, in order.
     pub undelivered: Vec<(Header, Vec<u8>)>,
 }
 
 impl Partner {
-    /// A peer with this card, seen from a process whose datagrams have so many bytes at most.
+    /// Makes a peer with this card, seen from a process whose datagrams have `datagram_bytes_max`
+    /// bytes at most.
     #[cold]
     fn first(card: &Card, datagram_bytes_max: usize, rules: &Rules) -> Box<Partner> {
         let datagram = datagram_bytes_max.min(card.datagram_bytes_max as usize);
@@ -71,8 +72,8 @@ impl Partner {
         })
     }
 
-    /// An acknowledgement came with this fragment, to be looked at later; whoever has one stands in
-    /// the list, once.
+    /// Puts the acknowledgement that came with this fragment by, to be looked at later; a peer that
+    /// has one stands in the list, once.
     #[inline]
     pub fn put_by(&mut self, frame: &Frame, at_ns: u64, list: &mut Vec<Peer>) {
         let unread = Unread { next: frame.next, delay: frame.delay, at_ns };
@@ -87,13 +88,13 @@ impl Partner {
         }
     }
 
-    /// Whether packets go there and come from there: it was not given up, and has not left.
+    /// Returns whether packets go there and come from there: it was not given up, and has not left.
     #[inline]
     pub fn hears(&self) -> bool {
         self.broken.is_none() && self.farewell != Farewell::Gone
     }
 
-    /// When there is something to do though nothing arrives.
+    /// Returns when there is something to do though nothing arrives.
     pub fn due_ns(&self) -> u64 {
         match self.broken {
             Some(_) => NEVER,
@@ -101,14 +102,14 @@ impl Partner {
         }
     }
 
-    /// Bytes of its state.
+    /// Returns the bytes of its state.
     fn bytes(&self) -> usize {
         size_of::<Partner>() + self.link.assembly.bytes()
     }
 }
 
-/// Bytes of a fragment in a datagram of so many: whole words, so that headers lie aligned in the
-/// receive buffers.
+/// Returns the bytes of a fragment in a datagram of `datagram_bytes`: whole words, so that headers
+/// lie aligned in the receive buffers.
 pub fn fragment_bytes(datagram_bytes: usize) -> u16 {
     let bytes = datagram_bytes.saturating_sub(PREFIX_BYTES).min(usize::from(u16::MAX));
     (bytes & !7) as u16
@@ -122,36 +123,36 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// The peers with these cards, none of which has spoken.
+    /// Makes the peers with these cards, none of which has spoken.
     pub fn new(cards: Vec<Option<Card>>) -> Peers {
         let partners = std::iter::repeat_with(|| None).take(cards.len()).collect();
         Peers { cards, partners }
     }
 
-    /// Bytes of state for a peer that never spoke.
+    /// Returns the bytes of state for a peer that never spoke.
     pub const fn silent_bytes() -> usize {
         size_of::<Option<Card>>() + size_of::<Option<Box<Partner>>>()
     }
 
-    /// The peer's card; `None` if it has no device, or the job no such process.
+    /// Returns the peer's card; `None` if it has no device, or the job no such process.
     pub fn card(&self, peer: Peer) -> Option<&Card> {
         self.cards.get(peer as usize)?.as_ref()
     }
 
-    /// The peer, if it has spoken.
+    /// Returns the peer, if it has spoken.
     #[inline]
     pub fn get(&mut self, peer: Peer) -> Option<&mut Partner> {
         self.partners.get_mut(peer as usize)?.as_deref_mut()
     }
 
-    /// Card and state together.
+    /// Returns card and state together.
     #[inline(always)]
     pub fn both(&mut self, peer: Peer) -> Option<(&Card, &mut Partner)> {
         let card = self.cards.get(peer as usize)?.as_ref()?;
         Some((card, self.partners.get_mut(peer as usize)?.as_deref_mut()?))
     }
 
-    /// The peer, known from now on; `None` if it has no card.
+    /// Returns the peer, known from now on; `None` if it has no card.
     #[inline]
     pub fn meet(&mut self, peer: Peer, datagram_bytes_max: usize, rules: &Rules) -> Option<&mut Partner> {
         let partner = self.partners.get_mut(peer as usize)?;
@@ -161,17 +162,17 @@ impl Peers {
         partner.as_deref_mut()
     }
 
-    /// All that have spoken.
+    /// Iterates over all that have spoken.
     pub fn iter(&self) -> impl Iterator<Item = (Peer, &Partner)> {
         (0..).zip(&self.partners).filter_map(|(peer, partner)| Some((peer, partner.as_deref()?)))
     }
 
-    /// All that have spoken, to change.
+    /// Iterates over all that have spoken, to change them.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Peer, &mut Partner)> {
         (0..).zip(&mut self.partners).filter_map(|(peer, partner)| Some((peer, partner.as_deref_mut()?)))
     }
 
-    /// Bytes of state for all peers.
+    /// Returns the bytes of state for all peers.
     pub fn bytes(&self) -> usize {
         self.cards.len() * Peers::silent_bytes()
             + self.iter().map(|(_, partner)| partner.bytes()).sum::<usize>()

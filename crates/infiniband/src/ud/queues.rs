@@ -8,17 +8,17 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 struct Queue {
     account: SendQueue,
-    /// Buffers that the device may still read, with the mark after which it has.
+    /// The buffers that the device may still read, with the mark after which it has.
     reading: VecDeque<(u32, u32)>,
-    /// Since when a completion is awaited.
+    /// The time since when a completion is awaited.
     since_ns: u64,
-    /// It has completed nothing for too long.
+    /// True if it has completed nothing for too long.
     stuck: bool,
-    /// It takes no work any more.
+    /// True if it takes no work any more.
     dead: bool,
 }
 
-/// All of them.
+/// The sending queue pairs of a process.
 #[derive(Debug)]
 pub struct Queues {
     list: Vec<Queue>,
@@ -27,8 +27,8 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// So many queue pairs of so many places each; one in `every` posts is signalled, and a
-    /// completion may take so long.
+    /// Makes `count` queue pairs of `places` places each; one in `every` posts is signalled, and a
+    /// completion may take `local_ns_max`.
     pub fn new(count: usize, places: u32, every: u32, local_ns_max: u64) -> Queues {
         let queue = || Queue {
             account: SendQueue::new(places, every),
@@ -40,7 +40,7 @@ impl Queues {
         Queues { list: std::iter::repeat_with(queue).take(count).collect(), turn: 0, local_ns_max }
     }
 
-    /// The queue pair whose turn it is, of those that have room.
+    /// Chooses the queue pair whose turn it is, of those that have room.
     pub fn choose(&mut self) -> Option<usize> {
         for _ in 0..self.list.len() {
             let at = self.turn;
@@ -53,7 +53,7 @@ impl Queues {
         None
     }
 
-    /// Places that are free on all that work.
+    /// Returns whether all that work together have room for `pieces`.
     pub fn has_room(&self, pieces: usize) -> bool {
         let free = |queue: &Queue| match queue.dead || queue.stuck {
             true => 0,
@@ -62,17 +62,17 @@ impl Queues {
         self.list.iter().map(free).sum::<usize>() >= pieces
     }
 
-    /// Places that are free on this one.
+    /// Returns the free places of this one.
     pub fn free(&self, at: usize) -> usize {
         self.list[at].account.free() as usize
     }
 
-    /// Whether the last of so many posts must be signalled.
+    /// Returns whether the last of `posts` posts must be signalled.
     pub fn is_due(&self, at: usize, posts: usize) -> bool {
         self.list[at].account.is_due_by(posts as u32)
     }
 
-    /// A datagram was posted; `buffer` is what the device reads later, if it does.
+    /// Notes that a datagram was posted; `buffer` is what the device reads later, if it does.
     pub fn posted(&mut self, at: usize, signalled: bool, buffer: Option<u32>, now_ns: u64) {
         let queue = &mut self.list[at];
         if signalled && !queue.account.is_awaited() {
@@ -84,7 +84,7 @@ impl Queues {
         }
     }
 
-    /// The oldest signalled post is done; what the device has read goes to `done`.
+    /// Notes that the oldest signalled post is done; what the device has read goes to `done`.
     pub fn completed(&mut self, at: usize, now_ns: u64, done: &mut Vec<u32>) {
         let queue = &mut self.list[at];
         queue.account.completed();
@@ -98,7 +98,7 @@ impl Queues {
         }
     }
 
-    /// It takes no work any more.
+    /// Notes that it takes no work any more.
     pub fn dies(&mut self, at: usize) {
         self.list[at].dead = true;
     }
@@ -111,17 +111,17 @@ impl Queues {
         }
     }
 
-    /// Whether none is of use.
+    /// Returns whether none is of use.
     pub fn all_fail(&self) -> bool {
         self.list.iter().all(|queue| queue.dead || queue.stuck)
     }
 
-    /// Whether a completion is awaited.
+    /// Returns whether a completion is awaited.
     pub fn is_awaited(&self) -> bool {
         self.list.iter().any(|queue| queue.account.is_awaited())
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub fn bytes(&self) -> usize {
         let of = |queue: &Queue| size_of::<Queue>() + queue.reading.capacity() * 8;
         self.list.iter().map(of).sum()

@@ -13,15 +13,15 @@ use verbena_channel::{Peer, Sink};
 use verbena_fault::Fault;
 use verbena_memory::LINE_BYTES;
 
-/// Bytes from one receive buffer to the next.
+/// Returns the bytes from one receive buffer to the next.
 #[inline]
 fn receive_stride(datagram_bytes_max: usize) -> usize {
     (GLOBAL_BYTES + datagram_bytes_max).next_multiple_of(LINE_BYTES)
 }
 
-/// Completions handled per poll.
+/// The most completions handled per poll.
 const COMPLETIONS_MAX: usize = 64;
-/// Groups of a peer that are kept though fragments are missing, without reliability.
+/// The groups of a peer that are kept though fragments are missing, without reliability.
 const PARTIALS_MAX: usize = SPAN as usize - 1;
 
 impl<A: Datagrams> Ud<A> {
@@ -37,7 +37,7 @@ impl<A: Datagrams> Ud<A> {
         Ok(())
     }
 
-    /// Memory for the pool of so many buffers: the datagram of each begins a line of the
+    /// Allocates memory for a pool of `receives` buffers. The datagram of each begins a line of the
     /// processor's cache, since the device wrote it on another core, and each line has to be
     /// fetched from there.
     pub(super) fn allocate_pool(adapter: &mut A, receives: usize) -> Result<Memory, Fault> {
@@ -89,7 +89,7 @@ impl<A: Datagrams> Ud<A> {
         COMPLETIONS_MAX
     }
 
-    /// A receive buffer is empty again.
+    /// Notes that a receive buffer is empty again.
     #[inline]
     pub(super) fn emptied(&mut self, id: u32) {
         self.emptied.push(id);
@@ -118,7 +118,8 @@ impl<A: Datagrams> Ud<A> {
         )
     }
 
-    /// A datagram lies in this buffer. What is no datagram of this job, or garbled, counts as lost.
+    /// Takes in the datagram in this buffer. One that is not of this job, or garbled, counts as
+    /// lost.
     fn received(&mut self, id: u32, bytes: usize, now_ns: u64, sink: &mut dyn Sink) {
         let region = self.receive_buffer(id).region;
         let Some(len) = bytes.checked_sub(GLOBAL_BYTES) else { return };
@@ -157,7 +158,7 @@ impl<A: Datagrams> Ud<A> {
         self.arm(frame.from);
     }
 
-    /// Looks at the acknowledgements that came with fragments, and sees to what these call for.
+    /// Looks at the acknowledgements that came with fragments, and does what these call for.
     pub(super) fn read_acks(&mut self) {
         while let Some(peer) = self.unread.pop() {
             let Some(partner) = self.peers.get(peer) else { continue };
@@ -168,7 +169,7 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// An acknowledgement that came then.
+    /// Takes in an acknowledgement that came at that time.
     fn hear(&mut self, peer: Peer, ack: &Ack, at_ns: u64) {
         let Some(partner) = self.peers.get(peer) else { return };
         let outgoing = &mut partner.link.outgoing;
@@ -185,7 +186,7 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// A fragment with a number: delivered once, whatever the order.
+    /// Takes in a fragment with a number: delivered once, whatever the order.
     fn fragment(&mut self, frame: &Frame, body: &[u8], now_ns: u64, sink: &mut dyn Sink) {
         let Some(partner) = self.peers.get(frame.from) else { return };
         if partner.farewell == Farewell::Gone || frame.index >= frame.count {
@@ -210,7 +211,7 @@ impl<A: Datagrams> Ud<A> {
         }
     }
 
-    /// A fragment that nobody acknowledges.
+    /// Takes in a fragment that nobody acknowledges.
     fn bare(&mut self, frame: &Frame, body: &[u8], sink: &mut dyn Sink) {
         if frame.count == 1 {
             return self.deliver(frame.from, body, sink);

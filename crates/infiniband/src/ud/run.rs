@@ -4,7 +4,7 @@
 use super::adapter::{Datagram, Memory, RUN_MAX};
 use crate::device::Post;
 
-/// Datagrams of one peer, in order, with the buffers that they lie in.
+/// The datagrams of one peer, in order, with the buffers that they lie in.
 #[derive(Debug, Default)]
 pub struct Run {
     queue: usize,
@@ -14,7 +14,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A new one, for this queue pair with so many free places.
+    /// Begins a new one, for this queue pair with `places` free places.
     #[inline]
     pub fn begin(&mut self, queue: usize, places: usize) {
         (self.queue, self.most) = (queue, places.min(RUN_MAX));
@@ -29,25 +29,25 @@ impl Run {
         self.buffers.push(buffer);
     }
 
-    /// How many more may be added.
+    /// Returns how many more may be added.
     #[inline]
     pub fn room(&self) -> usize {
         self.most - self.datagrams.len()
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[inline]
     pub fn len(&self) -> usize {
         self.datagrams.len()
     }
 
-    /// The queue pair.
+    /// Returns the queue pair.
     #[inline]
     pub fn queue(&self) -> usize {
         self.queue
     }
 
-    /// The datagrams. The last one's completion is told of if `signalled`.
+    /// Returns the datagrams. The last one makes a completion if `signalled`.
     #[inline]
     pub fn datagrams(&mut self, signalled: bool) -> &[Datagram] {
         if let Some(last) = self.datagrams.last_mut() {
@@ -56,7 +56,7 @@ impl Run {
         &self.datagrams
     }
 
-    /// Each one's buffer, and how it was posted.
+    /// Returns each one's buffer, and how it was posted.
     #[inline]
     pub fn posts(&self) -> impl Iterator<Item = (u32, Post)> {
         self.buffers.iter().copied().zip(self.datagrams.iter().map(|datagram| datagram.how))

@@ -14,7 +14,7 @@ use verbena_channel::packet::Header;
 use verbena_channel::{Payload, Peer, SendError};
 use verbena_memory::Region;
 
-/// Time until an acknowledgement that found no room is tried again, in nanoseconds.
+/// The time until an acknowledgement that found no room is tried again, in nanoseconds.
 const AGAIN_NS: u64 = 50_000;
 
 /// Copies a part of the packet: its header, then its payload.
@@ -36,8 +36,8 @@ pub(super) fn copy_part(into: Region, head: &Head, payload: &Payload<'_>, from: 
     }
 }
 
-/// A queue pair took the datagram in this buffer, which the device may read later if it was not
-/// posted inline.
+/// Accounts for the datagram in this buffer, which a queue pair took; the device may read it later
+/// if it was not posted inline.
 #[inline]
 pub(super) fn account(
     queues: &mut Queues,
@@ -108,15 +108,15 @@ impl<A: Datagrams> Ud<A> {
         Ok(())
     }
 
-    /// The device had failed before.
+    /// Returns the error of a device that had failed before.
     #[cold]
     fn no_device(&mut self, peer: Peer) -> SendError {
         let fault = self.device_fault.clone().expect("asked before");
         SendError::Broken(self.refused(peer, &fault))
     }
 
-    /// Whether a packet of so many fragments of so many bytes, the last of `rest` bytes, can be
-    /// taken now.
+    /// Returns whether a packet can be taken now, of `count` fragments of `each` bytes, the last of
+    /// `rest` bytes.
     #[inline]
     fn takes(&mut self, peer: Peer, (count, each): (usize, usize), rest: usize) -> Result<bool, SendError> {
         let takes = match self.settings.reliable {
@@ -148,7 +148,7 @@ impl<A: Datagrams> Ud<A> {
         Ok(known)
     }
 
-    /// Sends what is due to the peer, as far as window and queue pairs allow.
+    /// Sends what is due to the peer, while window and queue pairs allow.
     pub(super) fn pump(&mut self, peer: Peer, now_ns: u64) {
         while let Some(partner) = self.peers.get(peer)
             && let Some(shot) = partner.link.outgoing.next(0)
@@ -161,7 +161,7 @@ impl<A: Datagrams> Ud<A> {
         self.arm(peer);
     }
 
-    /// The peer's transmissions wait until a queue pair has room.
+    /// Makes the peer's transmissions wait until a queue pair has room.
     #[cold]
     fn stall(&mut self, peer: Peer) {
         if let Some(partner) = self.peers.get(peer)
@@ -172,8 +172,8 @@ impl<A: Datagrams> Ud<A> {
     }
 
     /// Makes this transmission, and those that follow in the same run; `false` if no queue pair has
-    /// room. What is sent again is sent as it was: the device may still read it, and an old
-    /// acknowledgement does no harm.
+    /// room. A fragment that is sent again is sent as it was: the device may still read it, and an
+    /// old acknowledgement does no harm.
     #[inline]
     fn transmit(&mut self, peer: Peer, first: Shot, now_ns: u64) -> bool {
         if !self.begin_run() {
@@ -262,7 +262,7 @@ impl<A: Datagrams> Ud<A> {
         frame.emit(unsafe { region.part(0, bytes).bytes_mut() }, self.settings.checksum);
     }
 
-    /// Says something that is no fragment: an acknowledgement, or farewell. Returns whether it went
+    /// Sends a note without a fragment: an acknowledgement, or farewell. Returns whether it went
     /// out.
     pub(super) fn say(&mut self, peer: Peer, kind: Kind, answer: bool, now_ns: u64) -> bool {
         let note = self.buffers.take_note(&mut self.adapter);
@@ -316,7 +316,7 @@ impl<A: Datagrams> Ud<A> {
         taken
     }
 
-    /// A queue pair is of no use any more; the others go on.
+    /// Notes that a queue pair is of no use any more; the others go on.
     #[cold]
     pub(super) fn queue_failed(&mut self, queue: usize, fault: verbena_fault::Fault) {
         self.queues.dies(queue);

@@ -7,60 +7,61 @@ use crate::reliable::assembly::FRAGMENTS_MAX;
 use verbena_channel::CONTROL_BYTES_MAX;
 use verbena_channel::packet::HEADER_BYTES;
 
-/// All settings of the channel. The table of settings says what each is for, with its source.
+/// The settings of the channel. The table of settings says what each is for, with its source.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Queue pairs for sending.
+    /// The number of queue pairs for sending.
     pub senders: usize,
-    /// Receive buffers; `None`: by [`RECEIVE_BYTES`].
+    /// The number of receive buffers; `None`: by [`RECEIVE_BYTES`].
     pub receives: Option<usize>,
-    /// Short buffers for sending at most.
+    /// The most short buffers for sending.
     pub short_buffers_max: usize,
-    /// Long ones; `None`: by [`SEND_BYTES`].
+    /// The most long ones; `None`: by [`SEND_BYTES`].
     pub long_buffers_max: Option<usize>,
-    /// Fragments of a packet at most; `None`: by [`PACKET_BYTES`].
+    /// The most fragments of a packet; `None`: by [`PACKET_BYTES`].
     pub fragments_max: Option<usize>,
     /// Largest message sent eagerly, in bytes.
     pub eager_bytes_max: usize,
-    /// Whether lost datagrams are sent again.
+    /// True if lost datagrams are sent again.
     pub reliable: bool,
-    /// Whether datagrams carry a checksum.
+    /// True if datagrams carry a checksum.
     pub checksum: bool,
-    /// One in so many datagrams is signalled.
+    /// One in this many datagrams is signalled.
     pub signal_every: u32,
     /// Datagrams up to this many bytes are copied into the descriptor, if the device takes them.
     pub inline_bytes_max: usize,
-    /// A queue pair that completes nothing for so long is passed over, in nanoseconds.
+    /// The time in nanoseconds after which a queue pair that completes nothing is passed over.
     pub local_ns_max: u64,
-    /// Acknowledgements, waits and windows; `window_max` within what the peers can receive.
+    /// The rules of acknowledgements, waits and windows; `window_max` within what the peers can
+    /// receive.
     pub rules: Rules,
 }
 
-/// Bytes of the receive buffers if nobody says how many there are to be.
+/// The default bytes of the receive buffers.
 const RECEIVE_BYTES: usize = 640 << 10;
-/// Bytes of the long send buffers if nobody says how many.
+/// The default bytes of the long send buffers.
 const SEND_BYTES: usize = 384 << 10;
-/// Bytes of the longest packet if nobody says of how many fragments, but at most so many of these.
-/// The receiver's engine gets a packet when all of it is there: of long ones it copies nothing
-/// while the next is on the wire.
+/// The default bytes of the longest packet, unless these are too many fragments. The receiver's
+/// engine gets a packet when all of it is there: of long ones it copies nothing while the next is
+/// on the wire.
 const PACKET_BYTES: usize = (16 << 10) + HEADER_BYTES;
 const FRAGMENTS: usize = 16;
-/// Receive buffers at least.
+/// The fewest receive buffers.
 const RECEIVES_MIN: usize = 16;
-/// Fragments under way to one peer if nobody says how many.
+/// The default number of fragments under way to one peer.
 const WINDOW_MAX: usize = 128;
 /// The shortest datagram that holds a whole control packet.
 pub const DATAGRAM_BYTES_MIN: usize = PREFIX_BYTES + HEADER_BYTES + CONTROL_BYTES_MAX;
-/// Waits in vain before a peer can be given up.
+/// The waits without result before a peer can be given up.
 const SILENT_WAITS_MIN: u32 = 16;
-/// Transmissions acknowledged after a missing one that make it lost (RFC 9002, 6.1.1), beyond one
-/// for each queue pair.
+/// The transmissions acknowledged after a missing one that make it lost (RFC 9002, 6.1.1), beyond
+/// one for each queue pair.
 const SWAPPED_MIN: u32 = 3;
-/// Fragments under way at first.
+/// The fragments under way at first.
 const WINDOW_START: u32 = 16;
 
 impl Settings {
-    /// What the table of settings says now.
+    /// Returns what the table of settings says now.
     pub fn current() -> Settings {
         use verbena_settings as table;
         let ns = |number: usize| number as u64;
@@ -95,8 +96,8 @@ impl Settings {
         .sound()
     }
 
-    /// The same within the bounds that the channel needs: a group fits the buffers, and unsignalled
-    /// work cannot keep all of them.
+    /// Returns the settings within the bounds that the channel needs: a group fits the buffers, and
+    /// unsignalled work cannot keep all of them.
     pub fn sound(mut self) -> Settings {
         self.senders = self.senders.max(1);
         self.fragments_max = self.fragments_max.map(|most| most.clamp(1, FRAGMENTS_MAX as usize));
@@ -108,23 +109,25 @@ impl Settings {
         self
     }
 
-    /// Fragments of a packet at most, each of so many bytes.
+    /// Returns the most fragments of a packet, each of `fragment_bytes`.
     pub fn fragments(&self, fragment_bytes: usize) -> usize {
         self.fragments_max.unwrap_or_else(|| PACKET_BYTES.div_ceil(fragment_bytes).min(FRAGMENTS))
     }
 
-    /// Receive buffers for datagrams of so many bytes, within what the device takes.
+    /// Returns how many receive buffers there are for datagrams of `datagram_bytes`, within what
+    /// the device takes.
     pub fn receives(&self, datagram_bytes: usize, device_max: u32) -> usize {
         let wanted = self.receives.unwrap_or(RECEIVE_BYTES / datagram_bytes);
         wanted.max(RECEIVES_MIN).min(device_max as usize)
     }
 
-    /// Long send buffers for datagrams of so many bytes.
+    /// Returns how many long send buffers there are for datagrams of `datagram_bytes`.
     pub fn long_buffers(&self, datagram_bytes: usize) -> usize {
         self.long_buffers_max.unwrap_or((SEND_BYTES / datagram_bytes).max(self.buffers_min()))
     }
 
-    /// Send buffers of a length at least: twice what unsignalled work keeps, and a packet.
+    /// Returns the fewest send buffers of a length: twice what unsignalled work keeps, and a
+    /// packet.
     fn buffers_min(&self) -> usize {
         2 * self.senders * self.signal_every as usize + self.fragments_max.unwrap_or(FRAGMENTS)
     }

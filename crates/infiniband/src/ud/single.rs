@@ -1,5 +1,5 @@
-//! The very way of a short packet: one fragment, over a link on which nothing waits. What does not
-//! go this way is left to [`send`](super::send), which also sees to whatever goes wrong.
+//! The shortest way of sending a short packet: one fragment, over a link on which nothing waits.
+//! Other packets are left to [`send`](super::send), which also handles whatever goes wrong.
 
 use super::Ud;
 use super::adapter::{Datagram, Datagrams, Memory};

@@ -1,6 +1,6 @@
-//! When something is to be done for a peer though nothing arrives.
+//! The times when something is to be done for a peer though nothing arrives.
 //!
-//! Each peer knows the time that it stands here with; an entry with another time is stale, and
+//! Each peer knows the time under which it stands here; an entry with another time is stale, and
 //! skipped. Times move later far more often than earlier, which costs nothing here.
 
 use std::cmp::Reverse;
@@ -28,13 +28,13 @@ impl Timers {
         })
     }
 
-    /// The earliest time, stale or not.
+    /// Returns the earliest time, stale or not.
     #[inline]
     pub fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub fn bytes(&self) -> usize {
         self.heap.capacity() * size_of::<(u64, Peer)>()
     }

@@ -36,12 +36,12 @@ use verbena_verbs::{
 
 /// Work numbers above this are those of sending queue pairs.
 const SENDER: u64 = 1 << 32;
-/// Address handles at most: one for each port of each node, so enough for a job that is not very
+/// The most address handles: one for each port of each node, so enough for a job that is not very
 /// large.
 const HANDLES_MAX: usize = 1024;
 
-/// A host that was asked for answers within so long, in nanoseconds; before that a handle would
-/// block for a second.
+/// The time in nanoseconds within which a host that was asked for answers; before that a handle
+/// would block for a second.
 const ANSWER_NS: u64 = 3_000_000;
 
 /// A sending queue pair.
@@ -50,7 +50,7 @@ struct Sender {
     run: DatagramRun,
     posted: u64,
     done: u64,
-    /// What `posted` was with each signalled post that is under way.
+    /// The value of `posted` with each signalled post that is under way.
     signalled: VecDeque<u64>,
 }
 
@@ -59,7 +59,7 @@ pub struct Device {
     senders: Vec<Sender>,
     receiver: QueuePair,
     completions: Arc<CompletionQueue>,
-    /// Where the completion queue reports events; none if the device cannot.
+    /// The channel to which the completion queue reports events; `None` if the device cannot.
     events: Option<Arc<EventChannel>>,
     memory: Vec<(MemoryRegion, Owned)>,
     handles: Handles,
@@ -69,7 +69,7 @@ pub struct Device {
     q_key: u32,
     broken: Option<Fault>,
     clock: Clock,
-    /// When a host was last asked for; 0 for never.
+    /// The time when a host was last asked for; 0 for never.
     asked_ns: u64,
     port: OpenPort,
 }
@@ -155,7 +155,7 @@ impl Device {
         Mailbox { site: self.port.site, pair: self.receiver.number(), q_key: self.q_key }
     }
 
-    /// The handle for a port, made if there is none.
+    /// Returns the aim at a port, with a handle made if there is none.
     fn aim_at(&mut self, to: &Mailbox) -> Result<Aim, Fault> {
         if let Some(aim) = self.handles.find(&to.site) {
             return Ok(aim);
@@ -165,8 +165,8 @@ impl Device {
         Ok(self.handles.keep(to.site, handle, || senders.iter().map(|sender| sender.posted).collect()))
     }
 
-    /// The aim at an address that was not aimed at before, or whose handle has gone. `None` if the
-    /// kernel asks for the way there just now.
+    /// Returns the aim at an address that was not aimed at before, or whose handle has gone. `None`
+    /// if the kernel asks for the way there just now.
     #[cold]
     fn take_aim(&mut self, to: &Address) -> Result<Option<Aim>, Refused> {
         let to = Mailbox::parse(to).ok_or_else(|| Refused::Broken(unlike("an address")))?;
@@ -182,7 +182,7 @@ impl Device {
         self.aim_at(&to).map(Some).map_err(Refused::Broken)
     }
 
-    /// What has ended, other than by a datagram that came.
+    /// Returns what has ended, other than by a datagram that came.
     #[inline(never)]
     fn ended(&mut self, wc: &ibv_wc) -> Ended {
         let failed = (wc.status != IBV_WC_SUCCESS).then(|| failed(wc.status));
@@ -217,8 +217,8 @@ impl Device {
     }
 }
 
-/// A queue pair of this plan, ready; and how much it takes inline, which the device does not say:
-/// it makes one or not.
+/// Makes a queue pair of this plan, ready to use. Returns also how much it takes inline: the device
+/// does not say that, but makes one or not.
 fn start(port: &OpenPort, mut plan: Plan, q_key: u32) -> Result<(QueuePair, u32), Fault> {
     let queue = loop {
         match QueuePair::new(&port.domain, &plan) {

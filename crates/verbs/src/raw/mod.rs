@@ -20,15 +20,15 @@ pub use constants::*;
 pub use functions::Functions;
 pub use structures::*;
 
-/// What was declared for one structure.
+/// The layout declared for one structure.
 #[derive(Debug)]
 pub struct Layout {
-    /// Its type in C.
+    /// The structure's type in C.
     pub c_type: &'static str,
-    /// Its size in bytes; `None` if only its beginning is declared.
+    /// The structure's size in bytes; `None` if only its beginning is declared.
     pub size: Option<usize>,
-    /// Its alignment in bytes.
+    /// The structure's alignment in bytes.
     pub alignment: usize,
-    /// Name, offset and size of each field.
+    /// The name, offset and size of each field.
     pub fields: &'static [(&'static str, usize, usize)],
 }

@@ -1,5 +1,6 @@
 //! The structures. `whole` ones are declared to their end, since the library fills them or is
-//! handed them; of a `begin` only the first fields are, and it is never made or moved here.
+//! handed them. Of a `begin` only the first fields are declared, and it is never made or moved
+//! here.
 
 #![allow(non_camel_case_types, missing_docs)]
 
@@ -25,7 +26,7 @@ macro_rules! structures {
             }
         )*
 
-        /// What was declared.
+        /// The layouts of the declared structures.
         pub const LAYOUTS: &[Layout] = &[$(Layout {
             c_type: $c_type,
             size: extent!($extent $name),
@@ -223,13 +224,13 @@ structures! {
         lkey: u32,
     }
 
-    /// Where an RDMA operation goes.
+    /// The destination of an RDMA operation.
     whole ibv_rdma_target = "__typeof__(((struct ibv_send_wr *)0)->wr.rdma)" {
         remote_addr: u64,
         rkey: u32,
     }
 
-    /// Where a datagram goes.
+    /// The destination of a datagram.
     whole ibv_datagram_target = "__typeof__(((struct ibv_send_wr *)0)->wr.ud)" {
         ah: *mut ibv_ah,
         remote_qpn: u32,
@@ -331,7 +332,7 @@ structures! {
     }
 }
 
-/// Where the work of a send queue goes, by its operation.
+/// The destination of the work of a send queue, by its operation.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union ibv_target {

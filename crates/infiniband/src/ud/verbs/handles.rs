@@ -23,25 +23,25 @@ pub struct Handles {
     /// The slot that is given up next.
     oldest: usize,
     generations: u32,
-    /// Handles given up, with the posts on each queue pair by then.
+    /// The handles given up, with the posts on each queue pair by then.
     retired: VecDeque<(Arc<AddressHandle>, Vec<u64>)>,
 }
 
 impl Handles {
-    /// None yet, and at most so many.
+    /// Makes none yet; at most `most` later.
     pub fn new(most: usize) -> Handles {
         let (slots, by_site, retired) = (Vec::new(), HashMap::new(), VecDeque::new());
         Handles { slots, by_site, most: most.max(1), oldest: 0, generations: 0, retired }
     }
 
-    /// The handle that the aim leads to, if it is still there.
+    /// Returns the handle that the aim leads to, if it is still there.
     #[inline]
     pub fn get(&self, aim: Aim) -> Option<&AddressHandle> {
         let slot = self.slots.get(aim.place as usize)?;
         (slot.generation == aim.generation).then_some(&slot.handle)
     }
 
-    /// The aim at a port, if there is a handle for it.
+    /// Returns the aim at a port, if there is a handle for it.
     pub fn find(&self, site: &Site) -> Option<Aim> {
         let place = *self.by_site.get(site)?;
         Some(Aim { place, generation: self.slots[place as usize].generation })
@@ -66,13 +66,13 @@ impl Handles {
         Aim { place: place as u32, generation: self.generations }
     }
 
-    /// Whether handles wait to go.
+    /// Returns whether handles wait to go.
     #[inline]
     pub fn has_retired(&self) -> bool {
         !self.retired.is_empty()
     }
 
-    /// So many posts of each queue pair are done: handles that nothing needs any more go.
+    /// Frees handles that nothing needs any more, given how many posts of each queue pair are done.
     pub fn tidy(&mut self, done: &[u64]) {
         while let Some((_, posted)) = self.retired.front()
             && posted.iter().zip(done).all(|(posted, done)| done >= posted)

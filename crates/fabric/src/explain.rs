@@ -4,7 +4,7 @@ use crate::library::Library;
 use crate::raw;
 use verbena_fault::Fault;
 
-/// The failure of a call that returns 0 or a negative error number.
+/// Turns a code of 0 or a negative error number into a result.
 pub(crate) fn check(code: i32, what: &str, on: impl FnOnce() -> String) -> Result<(), Fault> {
     if code >= 0 { Ok(()) } else { Err(fault(what, on(), -code)) }
 }
@@ -15,12 +15,12 @@ pub fn fault(what: impl Into<String>, on: impl Into<String>, number: i32) -> Fau
     Fault::new(what, on, format!("{cause} ({})", words(number)), remedy)
 }
 
-/// An error number in words.
+/// Returns an error number in words.
 pub fn words(number: i32) -> String {
     Library::get().map_or_else(|_| format!("error {number}"), |library| library.words(number))
 }
 
-/// The likely cause and the remedy.
+/// Returns the likely cause and the remedy.
 pub fn explain(number: i32) -> (&'static str, &'static str) {
     match number {
         libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE | libc::ENOTCONN | libc::ESHUTDOWN => (

@@ -54,14 +54,14 @@ impl Library {
         }
     }
 
-    /// The version of its interface.
+    /// Returns the version of its interface.
     pub fn version(&self) -> (u32, u32) {
         // SAFETY: takes and changes nothing.
         let version = unsafe { (self.functions.fi_version)() };
         (version >> 16, version & 0xffff)
     }
 
-    /// An error number in the library's words.
+    /// Returns an error number in the library's words.
     pub fn words(&self, number: i32) -> String {
         // SAFETY: returns a text that lives as long as the library, for any number.
         let text = unsafe { (self.functions.fi_strerror)(number) };

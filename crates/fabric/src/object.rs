@@ -34,7 +34,7 @@ impl<T> Object<T> {
         unsafe { &*(*self.fid()).ops }
     }
 
-    /// `fi_bind`.
+    /// Calls `fi_bind`.
     ///
     /// # Safety
     /// Both are objects of one domain that may be bound.
@@ -43,7 +43,7 @@ impl<T> Object<T> {
         self.ops().bind.map_or(-libc::ENOSYS, |bind| unsafe { bind(self.fid(), other, flags) })
     }
 
-    /// `fi_control`.
+    /// Calls `fi_control`.
     ///
     /// # Safety
     /// `argument` is what the command takes.

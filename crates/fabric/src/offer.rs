@@ -127,7 +127,7 @@ impl Drop for Hints {
     }
 }
 
-/// A copy that the library may free.
+/// Returns a copy that the library may free.
 fn copied(text: &str) -> Result<*mut c_char, Fault> {
     let text = CString::new(text).map_err(|_| fault("a name has a zero byte", text, libc::EINVAL))?;
     // SAFETY: terminated.
@@ -159,25 +159,25 @@ impl Offer {
         unsafe { self.raw.as_ref() }
     }
 
-    /// The provider's name, as in `tcp;ofi_rxm`.
+    /// Returns the provider's name, as in `tcp;ofi_rxm`.
     pub fn provider(&self) -> String {
         // SAFETY: an offer has all its parts.
         text(unsafe { (*self.info().fabric_attr).prov_name })
     }
 
-    /// The network, as in `192.0.2.0/24`.
+    /// Returns the network, as in `192.0.2.0/24`.
     pub fn fabric(&self) -> String {
         // SAFETY: an offer has all its parts.
         text(unsafe { (*self.info().fabric_attr).name })
     }
 
-    /// The device or interface, as in `eth0`.
+    /// Returns the device or interface, as in `eth0`.
     pub fn domain(&self) -> String {
         // SAFETY: an offer has all its parts.
         text(unsafe { (*self.info().domain_attr).name })
     }
 
-    /// The address of this end, if it is one of the Internet's.
+    /// Returns the address of this end, if it is one of the Internet's.
     pub fn ip(&self) -> Option<IpAddr> {
         let info = self.info();
         if info.src_addr.is_null() {
@@ -199,7 +199,7 @@ impl Offer {
         unsafe { (*self.info().domain_attr).mr_mode as u64 }
     }
 
-    /// The size in bytes of a memory's key, where the provider lets us choose it.
+    /// Returns the size in bytes of a memory's key, where the provider lets us choose it.
     pub fn key_bytes(&self) -> usize {
         // SAFETY: an offer has all its parts.
         unsafe { (*self.info().domain_attr).mr_key_size }
@@ -214,19 +214,20 @@ impl Offer {
         tx.msg_order & rx.msg_order & rx.comp_order & raw::FI_ORDER_SAS != 0
     }
 
-    /// The longest message in bytes that [`Endpoint::inject`](crate::Endpoint::inject) takes.
+    /// Returns the longest message in bytes that [`Endpoint::inject`](crate::Endpoint::inject)
+    /// takes.
     pub fn inject_bytes_max(&self) -> usize {
         // SAFETY: an offer has all its parts.
         unsafe { (*self.info().tx_attr).inject_size }
     }
 
-    /// The longest message in bytes.
+    /// Returns the longest message in bytes.
     pub fn message_bytes_max(&self) -> usize {
         // SAFETY: an offer has all its parts.
         unsafe { (*self.info().ep_attr).max_msg_size }
     }
 
-    /// The number of operations that may be under way in each direction.
+    /// Returns how many operations may be under way in each direction.
     pub fn operations_max(&self) -> (usize, usize) {
         // SAFETY: an offer has all its parts.
         unsafe { ((*self.info().tx_attr).size, (*self.info().rx_attr).size) }
@@ -241,7 +242,8 @@ fn text(pointer: *const c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-/// The address and port in a socket address of the kernel's form; `None` for any other form.
+/// Returns the address and port in a socket address of the kernel's form; `None` for any other
+/// form.
 pub fn ip_of(bytes: &[u8]) -> Option<(IpAddr, u16)> {
     let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
     let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);

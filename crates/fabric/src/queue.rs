@@ -103,8 +103,8 @@ impl CompletionQueue {
         self.raw.fid()
     }
 
-    /// A descriptor that can be read when there may be something, if the provider has one. Sleep on
-    /// it only after [`CompletionQueue::may_sleep`]; never read it.
+    /// Returns a descriptor that can be read when there may be something, if the provider has one.
+    /// Sleep on it only after [`CompletionQueue::may_sleep`]; never read it.
     pub fn descriptor(&self) -> Option<RawFd> {
         self.descriptor
     }
@@ -154,7 +154,7 @@ impl CompletionQueue {
         }
     }
 
-    /// The failed operation at the head of the queue.
+    /// Returns the failed operation at the head of the queue.
     #[cold]
     fn failure(&mut self) -> Failure {
         let cq = self.raw.raw();

@@ -10,7 +10,7 @@ use verbena_testing::{Lack, skip};
 
 const HEADERS: [&str; 7] = ["fabric", "fi_errno", "fi_eq", "fi_domain", "fi_endpoint", "fi_cm", "fi_rma"];
 
-/// A C program that does not compile if anything differs.
+/// Writes a C program that does not compile if anything differs.
 fn program<'a>(layouts: impl Iterator<Item = &'a Layout>, constants: &[(&str, u64)]) -> String {
     let mut c = String::from("#include <stddef.h>\n#include <sys/uio.h>\n");
     for header in HEADERS {

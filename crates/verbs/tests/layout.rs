@@ -8,7 +8,7 @@ use std::process::Command;
 use verbena_testing::{Lack, skip};
 use verbena_verbs::raw::{CONSTANTS, LAYOUTS, Layout};
 
-/// A C program that does not compile if anything differs.
+/// Writes a C program that does not compile if anything differs.
 fn program(layouts: &[Layout], constants: &[(&str, u32)]) -> String {
     let mut c = String::from("#include <stddef.h>\n#include <infiniband/verbs.h>\n");
     for layout in layouts {

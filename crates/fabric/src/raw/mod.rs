@@ -22,7 +22,7 @@ macro_rules! structures {
             pub struct $name { $(pub $field: $type,)* }
 
             impl $name {
-                /// All bytes zero, which is a value of each of these structures.
+                /// Returns all bytes zero, which is a value of each of these structures.
                 pub fn zeroed() -> $name {
                     // SAFETY: integers, nullable pointers and optional functions: zero is valid for
                     // each.

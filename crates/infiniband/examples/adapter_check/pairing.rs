@@ -84,7 +84,7 @@ impl Memory {
         out
     }
 
-    /// Work over all of the memory.
+    /// Makes work over all of the memory.
     pub fn work(&self, id: u64, operation: Operation) -> Work {
         Work { id, operation, local: self.region, local_key: self.registration.local_key }
     }
@@ -122,19 +122,19 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The next completion.
+/// Waits for the next completion.
 pub fn completion(adapter: &mut Verbs) -> Completion {
     until("a completion", || adapter.poll())
 }
 
-/// The next completion, which is a success of this work.
+/// Waits for the next completion, which is a success of this work.
 pub fn done(adapter: &mut Verbs, id: u64) -> u32 {
     let completion = completion(adapter);
     assert_eq!(completion.id, id, "{completion:?}");
     completion.outcome.unwrap_or_else(|failed| panic!("{failed:?}"))
 }
 
-/// The next completion, which is a failure of this work.
+/// Waits for the next completion, which is a failure of this work.
 pub fn failed(adapter: &mut Verbs, id: u64) -> Failed {
     let completion = completion(adapter);
     assert_eq!(completion.id, id, "{completion:?}");

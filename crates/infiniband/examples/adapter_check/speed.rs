@@ -49,8 +49,8 @@ fn us(round_trip_ns: u64) -> f64 {
     round_trip_ns as f64 / 2000.0
 }
 
-/// The times of rounds in nanoseconds, each the mean of a batch; `begin` for the end that speaks
-/// first.
+/// Returns the times of rounds in nanoseconds, each the mean of a batch; `begin` for the end that
+/// speaks first.
 fn rounds(begin: bool, mut send: impl FnMut(u64), mut receive: impl FnMut(u64)) -> Vec<u64> {
     let mut times = Vec::new();
     let mut start = Instant::now();
@@ -74,7 +74,8 @@ fn how(round: u64) -> Post {
     Post { signalled: round.is_multiple_of(32), inline: true }
 }
 
-/// The first word is written by the other end, the second is what this end writes there.
+/// Measures by RDMA writes: the other end writes the first word, and this end writes the second
+/// there.
 fn by_write(end: End<'_>, begin: bool) -> Vec<u64> {
     let word = end.mine.region.address() as *const AtomicU64;
     let mut work = end.mine.work(0, Operation::Write(end.theirs));

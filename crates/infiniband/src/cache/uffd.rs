@@ -131,7 +131,7 @@ impl Uffd {
         }
     }
 
-    /// The number, whatever it means now: for calls that do no harm to another file.
+    /// Returns the number, whatever it means now: for calls that do no harm to another file.
     fn number(&self) -> libc::c_int {
         self.fd.number()
     }

@@ -135,8 +135,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The reading thread never takes the lock, so its holder may allocate and free. The question
-    /// what memory it is comes last, since it takes longest: files are refused before.
+    /// Arms under a lock that the reading thread never takes, so its holder may allocate and free.
+    /// The question what memory it is comes last, since it takes longest: files are refused before.
     fn arm(&self, span: Span) -> bool {
         let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
         if self.uffd.register(span).is_err() {
@@ -157,7 +157,7 @@ impl Kernel {
 
     fn give_up(&self, armed: &mut Armed, span: Span) {
         for free in armed.remove(span) {
-            // What is not mapped any more is not watched any more either.
+            // Pages that are not mapped any more are not watched any more either.
             let _ = self.uffd.unregister(free);
         }
     }

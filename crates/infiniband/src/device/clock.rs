@@ -92,7 +92,7 @@ fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// No counter is known here: the kernel is always asked.
+/// Returns 0: no counter is known here, and the kernel is always asked.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline]
 fn ticks() -> u64 {
@@ -105,7 +105,7 @@ mod tests {
 
     const START: Told = Told { ns: 5_000_000, ticks: 1 << 40, rate: 0 };
 
-    /// [`START`] with a counter of two ticks a nanosecond that was measured over a span.
+    /// Returns [`START`] with a counter of two ticks a nanosecond that was measured over a span.
     fn measured() -> Told {
         START.then(7_000_000, (1 << 40) + 4_000_000)
     }

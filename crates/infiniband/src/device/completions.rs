@@ -133,7 +133,7 @@ fn orphan(wc: &ibv_wc, closed: QueuePair, shared: bool) -> Option<Completion> {
 #[inline]
 fn completion(wc: &ibv_wc) -> Completion {
     let outcome = match wc.status {
-        // Only of a receive is the length defined.
+        // The length is defined only for a receive.
         raw::IBV_WC_SUCCESS if wc.opcode & raw::IBV_WC_RECV != 0 => Ok(wc.byte_len),
         raw::IBV_WC_SUCCESS => Ok(0),
         status => Err(failed(status)),

@@ -94,7 +94,8 @@ impl<A: Adapter> Rc<A> {
             self.drain_ring(*peer, usize::MAX, sink);
             self.let_go(*peer);
             sink.broken(*peer, fault.clone());
-            // Afterwards: who hears of the failure first tries another way to a peer that is gone.
+            // The moves fail afterwards: if they failed first, another way to a peer that is gone
+            // would be tried.
             self.fail_moves(*peer, fault, sink);
         }
         broken.len()

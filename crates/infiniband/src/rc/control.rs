@@ -309,7 +309,7 @@ impl<A: Adapter> Rc<A> {
             .map(|(peer, _)| peer)
             .collect();
         for peer in unheard {
-            // What finds no room is tried again, since the caller asks again.
+            // If there is no room, it is tried again, since the caller asks again.
             let said = self.say(peer, Kind::Credits, &[], true).is_some();
             let Some(connection) = self.peers.get(peer) else { continue };
             connection.bidden |= said;

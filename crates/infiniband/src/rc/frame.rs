@@ -166,7 +166,7 @@ impl Frame {
         let kind = Kind::from_code((size >> 56) as u8)?;
         if kind == Kind::Short {
             let low = (size >> 32) as u32;
-            // As far ahead or behind as the bits say.
+            // It is as far ahead or behind as the bits say.
             let ahead = ((low >> SHORT_PSN_AT).wrapping_sub(expected) << (32 - SHORT_PSN_BITS)) as i32;
             let credits = |at: u32| (low >> at) as u16 & SHORT_CREDITS_MAX;
             return Some(Frame {

@@ -41,7 +41,7 @@ impl<A: Adapter> Rc<A> {
         if connection.sequence.has_waiting() || ring.rest != Rest::Awake {
             return None;
         }
-        // All that can be known before the packet is there is found out before.
+        // Whatever can be known before the packet is there is found out first.
         let words = header.words();
         let follows = connection.last_in.precedes(words);
         if !(0..LOOKS).any(|_| self.set.has_changed(at)) {

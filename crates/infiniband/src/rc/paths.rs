@@ -124,7 +124,7 @@ mod tests {
         took: impl Fn(Path) -> u64,
     ) -> u32 {
         let by_ring = |_: &u32| {
-            // What is no stream gets an answer to each packet; the time goes on with each, so that
+            // Packets outside a stream are answered one by one; the time goes on with each, so that
             // it counts them.
             let heard = if is_stream { 0 } else { *now_ns as u32 };
             let path = paths.next(heard, || *now_ns);

@@ -115,7 +115,7 @@ impl<A: Adapter> Rc<A> {
             Some((peer, frame)) => self.arrived(peer, frame.psn, buffer, sink),
             None => {
                 self.repost(completion.pair, buffer);
-                // Else it is what a peer sent before it was given up.
+                // Otherwise it is what a peer sent before it was given up.
                 if let Some(peer) = self.owner_of(completion.pair) {
                     self.nonsense(peer, "torn, or sent in another's name");
                 }

@@ -124,11 +124,11 @@ impl Geometry {
         if bytes <= self.slot_bytes as usize { 1 } else { (bytes as u32).div_ceil(self.slot_bytes) }
     }
 
-    /// Returns how many freed slots are worth a packet of their own, if none goes to the sender. At
-    /// most a ring minus one longest packet, so that such a packet has room without them. Three
-    /// quarters, since an answer that carries them usually comes first, and a sender that finds no
-    /// slot meanwhile goes by send and receive. Long chunks make the sender wait sooner, and such a
-    /// packet costs little beside them.
+    /// Returns how many freed slots are worth a packet of their own, if none goes to the sender:
+    /// few enough that a longest packet has room without them. Three quarters, since an answer that
+    /// carries them usually comes first, and a sender that finds no slot meanwhile goes by send and
+    /// receive. Long chunks make the sender wait sooner, and such a packet costs little beside
+    /// them.
     #[inline]
     pub fn worth(&self) -> u32 {
         let is_long = self.slot_bytes > SMALL_SLOT_BYTES;

@@ -107,7 +107,7 @@ impl<A: Adapter> Rc<A> {
             frame.shorten();
         }
         let fit = ring.fit(frame.bytes())?;
-        // Only what fits both has a choice.
+        // A packet that fits both paths has a choice.
         if let Some(paths) = &mut self.paths
             && !ring.held
             && frame.bytes() <= self.settings.buffer_bytes
@@ -148,7 +148,7 @@ impl<A: Adapter> Rc<A> {
             Ok(()) if ring.peer_rests() => _ = self.ring_bell(peer),
             Ok(()) => {}
             // The queue has room, so this fails only if the connection does; what the device
-            // refuses all the same is in its place and posted later. On a broken connection it is
+            // refuses nevertheless is in its place and posted later. On a broken connection it is
             // taken too: it is among what is handed back, and must not come a second time under
             // another number.
             Err(refused) => self.not_posted(peer, refused),

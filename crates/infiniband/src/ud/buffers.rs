@@ -164,7 +164,7 @@ impl Buffers {
     /// Notes that its content has arrived.
     pub fn arrived(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
-        // Of two posts, nobody knows which one has.
+        // If there were two posts, nobody knows which one has.
         if class.places[number as usize].posts <= 1 { class.free(number) } else { self.release(buffer) }
     }
 
@@ -172,7 +172,7 @@ impl Buffers {
     pub fn release(&mut self, buffer: u32) {
         let (class, number) = self.class(buffer);
         let place = &mut class.places[number as usize];
-        // What was posted before it was taken is known to be read.
+        // Posts from before it was taken are known to be read.
         if place.under_way == 0 || place.posts == 0 {
             class.free(number);
         } else {
@@ -214,7 +214,7 @@ mod tests {
         buffers.posted(buffer);
         assert_eq!(buffers.take_free(8), None);
         buffers.arrived(buffer);
-        // Though the device has not said that it is done, and whatever it says later.
+        // It is free although the device has not said that it is done, and whatever it says later.
         assert_eq!(buffers.take_free(8), Some(buffer));
         buffers.posted(buffer);
         buffers.done(buffer);

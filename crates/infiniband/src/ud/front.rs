@@ -20,7 +20,7 @@ impl<A: Datagrams> Ud<A> {
     /// length of its payload.
     #[inline]
     pub(super) fn take_next(&mut self, peer: Peer, header: &Header, into: Region) -> Option<usize> {
-        // Polling does now and then what can wait; and who is about to sleep must not take what
+        // Polling does now and then what can wait; and a process about to sleep must not take what
         // would have woken it.
         let polls_next = self.rounds.wrapping_add(1).is_multiple_of(TENDED_EVERY);
         if polls_next || self.armed || self.waiting.is_some() || !self.settings.reliable {

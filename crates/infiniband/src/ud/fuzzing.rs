@@ -12,8 +12,8 @@ pub fn frame(data: &[u8]) {
     let checksum = first & 1 == 1;
     let mut own = datagram.to_vec();
     if first & 2 == 2 && own.len() >= PREFIX_BYTES {
-        // As it would come over a wire that garbles nothing; else nearly all is refused by the
-        // checksum.
+        // The datagram is made as it would come over a wire that garbles nothing; else nearly all
+        // is refused by the checksum.
         match Frame::parse(&with_magic(datagram), false) {
             Some(frame) => frame.emit(&mut own, checksum),
             None => return,

@@ -93,7 +93,7 @@ impl<A: Datagrams> Ud<A> {
     #[inline]
     pub(super) fn emptied(&mut self, id: u32) {
         self.emptied.push(id);
-        // Those that send count on half of the pool.
+        // Senders count on half of the pool.
         if self.emptied.len() >= self.receives / 4 {
             self.repost();
         }
@@ -140,7 +140,7 @@ impl<A: Datagrams> Ud<A> {
         }
         let body = &datagram[PREFIX_BYTES..];
         if self.settings.reliable && frame.kind == Kind::Fragment {
-            // What came is handed on first: the program may wait for it.
+            // Packets that came are handed on first: the program may wait for them.
             partner.put_by(&frame, now_ns, &mut self.unread);
             return self.fragment(&frame, body, now_ns, sink);
         }

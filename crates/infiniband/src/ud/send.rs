@@ -125,7 +125,7 @@ impl<A: Datagrams> Ud<A> {
                 .peers
                 .get(peer)
                 .is_some_and(|partner| partner.broken.is_none() && partner.link.outgoing.takes_group()),
-            // What is lost stays lost, so nothing goes before the way is known.
+            // Lost packets stay lost, so nothing goes before the way is known.
             false => self.queues.has_room(count) && self.knows_way(peer)?,
         };
         let full = (count - 1, PREFIX_BYTES + each);
@@ -193,7 +193,7 @@ impl<A: Datagrams> Ud<A> {
             for at in 0..taken as u32 {
                 partner.link.outgoing.sent(&self.settings.rules, first.number.wrapping_add(at), now_ns);
             }
-            // What is sent again goes alone.
+            // A fragment that is sent again goes alone.
             if taken > 0 && first.first {
                 partner.link.incoming.told_next();
             }

@@ -330,7 +330,7 @@ impl Datagrams for Device {
                 return None;
             }
         };
-        // What came is waited for, everything else is not.
+        // Arrivals are waited for, everything else is not.
         if wc.wr_id < SENDER && wc.status == IBV_WC_SUCCESS && wc.opcode & IBV_WC_RECV != 0 {
             return Some(Ended::Received(wc.wr_id as u32, wc.byte_len));
         }

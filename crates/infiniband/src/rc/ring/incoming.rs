@@ -139,8 +139,8 @@ impl<D> Incoming<D> {
         let at = self.geometry.offset(self.head);
         if let Some(pointer) = &self.pointer {
             let written = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
-            // Of a pointer that is being written byte by byte only a part may be there. That is
-            // either none that can be, or not ahead of the whole one, so what it tells of has come.
+            // If a pointer is being written byte by byte, only a part may be there. That is either
+            // none that can be, or not ahead of the whole one, so what it tells of has come.
             if !(1..=u64::from(self.geometry.slots)).contains(&written.wrapping_sub(pointer.taken)) {
                 return Found::Nothing;
             }
@@ -154,7 +154,7 @@ impl<D> Incoming<D> {
         let packet_bytes = packet_bytes(first);
         let bytes = self.geometry.written_bytes(packet_bytes);
         let span = self.geometry.span_of(bytes);
-        // A short prefix that says of too few bytes, too, is nobody's.
+        // Nobody sends a short prefix with too few bytes either.
         if span > self.geometry.span_max || packet_bytes < PREFIX_BYTES {
             return Found::Nonsense;
         }
@@ -190,7 +190,7 @@ impl<D> Incoming<D> {
     pub fn free(&mut self, first: u32, span: u32) {
         let passed = self.freed.free(first, span);
         match &mut self.pointer {
-            // More than there are only a sender owes that has none to write into.
+            // A sender can owe more than there are only if it has none to write into.
             None => self.owed = self.owed.saturating_add(passed as u16),
             Some(pointer) => pointer.freed += u64::from(passed),
         }

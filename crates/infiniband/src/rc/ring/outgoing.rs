@@ -269,7 +269,7 @@ impl<D> Outgoing<D> {
         let tail = self.memory.word(self.geometry.replica_offset()).load(Ordering::Acquire);
         let Some(pointer) = &mut self.pointer else { return };
         let freed = tail.wrapping_sub(pointer.freed);
-        // Of a pointer that is being written byte by byte only a part may be there: then it is read
+        // If a pointer is being written byte by byte, only a part may be there: then it is read
         // again later.
         if freed <= u64::from(self.geometry.slots - self.free) {
             self.free += freed as u32;

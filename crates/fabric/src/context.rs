@@ -20,8 +20,8 @@ pub struct Contexts {
     all: Vec<*mut Place>,
 }
 
-// SAFETY: the places belong to this alone but for the provider, whose use of them is not bound to a
-// thread.
+// SAFETY: the places belong to this alone, except for the provider, whose use of them is not bound
+// to a thread.
 unsafe impl Send for Contexts {}
 
 impl Contexts {

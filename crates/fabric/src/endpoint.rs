@@ -191,7 +191,7 @@ impl Endpoint {
     /// Not sent.
     ///
     /// # Safety
-    /// As [`Endpoint::receive`], but that the memory is only read.
+    /// The promise of [`Endpoint::receive`], except that the memory is only read.
     #[inline]
     pub unsafe fn send(
         &self,
@@ -230,7 +230,7 @@ impl Endpoint {
     /// Not begun.
     ///
     /// # Safety
-    /// As [`Endpoint::receive`].
+    /// The promise of [`Endpoint::receive`].
     #[allow(clippy::too_many_arguments)]
     pub unsafe fn read(
         &self,
@@ -257,7 +257,7 @@ impl Endpoint {
     /// Not begun.
     ///
     /// # Safety
-    /// As [`Endpoint::send`].
+    /// The promise of [`Endpoint::send`].
     #[allow(clippy::too_many_arguments)]
     pub unsafe fn write(
         &self,

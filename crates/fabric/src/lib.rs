@@ -1,4 +1,5 @@
-//! libfabric: opened at run time, so that what links this crate loads where there is none.
+//! libfabric, opened at run time, so that a program linked with this crate loads where there is no
+//! libfabric.
 //!
 //! Each type owns one object of the library and keeps alive what that depends on; dropping it
 //! closes the object. Nothing here chooses, retries or waits: a failing call becomes a [`Fault`]
@@ -8,11 +9,11 @@
 //! | --- | --- |
 //! | [`raw`] | the library's binary interface, compared with its headers by a test |
 //! | [`library`] | opening it |
-//! | [`offer`] | what its providers offer here (`fi_getinfo`) |
+//! | [`offer`] | the offers of its providers here (`fi_getinfo`) |
 //! | [`domain`] | fabric, domain, registered memory |
 //! | [`queue`] | completion queue |
 //! | [`endpoint`] | address vector and endpoint: sending, receiving, reading, writing |
-//! | [`context`] | what names an operation until it completes |
+//! | [`context`] | the context of an operation, which carries its name |
 //! | [`explain`] | error numbers in words |
 //!
 //! This crate never holds a protocol, a setting, or any knowledge of MPI or of packets.

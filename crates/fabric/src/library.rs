@@ -38,7 +38,7 @@ impl Library {
     /// Opens the library with this name or path.
     ///
     /// # Errors
-    /// As [`Library::get`].
+    /// The errors of [`Library::get`].
     pub fn open(name: &str) -> Result<Library, Fault> {
         // SAFETY: libfabric's initialisers do no harm; a foreign library of that name would be the
         // system's fault, as for any program linked with it.

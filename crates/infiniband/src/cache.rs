@@ -24,7 +24,7 @@
 //! | `reader` | the thread that reads what the kernel tells |
 //! | `changes` | its log |
 //! | `uffd` | userfaultfd |
-//! | `maps` | what sort of memory pages are |
+//! | `maps` | the sort of memory that pages are |
 //! | `armed` | which pages are watched |
 
 mod armed;

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`options`] | what the user may say |
+//! | [`options`] | the user's options |
 //! | [`choose`] | which port and GID |
 //! | [`survey`] | looking at all ports and opening the best that works; for `verbena info` too |
 //! | `port` | the open port |

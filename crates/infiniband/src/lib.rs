@@ -6,7 +6,7 @@
 //! | [`ud`] | the channel over the Unreliable Datagram service |
 //! | [`reliable`] | reliability in software, for `ud` |
 //! | [`cache`] | registrations of the program's memory |
-//! | [`device`] | what both channels use of a verbs device |
+//! | [`device`] | the parts of a verbs device that both channels use |
 
 pub mod cache;
 pub mod device;

@@ -7,12 +7,12 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`adapter`] | what is asked of a verbs device |
+//! | [`adapter`] | the verbs device as the channel needs it |
 //! | [`verbs`] | the real device, over libibverbs |
 //! | [`open`](mod@open) | opening it on a real device |
 //! | [`settings`] | the settings of one end |
-//! | [`frame`] | what stands before every packet on the wire |
-//! | [`peers`] | what is known of each peer |
+//! | [`frame`] | the prefix of every packet on the wire |
+//! | [`peers`] | the state of each peer |
 //! | [`connect`] | connections on demand, by datagrams |
 //! | [`send`] | sending, and which way a packet goes |
 //! | [`receive`] | receive buffers and completions |
@@ -22,14 +22,14 @@
 //! | [`polling`] | the receiver's polling set, and taking packets from rings |
 //! | [`front`] | the packet that a receive waits for, taken without polling |
 //! | [`resting`] | sleeping on completion events, though packets in rings make none |
-//! | [`policy`] | who is in the polling set |
+//! | [`policy`] | the policies of the polling set |
 //! | [`order`] | packet sequence numbers over both paths |
 //! | [`brief`] | headers that are not sent, since they follow from the one before |
 //! | [`pool`], [`pinned`] | registered memory and its buffers |
-//! | [`id`] | what completions are told apart by |
-//! | [`kept`] | what is handed back when a connection breaks |
+//! | [`id`] | the numbers that tell completions apart |
+//! | [`kept`] | packets that are handed back when a connection breaks |
 //! | [`leave`] | giving connections back, and declining some |
-//! | [`failure`], [`breaking`] | what is said, and done, when a connection breaks |
+//! | [`failure`], [`breaking`] | messages and actions when a connection breaks |
 //! | [`keepalive`] | whether silent peers are still there |
 //! | [`memory`] | long messages, moved by RDMA |
 //! | [`learn`] | read or write, learnt |

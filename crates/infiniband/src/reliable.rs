@@ -11,11 +11,11 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`rules`] | the limits and times of one end |
-//! | [`rtt`] | round trips, and how long to wait for an acknowledgement |
-//! | [`window`] | how much may be under way |
+//! | [`rtt`] | round trips, and the wait for an acknowledgement |
+//! | [`window`] | the amount that may be under way |
 //! | [`outgoing`] | fragments from the first transmission to the acknowledgement |
-//! | [`incoming`] | what has arrived, and when that is to be said |
-//! | [`assembly`] | groups of which fragments are missing |
+//! | [`incoming`] | records of what has arrived, and when to acknowledge it |
+//! | [`assembly`] | groups with missing fragments |
 //! | [`link`](mod@link) | both directions of a pair, and its next timer |
 //!
 //! This module never has a clock, memory of messages, or a datagram. Time is given with each call;

@@ -7,24 +7,24 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`adapter`] | what is asked of a verbs device |
+//! | [`adapter`] | the verbs device as the channel needs it |
 //! | [`verbs`] | the real device, over libibverbs |
 //! | [`open`](mod@open) | opening it on a real device |
 //! | [`settings`] | the settings of one end |
-//! | [`card`] | what the others know of a process |
-//! | [`frame`] | what stands before every datagram |
-//! | [`head`] | what stands before a packet |
-//! | [`peers`] | what is known of each peer |
-//! | [`single`] | the very way of a short packet |
+//! | [`card`] | the card by which the others know a process |
+//! | [`frame`] | the prefix of every datagram |
+//! | [`head`] | the head of a packet |
+//! | [`peers`] | the state of each peer |
+//! | [`single`] | the shortest way of sending a short packet |
 //! | [`send`] | packets into fragments, and fragments to the queue pairs |
-//! | [`receive`] | the receive pool, and what comes in it |
+//! | [`receive`] | the receive pool, and the datagrams that come in it |
 //! | [`front`] | the shortest way of a packet that is waited for |
 //! | [`run`] | the datagrams that are posted at once |
 //! | [`buffers`] | send buffers |
 //! | [`queues`] | the sending queue pairs in turn, and the timer for local completion |
-//! | [`timers`] | when something is to be done for a peer |
+//! | [`timers`] | the times when something is to be done for a peer |
 //! | [`farewell`] | leaving |
-//! | [`failure`] | what is said, and done, when a peer is given up |
+//! | [`failure`] | messages and actions when a peer is given up |
 //!
 //! This module never has a clock or a system call of its own. Both are the adapter's, so the
 //! simulator drives this very code.
@@ -337,7 +337,8 @@ impl<A: Datagrams> Channel for Ud<A> {
         events
     }
 
-    /// Keeps nothing more: a packet stays in its buffers until it is acknowledged, if it ever is.
+    /// Returns whether packets are kept: with reliability each stays in its buffers until it is
+    /// acknowledged.
     fn keep_sent(&mut self, _peer: Peer) -> bool {
         self.settings.reliable
     }

@@ -1,5 +1,5 @@
-//! InfiniBand verbs: rdma-core's libibverbs, opened at run time, so that what links this crate
-//! loads where there is none.
+//! InfiniBand verbs: rdma-core's libibverbs, opened at run time, so that a program linked with this
+//! crate loads where there is no libibverbs.
 //!
 //! Each type owns one object of the library and keeps alive what that depends on; dropping it
 //! destroys the object. Nothing here chooses, retries or waits: a failing call becomes a [`Fault`]
@@ -9,16 +9,16 @@
 //! | --- | --- |
 //! | [`raw`] | the library's binary interface, compared with its header by a test |
 //! | [`library`] | opening it; whether fork is safe |
-//! | [`device`] | the list of devices; an open one ([`Context`]); what it, its ports and GIDs say |
-//! | [`gid`] | a GID and what sort it is |
-//! | [`events`] | what happens to a device without being asked |
+//! | [`device`] | the list of devices; an open one ([`Context`]); its properties, ports and GIDs |
+//! | [`gid`] | a GID and its sort |
+//! | [`events`] | asynchronous events of a device |
 //! | [`domain`] | protection domain, registered memory, address handles |
 //! | [`queues`] | completion queue and shared receive queue |
 //! | [`wake`] | events at completions, to sleep on |
 //! | [`pair`] | queue pairs and their states |
 //! | [`run`] | several datagrams posted at once |
 //! | [`explain`] | error numbers in words |
-//! | [`memlock`] | how much memory the process may lock |
+//! | [`memlock`] | the memory that the process may lock |
 //!
 //! This crate never holds a protocol, a setting, or any knowledge of MPI or of packets.
 

@@ -240,7 +240,7 @@ impl QueuePair {
     /// Posts a list of work, and tells the device once of all.
     ///
     /// # Errors
-    /// The first that was not taken, and the error number as for [`QueuePair::post`].
+    /// The first work that was not taken, and the error number as for [`QueuePair::post`].
     ///
     /// # Safety
     /// The promise of [`QueuePair::post`], for the work pointed to and all that it links to, to the

@@ -10,7 +10,7 @@
 //! | `moving` | datagrams, send and receive, write, read |
 //! | `failing` | errors, full queues, closed queue pairs, forks |
 //! | `speed` | `adapter_check latency`: half round trips over the bare adapter |
-//! | `world` | what the machine does to a device: limits, a wire that is cut |
+//! | `world` | effects of the machine on a device: limits, a wire that is cut |
 
 mod failing;
 mod moving;

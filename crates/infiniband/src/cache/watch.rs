@@ -91,7 +91,7 @@ impl KernelWatch {
     /// Returns the watch; the first call starts it and tries it for real.
     ///
     /// # Errors
-    /// In words why the kernel does not tell here.
+    /// The reason, in words, why the kernel does not tell here.
     pub fn start() -> std::result::Result<KernelWatch, String> {
         static KERNEL: OnceLock<std::result::Result<Kernel, String>> = OnceLock::new();
         match KERNEL.get_or_init(|| Kernel::start().map_err(|error| reason(&error))) {
@@ -167,8 +167,8 @@ impl Kernel {
             if tries > 0 {
                 std::thread::yield_now();
             }
-            // In this order: what the kernel has told was read by then, and what was read is in the
-            // log.
+            // The order matters: what the kernel has told was read by then, and what was read is in
+            // the log.
             !FAILED.load(Ordering::SeqCst) && self.uffd.is_settled(self.page) && CHANGES.is_settled()
         })
     }

@@ -21,7 +21,7 @@ impl Candidate {
     /// Returns the GIDs to try, best first.
     ///
     /// # Errors
-    /// Why this port is of no use, in words.
+    /// The reason, in words, why this port is of no use.
     pub fn fit(&self, options: &Options) -> Result<Vec<GidEntry>, String> {
         if self.preference(options).is_none() {
             return Err("VERBENA_RC_DEVICE names another".into());

@@ -67,7 +67,7 @@ impl Told {
         (self.rate > 0 && ns < SPAN_NS).then_some(ns)
     }
 
-    /// Takes in that the kernel told again.
+    /// Returns the time now, when the kernel told again.
     fn then(self, ns: u64, ticks: u64) -> Told {
         let (passed_ns, passed) = (ns.saturating_sub(self.ns), ticks.wrapping_sub(self.ticks));
         if passed_ns < SPAN_NS {

@@ -117,8 +117,8 @@ impl<A: Adapter> Rc<A> {
         Ok(())
     }
 
-    /// Takes in the datagrams that have arrived and says hello where it is time. Costs almost
-    /// nothing while all connections are up.
+    /// Takes in the datagrams that have arrived and says hello where it is time; returns how many
+    /// came. Costs almost nothing while all connections are up.
     pub(super) fn tend_connections(&mut self) -> usize {
         let mut hellos = 0;
         while let Some(bytes) = self.adapter.receive_datagram() {

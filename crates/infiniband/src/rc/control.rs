@@ -218,7 +218,7 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// Notes that the peer will use our ring.
+    /// Notes that the peer will use our ring; `None` if that makes no sense.
     fn accepted(&mut self, peer: Peer, body: &[u8]) -> Option<()> {
         let remote = parse_remote(body)?;
         let connection = self.peers.get(peer)?;
@@ -230,7 +230,7 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// Notes that the peer will not use our ring.
+    /// Notes that the peer will not use our ring; `None` if that makes no sense.
     fn declined(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_in.take_if(|ring| ring.stage == InStage::Offered)?;
@@ -262,7 +262,8 @@ impl<A: Adapter> Rc<A> {
         Some(())
     }
 
-    /// Notes that the peer has written its tail pointer for the last time.
+    /// Notes that the peer has written its tail pointer for the last time; `None` if that makes no
+    /// sense.
     fn closed(&mut self, peer: Peer) -> Option<()> {
         let connection = self.peers.get(peer)?;
         let ring = connection.ring_out.take_if(|ring| ring.stage == OutStage::Closed)?;

@@ -14,7 +14,7 @@ use verbena_machine::cores::Load;
 /// If the user names the channel or a device, there must be one.
 ///
 /// # Errors
-/// What was named does not work, with the reason.
+/// The reason why what was named does not work.
 pub fn open(place: &Place) -> Result<Option<RcOpening>, Fault> {
     if place.size < 2 {
         return Ok(None);

@@ -14,8 +14,8 @@ use verbena_memory::Region;
 /// Alignment of registered memory in bytes: a page.
 const ALIGNMENT: usize = 4096;
 
-/// The memory. [`Pinned::release`] ends the registration; dropping only frees the memory, which is
-/// right when the adapter, which ends all its registrations, went before it.
+/// Registered memory. [`Pinned::release`] ends the registration. Dropping only frees the memory,
+/// which is right if the adapter, which ends all its registrations, went first.
 #[derive(Debug)]
 pub struct Pinned {
     registration: Registration,

@@ -6,15 +6,15 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`flags`] | how a packet shows that it is there: head and tail flag |
+//! | [`flags`] | the head and tail flags, which show that a packet is there |
 //! | [`outgoing`] | the sender's end |
 //! | [`incoming`] | the receiver's end |
 //! | [`freed`] | slots that are freed out of order |
 //!
 //! A packet longer than a slot takes several in a row. One that begins in a late slot may reach
-//! past the last: the memory has room behind it for the longest packet, and the packet stands for
-//! the slots from the first on that it would have taken, which stay unused for this round. So every
-//! packet is one write to contiguous memory, and both ends agree on where the next one begins.
+//! past the last: the memory has room behind it for the longest packet. The slots from the first on
+//! that the packet would otherwise have taken stay unused for this round. So every packet is one
+//! write to contiguous memory, and both ends agree on where the next one begins.
 //!
 //! With [`Notify::Pointer`](super::settings::Notify) there are no flags: after each packet the
 //! sender writes a head pointer, and the receiver a tail pointer back (paper 2, 4.2).

@@ -74,7 +74,7 @@ impl Verbs {
     /// missing and the user named none; [`Survey`] says why.
     ///
     /// # Errors
-    /// What the user named does not work.
+    /// The reason why what the user named does not work.
     pub fn open(options: &Options) -> Result<Option<Verbs>, Fault> {
         let (survey, verbs) = Verbs::survey(options);
         match verbs {

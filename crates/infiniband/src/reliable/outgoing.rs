@@ -224,8 +224,8 @@ impl Outgoing {
     pub fn acknowledged(&mut self, rules: &Rules, ack: &Ack, now_ns: u64, free: &mut Vec<u32>) -> bool {
         let upto = distance(self.base, ack.next);
         let sent = self.flights.len() as i32 - self.waiting as i32;
-        // What no honest receiver says, and what is too old for its bits to speak of anything that
-        // is here.
+        // Ignores what no honest receiver says, and acknowledgements too old for their bits to
+        // speak of anything that is here.
         if upto > sent || upto <= -(super::SPAN as i32) || (upto <= 0 && ack.is_plain()) {
             return false;
         }
@@ -334,7 +334,7 @@ impl Outgoing {
         self.due_ns
     }
 
-    /// Takes in that time has passed.
+    /// Takes in that time has passed; returns what follows.
     pub fn timed_out(&mut self, rules: &Rules, now_ns: u64) -> Verdict {
         if now_ns < self.due_ns {
             return Verdict::Wait;

@@ -2,9 +2,9 @@
 //! that they can be sent again.
 //!
 //! There are two sizes, since most messages are short. A buffer is free when neither a link holds
-//! it nor the device may still read it. A datagram that has arrived was read, so what was sent once
-//! is free as soon as it is acknowledged, whenever the device says that it is done: so few buffers
-//! serve many messages, one after the other, and stay in the processor's cache.
+//! it nor the device may still read it. A datagram that has arrived was read, so one that was sent
+//! once is free as soon as it is acknowledged, whenever the device says that it is done. So few
+//! buffers serve many messages, one after the other, and stay in the processor's cache.
 
 use super::adapter::{Datagrams, Memory};
 use super::frame::NOTE_BYTES_MAX;

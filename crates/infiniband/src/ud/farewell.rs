@@ -3,7 +3,7 @@
 //! are over. A peer that is told lets go of all that was meant for it, since nobody hears it any
 //! more.
 //!
-//! The word lies in the other's receive buffers even while that computes, so it is lost only if all
+//! The word lies in the peer's receive buffers even while that computes, so it is lost only if all
 //! tries are.
 
 use super::Ud;

@@ -12,7 +12,7 @@ use verbena_machine::cores::Load;
 /// is no device that works. If the user names the channel, there must be one.
 ///
 /// # Errors
-/// What was named does not work, with the reason.
+/// The reason why what was named does not work.
 pub fn open(place: &Place) -> Result<Option<UdOpening>, Fault> {
     let large = place.size as usize > verbena_settings::UD_RANKS_MIN.get();
     if place.size < 2 || !(is_named() || large) {

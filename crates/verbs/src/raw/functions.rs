@@ -15,7 +15,7 @@ macro_rules! functions {
             /// Finds every function.
             ///
             /// # Errors
-            /// The name of the first that the library lacks.
+            /// The name of the first function that the library lacks.
             ///
             /// # Safety
             /// The library is libibverbs, and stays open as long as the functions are used.

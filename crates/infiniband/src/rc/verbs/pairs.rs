@@ -1,6 +1,6 @@
 //! The queue pairs, by their numbers, and the queues that they share.
 //!
-//! The completion queue always has room for all that may end at once, also if every connection
+//! The completion queue always has room for all that may end at once, even if every connection
 //! breaks: one that overflows is lost with all that is in it. So it grows as queue pairs are
 //! opened.
 

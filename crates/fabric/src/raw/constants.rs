@@ -6,7 +6,7 @@ macro_rules! constants {
     ($($name:ident = $value:expr;)*) => {
         $(pub const $name: u64 = $value;)*
 
-        /// Every constant by its name.
+        /// The constants, each with its name.
         pub const CONSTANTS: &[(&str, u64)] = &[$((stringify!($name), $name),)*];
     };
 }

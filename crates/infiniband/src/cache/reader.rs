@@ -13,7 +13,7 @@ const BATCH: usize = 16;
 /// The size of the thread's stack in bytes.
 const STACK_BYTES: usize = 64 << 10;
 
-/// All that the kernel told.
+/// The changes that the kernel told.
 pub static CHANGES: Changes = Changes::new();
 /// Set when reading has failed: nothing is told any more.
 pub static FAILED: AtomicBool = AtomicBool::new(false);

@@ -149,7 +149,7 @@ fn by_call() -> Result<OwnedFd> {
     owned(unsafe { libc::syscall(libc::SYS_userfaultfd, flags) } as libc::c_int)
 }
 
-/// Opens it by the device, which this user may use even where the call is forbidden.
+/// Opens it by the device, which may be open to this user even where the call is forbidden.
 fn by_device() -> Result<OwnedFd> {
     let device = File::options().read(true).write(true).open("/dev/userfaultfd")?;
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;

@@ -2,7 +2,7 @@
 
 use verbena_settings as table;
 
-/// All options; the table of settings explains each.
+/// The options of a device; the table of settings explains each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Devices or ports by name, in order of preference; empty: any.

@@ -180,7 +180,7 @@ impl<D> Connection<D> {
     }
 }
 
-/// All peers.
+/// The state of all peers.
 pub struct Peers<D> {
     cards: Vec<Option<Address>>,
     connections: Vec<Option<Box<Connection<D>>>>,

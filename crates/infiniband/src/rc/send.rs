@@ -107,7 +107,7 @@ impl<A: Adapter> Rc<A> {
             frame.shorten();
         }
         let fit = ring.fit(frame.bytes())?;
-        // A packet that fits both paths has a choice.
+        // Only a packet that fits both paths has a choice.
         if let Some(paths) = &mut self.paths
             && !ring.held
             && frame.bytes() <= self.settings.buffer_bytes

@@ -33,7 +33,7 @@ pub struct Spot {
     pub fragment_bytes: usize,
 }
 
-/// All such groups of a peer; there are no more than fragments may be under way.
+/// The incomplete groups of a peer; there are no more than fragments may be under way.
 #[derive(Debug, Default)]
 pub struct Assembly {
     partials: Vec<Partial>,

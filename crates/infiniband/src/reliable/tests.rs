@@ -210,7 +210,7 @@ fn nonsense_in_an_acknowledgement_is_not_believed() {
     }
 }
 
-/// If numbers are far behind, the bits of no honest acknowledgement speak of what is under way.
+/// No honest acknowledgement with numbers from far behind has bits about what is under way.
 #[test]
 fn an_acknowledgement_from_nowhere_acknowledges_nothing() {
     let mut pair = Pair::new(RULES, Wire::losing(&[0, 1, 2]));

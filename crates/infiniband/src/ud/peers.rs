@@ -115,7 +115,7 @@ pub fn fragment_bytes(datagram_bytes: usize) -> u16 {
     (bytes & !7) as u16
 }
 
-/// All peers.
+/// The state of all peers.
 #[derive(Debug)]
 pub struct Peers {
     cards: Vec<Option<Card>>,

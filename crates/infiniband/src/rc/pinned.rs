@@ -27,7 +27,7 @@ impl Pinned {
     /// may access as `access` says.
     ///
     /// # Errors
-    /// What the registration failed at.
+    /// The reason why registering failed.
     pub fn new<A: Adapter>(adapter: &mut A, bytes: usize, access: Access) -> Result<Pinned, Fault> {
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).expect("a size that settings allow");
         // SAFETY: the layout is not empty.

@@ -10,7 +10,7 @@ use verbena_channel::Peer;
 /// A peer outside the set takes the place of one inside only if it is heard this many times as
 /// often: changes cost packets.
 const REPLACE_FACTOR: u32 = 2;
-/// It must also send at least one in this many of the packets between two reviews.
+/// A peer outside must also send at least one in this many of the packets between two reviews.
 const REPLACE_SHARE: u32 = 64;
 
 impl<A: Adapter> Rc<A> {

@@ -60,7 +60,7 @@ impl Datagrams {
     /// Opens the datagram side, ready to receive and to send.
     ///
     /// # Errors
-    /// What the device refuses.
+    /// The refusal of the device.
     pub fn open(port: &OpenPort, events: Option<Arc<EventChannel>>) -> Result<Datagrams, Fault> {
         let entries = (RECEIVES + SENDS) as u32;
         let completions = CompletionQueue::reporting(port.domain.context(), entries, events)?;

@@ -11,10 +11,10 @@ fn main() {
 
 /// The commit; none without git, or outside a checkout of Verbena.
 fn commit() -> Option<String> {
-    // An archive may lie in the checkout of another project, which does not know this file.
-    git(&["ls-files", "--error-unmatch", "build.rs"])?;
     // Git writes a line there whenever another commit is checked out: only then this runs again.
     println!("cargo::rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
+    // An archive may lie in the checkout of another project, which does not know this file.
+    git(&["ls-files", "--error-unmatch", "build.rs"])?;
     git(&["rev-parse", "--short=10", "HEAD"])
 }
 

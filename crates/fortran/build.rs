@@ -1,4 +1,5 @@
-//! Gives the shared library its name in the standard (MPI-5.0, 20.4), and has it need `libmpi_abi.so.1`.
+//! Gives the shared library its name in the standard (MPI-5.0, 20.4), and has it need
+//! `libmpi_abi.so.1`.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,8 +15,8 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN,--enable-new-dtags");
 }
 
-/// An empty library with the C library's name. Cargo builds the two in any order, and only the name goes into ours:
-/// any library of the standard ABI will do when a program starts.
+/// An empty library with the C library's name. Cargo builds the two in any order, and only the name
+/// goes into ours: any library of the standard ABI will do when a program starts.
 fn stand_in(library: &Path) {
     let linker = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let mut command = Command::new(&linker);

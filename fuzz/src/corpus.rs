@@ -17,7 +17,8 @@ pub struct Input {
     pub bytes: Vec<u8>,
 }
 
-/// The inputs of this target in `folder`, in the order of their names; none if it has no folder there.
+/// The inputs of this target in `folder`, in the order of their names; none if it has no folder
+/// there.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -33,7 +34,8 @@ pub fn read(folder: &Path, target: &str) -> io::Result<Vec<Input>> {
     paths.into_iter().map(|path| Ok(Input { bytes: std::fs::read(&path)?, path })).collect()
 }
 
-/// Keeps an input: writes it into the target's folder under a name made of its bytes. Returns the file.
+/// Keeps an input: writes it into the target's folder under a name made of its bytes. Returns the
+/// file.
 ///
 /// # Errors
 /// The folder or the file cannot be written.

@@ -18,7 +18,8 @@ const EDGES: [&[u8]; 8] = [
     &[0, 0, 0, 0, 0, 0, 0, 0x80],
 ];
 
-/// A new input for the target: a kept one with some changes, words of its language, or random bytes.
+/// A new input for the target: a kept one with some changes, words of its language, or random
+/// bytes.
 pub fn input(random: &mut Random, target: &Target, kept: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = match random.below(4) {
         0 | 1 if !kept.is_empty() => kept[random.below(kept.len() as u64) as usize].clone(),

@@ -1,4 +1,5 @@
-//! A planted fault is found, made small and written where the tests replay it: the driver sees something.
+//! A planted fault is found, made small and written where the tests replay it: the driver sees
+//! something.
 
 use verbena_fuzz::driver::{Until, breaks, drive, drive_and_keep};
 use verbena_fuzz::{Target, corpus};

@@ -1,6 +1,6 @@
-//! Every target on its kept inputs and on some thousand random and mutated ones, the same ones each time.
-//! Each target is a test of its own by name, so that a failure names it; see `verbena_fuzz` for how an input that
-//! breaks one gets into the corpus.
+//! Every target on its kept inputs and on some thousand random and mutated ones, the same ones each
+//! time. Each target is a test of its own by name, so that a failure names it; see `verbena_fuzz`
+//! for how an input that breaks one gets into the corpus.
 
 use verbena_fuzz::driver::{Until, drive};
 use verbena_fuzz::{all, corpus, find};

@@ -65,7 +65,8 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, picture: &Ba
             0.0..longest.max(f64::MIN_POSITIVE) * 1.18,
             (0..count.max(2) - 1).into_segmented(),
         )?;
-    // Segments count the end of their range too, and one alone has no label. The first bar is at the top.
+    // Segments count the end of their range too, and one alone has no label. The first bar is at
+    // the top.
     let at = |index: usize| count - 1 - index;
     let label = |value: &SegmentValue<usize>| match value {
         SegmentValue::CenterOf(index) if *index < count => short(&picture.bars[at(*index)].label),

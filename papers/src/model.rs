@@ -1,5 +1,5 @@
-//! Figures of the simulator beside the measurements: the same comparisons where the device of this machine cannot show what
-//! the papers' device did, or where there are not that many processes.
+//! Figures of the simulator beside the measurements: the same comparisons where the device of this
+//! machine cannot show what the papers' device did, or where there are not that many processes.
 
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};

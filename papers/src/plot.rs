@@ -12,7 +12,8 @@ use verbena_lab::table::format_value;
 
 /// Width of the picture and height of a panel, in pixels.
 const PANEL: (u32, u32) = (1000, 480);
-/// Labels of the vertical axis at most: more would lie over each other where lines are close together.
+/// Labels of the vertical axis at most: more would lie over each other where lines are close
+/// together.
 const Y_LABELS: usize = 6;
 
 /// The options of `verbena-papers plot`.
@@ -219,7 +220,8 @@ fn legend_part(lines: &[Line], (width, height): (u32, u32)) -> (f64, f64) {
     (across as f64 / f64::from(width.max(1)), up as f64 / f64::from(height.max(1)))
 }
 
-/// The ranges of both axes, with a little air above and below: up to whole powers of two, which are then what is labelled.
+/// The ranges of both axes, with a little air above and below: up to whole powers of two, which are
+/// then what is labelled.
 fn ranges(lines: &[Line]) -> ((f64, f64), (f64, f64)) {
     let all = || lines.iter().flat_map(|line| &line.points);
     let span = |values: &mut dyn Iterator<Item = f64>| {

@@ -1,10 +1,12 @@
-//! Runs of `tests/programs/anything.c`: random messages and collectives by a seed, which check themselves.
+//! Runs of `tests/programs/anything.c`: random messages and collectives by a seed, which check
+//! themselves.
 
 use crate::{job, top};
 use std::fmt;
 use std::path::Path;
 
-/// The channels that runs go over: what is chosen by default, shared memory in one copy or two, the network's.
+/// The channels that runs go over: what is chosen by default, shared memory in one copy or two, the
+/// network's.
 pub const CHANNELS: [&str; 4] = ["default", "loopback,shm", "loopback,shm,cma", "loopback,ofi"];
 
 /// A run.
@@ -48,7 +50,8 @@ impl Run {
         lines.map(|line| Run::parse(line).unwrap_or_else(|| panic!("anything.seeds: {line}"))).collect()
     }
 
-    /// Runs the program, which [`program`](crate::program) built, on the stage with these variables.
+    /// Runs the program, which [`program`](crate::program) built, on the stage with these
+    /// variables.
     ///
     /// # Errors
     /// It failed or hung: what it wrote.

@@ -1,8 +1,9 @@
-//! What the whole-program tests share: the staged installation, compiled C programs, jobs under `mpiexec`.
+//! What the whole-program tests share: the staged installation, compiled C programs, jobs under
+//! `mpiexec`.
 //!
-//! `make test` stages an installation and names it in `VERBENA_STAGE` (default: `target/stage`), and a
-//! virtual environment with mpi4py in `VERBENA_VENV`. The tests use both as a user would: nothing here
-//! reaches into the library.
+//! `make test` stages an installation and names it in `VERBENA_STAGE` (default: `target/stage`),
+//! and a virtual environment with mpi4py in `VERBENA_VENV`. The tests use both as a user would:
+//! nothing here reaches into the library.
 
 pub mod anything;
 pub mod apps;
@@ -71,7 +72,8 @@ pub fn scratch(name: &str) -> PathBuf {
     dir
 }
 
-/// Fills a folder with the staged files under the names that cargo gives them, as a build for `packaging/install`.
+/// Fills a folder with the staged files under the names that cargo gives them, as a build for
+/// `packaging/install`.
 pub fn staged_build(folder: &Path) {
     std::fs::create_dir_all(folder).expect("target/ is writable");
     for (file, name) in [
@@ -152,7 +154,8 @@ pub struct Job {
     seconds_max: u32,
 }
 
-/// A job of `ranks` ranks of `program`, under the staged `mpiexec`, which ends it after `SECONDS_MAX`.
+/// A job of `ranks` ranks of `program`, under the staged `mpiexec`, which ends it after
+/// `SECONDS_MAX`.
 pub fn job(ranks: u32, program: impl AsRef<std::ffi::OsStr>) -> Job {
     Job::under(&staged("bin/mpiexec"), ranks).arg(program)
 }

@@ -1,13 +1,14 @@
-//! A room of its own for a job: fresh namespaces of processes, mounts, networks and System V memory. What a
-//! job leaves behind stands out there, because nothing else is in it, and `/dev/shm` can be made as wished.
+//! A room of its own for a job: fresh namespaces of processes, mounts, networks and System V
+//! memory. What a job leaves behind stands out there, because nothing else is in it, and `/dev/shm`
+//! can be made as wished.
 
 use crate::{Ended, build_dir, shell};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What is in the room that was not there before, one word each: files, sockets, memory, processes. The
-/// shell and its own helpers are no leftovers.
+/// What is in the room that was not there before, one word each: files, sockets, memory, processes.
+/// The shell and its own helpers are no leftovers.
 const LEFTOVERS: &str = r#"
 leftovers() {
   find . /dev/shm ${tmp:-} -mindepth 1
@@ -26,17 +27,20 @@ look() {
   echo "LEFT: $left"
 }"#;
 
-/// The start of every script: its own `/tmp` (unless the programs under test lie there) and `/dev/shm`.
+/// The start of every script: its own `/tmp` (unless the programs under test lie there) and
+/// `/dev/shm`.
 const SET_UP: &str = r#"
 mount -t tmpfs tmpfs /dev/shm
 case $0 in /tmp/*) ;; *) tmp=/tmp; mount -t tmpfs tmpfs /tmp ;; esac
 mkdir "$0.d" && cd "$0.d"
 "#;
 
-/// Runs shell commands in a new room, which has a working directory, `/tmp` and `/dev/shm` of its own.
+/// Runs shell commands in a new room, which has a working directory, `/tmp` and `/dev/shm` of its
+/// own.
 ///
 /// # Panics
-/// If the script fails. The kernel must allow namespaces: run as root, or where users may make their own.
+/// If the script fails. The kernel must allow namespaces: run as root, or where users may make
+/// their own.
 #[track_caller]
 pub fn room(script: &str) -> Ended {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -44,7 +48,8 @@ pub fn room(script: &str) -> Ended {
     let file = build_dir().join(file);
     let text = format!("{SET_UP}{LEFTOVERS}\n{script}\n");
     std::fs::write(&file, text).expect("writable");
-    // The shell is the room's first process: what loses its parent becomes the shell's, which reaps it.
+    // The shell is the room's first process: what loses its parent becomes the shell's, which reaps
+    // it.
     let mut unshare = Command::new("timeout");
     unshare.args([
         "-k",

@@ -1,5 +1,5 @@
-//! Checks on virtual nodes with kernel verbs devices (`cargo xtask softroce`): many checks under one boot, because
-//! a boot takes seconds and a check often less.
+//! Checks on virtual nodes with kernel verbs devices (`cargo xtask softroce`): many checks under
+//! one boot, because a boot takes seconds and a check often less.
 
 use crate::{Ended, top};
 use std::fs;
@@ -35,11 +35,11 @@ impl Boot {
         Boot { options: options.iter().map(|&word| word.to_owned()).collect(), checks: Vec::new() }
     }
 
-    /// One more check: a script of `bash`, which is ended after `seconds_max` (exit code 124), and a function that
-    /// panics unless it did what it should.
+    /// One more check: a script of `bash`, which is ended after `seconds_max` (exit code 124), and
+    /// a function that panics unless it did what it should.
     ///
-    /// The script finds the words of `xtask/src/softroce/guest/bin` (`spread`, `enter`, `wire`) and the staged
-    /// `mpiexec`; whatever it leaves on the wire is taken off before the next check.
+    /// The script finds the words of `xtask/src/softroce/guest/bin` (`spread`, `enter`, `wire`) and
+    /// the staged `mpiexec`; whatever it leaves on the wire is taken off before the next check.
     pub fn check(
         mut self,
         name: &str,

@@ -42,8 +42,9 @@ impl Tools {
 
 /// The folder with the build of a Debian source package's upstream archive.
 ///
-/// It is kept under `target/sources` as long as it is of the same installation, `mpi.h` and `recipe` (a text that stands for
-/// all else that the build depends on); otherwise the archive is fetched and unpacked anew and `build` called with the folder.
+/// It is kept under `target/sources` as long as it is of the same installation, `mpi.h` and
+/// `recipe` (a text that stands for all else that the build depends on); otherwise the archive is
+/// fetched and unpacked anew and `build` called with the folder.
 pub fn built(tools: &Tools, package: &str, recipe: &str, build: impl FnOnce(&Path)) -> PathBuf {
     let home = tools.folder().join(package);
     let (stamp, key) = (home.join(".verbena-built"), key(tools, recipe));

@@ -1,4 +1,5 @@
-//! Where the ranks of a program run, and on which library: behind one launcher, so that a script says only how many.
+//! Where the ranks of a program run, and on which library: behind one launcher, so that a script
+//! says only how many.
 
 use crate::sources::Tools;
 use crate::{staged, top};
@@ -35,14 +36,15 @@ impl World {
         World::with_launcher("verbena", &format!("exec {} -n \"$n\" \"$@\"", mpiexec.display()))
     }
 
-    /// The staged installation on two virtual nodes (`cargo xtask softroce`), half of the ranks on each.
+    /// The staged installation on two virtual nodes (`cargo xtask softroce`), half of the ranks on
+    /// each.
     pub fn nodes() -> World {
         let half = "h=$(((n + 1) / 2))\nexec mpiexec -hosts node0:$h,node1:$h -n \"$n\" \"$@\"";
         World::with_launcher("nodes", half)
     }
 
-    /// A world of the standard ABI whose launcher is this shell script; it finds the number of ranks in `$n` and the
-    /// program's words in `"$@"`.
+    /// A world of the standard ABI whose launcher is this shell script; it finds the number of
+    /// ranks in `$n` and the program's words in `"$@"`.
     pub fn with_launcher(name: &str, script: &str) -> World {
         let folder = top().join("target/apps/launch");
         fs::create_dir_all(&folder).expect("target/ is writable");

@@ -1,5 +1,5 @@
-//! The standard ABI for real: the same binaries on other libraries, other libraries' binaries on ours, and
-//! each other's launchers.
+//! The standard ABI for real: the same binaries on other libraries, other libraries' binaries on
+//! ours, and each other's launchers.
 
 use std::path::{Path, PathBuf};
 use verbena_tests::peers::{INTEL, MPICH, Peer};
@@ -17,7 +17,8 @@ fn worked(ended: Ended, name: &str, ranks: u32, library: &str) {
     assert!(said[0].starts_with(library), "ran on {said:?}, not on {library}");
 }
 
-/// Our header, our compiler wrapper, our library at link time; their library and launcher at run time.
+/// Our header, our compiler wrapper, our library at link time; their library and launcher at run
+/// time.
 fn our_binary_runs_on(peer: Peer) {
     for name in ["point", "collectives"] {
         for ranks in [1, 2] {
@@ -40,8 +41,8 @@ fn a_binary_built_with_our_header_runs_on_intel_mpi() {
 fn built_by_mpich(name: &str) -> PathBuf {
     let out = build_dir().join(format!("{name}.mpich"));
     let header = MPICH.file("include/mpi_abi.h");
-    // `#include <mpi.h>` finds a folder that has MPICH's standard-ABI header under that name, as MPICH's own
-    // installation of that ABI alone would.
+    // `#include <mpi.h>` finds a folder that has MPICH's standard-ABI header under that name, as
+    // MPICH's own installation of that ABI alone would.
     let include = build_dir().join("mpich-include");
     std::fs::create_dir_all(&include).expect("writable");
     std::fs::copy(header, include.join("mpi.h")).expect("copy");

@@ -1,5 +1,5 @@
-//! Random messages and collectives between two to four ranks, against a naive computation: the first seeds, and those
-//! that failed once. `cargo xtask soak` tries others.
+//! Random messages and collectives between two to four ranks, against a naive computation: the
+//! first seeds, and those that failed once. `cargo xtask soak` tries others.
 
 use verbena_tests::anything::Run;
 use verbena_tests::program;
@@ -12,7 +12,8 @@ fn random_messages_and_collectives_are_as_expected() {
     }
 }
 
-/// One seed in four expects a byte wrongly if asked to: the program sees that, and says which message it was.
+/// One seed in four expects a byte wrongly if asked to: the program sees that, and says which
+/// message it was.
 #[test]
 fn a_planted_fault_is_seen() {
     let program = program("anything");

@@ -1,4 +1,5 @@
-//! Collectives whole: every one of them, in every form, on one group and between two, and among neighbours.
+//! Collectives whole: every one of them, in every form, on one group and between two, and among
+//! neighbours.
 
 use verbena_tests::{job, program};
 

@@ -1,4 +1,5 @@
-//! Programs that close the library's descriptors after `MPI_Init` and open files of their own, which get the numbers.
+//! Programs that close the library's descriptors after `MPI_Init` and open files of their own,
+//! which get the numbers.
 
 use verbena_tests::{Job, build_dir, job, program};
 

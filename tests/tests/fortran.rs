@@ -1,11 +1,13 @@
-//! Fortran programs in all three styles, built by the staged `mpifort`; the same binaries on other libraries of the ABI.
+//! Fortran programs in all three styles, built by the staged `mpifort`; the same binaries on other
+//! libraries of the ABI.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use verbena_tests::peers::{INTEL, MPICH};
 use verbena_tests::{Ended, Job, build_dir, job, shell, staged, top};
 
-/// Compiles `tests/programs/fortran/FILE` with these flags. `name` is the program's, and of the folder for its modules.
+/// Compiles `tests/programs/fortran/FILE` with these flags. `name` is the program's, and of the
+/// folder for its modules.
 fn fortran(file: &str, name: &str, flags: &[&str]) -> PathBuf {
     build(&staged("bin/mpifort"), file, &format!("{name}.fortran.{}", std::process::id()), flags)
 }
@@ -55,8 +57,9 @@ fn programs_with_the_module_mpi_f08() {
     passes(&fortran("modern.F90", "modern", &[]), "modern");
 }
 
-/// C code that Fortran hands its handles and statuses to: unmodified, with what the standard's C interface has beside the ABI, so
-/// the program runs on MPICH's library as well, which has no such functions.
+/// C code that Fortran hands its handles and statuses to: unmodified, with what the standard's C
+/// interface has beside the ABI, so the program runs on MPICH's library as well, which has no such
+/// functions.
 #[test]
 fn handles_and_statuses_pass_between_fortran_and_c() {
     let object = build_dir().join(format!("integers.{}.o", std::process::id()));
@@ -84,8 +87,8 @@ fn the_modules_refuse_wrong_arguments() {
     }
 }
 
-/// Fixed form, on our library, on MPICH's and on Intel's, whose `mpif.h` and Fortran library it is built with then: the same
-/// results to the last digit.
+/// Fixed form, on our library, on MPICH's and on Intel's, whose `mpif.h` and Fortran library it is
+/// built with then: the same results to the last digit.
 #[test]
 fn results_of_a_fixed_form_program_are_those_of_other_libraries() {
     let ours = fortran("fixed.f", "fixed", &[]);
@@ -109,9 +112,10 @@ fn built_by_intel(file: &str) -> PathBuf {
     build(Path::new("gfortran"), file, &name, &flags)
 }
 
-/// The companion library needs nothing but the standard's C functions, so it works on any library of the ABI. One check is left
-/// out: after an error handler of the program's has returned, functions of MPICH 5.0.2's `libmpi_abi` return MPI_SUCCESS, in C as
-/// well, where MPI-5.0 (9.3) wants the code.
+/// The companion library needs nothing but the standard's C functions, so it works on any library
+/// of the ABI. One check is left out: after an error handler of the program's has returned,
+/// functions of MPICH 5.0.2's `libmpi_abi` return MPI_SUCCESS, in C as well, where MPI-5.0 (9.3)
+/// wants the code.
 #[test]
 fn our_companion_library_works_on_mpich() {
     let lost = "-DCODE_LOST_BEHIND_HANDLER";
@@ -123,7 +127,8 @@ fn our_companion_library_works_on_mpich() {
     }
 }
 
-/// Fixed form ends at column 72, and a statement begins in column 7; free form knows no other comment than `!`.
+/// Fixed form ends at column 72, and a statement begins in column 7; free form knows no other
+/// comment than `!`.
 #[test]
 fn the_include_file_is_valid_in_both_forms() {
     for (ending, flags) in [("f", vec![]), ("f90", vec![]), ("f", vec!["-ffree-form"])] {

@@ -38,7 +38,8 @@ impl Busy {
         self.pids[rank]
     }
 
-    /// Kills the rank hard after a pause, and answers with what `mpiexec` said. The job must be over in time.
+    /// Kills the rank hard after a pause, and answers with what `mpiexec` said. The job must be
+    /// over in time.
     fn kill(mut self, rank: usize, pause: Duration) -> (bool, String) {
         let pid = self.pid(rank);
         std::thread::sleep(pause);
@@ -122,11 +123,12 @@ fn a_rank_killed_around_finalize_ends_the_job() {
 #[test]
 fn several_ranks_killed_at_once_end_the_job() {
     let mut job = Busy::start(4, "busy-several".into(), &["large"]);
-    // All must have said who they are before the first dies: the job may be over before the last would.
+    // All must have said who they are before the first dies: the job may be over before the last
+    // would.
     let pids = [0, 1, 2, 3].map(|rank| job.pid(rank));
     for &pid in &pids[1..] {
-        // A rank may be gone already, with the job, because of the one before: that is what is wanted.
-        // SAFETY: a plain system call on a rank of our own job, or a zombie of it.
+        // A rank may be gone already, with the job, because of the one before: that is what is
+        // wanted. SAFETY: a plain system call on a rank of our own job, or a zombie of it.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
     let (success, said) = job.kill(0, Duration::ZERO);
@@ -156,15 +158,16 @@ fn line(text: &str) -> Ended {
     shell(&mut command)
 }
 
-/// Descriptors 0 to 2 that are closed at the start are given to the first files, sockets and memory that are
-/// opened: nothing printed may end up in them.
+/// Descriptors 0 to 2 that are closed at the start are given to the first files, sockets and memory
+/// that are opened: nothing printed may end up in them.
 #[test]
 fn mpiexec_with_closed_streams() {
     let ended = line("$mpiexec -n 3 $program 3 <&-");
     assert!(ended.stdout.contains("collectives: ok with 3 ranks"), "{ended:?}");
     let ended = line("$mpiexec -n 3 $program 3 2>&-");
     assert!(ended.stdout.contains("collectives: ok with 3 ranks"), "{ended:?}");
-    // Nowhere to print to: the job must still run, to its good end or with a clear word about the output.
+    // Nowhere to print to: the job must still run, to its good end or with a clear word about the
+    // output.
     let ended = line("$mpiexec -n 3 $program 3 >&- || echo code $?");
     assert!(ended.stdout.is_empty() || ended.stderr.contains("output"), "{ended:?}");
     line("$mpiexec -n 3 $program 3 <&- >&- 2>&- || [ $? -lt 128 ]");
@@ -177,7 +180,8 @@ fn ranks_with_closed_streams() {
     }
 }
 
-/// Whoever reads the output goes away, as `head` does: the job ends and does not fill the machine for ever.
+/// Whoever reads the output goes away, as `head` does: the job ends and does not fill the machine
+/// for ever.
 #[test]
 fn a_reader_that_goes_away() {
     let ended = line("$mpiexec -n 2 sh -c 'while :; do echo y; done' | head -n 2");
@@ -185,8 +189,9 @@ fn a_reader_that_goes_away() {
     assert!(ended.took < Duration::from_secs(20), "{ended:?}");
 }
 
-/// A program that closes descriptors that it has not opened, and perhaps gives their numbers to its own sockets: it is
-/// told so, and nothing of ours goes there. Above all it is not N worlds of one with exit code 0.
+/// A program that closes descriptors that it has not opened, and perhaps gives their numbers to its
+/// own sockets: it is told so, and nothing of ours goes there. Above all it is not N worlds of one
+/// with exit code 0.
 #[test]
 fn a_program_that_closes_the_line_to_mpiexec() {
     for (when, words) in [
@@ -196,7 +201,8 @@ fn a_program_that_closes_the_line_to_mpiexec() {
         for reuse in [&[][..], &["reuse"]] {
             let ended = job(2, program("unlined")).arg(when).args(reuse).run();
             assert!(ended.code != 0 && !ended.hung, "{when} {reuse:?}: {ended:?}");
-            // With a socket of its own to look at, the program lets MPI_Finalize return the error without words.
+            // With a socket of its own to look at, the program lets MPI_Finalize return the error
+            // without words.
             let told = ended.stderr.contains(words) || (when == "after" && !reuse.is_empty());
             assert!(told, "{when} {reuse:?}: {ended:?}");
             assert!(!ended.stderr.contains("a stranger wrote"), "{when} {reuse:?}: {ended:?}");

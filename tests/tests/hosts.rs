@@ -1,9 +1,11 @@
-//! Jobs over several hosts, which are this machine: under other names, as containers that share its network, and as
-//! hosts that share nothing with each other. `mpiexec` itself over hosts is tested in `crates/launch`.
+//! Jobs over several hosts, which are this machine: under other names, as containers that share its
+//! network, and as hosts that share nothing with each other. `mpiexec` itself over hosts is tested
+//! in `crates/launch`.
 
 use verbena_tests::{Job, program, staged};
 
-/// A job of the program `point` over the hosts, started by a launcher that is a command for namespaces.
+/// A job of the program `point` over the hosts, started by a launcher that is a command for
+/// namespaces.
 fn point(ranks: u32, launcher: &str, hosts: &str) -> Job {
     let options = ["--launcher", launcher, "-host", hosts];
     Job::under(&staged("bin/mpiexec"), ranks).args(options).arg(program("point"))
@@ -15,8 +17,8 @@ fn hosts_that_are_one_machine_share_memory() {
     assert!(ended.stdout.contains("point: ok with 4 ranks"), "{ended:?}");
 }
 
-/// Processes, System V memory and mounts of their own; the network and the host's name are common, and so is the
-/// memory that is handed over a socket.
+/// Processes, System V memory and mounts of their own; the network and the host's name are common,
+/// and so is the memory that is handed over a socket.
 #[test]
 fn containers_of_one_host_share_memory() {
     let container = "sh -c 'exec unshare --pid --fork --mount-proc --ipc --mount \"$@\"'";
@@ -24,7 +26,8 @@ fn containers_of_one_host_share_memory() {
     assert!(ended.stdout.contains("point: ok with 4 ranks"), "{ended:?}");
 }
 
-/// A network or a name of its own makes another node; without a network channel that is told, and nobody waits.
+/// A network or a name of its own makes another node; without a network channel that is told, and
+/// nobody waits.
 #[test]
 fn nodes_that_nothing_joins_are_told_apart() {
     let network = "sh -c 'exec unshare --net \"$@\"'";

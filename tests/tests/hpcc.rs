@@ -1,4 +1,5 @@
-//! The HPC Challenge benchmarks, as Debian ships their source, built by our `mpicc` and run small: their own checks must pass.
+//! The HPC Challenge benchmarks, as Debian ships their source, built by our `mpicc` and run small:
+//! their own checks must pass.
 
 use verbena_tests::apps::{Purpose, hpcc};
 use verbena_tests::world::World;

@@ -1,5 +1,5 @@
-//! What machines deny: shared memory file systems that are full, tiny, read-only or missing, copying from
-//! one process to another in one step, and cores of one's own.
+//! What machines deny: shared memory file systems that are full, tiny, read-only or missing,
+//! copying from one process to another in one step, and cores of one's own.
 
 use std::process::{Child, Command};
 use verbena_tests::room::room;
@@ -24,8 +24,8 @@ fn dev_shm_may_be_full_tiny_read_only_or_missing() {
     }
 }
 
-/// The same programs must die if the kernel kills whoever copies from process to process: or the tests below
-/// would refuse what nobody asks for.
+/// The same programs must die if the kernel kills whoever copies from process to process: or the
+/// tests below would refuse what nobody asks for.
 #[test]
 fn single_copy_is_used_where_it_may_be() {
     let ended = job(2, program("refuse")).arg("kill").arg(program("point")).run();
@@ -78,7 +78,8 @@ impl Drop for Stranger {
     }
 }
 
-/// Ranks that wait then sleep where they otherwise yield, and must still be woken by whatever they wait for.
+/// Ranks that wait then sleep where they otherwise yield, and must still be woken by whatever they
+/// wait for.
 #[test]
 fn cores_may_be_kept_busy_by_other_programs() {
     let cores = std::thread::available_parallelism().expect("a number of cores").get();

@@ -51,7 +51,8 @@ const WAYS: &[(&str, &[&str])] = &[
     ("roots", &["rank "]),
 ];
 
-/// Runs every way after so many collectives that do match. The job must end with an error that names the calls.
+/// Runs every way after so many collectives that do match. The job must end with an error that
+/// names the calls.
 #[track_caller]
 fn mismatches(ranks: u32, warm: u32, channels: Option<&str>) {
     let program = program("mismatch");

@@ -1,4 +1,5 @@
-//! What the user reads when a program breaks the rules: of threads (the rank, both causes and the thread level), and of memory.
+//! What the user reads when a program breaks the rules: of threads (the rank, both causes and the
+//! thread level), and of memory.
 
 use verbena_tests::{job, program};
 
@@ -14,7 +15,8 @@ fn two_threads_at_once_below_multiple_are_told_of() {
     assert!(!ended.stderr.contains("a defect of Verbena\n"), "{ended:?}");
 }
 
-/// A rank writes over the memory that all share: the job ends with a word about it, or goes on, but does not hang.
+/// A rank writes over the memory that all share: the job ends with a word about it, or goes on, but
+/// does not hang.
 #[test]
 fn overwritten_shared_memory_is_no_hang() {
     for seed in 1..=6 {

@@ -1,14 +1,16 @@
 //! mpi4py's own test suite, unmodified, module by module, against `tests/mpi4py-expectations.toml`.
 //!
-//! On the standard face it is built by our `mpicc`; on the MPICH face it is the stock wheel, at the numbers of ranks
-//! in `VERBENA_STOCK_RANKS` (default: 2). Between two emulated nodes, where all takes fifty times as long, those modules run over
-//! reliable connections alone that `VERBENA_NODES_MODULES` names (default: `cco_obj`; `all` for the suite), at
-//! `VERBENA_NODES_RANKS` ranks (default: 2), on a wire that does what `VERBENA_NODES_WIRE` says, as in `delay 1ms loss 1% reorder 1%` (default: nothing),
-//! and over other channels if `VERBENA_NODES_CHANNELS` names them, as in `loopback,shm,cma,rc`.
+//! On the standard face it is built by our `mpicc`; on the MPICH face it is the stock wheel, at the
+//! numbers of ranks in `VERBENA_STOCK_RANKS` (default: 2). Between two emulated nodes, where all
+//! takes fifty times as long, those modules run over reliable connections alone that
+//! `VERBENA_NODES_MODULES` names (default: `cco_obj`; `all` for the suite), at
+//! `VERBENA_NODES_RANKS` ranks (default: 2), on a wire that does what `VERBENA_NODES_WIRE` says, as
+//! in `delay 1ms loss 1% reorder 1%` (default: nothing), and over other channels if
+//! `VERBENA_NODES_CHANNELS` names them, as in `loopback,shm,cma,rc`.
 //!
-//! A module that does not stand in that file must have no failure. One that is expected to fail and passes
-//! is an error too: it comes off the list. A hang is a failure, whatever the file says; a module that cannot
-//! be run yet is skipped there, with the reason.
+//! A module that does not stand in that file must have no failure. One that is expected to fail and
+//! passes is an error too: it comes off the list. A hang is a failure, whatever the file says; a
+//! module that cannot be run yet is skipped there, with the reason.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,20 +20,24 @@ use std::time::Instant;
 use verbena_tests::softroce::Boot;
 use verbena_tests::{Ended, Job, staged, stock_venv, top, venv};
 
-/// The only modules that may stand in the file: those of windows, files and processes started at run time.
+/// The only modules that may stand in the file: those of windows, files and processes started at
+/// run time.
 const OPEN: [&str; 8] = ["dynproc", "file", "io", "msgspec", "spawn", "util_pool", "util_sync", "win"];
 
-/// A run of a module, or of up to [`TOGETHER`], is a hang after this many seconds: ten times what the longest takes on a quiet machine.
+/// A run of a module, or of up to [`TOGETHER`], is a hang after this many seconds: ten times what
+/// the longest takes on a quiet machine.
 const RUN_SECONDS_MAX: u32 = 300;
 
-/// The same between emulated nodes, for one module and for up to [`TOGETHER`]; `util_dtlib`, which computes for a minute outside, takes most of it.
+/// The same between emulated nodes, for one module and for up to [`TOGETHER`]; `util_dtlib`, which
+/// computes for a minute outside, takes most of it.
 const NODES_SECONDS_MAX: u32 = 900;
 const TOGETHER_SECONDS_MAX: u32 = 2700;
 
 /// Modules that run in one process, since Python takes long to start.
 const TOGETHER: usize = 8;
 
-/// This module asks nothing of another rank and computes for half a minute in Python: it runs at up to 2 ranks.
+/// This module asks nothing of another rank and computes for half a minute in Python: it runs at up
+/// to 2 ranks.
 const ALIKE_AT_ALL_RANKS: &str = "util_dtlib";
 
 #[derive(Deserialize)]
@@ -47,7 +53,8 @@ struct Entry {
     name: String,
     /// The numbers of ranks that it holds for; all, if not given.
     ranks: Option<Vec<u32>>,
-    /// The tests that it holds for, as `fnmatch` patterns of `module.Class.test`; all, if not given.
+    /// The tests that it holds for, as `fnmatch` patterns of `module.Class.test`; all, if not
+    /// given.
     tests: Option<Vec<String>>,
     expect: Expect,
     reason: String,
@@ -166,7 +173,8 @@ fn summary(ended: &Ended) -> String {
     if words.is_empty() { format!("no verdict, exit code {}", ended.code) } else { words }
 }
 
-/// The tests that failed, each once with how often (ranks and subtests), or the output's end if none is named.
+/// The tests that failed, each once with how often (ranks and subtests), or the output's end if
+/// none is named.
 fn failures(stderr: &str) -> String {
     let named = |line: &&str| line.starts_with("ERROR: ") || line.starts_with("FAIL: ");
     let mut counts = BTreeMap::new();
@@ -258,7 +266,8 @@ fn modules_between_nodes() {
     boot.run();
 }
 
-/// The same runs, with modules of which nothing but success is expected in one process, up to [`TOGETHER`].
+/// The same runs, with modules of which nothing but success is expected in one process, up to
+/// [`TOGETHER`].
 fn together(runs: Vec<Run>) -> Vec<Run> {
     let (plain, mut others): (Vec<Run>, Vec<Run>) =
         runs.into_iter().partition(|run| run.passes && run.arguments.is_empty());
@@ -269,10 +278,12 @@ fn together(runs: Vec<Run>) -> Vec<Run> {
     others
 }
 
-/// Processors of the guest that both nodes are in: more ranks than these share them, which a rank of one node does not see.
+/// Processors of the guest that both nodes are in: more ranks than these share them, which a rank
+/// of one node does not see.
 const GUEST_CORES: u32 = 2;
 
-/// The script of a run over these channels, half of the ranks on either node, on a wire that does this.
+/// The script of a run over these channels, half of the ranks on either node, on a wire that does
+/// this.
 fn between_nodes(run: &Run, ranks: u32, wire: &str, channels: &str) -> String {
     let words: Vec<String> = run.words().iter().map(|word| format!("'{word}'")).collect();
     let each = ranks.div_ceil(2);

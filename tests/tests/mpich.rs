@@ -12,7 +12,8 @@ fn on_ours(ranks: u32, program: &Path) -> Job {
     job(ranks, program).env("LD_LIBRARY_PATH", library.parent().expect("a folder"))
 }
 
-/// A program of `tests/programs`, built with a peer's `mpi.h` and linked with its `libmpi.so.12`; nothing of ours.
+/// A program of `tests/programs`, built with a peer's `mpi.h` and linked with its `libmpi.so.12`;
+/// nothing of ours.
 fn built_by(peer: Peer, name: &str) -> PathBuf {
     let header = peer.file("include/mpi.h");
     let include = format!("-I{}", header.parent().expect("a folder").display());
@@ -21,7 +22,8 @@ fn built_by(peer: Peer, name: &str) -> PathBuf {
     let source = top().join("tests/programs").join(format!("{name}.c"));
     // The peer's library needs others, which it finds when it runs.
     let link = "-Wl,--allow-shlib-undefined";
-    // Some programs make handles of numbers, which are pointers on the standard face and integers here.
+    // Some programs make handles of numbers, which are pointers on the standard face and integers
+    // here.
     let lenient = "-Wno-error";
     compile(Path::new("cc"), &source, &out, &[&include, &library, link, lenient, "-lm"]);
     out
@@ -35,7 +37,8 @@ fn runs(peer: Peer, name: &str, ranks: &[u32]) {
     }
 }
 
-/// Whatever the standard face is tested with, in the other ABI: handles, statuses, callbacks, constants.
+/// Whatever the standard face is tested with, in the other ABI: handles, statuses, callbacks,
+/// constants.
 #[test]
 fn programs_built_with_mpich_s_header() {
     let names = [

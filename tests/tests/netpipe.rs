@@ -1,4 +1,5 @@
-//! NetPIPE, as Debian ships its source, built by our `mpicc` and run; its integrity check compares each byte of each message.
+//! NetPIPE, as Debian ships its source, built by our `mpicc` and run; its integrity check compares
+//! each byte of each message.
 
 use verbena_tests::apps::{Purpose, netpipe};
 use verbena_tests::world::World;

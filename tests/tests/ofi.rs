@@ -1,5 +1,6 @@
-//! Nodes without RDMA: the channel `ofi` between processes of this machine. Nodes are hosts of another name, which share the
-//! network, or network namespaces joined by a virtual cable (as root).
+//! Nodes without RDMA: the channel `ofi` between processes of this machine. Nodes are hosts of
+//! another name, which share the network, or network namespaces joined by a virtual cable (as
+//! root).
 
 use std::path::Path;
 use std::process::Command;

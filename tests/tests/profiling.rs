@@ -1,5 +1,5 @@
-//! Profiling by `PMPI_` names (MPI-5.0, 15.2): a tool that wraps the `MPI_` names sees the program's calls, all of them,
-//! and nothing else.
+//! Profiling by `PMPI_` names (MPI-5.0, 15.2): a tool that wraps the `MPI_` names sees the
+//! program's calls, all of them, and nothing else.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -33,7 +33,8 @@ fn a_preloaded_tool_sees_the_program_s_calls_and_no_others() {
     }
 }
 
-/// The library binds its own calls to itself: a relocation against an `MPI_` name would let a tool see them.
+/// The library binds its own calls to itself: a relocation against an `MPI_` name would let a tool
+/// see them.
 #[test]
 fn the_library_never_calls_itself_by_a_name_that_tools_replace() {
     let library = staged("lib/libmpi_abi.so.1");

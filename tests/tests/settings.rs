@@ -1,5 +1,5 @@
-//! Settings as a user meets them: wrong ones are refused, unknown ones are said once, and what all ranks must have
-//! alike is compared.
+//! Settings as a user meets them: wrong ones are refused, unknown ones are said once, and what all
+//! ranks must have alike is compared.
 
 use verbena_tests::{build_dir, job, program};
 

@@ -1,6 +1,8 @@
-//! On virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU): the nodes themselves, and programs over them.
+//! On virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU): the nodes themselves, and
+//! programs over them.
 //!
-//! To add a check, add a line: one boot serves them all. By hand: `cargo xtask softroce -- mpiexec -hosts node0:2,node1:2 -n 4 PROGRAM`.
+//! To add a check, add a line: one boot serves them all. By hand:
+//! `cargo xtask softroce -- mpiexec -hosts node0:2,node1:2 -n 4 PROGRAM`.
 
 use std::process::Command;
 use verbena_tests::softroce::{self, Boot};
@@ -82,7 +84,8 @@ fn go_by_write(ended: Ended) {
     assert!(count_of(&said, "rc_registrations_invalidated") > 0, "{said}");
 }
 
-/// MPI programs over the channel `rc`: alone, beside shared memory, on a bad wire, and when a rank dies.
+/// MPI programs over the channel `rc`: alone, beside shared memory, on a bad wire, and when a rank
+/// dies.
 #[test]
 fn programs_over_reliable_connections() {
     let (point, collectives, busy) = (path("point"), path("collectives"), path("busy"));
@@ -153,16 +156,18 @@ const FOUR: &str = "mpiexec -hosts node0:2,node1:2 -n 4";
 /// One packet in a hundred is lost, and one comes half a millisecond late.
 const WIRE: &str = "wire delay 500us loss 1% reorder 99%";
 
-/// Of a hundred packets five are lost, five come twice, five overtake the others and one is garbled.
+/// Of a hundred packets five are lost, five come twice, five overtake the others and one is
+/// garbled.
 const BAD: &str = "wire delay 500us loss 5% duplicate 5% reorder 95% corrupt 1%";
 
-/// A job that talks for ever, until the last of its ranks that started is killed. Only words of the shell look for it: the
-/// ranks leave little time to other processes.
+/// A job that talks for ever, until the last of its ranks that started is killed. Only words of the
+/// shell look for it: the ranks leave little time to other processes.
 fn killed(busy: &str) -> String {
     format!("{RC} {TWO} {busy} small & job=$!\n{KILL_ONE}\nwait $job")
 }
 
-/// The port of the second node goes down under traffic; the last check of its boot, since it stays down.
+/// The port of the second node goes down under traffic; the last check of its boot, since it stays
+/// down.
 fn port_down(busy: &str) -> String {
     format!("{RC} {TWO} {busy} small & job=$!\nsleep 5\nip link set e1 down\nwait $job")
 }
@@ -174,7 +179,8 @@ for process in /proc/[0-9]*; do
 done
 kill -KILL $victim";
 
-/// The half round trip in microseconds of a line of figures: bytes, iterations, least, most, typical, ...
+/// The half round trip in microseconds of a line of figures: bytes, iterations, least, most,
+/// typical, ...
 fn typical_us(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     (words.len() > 8 && words[1] == "300").then(|| words[4].parse().ok()).flatten()

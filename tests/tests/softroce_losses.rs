@@ -1,5 +1,5 @@
-//! What is lost between virtual nodes, and how the job ends: an answer, the wire, a device. And where the time of a message goes
-//! there. As in `softroce.rs`, one boot serves many checks.
+//! What is lost between virtual nodes, and how the job ends: an answer, the wire, a device. And
+//! where the time of a message goes there. As in `softroce.rs`, one boot serves many checks.
 
 use serde::Deserialize;
 use verbena_tests::softroce::Boot;
@@ -84,8 +84,9 @@ fn trace() -> String {
     )
 }
 
-/// Every way is one of the two of `rc`, and the ring is one of them. The lengths are those of the program, most messages of both sides are there, every step
-/// but those of the hardware takes time, and the sum is about half a round trip.
+/// Every way is one of the two of `rc`, and the ring is one of them. The lengths are those of the
+/// program, most messages of both sides are there, every step but those of the hardware takes time,
+/// and the sum is about half a round trip.
 fn is_whole(ended: Ended) {
     let said = ended.ok().stdout;
     let rows: Vec<Row> = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
@@ -97,7 +98,8 @@ fn is_whole(ended: Ended) {
         assert!(messages > 2 * ROUNDS * 8 / 10, "{messages} of {bytes} bytes: {rows:?}");
         let most = of_it.iter().max_by_key(|row| row.messages).expect("a way");
         assert!(most.components_ns.iter().filter(|ns| **ns > 0.0).count() >= 6, "{most:?}");
-        // All of these are medians, on an emulated machine beside others: sums are true only roughly.
+        // All of these are medians, on an emulated machine beside others: sums are true only
+        // roughly.
         let sum = most.components_ns.iter().sum::<f64>() / most.total_ns;
         let part = most.total_ns / most.half_round_trip_ns.expect("many messages");
         assert!((0.2..5.0).contains(&sum) && (0.2..5.0).contains(&part), "{sum}, {part}: {most:?}");

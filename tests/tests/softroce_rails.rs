@@ -1,5 +1,7 @@
-//! A rail is cut in the middle of a run, between virtual nodes with two verbs devices each: the run goes on over the other one, and every byte
-//! arrives once and in order (paper 4, 4.2). `VERBENA_CUTS` says how many runs (issue 5 asks for 100; default 2: a cut at the rail of the packets, and one at the other).
+//! A rail is cut in the middle of a run, between virtual nodes with two verbs devices each: the run
+//! goes on over the other one, and every byte arrives once and in order (paper 4, 4.2).
+//! `VERBENA_CUTS` says how many runs (issue 5 asks for 100; default 2: a cut at the rail of the
+//! packets, and one at the other).
 
 use verbena_tests::program;
 use verbena_tests::softroce::Boot;
@@ -21,13 +23,15 @@ fn a_rail_is_cut_in_the_middle_of_every_run() {
             let afterwards = said.lines().filter(|line| line.contains("afterwards")).count();
             assert!(4 * afterwards <= cuts, "the runs were over too soon:\n{said}");
             let moved = said.lines().filter(|line| !line.ends_with(" 0 failovers")).count();
-            // A pair's packets go by one of the two rails, so a cut of the other one moves nothing but memory.
+            // A pair's packets go by one of the two rails, so a cut of the other one moves nothing
+            // but memory.
             assert!(moved > 0, "no cut met the rail of the packets:\n{said}");
         })
         .run();
 }
 
-/// Each interface in its turn goes down at some time after the ranks have begun to talk, and up again after the run.
+/// Each interface in its turn goes down at some time after the ranks have begun to talk, and up
+/// again after the run.
 fn script(cuts: usize) -> String {
     let rails = program("rails").display().to_string();
     format!(

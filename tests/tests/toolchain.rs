@@ -1,4 +1,5 @@
-//! How programs are built on Verbena: the wrappers, pkg-config, CMake, and an installation that was moved.
+//! How programs are built on Verbena: the wrappers, pkg-config, CMake, and an installation that was
+//! moved.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,7 +80,8 @@ fn cmake_finds_and_uses_us() {
     assert!(tested.contains(&format!("{}", staged("bin/mpiexec").display())), "{tested}");
 }
 
-/// An installation is used where it lies, also after it was moved: the wrappers find their own place.
+/// An installation is used where it lies, also after it was moved: the wrappers find their own
+/// place.
 #[test]
 fn an_installation_can_be_moved() {
     let (first, moved) = (scratch("install-first"), scratch("install-moved").join("with space"));

@@ -1,4 +1,5 @@
-//! Where the time of a message goes, by the library's own trace points (`VERBENA_TRACE`, `verbena trace`).
+//! Where the time of a message goes, by the library's own trace points (`VERBENA_TRACE`,
+//! `verbena trace`).
 
 use serde::Deserialize;
 use std::process::Command;
@@ -34,8 +35,8 @@ fn the_components_of_a_ping_pong_add_up_to_half_its_round_trip() {
     files.iter().for_each(|file| std::fs::remove_file(file).expect("removable"));
 }
 
-/// Nearly all messages of both sides are there, each step but the wire's takes time, and between one call and the next nothing is
-/// left out but the loop of the program.
+/// Nearly all messages of both sides are there, each step but the wire's takes time, and between
+/// one call and the next nothing is left out but the loop of the program.
 fn is_plausible(row: &Row) {
     assert_eq!(row.way, "shm");
     assert!(row.messages > 2 * ROUNDS * 9 / 10, "{row:?}");

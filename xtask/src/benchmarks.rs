@@ -1,5 +1,5 @@
-//! `cargo xtask benchmarks-page RESULT.json`: the page BENCHMARKS.md, its charts, and the figures of the
-//! README, all from the result file of one run of `cargo xtask peers --page`.
+//! `cargo xtask benchmarks-page RESULT.json`: the page BENCHMARKS.md, its charts, and the figures
+//! of the README, all from the result file of one run of `cargo xtask peers --page`.
 //!
 //! | module | job |
 //! | --- | --- |

@@ -1,12 +1,15 @@
-//! `cargo xtask instructions`: how many instructions a call with a small message takes, and a guard against growth.
+//! `cargo xtask instructions`: how many instructions a call with a small message takes, and a guard
+//! against growth.
 //!
-//! `tests/instructions/calls.c` runs at two ranks on a staged release build, rank 0 under callgrind (valgrind), which
-//! counts nothing but the calls of each section. The ranks meet outside MPI, so what a call finds does not depend
-//! on time, and the counts are the same in every run to within a fraction of an instruction. They include the
-//! few instructions with which the program passes the arguments.
+//! `tests/instructions/calls.c` runs at two ranks on a staged release build, rank 0 under callgrind
+//! (valgrind), which counts nothing but the calls of each section. The ranks meet outside MPI, so
+//! what a call finds does not depend on time, and the counts are the same in every run to within a
+//! fraction of an instruction. They include the few instructions with which the program passes the
+//! arguments.
 //!
-//! `tests/instructions/counts.toml` holds the counts that were last agreed on. `--check` fails if one grew by more than
-//! its tolerance, and says when one fell so that the file can follow; `--update` writes the file.
+//! `tests/instructions/counts.toml` holds the counts that were last agreed on. `--check` fails if
+//! one grew by more than its tolerance, and says when one fell so that the file can follow;
+//! `--update` writes the file.
 
 mod counts;
 mod run;
@@ -45,8 +48,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let agreed = counts::read(&file)?;
     let mut grown = report(&agreed, &counted);
-    // Which rank is first differs from run to run, and with it the way of a message now and then: growth must show in
-    // every run.
+    // Which rank is first differs from run to run, and with it the way of a message now and then:
+    // growth must show in every run.
     for _ in 1..RUNS_MAX {
         if args.check && grown > 0 {
             println!("counted again:");

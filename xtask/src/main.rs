@@ -25,13 +25,16 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, and the NAS Parallel Benchmarks.
+    /// Fetch, build, run and check applications: HPCC, NetPIPE, hypre, FFTW, ScaLAPACK, and the NAS
+    /// Parallel Benchmarks.
     Apps(apps::Args),
-    /// Write BENCHMARKS.md, its charts and the figures of the README from a result of `peers --page`.
+    /// Write BENCHMARKS.md, its charts and the figures of the README from a result of
+    /// `peers --page`.
     BenchmarksPage(benchmarks::Args),
     /// Run MPICH's own test suite on the stage, and compare it with what is expected.
     Conformance(conformance::Args),
-    /// Make the header, the entry points, the constants and the coverage page from the API table, and the licences of what is linked.
+    /// Make the header, the entry points, the constants and the coverage page from the API table,
+    /// and the licences of what is linked.
     Generate {
         /// Write nothing; fail if a file is out of date.
         #[arg(long)]
@@ -39,13 +42,16 @@ enum Task {
     },
     /// Count the instructions of calls with small messages, and compare with those agreed on.
     Instructions(instructions::Args),
-    /// Measure every figure and table of the five papers, here and between virtual nodes, and write one report.
+    /// Measure every figure and table of the five papers, here and between virtual nodes, and write
+    /// one report.
     Papers(papers::Args),
     /// Install MPICH, Open MPI and Intel MPI and measure them against Verbena.
     Peers(peers::Args),
-    /// Look for undefined behaviour: Miri, AddressSanitizer, ThreadSanitizer and valgrind's memcheck.
+    /// Look for undefined behaviour: Miri, AddressSanitizer, ThreadSanitizer and valgrind's
+    /// memcheck.
     Sanitize(sanitize::Args),
-    /// Fuzz, simulate and run random programs with seeds from the clock, and keep as a test what fails.
+    /// Fuzz, simulate and run random programs with seeds from the clock, and keep as a test what
+    /// fails.
     Soak(soak::Args),
     /// Run a command on virtual nodes with real kernel verbs devices (Soft-RoCE in QEMU).
     Softroce(softroce::Args),

@@ -1,10 +1,10 @@
 //! `cargo xtask peers`: Verbena against the other MPI libraries, on this machine, in one command.
 //!
-//! It builds and stages Verbena, installs the peers' PyPI wheels into `target/peers/`, and runs the same
-//! worker (`verbena bench`) with each library under that library's own launcher. The libraries take turns
-//! round by round, in an order that rotates, because a machine's speed drifts from minute to minute; what
-//! counts are the ratios of medians over the rounds. A floor (a cache line's way between two processors,
-//! `memcpy`) is measured in the same rounds.
+//! It builds and stages Verbena, installs the peers' PyPI wheels into `target/peers/`, and runs the
+//! same worker (`verbena bench`) with each library under that library's own launcher. The libraries
+//! take turns round by round, in an order that rotates, because a machine's speed drifts from
+//! minute to minute; what counts are the ratios of medians over the rounds. A floor (a cache line's
+//! way between two processors, `memcpy`) is measured in the same rounds.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -50,10 +50,12 @@ pub struct Args {
     /// The longest that one point may take, in seconds
     #[arg(long, default_value_t = 20.0)]
     limit_s: f64,
-    /// Spinning processes beside each library while it is measured [default: 0, for --page as many as cores]
+    /// Spinning processes beside each library while it is measured [default: 0, for --page as many
+    /// as cores]
     #[arg(long, value_name = "N")]
     busy: Option<usize>,
-    /// Measure what `cargo xtask benchmarks-page` shows: more sizes, 2, 4 and 8 ranks, and 4 beside busy processes
+    /// Measure what `cargo xtask benchmarks-page` shows: more sizes, 2, 4 and 8 ranks, and 4 beside
+    /// busy processes
     #[arg(long, conflicts_with = "ranks")]
     page: bool,
     /// Install the peers and measure nothing; fail if one cannot be installed
@@ -76,7 +78,8 @@ pub struct Args {
 /// Runs the task.
 ///
 /// # Errors
-/// Verbena cannot be built, or a file cannot be written. A peer that fails is reported in its cells.
+/// Verbena cannot be built, or a file cannot be written. A peer that fails is reported in its
+/// cells.
 pub fn run(args: &Args) -> Result<()> {
     if args.rounds == 0 || args.ranks.iter().any(|&ranks| ranks < 2) {
         bail!("there must be at least one round, and at least two ranks");

@@ -6,8 +6,8 @@
 //! | `address`, `thread` | the C test programs on a library built with a sanitizer ([`instrumented`]) |
 //! | `memcheck` | the C test programs on the staged library under valgrind ([`memcheck`]) |
 //!
-//! Each step prints what it ran and what was found. One that lacks something fails and says what to install; nothing is
-//! skipped silently.
+//! Each step prints what it ran and what was found. One that lacks something fails and says what to
+//! install; nothing is skipped silently.
 
 mod instrumented;
 mod memcheck;

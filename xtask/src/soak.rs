@@ -1,9 +1,11 @@
-//! `cargo xtask soak`: looks for what no test has found yet, for so many minutes, and keeps what it finds.
+//! `cargo xtask soak`: looks for what no test has found yet, for so many minutes, and keeps what it
+//! finds.
 //!
-//! Three parts take turns: fuzzers on everything that comes from outside (`fuzz/`), the simulator, and random MPI
-//! programs on the stage (`tests/programs/anything.c`). All seeds come from the clock, so that each run tries what
-//! none has tried. What fails becomes a test: an input in `fuzz/corpus`, a line in `crates/sim/seeds.txt` or in
-//! `tests/programs/anything.seeds`, all of which the ordinary tests replay.
+//! Three parts take turns: fuzzers on everything that comes from outside (`fuzz/`), the simulator,
+//! and random MPI programs on the stage (`tests/programs/anything.c`). All seeds come from the
+//! clock, so that each run tries what none has tried. What fails becomes a test: an input in
+//! `fuzz/corpus`, a line in `crates/sim/seeds.txt` or in `tests/programs/anything.seeds`, all of
+//! which the ordinary tests replay.
 
 mod fuzzers;
 mod ledger;

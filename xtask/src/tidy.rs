@@ -1,8 +1,8 @@
 //! `cargo xtask tidy`: keeps what a machine can keep of the house rules.
 //!
-//! The rules' numbers, lists and exceptions are data: `xtask/tidy.toml`. A check looks at one file and
-//! returns what it found; here the findings are gathered, exceptions are taken out, and exceptions that
-//! excuse nothing are findings themselves. A test runs all of it.
+//! The rules' numbers, lists and exceptions are data: `xtask/tidy.toml`. A check looks at one file
+//! and returns what it found; here the findings are gathered, exceptions are taken out, and
+//! exceptions that excuse nothing are findings themselves. A test runs all of it.
 //!
 //! | module | rules |
 //! | --- | --- |

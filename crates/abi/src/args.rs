@@ -15,8 +15,8 @@
 //! | what only the `_c` form has | as in that form; in the other 0, `None` or an empty slice |
 //! | anything else | as in C |
 //!
-//! The constructors that take raw pointers are `unsafe`: their one promise is MPI's own, that what the program
-//! passes is valid for the length of the call.
+//! The constructors that take raw pointers are `unsafe`: their one promise is MPI's own, that what
+//! the program passes is valid for the length of the call.
 
 mod arrays;
 mod checks;
@@ -79,8 +79,9 @@ impl Address {
     }
 }
 
-/// The buffer of `count` elements of `datatype` at `address`: `MPI_ERR_BUFFER` if its bytes would begin in the
-/// zero page (a null pointer) or leave the address space. `MPI_BOTTOM` with absolute displacements is fine.
+/// The buffer of `count` elements of `datatype` at `address`: `MPI_ERR_BUFFER` if its bytes would
+/// begin in the zero page (a null pointer) or leave the address space. `MPI_BOTTOM` with absolute
+/// displacements is fine.
 #[inline]
 pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
     match solid(address, count, datatype) {
@@ -89,24 +90,27 @@ pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<
     }
 }
 
-/// The bytes of a plain buffer: solid elements at an address that can be. By far the most messages are that, and
-/// it takes one multiplication and three comparisons. `None` says nothing yet: [`buffer`] tells.
+/// The bytes of a plain buffer: solid elements at an address that can be. By far the most messages
+/// are that, and it takes one multiplication and three comparisons. `None` says nothing yet:
+/// [`buffer`] tells.
 #[inline]
 pub fn solid(address: Address, count: i64, datatype: &Datatype) -> Option<Region> {
     let bytes = datatype.layout().solid().checked_mul(count as usize)?;
     if bytes == 0 || bytes > SOLID_BYTES_MAX || (address.0 as usize) < LOWEST_ADDRESS as usize {
         return None;
     }
-    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory until
-    // the operation completes; they do not touch the zero page and do not wrap around.
+    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory
+    // until the operation completes; they do not touch the zero page and do not wrap around.
     Some(unsafe { Region::new(address.0.cast(), bytes) })
 }
 
-/// As [`solid`], for elements of `element_bytes` bytes and a message that is not longer than `bytes_max`.
+/// As [`solid`], for elements of `element_bytes` bytes and a message that is not longer than
+/// `bytes_max`.
 #[inline(always)]
 pub fn solid_of(address: Address, count: i64, element_bytes: u8, bytes_max: usize) -> Option<Region> {
     let bytes = count.checked_mul(i64::from(element_bytes))? as usize;
-    // One comparison for counts that are negative, 0 or too large, and for datatypes that are unknown here.
+    // One comparison for counts that are negative, 0 or too large, and for datatypes that are
+    // unknown here.
     if bytes.wrapping_sub(1) >= bytes_max || (address.0 as usize) < LOWEST_ADDRESS as usize {
         return None;
     }
@@ -127,8 +131,9 @@ fn scattered_buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> R
     {
         return Err(wrong_span(address, count, datatype));
     }
-    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory until the
-    // operation completes; that they do not wrap around or touch the zero page was checked.
+    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 3.7.2) that the elements lie in its memory
+    // until the operation completes; that they do not wrap around or touch the zero page was
+    // checked.
     Ok(unsafe { Buffer::strided(address.0.cast(), count as usize, datatype.layout()) })
 }
 

@@ -1,8 +1,8 @@
-//! The arguments of collectives, from C to what the algorithms take. A collective has one body for its
-//! blocking, nonblocking and persistent calls, which differ only in how they [`Run`].
+//! The arguments of collectives, from C to what the algorithms take. A collective has one body for
+//! its blocking, nonblocking and persistent calls, which differ only in how they [`Run`].
 //!
-//! Arguments that are significant only at the root come empty elsewhere (see the API table); what remains to
-//! be checked here is `MPI_IN_PLACE` and that buffers lie in the program's memory.
+//! Arguments that are significant only at the root come empty elsewhere (see the API table); what
+//! remains to be checked here is `MPI_IN_PLACE` and that buffers lie in the program's memory.
 
 use crate::args::{self, Address, Counts, Out};
 use crate::generated::types::MPI_Request;
@@ -20,8 +20,8 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Comm, Datatype, Error, Op, Result};
 
-/// How a collective runs (MPI-5.0, 6.12 and 6.13), and the tag of its messages: its turn among the collectives of
-/// its communicator, which is taken before its other arguments are checked.
+/// How a collective runs (MPI-5.0, 6.12 and 6.13), and the tag of its messages: its turn among the
+/// collectives of its communicator, which is taken before its other arguments are checked.
 #[derive(Clone, Copy)]
 pub enum Run<'a> {
     /// To its end, before the call returns.
@@ -51,7 +51,8 @@ macro_rules! try_board {
 pub(crate) use try_board;
 
 impl Run<'_> {
-    /// Runs the schedule that `fill` writes; `call` says what is called ([`verbena_mpi::coll::call`]).
+    /// Runs the schedule that `fill` writes; `call` says what is called
+    /// ([`verbena_mpi::coll::call`]).
     #[inline]
     pub fn run(
         self,
@@ -85,8 +86,8 @@ impl Run<'_> {
     }
 }
 
-/// Where the first byte of a buffer is: `count` elements that begin `bytes` bytes behind `address`. `None` if the
-/// buffer has no bytes, or is in place.
+/// Where the first byte of a buffer is: `count` elements that begin `bytes` bytes behind `address`.
+/// `None` if the buffer has no bytes, or is in place.
 #[inline]
 pub fn first_byte(address: Address, bytes: i64, count: i64, datatype: &Datatype) -> Option<usize> {
     if count <= 0 || datatype.size() == 0 || address.is_in_place() {
@@ -97,8 +98,9 @@ pub fn first_byte(address: Address, bytes: i64, count: i64, datatype: &Datatype)
 }
 
 impl Run<'_> {
-    /// Refuses a send and a receive buffer that begin at the same byte (MPI-5.0, 6.2 and 6.9: they must not
-    /// overlap). The call has not taken part then: a right one may take its turn, as in other libraries.
+    /// Refuses a send and a receive buffer that begin at the same byte (MPI-5.0, 6.2 and 6.9: they
+    /// must not overlap). The call has not taken part then: a right one may take its turn, as in
+    /// other libraries.
     #[inline]
     pub fn check_distinct(&self, comm: &Comm, send: Option<usize>, recv: Option<usize>) -> Result<()> {
         match send.is_some() && send == recv && !comm.is_inter() {
@@ -127,8 +129,8 @@ impl Run<'_> {
 #[inline]
 pub fn elements<'a>(address: Address, count: i64, datatype: &'a Arc<Datatype>) -> Result<Elements<'a>> {
     args::buffer(address, count, datatype)?;
-    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 6.12) that the elements that its counts and displacements
-    // name are its memory until the operation completes.
+    // SAFETY: the program promises (MPI-5.0, 3.2.2 and 6.12) that the elements that its counts and
+    // displacements name are its memory until the operation completes.
     Ok(unsafe { Elements::new(address.pointer().cast(), datatype.layout()) })
 }
 

@@ -1,8 +1,8 @@
 //! Handles: numbers that name objects, never pointers that must be trusted.
 //!
-//! `verbena_faces::standard` says what is in one, so a handle of another kind, a freed one and garbage are told
-//! from a valid one, and give the standard's error class. The low 31 bits are the integer of `MPI_Comm_toint` and
-//! its like (MPI-5.0, 20.3.4).
+//! `verbena_faces::standard` says what is in one, so a handle of another kind, a freed one and
+//! garbage are told from a valid one, and give the standard's error class. The low 31 bits are the
+//! integer of `MPI_Comm_toint` and its like (MPI-5.0, 20.3.4).
 
 pub use crate::table::Ref;
 use crate::table::{Place, Table};
@@ -74,7 +74,8 @@ pub fn decode_request(handle: usize) -> Option<(Kind, RequestId)> {
     Some((kind, RequestId { index: place.index, generation: place.generation }))
 }
 
-/// The handles of one kind: `N` predefined ones from the null handle `NULL` on, and those that the program made.
+/// The handles of one kind: `N` predefined ones from the null handle `NULL` on, and those that the
+/// program made.
 pub struct Registry<T, const NULL: usize, const N: usize> {
     kind: Kind,
     class: Class,
@@ -87,7 +88,8 @@ pub struct Registry<T, const NULL: usize, const N: usize> {
 }
 
 impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
-    /// An empty registry. `class` is the error of a wrong handle; `predefine` makes a predefined object when it is first asked for.
+    /// An empty registry. `class` is the error of a wrong handle; `predefine` makes a predefined
+    /// object when it is first asked for.
     pub const fn new(
         kind: Kind,
         name: &'static str,
@@ -136,7 +138,8 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         encode(self.kind, self.table.insert(object))
     }
 
-    /// Frees a handle that the program made and returns its object; a predefined handle is an error.
+    /// Frees a handle that the program made and returns its object; a predefined handle is an
+    /// error.
     pub fn remove(&self, handle: usize) -> Result<Arc<T>> {
         let object = decode(self.kind, handle).and_then(|place| self.table.remove(place));
         object.ok_or_else(|| self.wrong(handle))

@@ -1,7 +1,9 @@
-//! The progress thread: makes progress while the program computes, so that transfers go on beside it (`VERBENA_PROGRESS_THREAD`).
+//! The progress thread: makes progress while the program computes, so that transfers go on beside
+//! it (`VERBENA_PROGRESS_THREAD`).
 //!
-//! It sleeps on the same events as a thread that waits in MPI, and holds the engine no longer than that. While it runs, several threads are in
-//! MPI, so locks are real ones and the fast paths are closed.
+//! It sleeps on the same events as a thread that waits in MPI, and holds the engine no longer than
+//! that. While it runs, several threads are in MPI, so locks are real ones and the fast paths are
+//! closed.
 
 use crate::state;
 use std::sync::Mutex;

@@ -1,8 +1,8 @@
 //! The C interface of Verbena: `libmpi_abi.so.1`, the standard ABI of MPI-5.0 (chapter 20).
 //!
-//! A generated entry point ([`generated`]) checks and converts its arguments ([`args`], [`handles`]), calls the
-//! hand-written body in [`calls`], and turns a failure into a call of the right error handler ([`report`]).
-//! No protocol and no algorithm lives here.
+//! A generated entry point ([`generated`]) checks and converts its arguments ([`args`],
+//! [`handles`]), calls the hand-written body in [`calls`], and turns a failure into a call of the
+//! right error handler ([`report`]). No protocol and no algorithm lives here.
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!("Verbena encodes handles and counts in 64-bit little-endian words");

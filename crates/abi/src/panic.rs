@@ -1,8 +1,9 @@
 //! Panics of the library, in words for the user: which process, where, and what to do.
 //!
-//! Where panics abort, as in release builds, Rust's own line and a signal would be all that the user sees. A Rust program has panics
-//! of its own, but also a standard library of its own, which the hook here does not touch. Only if this crate is linked into a
-//! program as a Rust library both share one; then the program's panics go to the hook that was there before.
+//! Where panics abort, as in release builds, Rust's own line and a signal would be all that the
+//! user sees. A Rust program has panics of its own, but also a standard library of its own, which
+//! the hook here does not touch. Only if this crate is linked into a program as a Rust library both
+//! share one; then the program's panics go to the hook that was there before.
 
 use crate::calls::info::thread_level_name;
 use crate::state;
@@ -24,8 +25,8 @@ pub fn explain() {
     });
 }
 
-/// Whether the library's code panicked: its own sources have names below that of the workspace's crates, and those of its dependencies and of
-/// Rust's library are not relative.
+/// Whether the library's code panicked: its own sources have names below that of the workspace's
+/// crates, and those of its dependencies and of Rust's library are not relative.
 fn is_ours(info: &PanicHookInfo<'_>) -> bool {
     info.location().is_none_or(|location| is_our_file(location.file()))
 }
@@ -34,7 +35,8 @@ fn is_our_file(file: &str) -> bool {
     file.starts_with('/') || file.strip_prefix("crates/").is_some_and(|rest| rest.contains("/src/"))
 }
 
-/// Says what happened. What follows from it (a panic that would leave a C function) is not said too.
+/// Says what happened. What follows from it (a panic that would leave a C function) is not said
+/// too.
 fn tell(info: &PanicHookInfo<'_>) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if TOLD.swap(true, Ordering::SeqCst) {

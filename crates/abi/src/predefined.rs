@@ -1,4 +1,5 @@
-//! The objects behind predefined handles, made when first asked for (some are wanted before `MPI_Init`).
+//! The objects behind predefined handles, made when first asked for (some are wanted before
+//! `MPI_Init`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -16,8 +17,9 @@ pub fn datatype(handle: usize) -> Option<Arc<Datatype>> {
     Datatype::predefined(handle).cloned()
 }
 
-/// Bytes of an element of each predefined datatype whose elements lie one right after the other; 0 for the others, and
-/// for all before [`learn_element_bytes`]. A small message need not look at the datatype itself then.
+/// Bytes of an element of each predefined datatype whose elements lie one right after the other; 0
+/// for the others, and for all before [`learn_element_bytes`]. A small message need not look at the
+/// datatype itself then.
 static ELEMENT_BYTES: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 
 /// Fills the table of [`element_bytes`].
@@ -29,7 +31,8 @@ pub fn learn_element_bytes() {
     }
 }
 
-/// Bytes of an element if `handle` is a predefined datatype whose elements lie one right after the other, else 0.
+/// Bytes of an element if `handle` is a predefined datatype whose elements lie one right after the
+/// other, else 0.
 #[inline(always)]
 pub fn element_bytes(handle: usize) -> u8 {
     ELEMENT_BYTES.get(handle.wrapping_sub(mpi::MPI_DATATYPE_NULL)).map_or(0, |bytes| bytes.load(Relaxed))

@@ -26,7 +26,8 @@ pub enum Owner {
     Session(MPI_Session),
     /// The tool information interface: its errors are return codes only (MPI-5.0, 15.3.10).
     Tool,
-    /// None yet: the error handler that the call is given for the object that it makes (MPI-5.0, 11.3.1).
+    /// None yet: the error handler that the call is given for the object that it makes (MPI-5.0,
+    /// 11.3.1).
     Handler(MPI_Errhandler),
 }
 
@@ -60,7 +61,8 @@ pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     let owner = own.unwrap_or(owner);
     let (errhandler, handle) = find(owner);
     let message = || format!("{call} failed: {}", on_comm(error.clone(), owner));
-    // Hardly a program looks at this one's code, and the launcher knows only that it heard of no end.
+    // Hardly a program looks at this one's code, and the launcher knows only that it heard of no
+    // end.
     if call == "MPI_Finalize" && !matches!(errhandler.action(), Action::AreFatal | Action::Abort) {
         eprintln!("{}", fatal_text(&message()));
     }
@@ -80,8 +82,8 @@ pub fn on_comm(mut error: Error, owner: Owner) -> Error {
     error
 }
 
-/// The tool interface has return codes of its own: what another part of the library found wrong with an
-/// argument is one of them.
+/// The tool interface has return codes of its own: what another part of the library found wrong
+/// with an argument is one of them.
 fn tool_code(class: c_int) -> c_int {
     let own = mpi::MPI_T_ERR_CANNOT_INIT..=mpi::MPI_T_ERR_PVAR_NO_ATOMIC;
     if own.contains(&class) { class } else { mpi::MPI_T_ERR_INVALID }
@@ -148,8 +150,9 @@ fn of_no_object() -> (Arc<Errhandler>, usize) {
     (COMMS.get(handle).map_or_else(|_| predefined::are_fatal(), |comm| comm.errhandler()), handle)
 }
 
-/// Calls the error handler of `owner` for a call that is not written yet: `MPI_ERR_UNSUPPORTED_OPERATION`. All ranks
-/// tend to make such a call at once; if it ends the job, one of a node says so.
+/// Calls the error handler of `owner` for a call that is not written yet:
+/// `MPI_ERR_UNSUPPORTED_OPERATION`. All ranks tend to make such a call at once; if it ends the job,
+/// one of a node says so.
 #[cold]
 pub fn unsupported(call: &str, owner: Owner) -> c_int {
     let error = Error::unsupported(call);

@@ -1,7 +1,7 @@
 //! Request handles: from the handle to what it stands for, and to its completion (MPI-5.0, 3.7.3).
 //!
-//! A plain nonblocking send or receive is the engine's own request, encoded in the handle: no object, no
-//! allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
+//! A plain nonblocking send or receive is the engine's own request, encoded in the handle: no
+//! object, no allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
 
 use crate::generated::types::MPI_Request;
 use crate::handles::{COMMS, Kind, REQUESTS, Ref, decode_request, encode_request, engine_receive};
@@ -96,8 +96,8 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
     }
 }
 
-/// Whether there are requests among these, all of them sends and receives of the engine, and all under way: what a test in a loop
-/// finds nearly always. `false` says nothing.
+/// Whether there are requests among these, all of them sends and receives of the engine, and all
+/// under way: what a test in a loop finds nearly always. `false` says nothing.
 #[inline]
 pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
     process.look(|engine| {
@@ -109,8 +109,8 @@ pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
 }
 
 impl Pending {
-    /// How it stands. With `take` an ended operation is forgotten by engine or object: the caller then
-    /// calls [`retire`].
+    /// How it stands. With `take` an ended operation is forgotten by engine or object: the caller
+    /// then calls [`retire`].
     #[inline]
     pub fn look(&self, process: &Process, take: bool) -> State {
         match self {
@@ -168,8 +168,9 @@ pub fn retire(process: &Process, handle: &mut MPI_Request, pending: &Pending) ->
     REQUESTS.remove(old)?.release(process)
 }
 
-/// Waits for one request, retires it, and stores the status of an active one; `MPI_ERR_REQUEST` if there is no
-/// such request. Sends and receives of the engine, by far the most frequent, need no object and no outcome.
+/// Waits for one request, retires it, and stores the status of an active one; `MPI_ERR_REQUEST` if
+/// there is no such request. Sends and receives of the engine, by far the most frequent, need no
+/// object and no outcome.
 #[inline]
 pub fn finish_into(
     process: &Process,
@@ -265,7 +266,8 @@ pub fn failed(pending: &Pending, outcome: &Outcome) -> Option<Failed> {
     Some(Failed { error, owner: Some(pending.owner(outcome)) })
 }
 
-/// `MPI_ERR_IN_STATUS` for calls that complete several operations, telling of the first that failed.
+/// `MPI_ERR_IN_STATUS` for calls that complete several operations, telling of the first that
+/// failed.
 #[cold]
 pub fn in_status(first: Failed) -> Failed {
     let Failed { error: Error { mut fault, .. }, owner } = first;

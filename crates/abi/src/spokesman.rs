@@ -1,8 +1,8 @@
 //! One rank of a node that speaks for all: ranks that fail alike at the same moment say so once.
 //!
-//! The first rank binds an abstract socket of the job's name, which ends with the process. It waits a
-//! moment, so that the others see the socket, and speaks. The others leave it the time to end the job.
-//! Should it not, they speak too: a message may come twice, but it is never lost.
+//! The first rank binds an abstract socket of the job's name, which ends with the process. It waits
+//! a moment, so that the others see the socket, and speaks. The others leave it the time to end the
+//! job. Should it not, they speak too: a message may come twice, but it is never lost.
 
 use crate::{startup, state};
 use std::os::linux::net::SocketAddrExt;
@@ -24,8 +24,8 @@ pub fn wait_for_turn(topic: &str) {
     }
 }
 
-/// Whether nobody of this job has come with the topic before. A socket that cannot be made says nothing
-/// against it.
+/// Whether nobody of this job has come with the topic before. A socket that cannot be made says
+/// nothing against it.
 fn is_first(job: &str, topic: &str) -> bool {
     let name = SocketAddr::from_abstract_name(format!("verbena-{job}-{topic}"));
     match name.and_then(|name| UnixDatagram::bind_addr(&name)) {

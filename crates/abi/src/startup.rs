@@ -1,9 +1,9 @@
 //! Starting and ending this program's process: shared by the world model and by sessions
 //! (MPI-5.0, 11.2 and 11.3).
 //!
-//! The process is made once, at the first `MPI_Init` or `MPI_Session_init`, and stays. The library is open
-//! while the world model or any session is; when the last of them ends, what is still under way is
-//! brought to its end and, once nothing can begin again, the launcher is told.
+//! The process is made once, at the first `MPI_Init` or `MPI_Session_init`, and stays. The library
+//! is open while the world model or any session is; when the last of them ends, what is still under
+//! way is brought to its end and, once nothing can begin again, the launcher is told.
 
 use crate::handles::COMMS;
 use crate::report::{Owner, on_comm};
@@ -53,9 +53,10 @@ fn make_process() -> Result<()> {
     Ok(())
 }
 
-/// Whether a receive from any source in this context might have been for a message of this process. A process of the world
-/// model cannot leave while this one is in MPI (`MPI_Finalize` is collective), so one that is lost has died; a process
-/// that has only sessions may have left as it should.
+/// Whether a receive from any source in this context might have been for a message of this process.
+/// A process of the world model cannot leave while this one is in MPI (`MPI_Finalize` is
+/// collective), so one that is lost has died; a process that has only sessions may have left as it
+/// should.
 fn may_send(context: u64, peer: Peer) -> bool {
     let awaited = |comm: &Comm| comm.has_context(context) && comm.targets().members().contains(&peer);
     state::world() == state::World::Running && COMMS.find(awaited).is_some()
@@ -121,9 +122,9 @@ pub fn abort(code: i32, message: &str) -> ! {
     }
 }
 
-/// A program that used only sessions and ended them all has left MPI properly: the launcher learns it when the
-/// program exits, since until then another session might begin. One that is still inside MPI has not, and
-/// the launcher says so.
+/// A program that used only sessions and ended them all has left MPI properly: the launcher learns
+/// it when the program exits, since until then another session might begin. One that is still
+/// inside MPI has not, and the launcher says so.
 extern "C" fn at_exit() {
     if state::running().is_err()
         && let Some(Err(error)) = launch().map(Launch::finalize)

@@ -1,7 +1,7 @@
 //! Whether MPI is initialised in this program, and the process behind it (MPI-5.0, 11.2 to 11.4).
 //!
-//! Two facts are apart: whether the *world model* was initialised and finalised (`MPI_Init`, `MPI_Finalize`), and
-//! whether the [`Process`] runs, which a session needs too.
+//! Two facts are apart: whether the *world model* was initialised and finalised (`MPI_Init`,
+//! `MPI_Finalize`), and whether the [`Process`] runs, which a session needs too.
 
 use std::ffi::c_int;
 use std::sync::Mutex;
@@ -27,13 +27,15 @@ pub enum World {
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The process while calls that communicate are allowed, else null.
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced or say their types: what fast paths need takes one look.
+/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced or say their
+/// types: what fast paths need takes one look.
 static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
 static MAIN_THREAD: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// Sets the process, once in a program. It stays for good: threads may still hold it after finalisation.
+/// Sets the process, once in a program. It stays for good: threads may still hold it after
+/// finalisation.
 ///
 /// # Panics
 /// If it was set before.
@@ -58,13 +60,13 @@ pub fn process() -> &'static Process {
     try_process().expect("no call gets here before initialisation")
 }
 
-/// Opens (or closes) the library to calls that communicate: done by the first initialisation and the last
-/// finalisation of the world model and sessions.
+/// Opens (or closes) the library to calls that communicate: done by the first initialisation and
+/// the last finalisation of the world model and sessions.
 pub fn set_open(open: bool) {
     let process = if open { PROCESS.load(Ordering::Acquire) } else { std::ptr::null_mut() };
     OPEN.store(process, Ordering::Release);
-    // Threads come to share before the library is opened to them, never after. One of a session that was opened before may be
-    // inside with the old value.
+    // Threads come to share before the library is opened to them, never after. One of a session
+    // that was opened before may be inside with the old value.
     let quick = if is_shared() || trace::is_on() || verbena_settings::CHECK_TYPES.get() {
         std::ptr::null_mut()
     } else {
@@ -82,8 +84,9 @@ pub fn running() -> Result<()> {
 /// The process, between initialisation and finalisation, if the calling thread is alone in MPI.
 #[inline(always)]
 pub fn process_alone() -> Option<(&'static Process, Alone)> {
-    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not share (`set_open`). A fast
-    // path does not notice threads that come to share between this and its lock (`Lock::lock_alone`).
+    // SAFETY: null, or what `PROCESS` holds: see `try_process`. Not null only while threads do not
+    // share (`set_open`). A fast path does not notice threads that come to share between this and
+    // its lock (`Lock::lock_alone`).
     unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, Alone::known())) }
 }
 

@@ -6,7 +6,8 @@ use verbena_mpi::generated::constants as mpi;
 
 const CANCELLED: u64 = 1 << 63;
 
-/// A status as C sees it. The internal words hold the count in bytes (63 bits) and the cancelled bit.
+/// A status as C sees it. The internal words hold the count in bytes (63 bits) and the cancelled
+/// bit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_snake_case)]
@@ -51,8 +52,9 @@ impl Status {
         status
     }
 
-    /// Stores what is told of a message of fewer than 2 to the 63 bytes that was not cancelled, unless `place` is `MPI_STATUS_IGNORE`.
-    /// `MPI_ERROR` stays, and so do the words that mean nothing.
+    /// Stores what is told of a message of fewer than 2 to the 63 bytes that was not cancelled,
+    /// unless `place` is `MPI_STATUS_IGNORE`. `MPI_ERROR` stays, and so do the words that mean
+    /// nothing.
     ///
     /// # Safety
     /// Unless it is that, `place` leads to a status that only this call uses.
@@ -60,7 +62,8 @@ impl Status {
     pub unsafe fn tell(place: *mut Status, source: i32, tag: i32, bytes: u64) {
         debug_assert_eq!(bytes & CANCELLED, 0);
         if !place.is_null() {
-            // SAFETY: the caller's promise; the two words that hold the count lie one behind the other.
+            // SAFETY: the caller's promise; the two words that hold the count lie one behind the
+            // other.
             unsafe {
                 ((*place).MPI_SOURCE, (*place).MPI_TAG) = (source, tag);
                 (&raw mut (*place).internal).cast::<u64>().write_unaligned(bytes.to_le());

@@ -1,10 +1,11 @@
-//! A table of shared objects behind handles: slots never move, lookups take no lock, and a handle that was
-//! freed, while another thread still uses its object, stays harmless.
+//! A table of shared objects behind handles: slots never move, lookups take no lock, and a handle
+//! that was freed, while another thread still uses its object, stays harmless.
 //!
-//! A slot's state is one word: generation (32 bits), live (1), filled (1), pins (30). A lookup adds a pin and
-//! then looks whether the word says that the slot is live in the handle's generation. Freeing clears live;
-//! whoever takes away the last pin of a slot that is filled and not live empties it. So an object is never
-//! dropped under a reader, and a reader pays two atomic additions and no lock.
+//! A slot's state is one word: generation (32 bits), live (1), filled (1), pins (30). A lookup adds
+//! a pin and then looks whether the word says that the slot is live in the handle's generation.
+//! Freeing clears live; whoever takes away the last pin of a slot that is filled and not live
+//! empties it. So an object is never dropped under a reader, and a reader pays two atomic additions
+//! and no lock.
 
 mod slot;
 
@@ -44,9 +45,11 @@ struct Free {
     used: u32,
 }
 
-/// An object found by its handle, held for the length of a call: it may be freed meanwhile but lives as long as this.
+/// An object found by its handle, held for the length of a call: it may be freed meanwhile but
+/// lives as long as this.
 pub struct Ref<'a, T> {
-    /// No reference: the drop of the last pin empties the slot while this value is still somebody's argument.
+    /// No reference: the drop of the last pin empties the slot while this value is still somebody's
+    /// argument.
     object: NonNull<Arc<T>>,
     _object: PhantomData<&'a Arc<T>>,
     /// What holds an object in a table; one that lives anyway needs nothing.
@@ -106,7 +109,8 @@ impl<T> Table<T> {
         if !is_live {
             return None;
         }
-        // SAFETY: the slot was live when the pin was added; `Ref` lends the object no longer than it keeps the pin.
+        // SAFETY: the slot was live when the pin was added; `Ref` lends the object no longer than
+        // it keeps the pin.
         let object = unsafe { slot.object() };
         Some(Ref { object: object.into(), _object: PhantomData, _pin: Some(pin) })
     }
@@ -114,7 +118,8 @@ impl<T> Table<T> {
     /// As [`Table::get`], without holding the object.
     ///
     /// # Safety
-    /// Nobody frees the object while it is used: this thread is alone in MPI, and runs no code of the program meanwhile.
+    /// Nobody frees the object while it is used: this thread is alone in MPI, and runs no code of
+    /// the program meanwhile.
     #[inline(always)]
     pub unsafe fn peek(&self, _alone: Alone, place: Place) -> Option<&T> {
         let slot = self.slot(place.index)?;
@@ -135,8 +140,8 @@ impl<T> Table<T> {
         Some(Arc::clone(&held))
     }
 
-    /// The generation of the slot as it is now, to complete a handle of which only the index is known;
-    /// `None` if there is no object.
+    /// The generation of the slot as it is now, to complete a handle of which only the index is
+    /// known; `None` if there is no object.
     pub fn generation(&self, index: u32) -> Option<u32> {
         self.slot(index)?.generation()
     }

@@ -1,8 +1,8 @@
-//! The objects behind the handles of the tool information interface (MPI-5.0, 15.3), and the memory that its
-//! calls read and write.
+//! The objects behind the handles of the tool information interface (MPI-5.0, 15.3), and the memory
+//! that its calls read and write.
 //!
-//! All kinds share one table and one kind of handle: a wrong sort of handle is told from the right one by the
-//! object. Enumerations never go away, so their handles are fixed numbers.
+//! All kinds share one table and one kind of handle: a wrong sort of handle is told from the right
+//! one by the object. Enumerations never go away, so their handles are fixed numbers.
 
 use crate::handles::{Kind, decode, encode};
 use crate::table::Table;
@@ -87,8 +87,8 @@ pub fn enumeration(handle: usize) -> Result<&'static enumeration::Enumeration> {
 /// Copies a value to the program; `MPI_T_ERR_INVALID` if it gave no place.
 pub fn store(buffer: *mut c_void, bytes: &[u8]) -> Result<()> {
     check(buffer)?;
-    // SAFETY: the program gives room for a value of the type and number that it was told (MPI-5.0, 15.3.6 to
-    // 15.3.8), which is no memory of ours.
+    // SAFETY: the program gives room for a value of the type and number that it was told (MPI-5.0,
+    // 15.3.6 to 15.3.8), which is no memory of ours.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.cast(), bytes.len()) };
     Ok(())
 }
@@ -96,16 +96,18 @@ pub fn store(buffer: *mut c_void, bytes: &[u8]) -> Result<()> {
 /// Copies a value of so many bytes from the program; `MPI_T_ERR_INVALID` if it gave none.
 pub fn fetch(buffer: *const c_void, bytes: usize) -> Result<Vec<u8>> {
     check(buffer)?;
-    // SAFETY: the program gives a value of the type and number that it was told (MPI-5.0, 15.3.6 and 15.3.7).
+    // SAFETY: the program gives a value of the type and number that it was told (MPI-5.0, 15.3.6
+    // and 15.3.7).
     Ok(unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), bytes) }.to_vec())
 }
 
-/// Copies a text from the program: up to its closing zero, and no more than so many bytes. `MPI_T_ERR_INVALID` if it
-/// gave none.
+/// Copies a text from the program: up to its closing zero, and no more than so many bytes.
+/// `MPI_T_ERR_INVALID` if it gave none.
 pub fn fetch_text(buffer: *const c_void, bytes_max: usize) -> Result<Vec<u8>> {
     check(buffer)?;
     let first = buffer.cast::<u8>();
-    // SAFETY: as in `fetch`; nothing behind a closing zero is read, should the program have given only that.
+    // SAFETY: as in `fetch`; nothing behind a closing zero is read, should the program have given
+    // only that.
     let bytes = (0..bytes_max).map(|at| unsafe { first.add(at).read() });
     Ok(bytes.take_while(|&byte| byte != 0).collect())
 }

@@ -1,4 +1,5 @@
-//! Wrong arguments through the C entry points: each gives the standard's error class and does no harm.
+//! Wrong arguments through the C entry points: each gives the standard's error class and does no
+//! harm.
 
 use mpi_abi::generated::{environment::MPI_Init_thread, point::*, request::*};
 use mpi_abi::handles::{COMMS, DATATYPES, Kind, encode};

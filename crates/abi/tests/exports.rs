@@ -1,5 +1,5 @@
-//! The shared library exports the names of the standard ABI, the ten removed ones, their PMPI twins, the table for the
-//! MPICH face, and nothing else.
+//! The shared library exports the names of the standard ABI, the ten removed ones, their PMPI
+//! twins, the table for the MPICH face, and nothing else.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

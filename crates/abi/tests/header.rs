@@ -1,4 +1,5 @@
-//! `mpi.h` compiles as C and C++ of several standards without a warning, and says what the ABI says.
+//! `mpi.h` compiles as C and C++ of several standards without a warning, and says what the ABI
+//! says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,6 @@
-//! Variables of `mpif.h` and the modules that MPI knows by their address (MPI-5.0, 2.5.4): each is alone in a common block, and
-//! the block is the symbol here. The program has a block of that name too; the dynamic linker makes them one, so both sides
-//! mean the same address.
+//! Variables of `mpif.h` and the modules that MPI knows by their address (MPI-5.0, 2.5.4): each is
+//! alone in a common block, and the block is the symbol here. The program has a block of that name
+//! too; the dynamic linker makes them one, so both sides mean the same address.
 
 use crate::generated::constants as mpi;
 use crate::status::Status;

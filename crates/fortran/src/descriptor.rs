@@ -1,5 +1,5 @@
-//! Arrays by descriptor (Fortran 2018, 18.5): how `mpi_f08` passes choice buffers. The layout is that of gfortran's
-//! `ISO_Fortran_binding.h`.
+//! Arrays by descriptor (Fortran 2018, 18.5): how `mpi_f08` passes choice buffers. The layout is
+//! that of gfortran's `ISO_Fortran_binding.h`.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,4 +1,5 @@
-//! The shape of the entry points: several symbols with one body, which is told the C function to call.
+//! The shape of the entry points: several symbols with one body, which is told the C function to
+//! call.
 
 /// `Name: symbol C_function, ...; (parameters; lengths of strings) call => { body, an error code }`.
 macro_rules! entry {
@@ -14,8 +15,8 @@ macro_rules! body {
     ($type:ident ($($name:ident: $kind:ty),*; $($length:ident: $size:ty),*) $call:ident { $($body:tt)* }) => {
         #[inline]
         unsafe fn body($call: c::$type, $($name: $kind,)* $($length: $size),*) -> std::ffi::c_int {
-            // SAFETY: the program passes what the MPI standard says: variables and arrays of the right size, which
-            // are the call's until it returns.
+            // SAFETY: the program passes what the MPI standard says: variables and arrays of the
+            // right size, which are the call's until it returns.
             #[allow(unused_unsafe)]
             unsafe { $($body)* }
         }

@@ -1,5 +1,5 @@
-//! Handles: an INTEGER in Fortran, by the C library's own `toint` and `fromint` (MPI-5.0, 20.3.4). Predefined ones have
-//! the same small number on both sides, so they need no call.
+//! Handles: an INTEGER in Fortran, by the C library's own `toint` and `fromint` (MPI-5.0, 20.3.4).
+//! Predefined ones have the same small number on both sides, so they need no call.
 
 use std::ffi::c_int;
 

@@ -1,12 +1,13 @@
-//! Copies of array sections that nonblocking and persistent collectives work on, until their requests are complete.
+//! Copies of array sections that nonblocking and persistent collectives work on, until their
+//! requests are complete.
 //!
-//! A collective reads and writes parts of a buffer for each process, which no one datatype can say of a section; so it gets a
-//! contiguous copy, which goes back when the program learns that the request is complete. Fortran's own procedures for
-//! requests look here; a request that C code completes would be missed, so a program that gives one away should pass
-//! contiguous buffers.
+//! A collective reads and writes parts of a buffer for each process, which no one datatype can say
+//! of a section; so it gets a contiguous copy, which goes back when the program learns that the
+//! request is complete. Fortran's own procedures for requests look here; a request that C code
+//! completes would be missed, so a program that gives one away should pass contiguous buffers.
 //!
-//! An entry leaves the table for the time of a call that may complete its request: from then on another thread may get a
-//! request with the same handle.
+//! An entry leaves the table for the time of a call that may complete its request: from then on
+//! another thread may get a request with the same handle.
 
 use crate::generated::{c, constants as mpi};
 use crate::section::Copied;
@@ -31,8 +32,8 @@ fn table() -> MutexGuard<'static, Vec<Entry>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the copy that a call just began to work on, or will when the request is started (`persistent`). `code` is what
-/// the call returned.
+/// Keeps the copy that a call just began to work on, or will when the request is started
+/// (`persistent`). `code` is what the call returned.
 pub fn keep(copy: Copied, code: c_int, request: usize, persistent: bool) {
     if !copy.is_copy() || code != mpi::MPI_SUCCESS {
         return;
@@ -44,7 +45,8 @@ pub fn keep(copy: Copied, code: c_int, request: usize, persistent: bool) {
     table().push(Entry { request, copy, active: !persistent });
 }
 
-/// Before persistent requests are started: their copies get what the program has put into its arrays.
+/// Before persistent requests are started: their copies get what the program has put into its
+/// arrays.
 pub fn start(requests: &[usize]) {
     if ENTRIES.load(Ordering::Relaxed) == 0 {
         return;
@@ -72,7 +74,8 @@ pub fn take(requests: &[usize]) -> Held {
 }
 
 impl Held {
-    /// After the call: what is complete goes back to the program; what is not, or may be started again, is kept.
+    /// After the call: what is complete goes back to the program; what is not, or may be started
+    /// again, is kept.
     pub fn settle(self, requests: &[usize]) {
         for (place, mut entry) in self.0 {
             let gone = requests[place] != entry.request;
@@ -87,8 +90,8 @@ impl Held {
         }
     }
 
-    /// After `MPI_Request_free`. A program that frees an active request of a collective is wrong (MPI-5.0, 6.12), but the
-    /// library may still work on the copy: it stays for good.
+    /// After `MPI_Request_free`. A program that frees an active request of a collective is wrong
+    /// (MPI-5.0, 6.12), but the library may still work on the copy: it stays for good.
     pub fn freed(self) {
         for (_, entry) in self.0 {
             ENTRIES.fetch_sub(1, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! LOGICALs of default kind: as wide as an INTEGER, `.FALSE.` is 0, and `.TRUE.` is 1 where we set it and anything else
-//! where we read it.
+//! LOGICALs of default kind: as wide as an INTEGER, `.FALSE.` is 0, and `.TRUE.` is 1 where we set
+//! it and anything else where we read it.
 
 use std::ffi::c_int;
 

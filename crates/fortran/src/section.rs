@@ -1,6 +1,7 @@
-//! Choice buffers of `mpi_f08`. A contiguous one is its address. A section that is not becomes a datatype ([`Typed`]), so that
-//! a nonblocking call works in place; or a contiguous copy ([`Copied`]) where a collective wants more than a count and a
-//! datatype can say. What remains is refused with a message ([`whole`]).
+//! Choice buffers of `mpi_f08`. A contiguous one is its address. A section that is not becomes a
+//! datatype ([`Typed`]), so that a nonblocking call works in place; or a contiguous copy
+//! ([`Copied`]) where a collective wants more than a count and a datatype can say. What remains is
+//! refused with a message ([`whole`]).
 
 use crate::address;
 use crate::descriptor::{Descriptor, Dimension, displacements};
@@ -114,7 +115,8 @@ fn packed_bytes(datatype: usize) -> Result<i64, c_int> {
     if size == extent && lower == 0 { Ok(size) } else { Err(refuse("the datatype has gaps")) }
 }
 
-/// One element of the section: so many of the datatype, or bytes if one of that is longer than an element.
+/// One element of the section: so many of the datatype, or bytes if one of that is longer than an
+/// element.
 fn element_type(datatype: usize, element_bytes: i64) -> Result<usize, c_int> {
     let size = packed_bytes(datatype)?;
     let (number, of) = match size > 0 && element_bytes % size == 0 {
@@ -157,7 +159,8 @@ fn checked<T>(code: c_int, value: T) -> Result<T, c_int> {
     if code == mpi::MPI_SUCCESS { Ok(value) } else { Err(code) }
 }
 
-/// A buffer that is contiguous for the time of a call, or until a request is complete ([`kept`](crate::kept)).
+/// A buffer that is contiguous for the time of a call, or until a request is complete
+/// ([`kept`](crate::kept)).
 pub struct Copied {
     address: *mut c_void,
     element_bytes: usize,
@@ -167,11 +170,13 @@ pub struct Copied {
     writes: bool,
 }
 
-// SAFETY: MPI lets any thread complete a request, and the program leaves its array alone until then.
+// SAFETY: MPI lets any thread complete a request, and the program leaves its array alone until
+// then.
 unsafe impl Send for Copied {}
 
 impl Copied {
-    /// The buffer, copied if that is needed. `reads`: the call reads it; `writes`: the call sets it.
+    /// The buffer, copied if that is needed. `reads`: the call reads it; `writes`: the call sets
+    /// it.
     ///
     /// # Safety
     /// It is a descriptor, and its array lives as long as this.

@@ -1,6 +1,6 @@
-//! Procedures of the program to which C passes nothing of ours: reductions and error handlers. C gets one of a
-//! fixed number of functions, each of which calls the procedure in its slot. A procedure keeps its slot, so passing the same one
-//! again takes no other.
+//! Procedures of the program to which C passes nothing of ours: reductions and error handlers. C
+//! gets one of a fixed number of functions, each of which calls the procedure in its slot. A
+//! procedure keeps its slot, so passing the same one again takes no other.
 
 use crate::generated::constants as mpi;
 use std::ffi::c_int;

@@ -1,4 +1,5 @@
-//! Statuses: eight INTEGERs, laid out as C's `MPI_Status` (MPI-5.0, 20.3.1), so that only the address goes on.
+//! Statuses: eight INTEGERs, laid out as C's `MPI_Status` (MPI-5.0, 20.3.1), so that only the
+//! address goes on.
 
 use std::ffi::c_int;
 

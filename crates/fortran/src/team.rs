@@ -1,5 +1,5 @@
-//! How long an array is where only the communicator tells. A wrong communicator has no length here, and the call itself, which
-//! follows, says what is wrong with it.
+//! How long an array is where only the communicator tells. A wrong communicator has no length here,
+//! and the call itself, which follows, says what is wrong with it.
 
 use crate::generated::c;
 use crate::generated::constants as mpi;

@@ -1,4 +1,5 @@
-//! Strings: Fortran's have a length and are padded with blanks, C's end with a null byte (MPI-5.0, 19.3.1).
+//! Strings: Fortran's have a length and are padded with blanks, C's end with a null byte (MPI-5.0,
+//! 19.3.1).
 
 use crate::descriptor::Descriptor;
 use std::ffi::{CString, c_char, c_int};

@@ -1,7 +1,7 @@
 //! Page-aligned memory for the benchmarks' messages.
 //!
-//! MPI writes into a buffer through its address, so the contents are never borrowed as a Rust slice: the
-//! type hands out addresses only, and fills and checks bytes by volatile access.
+//! MPI writes into a buffer through its address, so the contents are never borrowed as a Rust
+//! slice: the type hands out addresses only, and fills and checks bytes by volatile access.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::{c_int, c_void};
@@ -16,7 +16,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Allocates `bytes` (at least a page) and touches every page, so that no page fault is measured.
+    /// Allocates `bytes` (at least a page) and touches every page, so that no page fault is
+    /// measured.
     pub fn new(bytes: usize) -> Buffer {
         let bytes = bytes.max(PAGE_BYTES).next_multiple_of(PAGE_BYTES);
         let layout = Layout::from_size_align(bytes, PAGE_BYTES).expect("the size of a benchmark's buffer");
@@ -33,7 +34,8 @@ impl Buffer {
         self.start.as_ptr().cast()
     }
 
-    /// `bytes` as an MPI count, after checking that `blocks` blocks of it fit. Panics if they do not.
+    /// `bytes` as an MPI count, after checking that `blocks` blocks of it fit. Panics if they do
+    /// not.
     pub fn count(&self, bytes: usize, blocks: usize) -> c_int {
         assert!(
             bytes.checked_mul(blocks).is_some_and(|all| all <= self.layout.size()),
@@ -56,7 +58,8 @@ impl Buffer {
         unsafe { self.start.as_ptr().add(offset).read_volatile() }
     }
 
-    /// Fills the buffer with a double that sums exactly, so that no reduction meets a denormal number.
+    /// Fills the buffer with a double that sums exactly, so that no reduction meets a denormal
+    /// number.
     pub fn fill_doubles(&self, value: f64) {
         for (at, byte) in value.to_le_bytes().into_iter().cycle().take(self.layout.size()).enumerate() {
             self.set(at, byte);

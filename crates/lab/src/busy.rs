@@ -30,7 +30,8 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It may have been killed by somebody else: then it is gone, which is what is wanted here.
+            // It may have been killed by somebody else: then it is gone, which is what is wanted
+            // here.
             let _ = child.kill();
             let _ = child.wait();
         }

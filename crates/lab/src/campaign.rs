@@ -129,7 +129,8 @@ impl Job {
 fn workers(launch: &Launch, report: &mut Report, job: Job, told: &mut dyn FnMut(&str)) -> Result<()> {
     let ranks = job.ranks;
     let of_job = |entry: &&Entry| Job::of(entry) == Some(job);
-    // A point that failed before is not tried again: it would take its whole time limit in each round.
+    // A point that failed before is not tried again: it would take its whole time limit in each
+    // round.
     let untried = |entry: &&Entry| entry.failure.is_none();
     let mut left: Vec<Point> =
         report.entries.iter().filter(of_job).filter(untried).map(Entry::point).collect();
@@ -227,7 +228,8 @@ mod tests {
 
     #[test]
     fn a_point_that_hangs_costs_only_itself() {
-        // The first job announces itself and hangs; the second, whose points lack the first, answers.
+        // The first job announces itself and hangs; the second, whose points lack the first,
+        // answers.
         let script = r#"case "$*" in
             *barrier,bcast*) echo '{"line":"library","name":"L","standard":[5,0],"abi":"standard"}'; exec sleep 60;;
             *) echo '{"line":"point","point":{"metric":"bcast","bytes":8},"samples":[2.5],"iterations":3}';;

@@ -1,5 +1,5 @@
-//! A report as lines of blocks in the terminal: the metrics that have several sizes, their values on
-//! a logarithmic scale.
+//! A report as lines of blocks in the terminal: the metrics that have several sizes, their values
+//! on a logarithmic scale.
 
 use super::metric::format_size;
 use super::report::{Entry, Report};
@@ -23,7 +23,8 @@ pub fn render(report: &Report) -> String {
     out
 }
 
-/// A block for each value, as high as its logarithm lies between those of the least and the greatest.
+/// A block for each value, as high as its logarithm lies between those of the least and the
+/// greatest.
 fn blocks(values: &[f64]) -> String {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let (low, high) = logs

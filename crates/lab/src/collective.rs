@@ -1,12 +1,15 @@
-//! The loops of the collectives: the same call on `MPI_COMM_WORLD`, again and again, rooted at rank 0.
+//! The loops of the collectives: the same call on `MPI_COMM_WORLD`, again and again, rooted at rank
+//! 0.
 //!
-//! The value is the mean time a call on the slowest rank. There is no barrier between the calls, as in a
-//! program that calls a collective in a loop; a rooted collective may therefore overlap with the next one.
-//! The size is what one rank contributes: for gather, scatter, allgather and alltoall the block of each
-//! rank (or pair), for reduce-scatter the block that each rank gets. Reductions add doubles.
+//! The value is the mean time a call on the slowest rank. There is no barrier between the calls, as
+//! in a program that calls a collective in a loop; a rooted collective may therefore overlap with
+//! the next one. The size is what one rank contributes: for gather, scatter, allgather and alltoall
+//! the block of each rank (or pair), for reduce-scatter the block that each rank gets. Reductions
+//! add doubles.
 //!
-//! *Fan-out* is no collective of MPI: rank 0 sends a byte to each other rank, which answers with one. With more ranks
-//! than cores it shows what it costs to wake a rank; its floor is the same over pipes, without MPI.
+//! *Fan-out* is no collective of MPI: rank 0 sends a byte to each other rank, which answers with
+//! one. With more ranks than cores it shows what it costs to wake a rank; its floor is the same
+//! over pipes, without MPI.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, measure};

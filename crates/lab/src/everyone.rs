@@ -1,12 +1,16 @@
-//! Everyone speaks to everyone for the first time (paper 4, 5.2.2): each rank sends an empty message to every other one, while it
-//! receives one from another, in the manner of a ring: in step `s` to the rank `s` behind it, from the rank `s` before it.
+//! Everyone speaks to everyone for the first time (paper 4, 5.2.2): each rank sends an empty
+//! message to every other one, while it receives one from another, in the manner of a ring: in step
+//! `s` to the rank `s` behind it, from the rank `s` before it.
 //!
-//! - *Connect*: the time from the end of `MPI_Init` to the end of the last step, the mean of all ranks. There is no barrier before
-//!   it, since that would make connections already; so what some ranks start later than others counts too, for every library alike.
-//! - *Connect processor*: the processor's time that a process takes for it, the mean of all. Where ranks share processors, this is what
-//!   tells how start-up grows: the clock counts what the others take as well.
-//! - *Connect memory*: the memory that a process has for itself after that (`/proc/self/smaps_rollup`, its private pages), the mean of all
-//!   ranks. What the kernel holds for it, such as queue pairs on Soft-RoCE, is not in it.
+//! - *Connect*: the time from the end of `MPI_Init` to the end of the last step, the mean of all
+//!   ranks. There is no barrier before it, since that would make connections already; so what some
+//!   ranks start later than others counts too, for every library alike.
+//! - *Connect processor*: the processor's time that a process takes for it, the mean of all. Where
+//!   ranks share processors, this is what tells how start-up grows: the clock counts what the
+//!   others take as well.
+//! - *Connect memory*: the memory that a process has for itself after that
+//!   (`/proc/self/smaps_rollup`, its private pages), the mean of all ranks. What the kernel holds
+//!   for it, such as queue pairs on Soft-RoCE, is not in it.
 //!
 //! A job can do that only once, so there is one sample a round.
 

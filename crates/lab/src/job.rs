@@ -1,7 +1,8 @@
-//! One job of workers: start the launcher, read rank 0's lines, and keep the time limit of each point.
+//! One job of workers: start the launcher, read rank 0's lines, and keep the time limit of each
+//! point.
 //!
-//! When a point exceeds its limit the job is ended and another goes on with the next point, so that one
-//! hanging or crawling collective costs its own cell and no other.
+//! When a point exceeds its limit the job is ended and another goes on with the next point, so that
+//! one hanging or crawling collective costs its own cell and no other.
 
 use super::metric::Point;
 use super::worker::Line;
@@ -32,7 +33,8 @@ pub struct Launch {
     pub window: usize,
     /// Variables that launcher and ranks get besides ours.
     pub environment: Vec<(String, String)>,
-    /// Variables that single ranks get besides, those of rank 0 first; without any all ranks are alike.
+    /// Variables that single ranks get besides, those of rank 0 first; without any all ranks are
+    /// alike.
     pub of_ranks: Vec<(String, String)>,
     /// The longest that one point (and the start) may take.
     pub limit: Duration,

@@ -1,4 +1,5 @@
-//! What can be measured, in which unit, and how a point of a measurement is written on a command line.
+//! What can be measured, in which unit, and how a point of a measurement is written on a command
+//! line.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -92,7 +93,8 @@ pub enum Metric {
     Pipe,
     /// A look at so many rings of the channel `rc` in which nothing has come, without MPI.
     PollingSet,
-    /// Half the round trip between two ranks of a node, while one of them is connected with another node.
+    /// Half the round trip between two ranks of a node, while one of them is connected with another
+    /// node.
     NodeLatency,
     /// Half the round trip between two nodes, while one of the ranks has a partner on its node.
     NetworkLatency,

@@ -1,11 +1,13 @@
 //! The loops of paper 3: a process with one partner on its node and another beyond the network.
 //!
-//! Rank 0 is that process, rank 1 shares its node, and rank 2 is on another. Every point begins with messages between all of
-//! them, so that each channel is connected and has to be looked at.
+//! Rank 0 is that process, rank 1 shares its node, and rank 2 is on another. Every point begins
+//! with messages between all of them, so that each channel is connected and has to be looked at.
 //!
-//! - *Latency* within the node (ranks 0 and 1) and over the network (0 and 2): half of the mean round trip.
-//! - *Discovery* (figure 1): ranks 2 and 1 send a burst of messages in turn, each of which rank 0 answers before the next one is
-//!   sent. What is told is the mean time of such an exchange, that is of two discoveries and two ways.
+//! - *Latency* within the node (ranks 0 and 1) and over the network (0 and 2): half of the mean
+//!   round trip.
+//! - *Discovery* (figure 1): ranks 2 and 1 send a burst of messages in turn, each of which rank 0
+//!   answers before the next one is sent. What is told is the mean time of such an exchange, that
+//!   is of two discoveries and two ways.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, Samples, measure};

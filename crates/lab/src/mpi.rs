@@ -1,13 +1,15 @@
 //! An MPI library opened at run time, behind a safe interface.
 //!
 //! The benchmarks call MPI through pointers, so that one binary measures every library: Verbena's
-//! `libmpi_abi.so.1`, any other library with the MPI-5.0 standard ABI (MPICH, Intel MPI), and Open MPI's
-//! `libmpi.so.40`, which has an ABI of its own. The two differ for us in predefined values only: a
-//! handle is a small fixed number in the standard ABI (MPI-5.0 appendix A) and the address of a symbol in
-//! Open MPI. Both pass handles as pointers, and in both a null pointer ignores a status.
+//! `libmpi_abi.so.1`, any other library with the MPI-5.0 standard ABI (MPICH, Intel MPI), and Open
+//! MPI's `libmpi.so.40`, which has an ABI of its own. The two differ for us in predefined values
+//! only: a handle is a small fixed number in the standard ABI (MPI-5.0 appendix A) and the address
+//! of a symbol in Open MPI. Both pass handles as pointers, and in both a null pointer ignores a
+//! status.
 //!
-//! This module is the crate's only room for foreign calls. No request leaves it: a nonblocking transfer is
-//! started and completed within one method, so safe code cannot free a buffer under a pending transfer.
+//! This module is the crate's only room for foreign calls. No request leaves it: a nonblocking
+//! transfer is started and completed within one method, so safe code cannot free a buffer under a
+//! pending transfer.
 
 use crate::buffer::Buffer;
 use anyhow::{Context, Result, bail, ensure};
@@ -25,7 +27,8 @@ type Handle = usize;
 /// A buffer's address as MPI takes it.
 type Address = *mut c_void;
 
-/// `MPI_MAX_LIBRARY_VERSION_STRING` is 8192 in the standard ABI and 256 in Open MPI; the larger fits both.
+/// `MPI_MAX_LIBRARY_VERSION_STRING` is 8192 in the standard ABI and 256 in Open MPI; the larger
+/// fits both.
 const VERSION_BYTES_MAX: usize = 8192;
 /// The tag of every message of the benchmarks.
 const TAG: c_int = 7;
@@ -38,8 +41,8 @@ macro_rules! calls {
         impl Calls {
             fn load(library: &Library) -> Result<Calls> {
                 Ok(Calls { $(
-                    // SAFETY: the type is the C signature that the MPI standard gives this function;
-                    // handles are pointer-sized in both ABIs.
+                    // SAFETY: the type is the C signature that the MPI standard gives this
+                    // function; handles are pointer-sized in both ABIs.
                     $field: *unsafe { library.get::<unsafe extern "C" fn($($argument),*) -> c_int>($name) }
                         .with_context(|| format!("the MPI library has no function {}", $name))?,
                 )* })
@@ -141,8 +144,8 @@ pub struct World {
 
 /// Opens the library at `path` for good: MPI libraries do not survive being closed.
 fn open(path: &Path) -> Result<&'static Library> {
-    // SAFETY: opening runs the library's initialisers; an MPI library's are meant to be run this way.
-    // Its own plug-ins find its symbols only if they are global.
+    // SAFETY: opening runs the library's initialisers; an MPI library's are meant to be run this
+    // way. Its own plug-ins find its symbols only if they are global.
     let opened = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) };
     let opened = opened.with_context(|| {
         format!(
@@ -183,11 +186,12 @@ fn failed(code: c_int, function: &str) -> Result<()> {
 }
 
 impl World {
-    /// Opens the library and initialises MPI in this process (`MPI_Init_thread`), for one thread or for several
-    /// that call at once.
+    /// Opens the library and initialises MPI in this process (`MPI_Init_thread`), for one thread or
+    /// for several that call at once.
     ///
     /// # Errors
-    /// The library cannot be opened, is no MPI library of a known ABI, fails to start, or lacks the thread level.
+    /// The library cannot be opened, is no MPI library of a known ABI, fails to start, or lacks the
+    /// thread level.
     pub fn init(path: &Path, threads: bool) -> Result<World> {
         let library = open(path)?;
         let abi = detect(library)?;
@@ -205,7 +209,8 @@ impl World {
             provided >= level,
             "the library offers no MPI_THREAD_MULTIPLE (level {provided}, not {level})"
         );
-        // SAFETY: MPI is initialised, the handle is MPI_COMM_WORLD and the result pointers are valid.
+        // SAFETY: MPI is initialised, the handle is MPI_COMM_WORLD and the result pointers are
+        // valid.
         let code = unsafe { (world.calls.comm_rank)(world.handles.world, &mut world.rank) };
         check(code, "MPI_Comm_rank")?;
         // SAFETY: as above.
@@ -219,7 +224,8 @@ impl World {
     /// # Errors
     /// The library's error code.
     pub fn finalize(self) -> Result<()> {
-        // SAFETY: MPI is initialised, and no transfer is pending because each method completes its own.
+        // SAFETY: MPI is initialised, and no transfer is pending because each method completes its
+        // own.
         let code = unsafe { (self.calls.finalize)() };
         check(code, "MPI_Finalize")
     }
@@ -260,7 +266,8 @@ fn identity(calls: &Calls, abi: Abi) -> Result<Identity> {
     Ok(Identity { name, standard: (major, minor), abi })
 }
 
-/// Opens a library without starting MPI and asks what it is, and which version of the standard ABI it has.
+/// Opens a library without starting MPI and asks what it is, and which version of the standard ABI
+/// it has.
 ///
 /// # Errors
 /// The library cannot be opened or is no MPI library of a known ABI.
@@ -297,7 +304,8 @@ impl World {
         let count = buffer.count(bytes, 1);
         let Handles { byte, world, .. } = self.handles;
         let ignore = std::ptr::null_mut();
-        // SAFETY: the buffer is valid for `bytes` and completely filled on return; a null status is ignored.
+        // SAFETY: the buffer is valid for `bytes` and completely filled on return; a null status is
+        // ignored.
         let code = unsafe { (self.calls.recv)(buffer.address(), count, byte, peer, TAG, world, ignore) };
         check(code, "MPI_Recv")
     }

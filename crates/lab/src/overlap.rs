@@ -1,13 +1,15 @@
 //! What a transfer takes from a computation beside it (paper 3, 4.1.2 and figure 4; paper 5).
 //!
-//! Rank 0 receives a message that rank 1 sends. First both only wait, which gives the time of the transfer; then rank 0 computes
-//! between `MPI_Irecv` and `MPI_Wait`, for [`COMPUTES`] times as long as that.
+//! Rank 0 receives a message that rank 1 sends. First both only wait, which gives the time of the
+//! transfer; then rank 0 computes between `MPI_Irecv` and `MPI_Wait`, for [`COMPUTES`] times as
+//! long as that.
 //!
-//! - *Overlap loss*: by how many percent computation and wait together take longer than the computation alone. If nothing
-//!   moves while the program is not in MPI, that is a whole transfer: 25%.
+//! - *Overlap loss*: by how many percent computation and wait together take longer than the
+//!   computation alone. If nothing moves while the program is not in MPI, that is a whole transfer:
+//!   25%.
 //! - *Overlap time*: the same in microseconds.
-//! - *Processor use*: the processor time of rank 0, all its threads together, beyond that of the computation, in percent of the
-//!   transfer's time.
+//! - *Processor use*: the processor time of rank 0, all its threads together, beyond that of the
+//!   computation, in percent of the transfer's time.
 
 use super::metric::{Metric, Point};
 use super::spent::Spent;

@@ -2,14 +2,16 @@
 //!
 //! - *Latency*: `MPI_Send` there, `MPI_Recv` back; half of the mean round trip.
 //! - *Ping-pong bandwidth*: the same; payload bytes of one message over half the round trip.
-//! - *Bandwidth*: rank 0 starts a window of [`Effort::window`] `MPI_Isend`s and waits for all; rank 1 does the same
-//!   with `MPI_Irecv`s and then acknowledges with an empty message. Payload bytes over rank 0's time.
-//! - *Bidirectional bandwidth*: both ranks start a window of receives and one of sends, then wait for all and
-//!   exchange acknowledgements; the payload of both directions counts.
+//! - *Bandwidth*: rank 0 starts a window of [`Effort::window`] `MPI_Isend`s and waits for all; rank
+//!   1 does the same with `MPI_Irecv`s and then acknowledges with an empty message. Payload bytes
+//!   over rank 0's time.
+//! - *Bidirectional bandwidth*: both ranks start a window of receives and one of sends, then wait
+//!   for all and exchange acknowledgements; the payload of both directions counts.
 //! - *Message rate*: as bandwidth; messages over rank 0's time.
 //!
-//! Each message of a window comes from and goes to the same page-aligned memory, touched before, so that
-//! what is measured is the library and not the size of the machine's caches. Rank 0's clock counts.
+//! Each message of a window comes from and goes to the same page-aligned memory, touched before, so
+//! that what is measured is the library and not the size of the machine's caches. Rank 0's clock
+//! counts.
 
 use super::metric::{Metric, Point};
 use super::timing::{Clock, Effort, Samples, measure};

@@ -1,8 +1,8 @@
-//! Several pairs of ranks at once (paper 5, Multi PingPong): rank `i` of the lower half and rank `i + size / 2`, which lie on two nodes
-//! where each has half of the ranks.
+//! Several pairs of ranks at once (paper 5, Multi PingPong): rank `i` of the lower half and rank
+//! `i + size / 2`, which lie on two nodes where each has half of the ranks.
 //!
-//! All pairs play ping-pong at the same time; payload bytes of a message over half the round trip of the slowest pair, times the
-//! pairs.
+//! All pairs play ping-pong at the same time; payload bytes of a message over half the round trip
+//! of the slowest pair, times the pairs.
 
 use super::metric::Point;
 use super::timing::{Clock, Effort, measure};

@@ -20,7 +20,8 @@ pub fn mpiexec() -> Result<PathBuf> {
     find("the launcher mpiexec", &["mpiexec"], "--mpiexec")
 }
 
-/// Verbena's library: installed in `../lib` or `../lib64`, or beside this program in a build folder.
+/// Verbena's library: installed in `../lib` or `../lib64`, or beside this program in a build
+/// folder.
 ///
 /// # Errors
 /// It is not there.

@@ -33,7 +33,8 @@ pub struct Entry {
     pub ranks: usize,
     /// The unit of the values.
     pub unit: String,
-    /// The median of the samples, or their mean over time ([`Entry::take_mean`]); none if the point failed.
+    /// The median of the samples, or their mean over time ([`Entry::take_mean`]); none if the point
+    /// failed.
     pub value: Option<f64>,
     /// The values of all repetitions and rounds.
     pub samples: Vec<f64>,
@@ -63,8 +64,9 @@ impl Entry {
         self.iterations = iterations;
     }
 
-    /// Makes the value what all repetitions took together, each as long as the others, instead of their median: where packets are lost,
-    /// a few recoveries take most of the time, and the median of short repetitions is that of those in which nothing was lost.
+    /// Makes the value what all repetitions took together, each as long as the others, instead of
+    /// their median: where packets are lost, a few recoveries take most of the time, and the median
+    /// of short repetitions is that of those in which nothing was lost.
     pub fn take_mean(&mut self) {
         let mean = |values: &[f64]| {
             Some(values.iter().sum::<f64>() / values.len() as f64).filter(|mean| mean.is_finite())
@@ -84,7 +86,8 @@ impl Entry {
 }
 
 impl Report {
-    /// A report without points of something that `command` measures, from now on and on this machine.
+    /// A report without points of something that `command` measures, from now on and on this
+    /// machine.
     pub fn new(command: String) -> Report {
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         Report {

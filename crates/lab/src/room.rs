@@ -1,5 +1,5 @@
-//! Whether this machine has room for a point: a benchmark must not take the memory of other people's
-//! programs, so none may need more than a part of what is available.
+//! Whether this machine has room for a point: a benchmark must not take the memory of other
+//! people's programs, so none may need more than a part of what is available.
 
 use super::floor;
 use super::metric::{Family, Metric, Point};
@@ -11,8 +11,8 @@ use verbena_node::shm::headroom;
 /// A point may need this part of the available memory at most: one in so many bytes.
 const PART: u64 = 4;
 
-/// Bytes that measuring the point takes on this machine, roughly and rather too many: the buffers of
-/// all ranks, and as much again for what the library keeps of them.
+/// Bytes that measuring the point takes on this machine, roughly and rather too many: the buffers
+/// of all ranks, and as much again for what the library keeps of them.
 fn needed(point: Point, ranks: usize) -> u64 {
     let (bytes, ranks) = (point.bytes as u64, ranks as u64);
     let buffers = match point.metric {

@@ -5,7 +5,8 @@ use super::report::{Entry, Report};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use std::fmt::Write;
 
-/// A table for each family of metrics, under a line that names the library; the reasons of failures below.
+/// A table for each family of metrics, under a line that names the library; the reasons of failures
+/// below.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     if let Some(library) = &report.library {
@@ -115,8 +116,8 @@ pub fn cell(entry: &Entry) -> String {
     }
 }
 
-/// The unit in which a value can be read, and what values are multiplied by to be in it: speeds of an emulated network are a small
-/// part of GB/s.
+/// The unit in which a value can be read, and what values are multiplied by to be in it: speeds of
+/// an emulated network are a small part of GB/s.
 pub fn readable(unit: &str, largest: f64) -> (&str, f64) {
     match unit {
         "GB/s" if largest < 1e-3 => ("kB/s", 1e6),

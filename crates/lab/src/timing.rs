@@ -1,10 +1,11 @@
 //! How long is measured, and how often.
 //!
-//! A *body* runs a number of iterations of the thing under test on every rank. After a first iteration, which says
-//! nothing of the others, it is warmed up and calibrated together: the number of iterations grows until a run takes a fair part of its share of the
-//! point's time; every rank sees the same time (the largest over the ranks, by an `MPI_Allreduce`) and so
-//! decides the same. Then it is repeated, and the median of the repetitions is the point's value.
-//! Something so slow that one iteration takes longer than its share is repeated less often.
+//! A *body* runs a number of iterations of the thing under test on every rank. After a first
+//! iteration, which says nothing of the others, it is warmed up and calibrated together: the number
+//! of iterations grows until a run takes a fair part of its share of the point's time; every rank
+//! sees the same time (the largest over the ranks, by an `MPI_Allreduce`) and so decides the same.
+//! Then it is repeated, and the median of the repetitions is the point's value. Something so slow
+//! that one iteration takes longer than its share is repeated less often.
 
 use crate::mpi::World;
 use anyhow::Result;
@@ -41,7 +42,8 @@ pub struct Samples {
 
 const ITERATIONS_MAX: u64 = 10_000_000;
 
-/// A first iteration that takes no longer, in seconds, is not judged by: it makes connections and touches memory.
+/// A first iteration that takes no longer, in seconds, is not judged by: it makes connections and
+/// touches memory.
 const COLD_S_MAX: f64 = 1.0;
 
 /// Calibrates and repeats `body`. Collective: every rank calls it with the same effort.

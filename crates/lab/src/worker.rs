@@ -1,7 +1,8 @@
 //! One rank of a benchmark: the hidden command `bench-worker`, started by an `mpiexec`.
 //!
-//! Rank 0 writes one JSON document a line to standard output: first the library's identity, then each point
-//! as soon as it is measured, so that the parent sees what was done when a library hangs or dies.
+//! Rank 0 writes one JSON document a line to standard output: first the library's identity, then
+//! each point as soon as it is measured, so that the parent sees what was done when a library hangs
+//! or dies.
 
 use super::metric::{Family, Point};
 use super::timing::Effort;
@@ -61,7 +62,8 @@ pub enum Line {
 /// Runs one rank.
 ///
 /// # Errors
-/// The library cannot be opened or fails, a point makes no sense here, or standard output is closed.
+/// The library cannot be opened or fails, a point makes no sense here, or standard output is
+/// closed.
 pub fn run(args: &WorkerArgs) -> Result<()> {
     // A rank whose launcher was killed would otherwise spin for ever on a core.
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)

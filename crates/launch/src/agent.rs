@@ -1,8 +1,9 @@
-//! The agent: `mpiexec --agent` on another host, started by a launcher. It has a [`LocalRanks`] there, does what `mpiexec` says
-//! on its standard input and tells on its standard output what happens. When the connection ends, so do its ranks.
+//! The agent: `mpiexec --agent` on another host, started by a launcher. It has a [`LocalRanks`]
+//! there, does what `mpiexec` says on its standard input and tells on its standard output what
+//! happens. When the connection ends, so do its ranks.
 //!
-//! An agent that is stopped (SIGSTOP) or hangs is not missed while its connection stands, and the job waits for it;
-//! `--timeout` and a second Ctrl-C end the job without it.
+//! An agent that is stopped (SIGSTOP) or hangs is not missed while its connection stands, and the
+//! job waits for it; `--timeout` and a second Ctrl-C end the job without it.
 
 use crate::cli::hostname;
 use crate::job::GRACE;

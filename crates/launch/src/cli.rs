@@ -1,5 +1,5 @@
-//! The command line of `mpiexec` (MPI-5.0 section 11.5), as MPI users type it: long options may have one dash,
-//! and a lone `:` separates the parts of an MPMD job.
+//! The command line of `mpiexec` (MPI-5.0 section 11.5), as MPI users type it: long options may
+//! have one dash, and a lone `:` separates the parts of an MPMD job.
 
 mod limit;
 mod options;

@@ -4,7 +4,8 @@ use crate::sys;
 use std::panic::PanicHookInfo;
 use verbena_fault::Fault;
 
-/// From now on a panic of this process, called `name`, is told in four parts. It still ends the process.
+/// From now on a panic of this process, called `name`, is told in four parts. It still ends the
+/// process.
 pub fn install(name: String) {
     std::panic::set_hook(Box::new(move |info| {
         let place = info.location().map_or_else(|| "an unknown place".into(), ToString::to_string);

@@ -48,7 +48,8 @@ pub fn with_directories(parts: &[Part]) -> Vec<Part> {
     parts.iter().map(absolute).collect()
 }
 
-/// Where we are, by the name that the shell knows it by: the path behind symbolic links may not be there elsewhere.
+/// Where we are, by the name that the shell knows it by: the path behind symbolic links may not be
+/// there elsewhere.
 fn working_directory() -> PathBuf {
     let real = std::env::current_dir().unwrap_or_default();
     let inode = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();

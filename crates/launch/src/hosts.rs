@@ -1,5 +1,5 @@
-//! The hosts of a job as users name them: `-host`, a host file, or the allocation of a batch system.
-//! No I/O: the contents of files and variables come from outside.
+//! The hosts of a job as users name them: `-host`, a host file, or the allocation of a batch
+//! system. No I/O: the contents of files and variables come from outside.
 
 use verbena_fault::Fault;
 
@@ -27,7 +27,8 @@ pub fn is_here(name: &str, here: &str) -> bool {
     ["localhost", "127.0.0.1", "::1"].contains(&name) || name == here || short(here).as_deref() == Some(name)
 }
 
-/// Reads the value of `-host`: names with commas between, each with `:SLOTS` if it has more than one.
+/// Reads the value of `-host`: names with commas between, each with `:SLOTS` if it has more than
+/// one.
 ///
 /// # Errors
 /// The message for the user.
@@ -38,8 +39,8 @@ pub fn read_list(list: &str) -> Result<Vec<Entry>, Fault> {
     not_empty(entries.collect::<Result<_, _>>()?, &format!("-host {list}"))
 }
 
-/// Reads a host file: on each line a host as `name`, `name:SLOTS` (MPICH) or `name slots=SLOTS` (Open MPI); what
-/// follows `#` is a comment.
+/// Reads a host file: on each line a host as `name`, `name:SLOTS` (MPICH) or `name slots=SLOTS`
+/// (Open MPI); what follows `#` is a comment.
 ///
 /// # Errors
 /// The message for the user; `file` is the name to call it by.
@@ -99,7 +100,8 @@ fn not_empty(entries: Vec<Entry>, on: &str) -> Result<Vec<Entry>, Fault> {
     }
 }
 
-/// The hosts of a Slurm allocation: `SLURM_JOB_NODELIST` and `SLURM_TASKS_PER_NODE`, as in `n[1-2,7],x` and `2(x3),1`.
+/// The hosts of a Slurm allocation: `SLURM_JOB_NODELIST` and `SLURM_TASKS_PER_NODE`, as in
+/// `n[1-2,7],x` and `2(x3),1`.
 ///
 /// # Errors
 /// The message for the user.

@@ -1,8 +1,9 @@
-//! When a job ends, why, and with which exit code. No I/O and no clock: the supervisor tells what happened
-//! and when, and asks what to do.
+//! When a job ends, why, and with which exit code. No I/O and no clock: the supervisor tells what
+//! happened and when, and asks what to do.
 //!
-//! Call the `handle_*` methods for what happened, then [`Job::settle`] once, then [`Job::poll_action`] until
-//! it is empty. [`Job::deadline`] says when to call [`Job::settle`] even if nothing happens.
+//! Call the `handle_*` methods for what happened, then [`Job::settle`] once, then
+//! [`Job::poll_action`] until it is empty. [`Job::deadline`] says when to call [`Job::settle`] even
+//! if nothing happens.
 
 use crate::plan::Exit;
 use crate::pmi::Stage;
@@ -17,7 +18,8 @@ pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 
 /// How long ranks have to end after a SIGTERM to `mpiexec`, unless the user says otherwise.
 pub const GRACE_AFTER_TERM: Duration = Duration::from_secs(10);
-/// The same signal again within this time is the same wish: `timeout` sends it to its child and then to the group.
+/// The same signal again within this time is the same wish: `timeout` sends it to its child and
+/// then to the group.
 const ECHO_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// The exit code of a program that wrote where nobody reads, as shells have it.
@@ -118,8 +120,8 @@ impl Failure {
         self.order() == 0 || matches!(self, Failure::TimedOut { .. })
     }
 
-    /// Of several failures seen at once, the lowest is taken as the cause and the others as its effects: a
-    /// rank that is killed makes its peers abort or fail, never the other way round.
+    /// Of several failures seen at once, the lowest is taken as the cause and the others as its
+    /// effects: a rank that is killed makes its peers abort or fail, never the other way round.
     fn order(&self) -> u8 {
         match self {
             Failure::Killed { .. } | Failure::NotStarted(_) | Failure::Lost(_) => 0,
@@ -153,7 +155,8 @@ pub struct Job {
     /// How long a suspect is not judged, since the news of what caused it may still be on its way.
     news_delay: Duration,
     judge_at: Option<Duration>,
-    /// Whether a host is being lost: its end is told soon, and goes before what other ranks do because of it.
+    /// Whether a host is being lost: its end is told soon, and goes before what other ranks do
+    /// because of it.
     losing: bool,
     cause: Option<Failure>,
     /// SentFault our output cannot be written, if so.
@@ -188,13 +191,14 @@ impl Job {
         }
     }
 
-    /// The same, where the news of a rank's death comes up to `delay` later than what other ranks do because of it:
-    /// a rank that aborts may do so because another was killed.
+    /// The same, where the news of a rank's death comes up to `delay` later than what other ranks
+    /// do because of it: a rank that aborts may do so because another was killed.
     pub fn with_news_delay(self, delay: Duration) -> Job {
         Job { news_delay: delay, ..self }
     }
 
-    /// The same, with another time that ranks have to end after a SIGTERM; `None`: as long as they like.
+    /// The same, with another time that ranks have to end after a SIGTERM; `None`: as long as they
+    /// like.
     pub fn with_term_grace(self, term_grace: Option<Duration>) -> Job {
         Job { term_grace, ..self }
     }
@@ -236,7 +240,8 @@ impl Job {
             }
             (Exit::Signal(signal), _) => self.suspects.push(Failure::Killed { rank, signal }),
             (Exit::Code(0), Stage::Initialised) => self.suspects.push(Failure::NotFinalised { rank }),
-            // A rank that has finalized may exit with any code: it has left the others nothing to wait for.
+            // A rank that has finalized may exit with any code: it has left the others nothing to
+            // wait for.
             (Exit::Code(0), _) | (Exit::Code(_), Stage::Finalised) => {}
             (Exit::Code(code), _) => self.suspects.push(Failure::Failed { rank, code }),
         }
@@ -309,7 +314,8 @@ impl Job {
         }
     }
 
-    /// The user wants the job to end. SIGINT and SIGTERM again kill it hard; after a SIGTERM, time does so too.
+    /// The user wants the job to end. SIGINT and SIGTERM again kill it hard; after a SIGTERM, time
+    /// does so too.
     fn handle_request(&mut self, signal: i32, now: Duration) {
         self.user_signal.get_or_insert(signal);
         let can_kill = [libc::SIGINT, libc::SIGTERM].contains(&signal);
@@ -325,8 +331,8 @@ impl Job {
         self.actions.push_back(Action::Signal(if hard { libc::SIGKILL } else { signal }));
     }
 
-    /// Draws the conclusions of all that has been handled, at `now` since the start. `someone_waits`: whether
-    /// some rank waits at the launcher for all others.
+    /// Draws the conclusions of all that has been handled, at `now` since the start.
+    /// `someone_waits`: whether some rank waits at the launcher for all others.
     pub fn settle(&mut self, now: Duration, someone_waits: bool) {
         self.look_for_absent(someone_waits);
         self.look_at_the_time(now);
@@ -342,12 +348,13 @@ impl Job {
         self.actions.pop_front()
     }
 
-    /// The job's exit code: of what ended it early, or else of the first rank that exited with one other than 0. It is
-    /// 0 only if every rank ended well and all output was written.
+    /// The job's exit code: of what ended it early, or else of the first rank that exited with one
+    /// other than 0. It is 0 only if every rank ended well and all output was written.
     pub fn exit_code(&self) -> i32 {
         let killed = self.exits.iter().flatten().any(|(exit, _)| matches!(exit, Exit::Signal(_)));
         match (&self.cause, self.user_signal) {
-            // However a rank was killed after the user's signal (a second one kills hard), that one counts.
+            // However a rank was killed after the user's signal (a second one kills hard), that one
+            // counts.
             (Some(Failure::Killed { .. }), Some(signal)) => return 128 + signal,
             (Some(cause), _) => return cause.code(),
             (None, Some(signal)) if killed => return 128 + signal,

@@ -76,8 +76,8 @@ impl JobHosts {
         self.remotes.iter_mut().for_each(|remote| remote.tell(command.clone()));
     }
 
-    /// Sends bytes to a rank's PMI line. The same bytes for several ranks of one host cross the wire once;
-    /// [`JobHosts::send_mail`] sends the last of them.
+    /// Sends bytes to a rank's PMI line. The same bytes for several ranks of one host cross the
+    /// wire once; [`JobHosts::send_mail`] sends the last of them.
     pub fn post(&mut self, rank: u32, bytes: Rc<[u8]>) {
         let Some(remote) = self.remote_of_rank[rank as usize] else {
             return self.local.handle(Command::Mail { ranks: vec![rank], bytes });
@@ -141,7 +141,8 @@ impl JobHosts {
         }
     }
 
-    /// Gives up on agents that have not answered yet: the job is ending. Returns the ranks that will never be.
+    /// Gives up on agents that have not answered yet: the job is ending. Returns the ranks that
+    /// will never be.
     pub fn abandon_the_late(&mut self) -> Vec<u32> {
         self.abandon_those(Remote::is_greeting)
     }

@@ -1,6 +1,6 @@
-//! Our standard input on its way to rank 0, when rank 0 cannot read it itself: a terminal, since rank 0 is in another
-//! process group than the one in the terminal's foreground, or anything if rank 0 is on another host. Otherwise
-//! rank 0 simply inherits it.
+//! Our standard input on its way to rank 0, when rank 0 cannot read it itself: a terminal, since
+//! rank 0 is in another process group than the one in the terminal's foreground, or anything if
+//! rank 0 is on another host. Otherwise rank 0 simply inherits it.
 
 use crate::sys;
 use std::os::fd::RawFd;

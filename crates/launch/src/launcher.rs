@@ -13,7 +13,8 @@ pub enum Launcher {
     Srun,
     /// On this host, whatever the host's name: for tests.
     Fork,
-    /// By a command of the user: its words, then the host, then the words of the agent's command line, quoted for a shell.
+    /// By a command of the user: its words, then the host, then the words of the agent's command
+    /// line, quoted for a shell.
     Command(Vec<String>),
 }
 
@@ -44,7 +45,8 @@ impl Launcher {
         let fixed = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         let quoted = || agent.iter().map(|word| quote(word));
         match self {
-            // -a -x -T: neither the user's agent with his keys, nor windows, nor a terminal. Keepalives, so that a host that loses its power is missed.
+            // -a -x -T: neither the user's agent with his keys, nor windows, nor a terminal.
+            // Keepalives, so that a host that loses its power is missed.
             Launcher::Ssh => {
                 let alive = "ServerAliveInterval=15";
                 let mut words = fixed(&["ssh", "-a", "-x", "-T", "-o", "BatchMode=yes", "-o", alive, host]);

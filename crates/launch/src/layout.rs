@@ -1,5 +1,5 @@
-//! Which rank runs on which host: in order, each host as many as it has slots, and from the first host again when
-//! all are full.
+//! Which rank runs on which host: in order, each host as many as it has slots, and from the first
+//! host again when all are full.
 
 use crate::hosts::Entry;
 use crate::plan::Assignment;
@@ -60,8 +60,8 @@ pub fn host_of_rank(hosts: &[HostRanks]) -> Vec<u32> {
     numbers
 }
 
-/// The layout as MPICH's library asks for it under the key `PMI_process_mapping`: `(vector,(A,N,R),...)` says that N
-/// nodes from number A on have R ranks each.
+/// The layout as MPICH's library asks for it under the key `PMI_process_mapping`:
+/// `(vector,(A,N,R),...)` says that N nodes from number A on have R ranks each.
 pub fn process_mapping(hosts: &[u32]) -> String {
     let mut blocks: Vec<(u32, u32, u32)> = Vec::new();
     for run in hosts.chunk_by(|a, b| a == b) {

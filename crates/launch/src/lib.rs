@@ -1,8 +1,10 @@
-//! `mpiexec`: starts the ranks of a job, on this host and on others, stays with them, and leaves nothing behind.
+//! `mpiexec`: starts the ranks of a job, on this host and on others, stays with them, and leaves
+//! nothing behind.
 //!
-//! The parts that decide are free of I/O and clocks and are tested alone; the parts that touch the operating
-//! system decide nothing. Each host has a [`local_ranks`] that starts ranks and listens to them. It takes commands and gives
-//! reports; on other hosts an [`agent`] passes both over the launcher's standard input and output.
+//! The parts that decide are free of I/O and clocks and are tested alone; the parts that touch the
+//! operating system decide nothing. Each host has a [`local_ranks`] that starts ranks and listens
+//! to them. It takes commands and gives reports; on other hosts an [`agent`] passes both over the
+//! launcher's standard input and output.
 //!
 //! | module | job | I/O |
 //! | --- | --- | --- |

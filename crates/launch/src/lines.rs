@@ -1,7 +1,7 @@
 //! The ranks' output in whole lines, so that lines of different ranks are never torn. No I/O.
 
-/// The longest line that is kept back until it is whole, in bytes; a longer one is passed on in pieces, between which
-/// lines of other ranks may come.
+/// The longest line that is kept back until it is whole, in bytes; a longer one is passed on in
+/// pieces, between which lines of other ranks may come.
 pub const LINE_LENGTH_MAX: usize = 1 << 20;
 
 /// One output stream of one rank.
@@ -11,7 +11,8 @@ pub struct Lines {
     id: usize,
     label: String,
     partial: Vec<u8>,
-    /// With a single rank there is nobody to tear a line: bytes pass through, prompts appear at once.
+    /// With a single rank there is nobody to tear a line: bytes pass through, prompts appear at
+    /// once.
     raw: bool,
 }
 
@@ -91,7 +92,8 @@ impl Sink {
         }
     }
 
-    /// Makes sure that what follows starts on a new line, after a last line without newline of another rank.
+    /// Makes sure that what follows starts on a new line, after a last line without newline of
+    /// another rank.
     pub fn start_line(&mut self) {
         if self.open_line.is_some() {
             self.write(b"\n", None);

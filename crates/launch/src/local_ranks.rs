@@ -1,5 +1,6 @@
-//! The ranks of this host: started, listened to, and ended. `mpiexec` has one such object for its own host, the agent one on
-//! each other host. It does what [`Command`]s say and tells what happens in [`Report`]s.
+//! The ranks of this host: started, listened to, and ended. `mpiexec` has one such object for its
+//! own host, the agent one on each other host. It does what [`Command`]s say and tells what happens
+//! in [`Report`]s.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -8,8 +9,8 @@
 //! | [`stdin_pipe`] | rank 0's standard input |
 //! | [`descendants`] | kills what ranks leave behind, also when this process itself is killed |
 //!
-//! Call [`LocalRanks::gather`], wait, then [`LocalRanks::serve`]; pass every child that has ended to [`LocalRanks::handle_death`]; take
-//! reports until there are none.
+//! Call [`LocalRanks::gather`], wait, then [`LocalRanks::serve`]; pass every child that has ended
+//! to [`LocalRanks::handle_death`]; take reports until there are none.
 
 pub mod descendants;
 pub mod rank;
@@ -64,8 +65,8 @@ enum Source {
 }
 
 impl LocalRanks {
-    /// No ranks yet. `signals`: the blocked signals that ranks get. Call it before any thread or rank is
-    /// started.
+    /// No ranks yet. `signals`: the blocked signals that ranks get. Call it before any thread or
+    /// rank is started.
     ///
     /// # Errors
     /// No process or pipe can be had.
@@ -181,8 +182,8 @@ impl LocalRanks {
         !self.place_of_pid.is_empty()
     }
 
-    /// After [`Command::Finish`]: whether all output has been read. Gives up on what somebody else holds open, but
-    /// not on what waits for a slow reader of ours.
+    /// After [`Command::Finish`]: whether all output has been read. Gives up on what somebody else
+    /// holds open, but not on what waits for a slow reader of ours.
     pub fn is_drained(&mut self) -> bool {
         let open = self.ranks.iter().any(|rank| rank.streams.iter().any(Option::is_some));
         let late = self.drain_until.is_some_and(|until| Instant::now() >= until);

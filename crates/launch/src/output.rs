@@ -7,7 +7,8 @@ use std::os::fd::RawFd;
 
 /// How much may wait for a slow reader before the ranks are made to wait too, in bytes.
 const PENDING_MAX: usize = 4 << 20;
-/// What a pipe or terminal that is ready for writing takes without making us wait (`PIPE_BUF`), in bytes.
+/// What a pipe or terminal that is ready for writing takes without making us wait (`PIPE_BUF`), in
+/// bytes.
 const WRITE_MAX: usize = 4096;
 
 /// One of our standard streams.

@@ -1,5 +1,5 @@
-//! The plan of a job: which programs run, as which ranks, with what of our environment, and how a process
-//! can end. The command line makes it, and everything else of the launcher works by it.
+//! The plan of a job: which programs run, as which ranks, with what of our environment, and how a
+//! process can end. The command line makes it, and everything else of the launcher works by it.
 
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;

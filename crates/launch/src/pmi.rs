@@ -1,4 +1,5 @@
-//! The launcher's side of PMI, without I/O: bytes of the ranks in, bytes for the ranks and events out.
+//! The launcher's side of PMI, without I/O: bytes of the ranks in, bytes for the ranks and events
+//! out.
 //!
 //! Call [`Server::handle_bytes`] when a rank's line has something, then [`Server::poll_output`] and
 //! [`Server::poll_event`] until they are empty.

@@ -1,5 +1,5 @@
-//! An agent on another host as `mpiexec` sees it: the launcher that started it, its greeting, and the messages to and
-//! from it.
+//! An agent on another host as `mpiexec` sees it: the launcher that started it, its greeting, and
+//! the messages to and from it.
 
 use crate::launcher::{self, Launcher};
 use crate::plan::Exit;
@@ -14,7 +14,8 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
 
-/// How long we wait for a launcher's last words and exit code once its connection is closed, or the other way round.
+/// How long we wait for a launcher's last words and exit code once its connection is closed, or the
+/// other way round.
 const LAST_WORDS_DELAY: Duration = Duration::from_millis(500);
 /// The longest line of a launcher, in bytes; a longer one is cut.
 const WORDS_BYTES_MAX: usize = 16 << 10;
@@ -100,7 +101,8 @@ impl Remote {
         let line = launcher::as_line(&words);
         let mut command = std::process::Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Its own process group: Ctrl-C in the terminal is ours to pass on, and must not cut the connection.
+        // Its own process group: Ctrl-C in the terminal is ours to pass on, and must not cut the
+        // connection.
         command.process_group(0);
         let in_child = move || {
             inherited.restore();
@@ -181,8 +183,9 @@ impl Remote {
         }
     }
 
-    /// Gives up on the agent: what it runs ends with the connection. The launcher is asked to end, so that it can tidy
-    /// up (srun must end its step); one that does not is killed with all that is left at the end.
+    /// Gives up on the agent: what it runs ends with the connection. The launcher is asked to end,
+    /// so that it can tidy up (srun must end its step); one that does not is killed with all that
+    /// is left at the end.
     pub fn abandon(&mut self) {
         if !self.has_ended() {
             sys::signal_group(self.pid, libc::SIGTERM);
@@ -241,7 +244,8 @@ impl Remote {
                 Ok(count) => self.out.consume(count),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The end of the other direction tells of it as well, after the launcher's last words.
+                // The end of the other direction tells of it as well, after the launcher's last
+                // words.
                 Err(_) => self.to = None,
             }
         }
@@ -343,7 +347,8 @@ impl Remote {
         }
     }
 
-    /// A line of the launcher: shown once the agent is there; before, kept for the message if it never is.
+    /// A line of the launcher: shown once the agent is there; before, kept for the message if it
+    /// never is.
     fn note(&mut self, line: String) {
         if line.is_empty() {
             return;

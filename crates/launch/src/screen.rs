@@ -72,8 +72,8 @@ impl Screen {
         self.outputs[self.target(stream)].is_open()
     }
 
-    /// SentFault what was written is lost, if a stream has failed since this was asked last. A stream that was closed from
-    /// the beginning has lost nothing: nobody wanted it.
+    /// SentFault what was written is lost, if a stream has failed since this was asked last. A
+    /// stream that was closed from the beginning has lost nothing: nobody wanted it.
     pub fn poll_loss(&mut self) -> Option<Loss> {
         let failed = |output: &mut Stream| {
             let error = output.take_error().filter(|error| error.raw_os_error() != Some(libc::EBADF))?;

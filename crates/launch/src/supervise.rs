@@ -1,5 +1,5 @@
-//! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and carries out
-//! what [`crate::job`] and [`crate::pmi`] decide.
+//! The event loop: one thread waits for the hosts, our own output, signals and deadlines, and
+//! carries out what [`crate::job`] and [`crate::pmi`] decide.
 
 use crate::agent::AGENT_OPTION;
 use crate::cli::{Order, hostname};
@@ -24,7 +24,8 @@ use verbena_fault::Fault;
 const DEATH_NEWS_DELAY: Duration = Duration::from_millis(10);
 /// The same with agents between.
 const DEATH_NEWS_DELAY_FAR: Duration = Duration::from_millis(50);
-/// How long agents may take to tell of the ends of ranks that were killed, before they are taken for lost.
+/// How long agents may take to tell of the ends of ranks that were killed, before they are taken
+/// for lost.
 const KILL_TIME_MAX: Duration = Duration::from_secs(3);
 /// How long agents may take to go after all ranks have ended.
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(5);
@@ -204,7 +205,8 @@ impl Supervisor {
         }
     }
 
-    /// Tells the hosts when an output of ours is too full to read more for it, or is read by nobody any more.
+    /// Tells the hosts when an output of ours is too full to read more for it, or is read by nobody
+    /// any more.
     fn hold_or_shut(&mut self) {
         for stream in 0..2 {
             let held = self.screen.is_congested(stream);
@@ -318,7 +320,8 @@ impl Supervisor {
         }
     }
 
-    /// After the last rank: ends leftovers, takes the last of the output, and says why the job has ended.
+    /// After the last rank: ends leftovers, takes the last of the output, and says why the job has
+    /// ended.
     fn end(&mut self) {
         self.dismiss_agents();
         self.hosts.local.handle(Command::Finish);
@@ -339,7 +342,8 @@ impl Supervisor {
         self.hosts.local.reap_watcher();
     }
 
-    /// Has all agents end. A slow reader of our output is waited for, unless the user sends a signal.
+    /// Has all agents end. A slow reader of our output is waited for, unless the user sends a
+    /// signal.
     fn dismiss_agents(&mut self) {
         self.hosts.tell_others(&Command::Finish);
         let until = Instant::now() + FAREWELL_TIME_MAX;
@@ -384,7 +388,8 @@ impl Supervisor {
     }
 }
 
-/// How agents are started: with our own program, where it lies on this host or where `--prefix` says.
+/// How agents are started: with our own program, where it lies on this host or where `--prefix`
+/// says.
 fn means(order: &Order) -> Result<Means, Fault> {
     let no_way = |error: io::Error| {
         let what = "Could not prepare the start on other hosts.";

@@ -31,8 +31,9 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks the signals and yields them from now on. A signal that this process was started with ignored
-    /// (`nohup`) stays ignored. A read of the terminal from the background fails instead of stopping us.
+    /// Blocks the signals and yields them from now on. A signal that this process was started with
+    /// ignored (`nohup`) stays ignored. A read of the terminal from the background fails instead of
+    /// stopping us.
     ///
     /// # Errors
     /// No descriptors are left.
@@ -162,7 +163,8 @@ impl Poll {
         }
     }
 
-    /// Whether the descriptor at a place is ready (or has failed, which reading or writing will tell).
+    /// Whether the descriptor at a place is ready (or has failed, which reading or writing will
+    /// tell).
     pub fn is_ready(&self, place: usize) -> bool {
         self.entries[place].revents != 0
     }
@@ -317,7 +319,8 @@ pub fn inode(fd: RawFd) -> u64 {
 
 fn status(fd: RawFd) -> Option<libc::stat> {
     let mut stat = MaybeUninit::uninit();
-    // SAFETY: fstat writes at most one structure where the pointer leads, and success means that it did.
+    // SAFETY: fstat writes at most one structure where the pointer leads, and success means that it
+    // did.
     unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
 }
 
@@ -362,8 +365,8 @@ pub fn fork(child: impl FnOnce()) -> io::Result<i32> {
 
 /// In a background child: its own session, no standard streams, its own name.
 pub fn become_background(name: &std::ffi::CStr) {
-    // SAFETY: plain system calls; the name is a live C string; the standard streams are closed by number
-    // on purpose, and the child uses none of them.
+    // SAFETY: plain system calls; the name is a live C string; the standard streams are closed by
+    // number on purpose, and the child uses none of them.
     unsafe {
         libc::setsid();
         libc::prctl(libc::PR_SET_NAME, name.as_ptr());

@@ -1,11 +1,12 @@
 //! What `mpiexec` and its agent on another host say to each other. No I/O.
 //!
-//! The bytes go over the standard input and output of the launcher (`ssh` and its like), so no port is opened and
-//! the launcher's own authentication and encryption hold. First each side says one line of text, which every version
-//! understands: `mpiexec` says `verbena-mpiexec VERSION KEY JOB`, the agent answers `verbena-agent VERSION KEY`. KEY is
-//! random and new for each job: by it the answer is told from whatever a login shell prints before. From then on both
-//! send frames: the length of the payload (4 bytes, little-endian), the payload (postcard), a newline.
-//! The newline is for launchers that pass on what they get line by line.
+//! The bytes go over the standard input and output of the launcher (`ssh` and its like), so no port
+//! is opened and the launcher's own authentication and encryption hold. First each side says one
+//! line of text, which every version understands: `mpiexec` says `verbena-mpiexec VERSION KEY JOB`,
+//! the agent answers `verbena-agent VERSION KEY`. KEY is random and new for each job: by it the
+//! answer is told from whatever a login shell prints before. From then on both send frames: the
+//! length of the payload (4 bytes, little-endian), the payload (postcard), a newline. The newline
+//! is for launchers that pass on what they get line by line.
 
 use crate::plan::{Assignment, Exit, Part};
 use serde::de::DeserializeOwned;
@@ -20,7 +21,8 @@ pub const VERSION: u32 = 1;
 
 /// The longest command that an agent believes, in bytes: all cards of a large job fit.
 pub const COMMAND_BYTES_MAX: usize = 1 << 30;
-/// The longest report that `mpiexec` believes, in bytes: what was read of a rank at once, or the numbers of all ranks.
+/// The longest report that `mpiexec` believes, in bytes: what was read of a rank at once, or the
+/// numbers of all ranks.
 pub const REPORT_BYTES_MAX: usize = 64 << 20;
 /// The most that a login shell may print before the agent answers, in bytes.
 pub const NOISE_BYTES_MAX: usize = 1 << 20;
@@ -116,7 +118,8 @@ pub enum Report {
 }
 
 impl Report {
-    /// Whether an agent can truly say this that has the ranks `own` (in order): each host tells of its own only.
+    /// Whether an agent can truly say this that has the ranks `own` (in order): each host tells of
+    /// its own only.
     pub fn is_credible(&self, own: &[u32]) -> bool {
         let is_own = |rank: &u32| own.binary_search(rank).is_ok();
         match self {
@@ -232,7 +235,8 @@ pub fn answer(key: &str) -> String {
     format!("{AGENT} {VERSION} {key}\n")
 }
 
-/// Looks for the agent's answer: the version that it speaks, where its line begins and where it ends.
+/// Looks for the agent's answer: the version that it speaks, where its line begins and where it
+/// ends.
 pub fn find_answer(bytes: &[u8], key: &Key) -> Option<(u32, std::ops::Range<usize>)> {
     let tail = format!(" {key}\n");
     let end = bytes.windows(tail.len()).position(|window| window == tail.as_bytes())?;

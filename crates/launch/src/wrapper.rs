@@ -1,7 +1,8 @@
-//! The compiler wrappers `mpicc`, `mpicxx` and `mpifort`: the flags that a compiler needs for MPI. No I/O.
+//! The compiler wrappers `mpicc`, `mpicxx` and `mpifort`: the flags that a compiler needs for MPI.
+//! No I/O.
 //!
-//! Command line questions follow MPICH's (`-show`, `-compile-info`, `-link-info`) and Open MPI's (`-showme`,
-//! `-showme:compile`, `-showme:link`, ...), because CMake's `FindMPI` asks both.
+//! Command line questions follow MPICH's (`-show`, `-compile-info`, `-link-info`) and Open MPI's
+//! (`-showme`, `-showme:compile`, `-showme:link`, ...), because CMake's `FindMPI` asks both.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -48,8 +49,9 @@ impl Language {
         if self == Language::Fortran { &["mpifort_abi", "mpi_abi"] } else { &["mpi_abi"] }
     }
 
-    /// What the compiler needs beside directories. `mpif.h` holds no interfaces, and a program that passes buffers of
-    /// several types to one procedure is right in MPI, but not for gfortran since version 10.
+    /// What the compiler needs beside directories. `mpif.h` holds no interfaces, and a program that
+    /// passes buffers of several types to one procedure is right in MPI, but not for gfortran since
+    /// version 10.
     fn compile_options(self, compiler: &OsStr) -> Vec<OsString> {
         let is_gfortran = compiler.to_string_lossy().contains("gfortran");
         let options =
@@ -75,7 +77,8 @@ pub struct Prefix {
     pub lib: &'static str,
 }
 
-/// What the folder of the libraries may be called (`LIBDIR` of `make install`); the first one is usual.
+/// What the folder of the libraries may be called (`LIBDIR` of `make install`); the first one is
+/// usual.
 pub const LIBRARY_FOLDERS: [&str; 2] = ["lib", "lib64"];
 
 impl Prefix {
@@ -95,8 +98,8 @@ impl Prefix {
         flags
     }
 
-    /// A program finds the library without LD_LIBRARY_PATH, which with the new tags still goes first: that
-    /// is how the same program runs on another library of the standard ABI.
+    /// A program finds the library without LD_LIBRARY_PATH, which with the new tags still goes
+    /// first: that is how the same program runs on another library of the standard ABI.
     fn link_flags(&self, language: Language) -> Vec<OsString> {
         let lib = self.lib();
         let mut flags =
@@ -198,8 +201,8 @@ impl Call<'_> {
         self.prefix.link_flags(self.language)
     }
 
-    /// The whole command. Our include directory comes after the user's own, so that theirs go first, and the
-    /// library after the objects that need it.
+    /// The whole command. Our include directory comes after the user's own, so that theirs go
+    /// first, and the library after the objects that need it.
     fn command(&self, rest: &[OsString]) -> Vec<OsString> {
         let mut words = compiler_words(&self.compiler);
         words.extend_from_slice(rest);

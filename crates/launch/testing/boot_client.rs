@@ -1,5 +1,5 @@
-//! A process without MPI that speaks to its launcher as the library does. Its arguments say what it does, one
-//! after the other; each word is one step.
+//! A process without MPI that speaks to its launcher as the library does. Its arguments say what it
+//! does, one after the other; each word is one step.
 
 use std::time::Duration;
 use verbena_boot::Boot;
@@ -50,7 +50,8 @@ fn take_step(boot: &mut Boot, step: &str, detail: &str) {
     }
 }
 
-/// Exchanges cards of different lengths, up to `length` bytes, and looks at every byte of every card.
+/// Exchanges cards of different lengths, up to `length` bytes, and looks at every byte of every
+/// card.
 fn exchange(boot: &mut Boot, length: usize) {
     let card_of = |rank: u32| -> Vec<u8> {
         let length = length.saturating_sub(rank as usize % 7);

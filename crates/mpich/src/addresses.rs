@@ -1,5 +1,5 @@
-//! Addresses that are constants: `MPI_IN_PLACE`, `MPI_BUFFER_AUTOMATIC`, `MPI_UNWEIGHTED`, `MPI_WEIGHTS_EMPTY` and
-//! `MPI_T_PVAR_ALL_HANDLES`.
+//! Addresses that are constants: `MPI_IN_PLACE`, `MPI_BUFFER_AUTOMATIC`, `MPI_UNWEIGHTED`,
+//! `MPI_WEIGHTS_EMPTY` and `MPI_T_PVAR_ALL_HANDLES`.
 
 use crate::data::{MPI_T_PVAR_ALL_HANDLES, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
 use crate::generated::constants as mpich;

@@ -1,4 +1,5 @@
-//! Variables of the MPICH ABI. A program may have copies of them, made by the dynamic linker: it is the values that count.
+//! Variables of the MPICH ABI. A program may have copies of them, made by the dynamic linker: it is
+//! the values that count.
 
 use std::ffi::c_int;
 
@@ -31,7 +32,8 @@ pub static MPI_UNWEIGHTED: Pointer = Pointer(&UNWEIGHTED);
 #[unsafe(no_mangle)]
 pub static MPI_WEIGHTS_EMPTY: Pointer = Pointer(&WEIGHTS_EMPTY);
 
-/// `MPI_F_STATUS_IGNORE`: the status that Fortran programs pass to ignore it. There is no Fortran interface yet that could say which.
+/// `MPI_F_STATUS_IGNORE`: the status that Fortran programs pass to ignore it. There is no Fortran
+/// interface yet that could say which.
 #[unsafe(no_mangle)]
 pub static MPI_F_STATUS_IGNORE: Pointer = Pointer(std::ptr::null());
 

@@ -1,5 +1,6 @@
-//! Integers of handles, as Fortran and programs in several languages pass them (MPI-4.1, 18.2): in this ABI a handle is
-//! its own integer, except for files. And statuses, whose Fortran forms have the layout of the C one.
+//! Integers of handles, as Fortran and programs in several languages pass them (MPI-4.1, 18.2): in
+//! this ABI a handle is its own integer, except for files. And statuses, whose Fortran forms have
+//! the layout of the C one.
 
 #![allow(missing_docs, clippy::missing_safety_doc)]
 

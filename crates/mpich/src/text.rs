@@ -1,4 +1,5 @@
-//! Strings for which the program has less room than on the standard face (`MPI_MAX_PROCESSOR_NAME` and its like).
+//! Strings for which the program has less room than on the standard face (`MPI_MAX_PROCESSOR_NAME`
+//! and its like).
 
 use std::ffi::{c_char, c_int};
 

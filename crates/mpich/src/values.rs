@@ -1,4 +1,5 @@
-//! Constants, flags and error codes, both ways. The tables are made from `api/mpich/constants.toml`.
+//! Constants, flags and error codes, both ways. The tables are made from
+//! `api/mpich/constants.toml`.
 
 pub use crate::generated::constants::*;
 use std::ffi::c_int;
@@ -33,8 +34,8 @@ pub fn flags(value: c_int, pairs: impl Iterator<Item = (c_int, c_int)>) -> c_int
     if left == 0 { translated } else { translated | 1 << 30 }
 }
 
-/// An error code of the program for the standard face. A number that is no error code becomes a negative one, which
-/// leads back to it: a program may keep what it likes in a status.
+/// An error code of the program for the standard face. A number that is no error code becomes a
+/// negative one, which leads back to it: a program may keep what it likes in a status.
 pub fn error_native(code: c_int) -> c_int {
     match ERRORS.iter().find(|pair| pair.0 == code) {
         Some(pair) => pair.1,

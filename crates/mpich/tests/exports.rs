@@ -1,5 +1,6 @@
-//! The library of the MPICH ABI exports every function of the standard ABI, the removed ones, what MPICH exports
-//! beside them for C programs, their PMPI twins, and its variables; and it is called `libmpi.so.12`.
+//! The library of the MPICH ABI exports every function of the standard ABI, the removed ones, what
+//! MPICH exports beside them for C programs, their PMPI twins, and its variables; and it is called
+//! `libmpi.so.12`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -62,7 +63,8 @@ const VARIABLES: [&str; 8] = [
     "MPI_WEIGHTS_EMPTY",
 ];
 
-/// What a tool says about the staged library: for a crate that is a shared library only, Cargo builds none with its tests.
+/// What a tool says about the staged library: for a crate that is a shared library only, Cargo
+/// builds none with its tests.
 fn output(command: &str, arguments: &[&str]) -> String {
     let stage = std::env::var_os("VERBENA_STAGE")
         .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/stage").into(), PathBuf::from);

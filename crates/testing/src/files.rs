@@ -29,7 +29,8 @@ impl Drop for Folder {
     }
 }
 
-/// Does what a program does that closes all descriptors: puts a file of its own in the place of a number.
+/// Does what a program does that closes all descriptors: puts a file of its own in the place of a
+/// number.
 ///
 /// # Panics
 /// If the system refuses.

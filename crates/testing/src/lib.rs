@@ -1,5 +1,5 @@
-//! What the tests of all crates share: the word of a test that cannot run here, system calls that fail
-//! ([`refusal`]), and files ([`files`]).
+//! What the tests of all crates share: the word of a test that cannot run here, system calls that
+//! fail ([`refusal`]), and files ([`files`]).
 //!
 //! A test that lacks something says so by [`skip`] and returns. `make test` sets
 //! `VERBENA_NO_SKIP=1`: then a skip is a failure, unless the machine itself lacks what no

@@ -1,4 +1,5 @@
-//! For tests: system calls that fail as they do in a container, by a seccomp filter on the calling thread.
+//! For tests: system calls that fail as they do in a container, by a seccomp filter on the calling
+//! thread.
 
 /// A call to refuse, whatever its arguments are or if they are like this.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +67,8 @@ pub fn refuse(calls: &[Call], errno: i32) {
     let mut filter: Vec<_> = calls.iter().flat_map(|call| call.filter(errno)).collect();
     filter.push(op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW));
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the program lives until the call is over; the filter binds this thread and its children alone.
+    // SAFETY: the program lives until the call is over; the filter binds this thread and its
+    // children alone.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);

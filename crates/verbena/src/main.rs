@@ -1,5 +1,6 @@
-//! The command `verbena`: what the library is and does on this machine (`info`), how fast it is (`bench`), which
-//! settings are best here (`tune`), and where the time of a message goes (`trace`).
+//! The command `verbena`: what the library is and does on this machine (`info`), how fast it is
+//! (`bench`), which settings are best here (`tune`), and where the time of a message goes
+//! (`trace`).
 
 mod bench;
 mod info;
@@ -30,7 +31,8 @@ enum Command {
     InfoProbe(info::probe::ProbeArgs),
     /// Finds the settings that are best on this machine and writes them into a file
     Tune(Box<tune::command::TuneArgs>),
-    /// Breaks the time of messages down into its components, from what VERBENA_TRACE made the ranks write
+    /// Breaks the time of messages down into its components, from what VERBENA_TRACE made the ranks
+    /// write
     Trace(trace::TraceArgs),
 }
 

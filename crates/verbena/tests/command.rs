@@ -1,5 +1,5 @@
-//! The command `verbena` as a user runs it. What needs no MPI library runs the program just built; the rest
-//! measures the staged installation (`VERBENA_STAGE`, default `target/stage`).
+//! The command `verbena` as a user runs it. What needs no MPI library runs the program just built;
+//! the rest measures the staged installation (`VERBENA_STAGE`, default `target/stage`).
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The target that `VERBENA_FUZZ_TARGET` names, under libFuzzer. One program for all, so that it is linked once.
+//! The target that `VERBENA_FUZZ_TARGET` names, under libFuzzer. One program for all, so that it is
+//! linked once.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -15,7 +15,8 @@ const FRAME_BYTES_MAX: usize = 1 << 20;
 /// Ranks of the job.
 const RANKS: u32 = 3;
 
-/// A card as text: any bytes survive, whole or in parts, and of other texts no more is believed than they say.
+/// A card as text: any bytes survive, whole or in parts, and of other texts no more is believed
+/// than they say.
 pub fn card(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         if let Ok(card) = cards::decode(text) {
@@ -54,7 +55,8 @@ pub fn pmi_text(data: &[u8]) {
     for dialect in DIALECTS {
         let (whole, wrong) = frames(data, data.len(), dialect);
         let (single, wrong_too) = frames(data, 1, dialect);
-        // A line that is too long is noticed before its end if it comes in pieces; the frames before are the same.
+        // A line that is too long is noticed before its end if it comes in pieces; the frames
+        // before are the same.
         assert_eq!((&whole, wrong.is_some()), (&single, wrong_too.is_some()));
         for frame in whole {
             if let Ok(message) = Message::parse(&frame, dialect) {
@@ -86,7 +88,8 @@ fn text(input: &mut Unstructured<'_>) -> Result<String> {
     Ok(text.replace(|c: char| c.is_whitespace() || c.is_control(), "_"))
 }
 
-/// The launcher's side of PMI under whatever its ranks say: answers are messages of the dialect that the rank speaks.
+/// The launcher's side of PMI under whatever its ranks say: answers are messages of the dialect
+/// that the rank speaks.
 pub fn pmi_server(data: &[u8]) {
     let (appnums, nodes) = (vec![0; RANKS as usize], vec![0, 0, 1]);
     let mut server = Server::new(About { job: "job".into(), appnums, nodes });

@@ -46,7 +46,8 @@ impl Made {
     }
 }
 
-/// Constructors with small arguments against the list, and with any arguments for the absence of surprises.
+/// Constructors with small arguments against the list, and with any arguments for the absence of
+/// surprises.
 pub fn constructors(data: &[u8]) {
     let mut input = Unstructured::new(data);
     let Ok(made) = nested(&mut input, 3) else { return };
@@ -183,7 +184,8 @@ fn check(made: &Made) {
     assert_eq!(datatype.true_extent(), (low as isize, (high - low) as isize));
 }
 
-/// Packing and unpacking some elements, whole and in part, touch the bytes of the list and no others.
+/// Packing and unpacking some elements, whole and in part, touch the bytes of the list and no
+/// others.
 fn copies(input: &mut Unstructured<'_>, made: &Made) -> Result<()> {
     let count = input.int_in_range(0..=3)?;
     let bytes = made.block(count);
@@ -196,8 +198,8 @@ fn copies(input: &mut Unstructured<'_>, made: &Made) -> Result<()> {
     let before = memory.clone();
     let packed: Vec<u8> = bytes.iter().map(|&byte| before[place(byte)]).collect();
     let origin = memory.as_mut_ptr().wrapping_offset(GUARD as isize - low as isize);
-    // SAFETY: the bytes of the list, which the layout names (`check`), lie within the memory, which outlives the buffer and
-    // is not used otherwise while the buffer is.
+    // SAFETY: the bytes of the list, which the layout names (`check`), lie within the memory, which
+    // outlives the buffer and is not used otherwise while the buffer is.
     let buffer = unsafe { Buffer::strided(origin, count as usize, made.datatype.layout()) };
     let first = input.int_in_range(0..=packed.len())?;
     let len = input.int_in_range(0..=packed.len() - first)?;

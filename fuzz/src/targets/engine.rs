@@ -1,7 +1,7 @@
 //! The engine of one process, fed by arbitrary packets while messages of all sorts are under way.
 //!
-//! A peer gone wild may end operations with an error, and may deliver nonsense; it must not bring the engine to a
-//! panic, let it write outside a receive's buffer, or keep it busy for ever.
+//! A peer gone wild may end operations with an error, and may deliver nonsense; it must not bring
+//! the engine to a panic, let it write outside a receive's buffer, or keep it busy for ever.
 
 use arbitrary::{Result, Unstructured};
 use std::collections::VecDeque;

@@ -8,7 +8,8 @@ use verbena_infiniband::reliable::{Ack, Assembly, Incoming, Outgoing, Piece, Rul
 /// The shortest fragments are short here, so that groups of many are tried quickly.
 const FRAGMENT_BYTES: usize = 24;
 
-/// Groups of fragments: honest ones come out as they went in, and whatever comes otherwise holds little memory.
+/// Groups of fragments: honest ones come out as they went in, and whatever comes otherwise holds
+/// little memory.
 pub fn assembly(data: &[u8]) {
     let mut input = Unstructured::new(data);
     let _ = honest(&mut input);
@@ -103,8 +104,8 @@ const RULES: Rules = Rules {
     silent_waits_min: 5,
 };
 
-/// Fragments on their way out under arbitrary acknowledgements: each buffer comes back once, and only if its
-/// fragment went out.
+/// Fragments on their way out under arbitrary acknowledgements: each buffer comes back once, and
+/// only if its fragment went out.
 pub fn outgoing(data: &[u8]) {
     let _ = acknowledgements(&mut Unstructured::new(data));
 }

@@ -8,7 +8,8 @@ use verbena_settings::{Kind, load_from, table};
 /// The most ranks that a job may have, and hosts that a list may name.
 const MOST: usize = 65_536;
 
-/// Lists and files of hosts: entries are within bounds, and a list of plain names comes back when written as a file.
+/// Lists and files of hosts: entries are within bounds, and a list of plain names comes back when
+/// written as a file.
 pub fn hosts(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (nodes, tasks) = text.split_once('\n').unwrap_or((&text, ""));
@@ -48,8 +49,8 @@ pub fn command_line(data: &[u8]) {
     assert!(ranks.into_iter().eq(0..order.size()), "every rank has one host");
 }
 
-/// Settings by variables (lines before an empty one) and by a file (the rest): each stays within its range, and what
-/// it says of its value can be set again.
+/// Settings by variables (lines before an empty one) and by a file (the rest): each stays within
+/// its range, and what it says of its value can be set again.
 pub fn settings(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (variables, file) = text.split_once("\n\n").unwrap_or((&text, ""));

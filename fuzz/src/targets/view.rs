@@ -4,7 +4,8 @@ use super::datatype::{Made, nested};
 use arbitrary::{Result, Unstructured};
 use verbena_mpi::file::View;
 
-/// A view of random types: places of the stream and its end as the list says, and no surprise for any offset.
+/// A view of random types: places of the stream and its end as the list says, and no surprise for
+/// any offset.
 pub fn view(data: &[u8]) {
     let _ = tried(&mut Unstructured::new(data));
 }

@@ -1,7 +1,10 @@
-//! `verbena-papers bulk`: what paper 5 measured of long messages, on the verbs devices of this machine.
+//! `verbena-papers bulk`: what paper 5 measured of long messages, on the verbs devices of this
+//! machine.
 //!
-//! It runs where verbs devices are: `cargo xtask softroce -- verbena-papers bulk`, for two rails with `--rails 2`. What goes on within
-//! one node (overlap over shared memory) is measured everywhere. What an experiment is, and how the result is written, is said in [`verbena_lab::experiment`].
+//! It runs where verbs devices are: `cargo xtask softroce -- verbena-papers bulk`, for two rails
+//! with `--rails 2`. What goes on within one node (overlap over shared memory) is measured
+//! everywhere. What an experiment is, and how the result is written, is said in
+//! [`verbena_lab::experiment`].
 //!
 //! | module | job |
 //! | --- | --- |

@@ -29,7 +29,8 @@ const TITLE: &str = "A model of paper 3's costs, nothing measured here";
 /// Runs `verbena-papers polling`.
 ///
 /// # Errors
-/// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.
+/// No nodes are named, something needed is missing, a file cannot be written, or points could not
+/// be measured.
 pub fn run(args: &PollingArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };

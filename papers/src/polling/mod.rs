@@ -1,8 +1,10 @@
-//! `verbena-papers polling`: what paper 3, section 3.3, measured of polling, on two nodes with two ranks each.
+//! `verbena-papers polling`: what paper 3, section 3.3, measured of polling, on two nodes with two
+//! ranks each.
 //!
-//! It runs where verbs devices are (`cargo xtask softroce --nodes 2 -- verbena-papers polling`): latency within the node and over the
-//! network by the ratio of polls (figure 2), and the discovery of bursts by the update rate of the dynamic scheme (figure 3).
-//! `--model` adds the figures of a model of the paper's costs. What an experiment is, and how the result is written, is said in
+//! It runs where verbs devices are (`cargo xtask softroce --nodes 2 -- verbena-papers polling`):
+//! latency within the node and over the network by the ratio of polls (figure 2), and the discovery
+//! of bursts by the update rate of the dynamic scheme (figure 3). `--model` adds the figures of a
+//! model of the paper's costs. What an experiment is, and how the result is written, is said in
 //! [`verbena_lab::experiment`].
 //!
 //! | module | job |

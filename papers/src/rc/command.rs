@@ -26,7 +26,8 @@ const TITLE: &str = "The simulator's figures: a cost model of the papers' device
 /// Runs `verbena-papers rc`.
 ///
 /// # Errors
-/// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.
+/// No nodes are named, something needed is missing, a file cannot be written, or points could not
+/// be measured.
 pub fn run(args: &RcArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let model = args.model.then(|| Model::new(TITLE, tables())).transpose()?;

@@ -1,7 +1,8 @@
 //! `verbena-papers rc`: what papers 1 and 2 measured, on the verbs device of this machine.
 //!
-//! It runs where verbs devices are: on a cluster's node, or inside Soft-RoCE (`cargo xtask softroce -- verbena-papers rc`). What
-//! an experiment is, and how the result is written, is said in [`verbena_lab::experiment`].
+//! It runs where verbs devices are: on a cluster's node, or inside Soft-RoCE
+//! (`cargo xtask softroce -- verbena-papers rc`). What an experiment is, and how the result is
+//! written, is said in [`verbena_lab::experiment`].
 //!
 //! | module | job |
 //! | --- | --- |

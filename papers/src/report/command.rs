@@ -23,13 +23,15 @@ pub struct ReportArgs {
     /// Measure nothing: only the report, of the files of --add
     #[arg(long)]
     report: bool,
-    /// Result files measured elsewhere, as --json of `verbena bench` and of the comparisons writes them
+    /// Result files measured elsewhere, as --json of `verbena bench` and of the comparisons writes
+    /// them
     #[arg(long, value_name = "FILE", num_args = 1..)]
     add: Vec<PathBuf>,
     /// The folder of the NAS programs, with is.W.x or is.S.x and so on in it
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
-    /// The folder of the report: report.html, report.md, pictures, and the result file measured.json
+    /// The folder of the report: report.html, report.md, pictures, and the result file
+    /// measured.json
     #[arg(long, value_name = "DIR", default_value = "papers")]
     out: PathBuf,
     /// After so many minutes nothing new begins [default: 6 with --quick, else 40]
@@ -47,7 +49,8 @@ const MINUTES: [f64; 2] = [6.0, 40.0];
 /// Runs `verbena-papers report`.
 ///
 /// # Errors
-/// Something needed is missing, or a file cannot be read or written. What cannot be measured is a row with its reason.
+/// Something needed is missing, or a file cannot be read or written. What cannot be measured is a
+/// row with its reason.
 pub fn run(args: &ReportArgs) -> Result<()> {
     let out = record::folder(&args.out)?;
     let mut results = Results::default();
@@ -69,7 +72,8 @@ fn measured(args: &ReportArgs, out: &Path) -> Result<serde_json::Value> {
     let asked = |section: &&Section| args.only.is_empty() || args.only.contains(section);
     let mut left: u32 = Section::value_variants().iter().filter(asked).map(|section| section.weight()).sum();
     for section in Section::value_variants().iter().filter(asked) {
-        // Each part has its share of the time that is left, so that no part takes that of the last ones.
+        // Each part has its share of the time that is left, so that no part takes that of the last
+        // ones.
         let share = until.saturating_duration_since(Instant::now()) * section.weight() / left.max(1);
         let (rounds, quick) = (args.timing.rounds(), args.timing.quick);
         let budget = Budget { until: Instant::now() + share, rounds, quick };

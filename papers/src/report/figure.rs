@@ -129,7 +129,8 @@ fn place(point: &Measured, show: &Show) -> Option<usize> {
     }
 }
 
-/// A line, if there are points enough for one. With several numbers of ranks it is the largest one's.
+/// A line, if there are points enough for one. With several numbers of ranks it is the largest
+/// one's.
 fn line(series: &Series, show: &Show) -> Option<Line> {
     let ranks = series.points.iter().filter(|point| fits(point, show)).map(|point| point.ranks).max()?;
     let all_ranks = show.axis == "ranks";
@@ -149,8 +150,8 @@ fn line(series: &Series, show: &Show) -> Option<Line> {
     (points.len() >= LINE_POINTS).then_some(Line { label, points })
 }
 
-/// Bars: a group for each place, a bar for each series. Kernels, whose times have nothing to do with each other, are shown as
-/// parts of the first series' time.
+/// Bars: a group for each place, a bar for each series. Kernels, whose times have nothing to do
+/// with each other, are shown as parts of the first series' time.
 fn bars_of(show: &Show, series: &[&Series], title: &str) -> Bars {
     let relative = show.axis == "kernel" && series.len() > 1;
     let shown = shown(show, series[0]);
@@ -185,7 +186,8 @@ fn bars_of(show: &Show, series: &[&Series], title: &str) -> Bars {
     Bars { title: title.into(), unit, bars }
 }
 
-/// The points of the first series that have bars; of kernels those of one size, with the most ranks that a kernel has.
+/// The points of the first series that have bars; of kernels those of one size, with the most ranks
+/// that a kernel has.
 fn shown<'a>(show: &Show, series: &'a Series) -> Vec<&'a Measured> {
     let fitting: Vec<&Measured> = series.points.iter().filter(|point| fits(point, show)).collect();
     if show.axis != "kernel" {

@@ -1,4 +1,5 @@
-//! Running the plan: experiment after experiment, round by round, until time is up. What was not reached is noted with that reason.
+//! Running the plan: experiment after experiment, round by round, until time is up. What was not
+//! reached is noted with that reason.
 
 use super::plan::{Section, experiments};
 use super::record::Record;
@@ -27,11 +28,12 @@ impl Budget {
     }
 }
 
-/// Measures the experiments of a section: one round of all of them before a second of any, so that what the time does not
-/// suffice for costs rounds and no experiments.
+/// Measures the experiments of a section: one round of all of them before a second of any, so that
+/// what the time does not suffice for costs rounds and no experiments.
 ///
 /// # Errors
-/// Our launcher cannot be started, or the file cannot be written. A point that fails is noted in its entry.
+/// Our launcher cannot be started, or the file cannot be written. A point that fails is noted in
+/// its entry.
 pub fn section(section: Section, between: &Between, budget: &Budget, record: &mut Record) -> Result<()> {
     let mut all = Vec::new();
     for experiment in experiments(section, budget.quick) {

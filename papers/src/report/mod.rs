@@ -1,7 +1,8 @@
-//! `verbena-papers report`: every figure and table of the five papers, with what this machine shows of it, in one report.
+//! `verbena-papers report`: every figure and table of the five papers, with what this machine shows
+//! of it, in one report.
 //!
-//! What is measured goes into result files (JSON) first; the report is made of those, so that results from elsewhere, such as a
-//! Soft-RoCE guest's, join in by `--add`.
+//! What is measured goes into result files (JSON) first; the report is made of those, so that
+//! results from elsewhere, such as a Soft-RoCE guest's, join in by `--add`.
 //!
 //! | module | job |
 //! | --- | --- |

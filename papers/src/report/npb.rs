@@ -1,4 +1,5 @@
-//! The NAS programs themselves, where somebody has built them: `DIR/is.W.x` and so on, of version 3 of their MPI form.
+//! The NAS programs themselves, where somebody has built them: `DIR/is.W.x` and so on, of version 3
+//! of their MPI form.
 
 use super::measure::Budget;
 use super::record::Record;
@@ -71,7 +72,8 @@ fn one(folder: &Path, program: &str, between: &Between) -> Result<Said> {
     understood(&finished(child, LIMIT)?)
 }
 
-/// Where the dynamic linker looks: first beside our library, since programs in Fortran need its companion.
+/// Where the dynamic linker looks: first beside our library, since programs in Fortran need its
+/// companion.
 fn libraries(library: &Path) -> Result<std::ffi::OsString> {
     let own = library.parent().map(Path::to_path_buf);
     let others = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();

@@ -93,7 +93,8 @@ impl Part {
     }
 }
 
-/// The date of a day after 1970-01-01 in the Gregorian calendar: years begin in March, so that a leap day is the last one.
+/// The date of a day after 1970-01-01 in the Gregorian calendar: years begin in March, so that a
+/// leap day is the last one.
 fn date(days: i64) -> (i64, i64, i64) {
     const ERA_DAYS: i64 = 146_097;
     let days = days + 719_468;

@@ -1,4 +1,5 @@
-//! What is measured for the report: experiments of its own, and those of the other comparisons under their full names.
+//! What is measured for the report: experiments of its own, and those of the other comparisons
+//! under their full names.
 
 use crate::{bulk, polling, rc, threshold, ud};
 use clap::ValueEnum;
@@ -42,7 +43,8 @@ impl Section {
     }
 }
 
-/// Ranks of what all take part in, between nodes: so many processors the machine that emulates them has not.
+/// Ranks of what all take part in, between nodes: so many processors the machine that emulates them
+/// has not.
 const RANKS: usize = 4;
 /// Ranks of what all take part in, on this node.
 const NODE_RANKS: [usize; 3] = [2, 4, 8];
@@ -241,7 +243,8 @@ mod tests {
         }
     }
 
-    /// A claim that names a variant or a point which is never measured would always be "not measured".
+    /// A claim that names a variant or a point which is never measured would always be "not
+    /// measured".
     #[test]
     fn whatever_the_inventory_looks_at_is_planned() {
         let all: Vec<Experiment> =

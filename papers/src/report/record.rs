@@ -1,4 +1,5 @@
-//! The result file of this report's own measurements: as every comparison writes it, and written again after each experiment.
+//! The result file of this report's own measurements: as every comparison writes it, and written
+//! again after each experiment.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};

@@ -1,8 +1,11 @@
-//! Result files: what `verbena bench` and the comparisons write with `--json`, read into one list of series.
+//! Result files: what `verbena bench` and the comparisons write with `--json`, read into one list
+//! of series.
 //!
-//! All of them hold reports (`entries`), each beside the name of what was measured (`variant` or `name`), some below the name of
-//! an `experiment`; the simulator's figures are tables (`columns` and `rows`). That is all that is relied on, so that a result of
-//! a comparison that is written later is read too. The experiment's name begins with the word of the command, as in `rc latency`.
+//! All of them hold reports (`entries`), each beside the name of what was measured (`variant` or
+//! `name`), some below the name of an `experiment`; the simulator's figures are tables (`columns`
+//! and `rows`). That is all that is relied on, so that a result of a comparison that is written
+//! later is read too. The experiment's name begins with the word of the command, as in
+//! `rc latency`.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -86,7 +89,8 @@ impl Results {
         }
     }
 
-    /// The series of an experiment that have a metric; of several with one name the last, since it was given last.
+    /// The series of an experiment that have a metric; of several with one name the last, since it
+    /// was given last.
     pub fn of<'a>(&'a self, experiment: &str, metric: &str) -> Vec<&'a Series> {
         let mut found: Vec<&Series> = Vec::new();
         for series in self.series.iter().filter(|series| series.experiment == experiment) {
@@ -102,7 +106,8 @@ impl Results {
     }
 }
 
-/// The comparison that a command ran: its second word; none for this report's own measurements, which are named in full.
+/// The comparison that a command ran: its second word; none for this report's own measurements,
+/// which are named in full.
 fn comparison(command: &str) -> &str {
     match command.split_whitespace().nth(1) {
         Some("report") | None => "",

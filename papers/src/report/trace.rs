@@ -1,4 +1,5 @@
-//! Where the time of a message goes (paper 1, figure 16): a ping-pong whose ranks write what `VERBENA_TRACE` makes them.
+//! Where the time of a message goes (paper 1, figure 16): a ping-pong whose ranks write what
+//! `VERBENA_TRACE` makes them.
 
 use super::measure::Budget;
 use super::record::Record;

@@ -33,7 +33,8 @@ const TITLE: &str =
 /// Runs `verbena-papers ud`.
 ///
 /// # Errors
-/// No nodes are named, something needed is missing, a file cannot be written, or points could not be measured.
+/// No nodes are named, something needed is missing, a file cannot be written, or points could not
+/// be measured.
 pub fn run(args: &UdArgs) -> Result<()> {
     let names = if args.experiments.is_empty() { Name::value_variants() } else { &args.experiments };
     let names = if args.model_only { &[] } else { names };

@@ -22,7 +22,8 @@ pub enum Name {
     Everyone,
     /// Many small messages to many ranks, in the manner of SMG2000
     Multigrid,
-    /// Our library against MPICH and Open MPI over UCX by datagrams, each rank on a device of its own
+    /// Our library against MPICH and Open MPI over UCX by datagrams, each rank on a device of its
+    /// own
     Peers,
 }
 
@@ -51,7 +52,8 @@ fn ours(name: &str, channels: &str, settings: &[(&str, &str)]) -> Variant {
     Variant::ours(name, Place::Nodes, all)
 }
 
-/// Datagrams and connections. The paper's connections have no rings ("eager RDMA was disabled", 5.2.1), as ours with many ranks.
+/// Datagrams and connections. The paper's connections have no rings ("eager RDMA was disabled",
+/// 5.2.1), as ours with many ranks.
 fn channels() -> Vec<Variant> {
     let no_rings = ("RC_POLL_POLICY", "none");
     vec![

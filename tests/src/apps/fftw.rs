@@ -1,5 +1,5 @@
-//! FFTW's distributed transforms, as Debian ships its source: checked by FFTW's own script, which compares random problems
-//! with what linearity, impulses and shifts make certain.
+//! FFTW's distributed transforms, as Debian ships its source: checked by FFTW's own script, which
+//! compares random problems with what linearity, impulses and shifts make certain.
 
 use super::{Figure, Purpose, Run};
 use crate::shell;
@@ -48,7 +48,8 @@ fn check(home: &Path, ranks: u32, problems: usize) -> Run {
              \"$LAUNCH {ranks} {program}\" 2>&1"
         ),
         judge: Box::new(move |ended| {
-            // A problem that passed has a line with its errors for each direction, at least; the script ends with another code at the first that did not.
+            // A problem that passed has a line with its errors for each direction, at least; the
+            // script ends with another code at the first that did not.
             verified(&ended.stdout, 2 * problems);
             vec![]
         }),

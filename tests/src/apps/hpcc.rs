@@ -1,7 +1,8 @@
 //! The HPC Challenge benchmarks, as Debian ships their source.
 //!
-//! HPL packs its panels with datatypes by the removed MPI-1 calls (`MPI_Address`, `MPI_Type_struct`), PTRANS transposes
-//! over grids, RandomAccess sends many small messages to any rank, MPIFFT does all-to-all.
+//! HPL packs its panels with datatypes by the removed MPI-1 calls (`MPI_Address`,
+//! `MPI_Type_struct`), PTRANS transposes over grids, RandomAccess sends many small messages to any
+//! rank, MPIFFT does all-to-all.
 
 use super::{Figure, Purpose, Run};
 use crate::sources::{Tools, built, make};
@@ -106,7 +107,8 @@ impl Problem {
         ]
     }
 
-    /// PTRANS: 2 sizes and 2 blockings, 5 times, by 2 clocks; HPL: factorizations and broadcasts; each once a grid.
+    /// PTRANS: 2 sizes and 2 blockings, 5 times, by 2 clocks; HPL: factorizations and broadcasts;
+    /// each once a grid.
     fn check_counts(&self, report: &str) {
         let grids = self.grids.len() as u64;
         let hpl = u64::from(self.factorizations * self.broadcasts) * grids;

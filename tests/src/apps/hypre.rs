@@ -1,7 +1,8 @@
-//! hypre's tests of its structured solvers, as Debian ships its source: run and judged by hypre's own script, which compares
-//! iterations and residuals with those that its authors saved.
+//! hypre's tests of its structured solvers, as Debian ships its source: run and judged by hypre's
+//! own script, which compares iterations and residuals with those that its authors saved.
 //!
-//! They take 1 to 9 ranks, so most share cores; in `emptyproc` ranks without work poll by `MPI_Iprobe` for the others.
+//! They take 1 to 9 ranks, so most share cores; in `emptyproc` ranks without work poll by
+//! `MPI_Iprobe` for the others.
 
 use super::{Figure, Purpose, Run};
 use crate::shell;

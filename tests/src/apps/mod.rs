@@ -1,4 +1,5 @@
-//! Applications of others: how each is built, run and judged. The tests use some of them; `cargo xtask apps` runs them all.
+//! Applications of others: how each is built, run and judged. The tests use some of them;
+//! `cargo xtask apps` runs them all.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -33,7 +34,8 @@ pub enum Purpose {
     Timed,
 }
 
-/// A figure that an application reports of itself. Units that end in `/s` are better the higher they are.
+/// A figure that an application reports of itself. Units that end in `/s` are better the higher
+/// they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// What it is.
@@ -64,8 +66,8 @@ pub struct Run {
     pub seconds_max: u32,
     /// Files in its folder: name and text.
     pub files: Vec<(&'static str, String)>,
-    /// A script of `bash`, run in an empty folder, that starts ranks by `$LAUNCH N PROGRAM ARGUMENTS...` and prints what the
-    /// judge wants to see.
+    /// A script of `bash`, run in an empty folder, that starts ranks by
+    /// `$LAUNCH N PROGRAM ARGUMENTS...` and prints what the judge wants to see.
     pub script: String,
     /// The judge.
     pub judge: Judge,

@@ -14,7 +14,8 @@ fn program(tools: &Tools) -> PathBuf {
     home.join("NPmpi")
 }
 
-/// Its runs: messages up to `upper` bytes by these options, and one that compares each byte of each message.
+/// Its runs: messages up to `upper` bytes by these options, and one that compares each byte of each
+/// message.
 pub fn runs(world: &World, purpose: Purpose) -> Vec<Run> {
     let program = program(&world.tools).display().to_string();
     let measured: &[(&str, u32, &str)] = match purpose {

@@ -1,5 +1,5 @@
-//! The NAS Parallel Benchmarks (MPI), from a folder in which the user has built them: `bin/cg.S.x` and so on. Each verifies its
-//! result against the one that its authors saved.
+//! The NAS Parallel Benchmarks (MPI), from a folder in which the user has built them: `bin/cg.S.x`
+//! and so on. Each verifies its result against the one that its authors saved.
 
 use super::{Figure, Purpose, Run};
 use crate::world::World;

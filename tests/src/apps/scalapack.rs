@@ -1,8 +1,10 @@
-//! ScaLAPACK's own testers (Fortran), as Debian ships them: binaries that were built for MPICH or for Open MPI, and run
-//! unchanged on any library of that ABI. Whatever they solve they check by residuals, at 4 ranks.
+//! ScaLAPACK's own testers (Fortran), as Debian ships them: binaries that were built for MPICH or
+//! for Open MPI, and run unchanged on any library of that ABI. Whatever they solve they check by
+//! residuals, at 4 ranks.
 //!
-//! Only double precision is run, real and complex, and of the others nothing: they differ by the type. Not among them either:
-//! BLACS' own testers and `xdhseqr`, which call MPICH's Fortran library (the MPICH ABI does not include that), and two that cannot be trusted.
+//! Only double precision is run, real and complex, and of the others nothing: they differ by the
+//! type. Not among them either: BLACS' own testers and `xdhseqr`, which call MPICH's Fortran
+//! library (the MPICH ABI does not include that), and two that cannot be trusted.
 
 use super::hpcc::counts;
 use super::{Purpose, Run};
@@ -13,8 +15,9 @@ use std::path::{Path, PathBuf};
 /// Testers for the nodes, and to be timed.
 const FEW: [&str; 2] = ["PBLAS/dpb2tst", "PBLAS/zpb3tst"];
 
-/// Not run: the first calls `mpi_wtime_`; the others compare VL and VU, which they never set for their first request, with
-/// themselves ("IL, IU, VL or VU altered"), so what they say depends on whether there is a NaN in that memory.
+/// Not run: the first calls `mpi_wtime_`; the others compare VL and VU, which they never set for
+/// their first request, with themselves ("IL, IU, VL or VU altered"), so what they say depends on
+/// whether there is a NaN in that memory.
 const LEFT_OUT: [&str; 3] = ["xdhseqr", "xdsyevr", "xzheevr"];
 
 /// What Debian runs them with.
@@ -74,7 +77,8 @@ fn run(testers: &Path, name: &str, folders: &str) -> Run {
     }
 }
 
-/// The testers of ScaLAPACK count at their end, but one; those of PBLAS have a table: subroutine, tests, passed, failed, skipped.
+/// The testers of ScaLAPACK count at their end, but one; those of PBLAS have a table: subroutine,
+/// tests, passed, failed, skipped.
 fn judge(said: &str) {
     assert!(said.to_uppercase().contains("END OF TESTS"), "{said}");
     let row = |line: &str| {

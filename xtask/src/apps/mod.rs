@@ -1,8 +1,9 @@
-//! `cargo xtask apps`: applications of others, fetched as Debian ships them, built with our wrappers, run and checked: over shared
-//! memory, and on virtual nodes with kernel verbs devices (Soft-RoCE). With `--peers` they are timed beside the other libraries.
+//! `cargo xtask apps`: applications of others, fetched as Debian ships them, built with our
+//! wrappers, run and checked: over shared memory, and on virtual nodes with kernel verbs devices
+//! (Soft-RoCE). With `--peers` they are timed beside the other libraries.
 //!
-//! What each is and how it is judged is in `tests/src/apps`, which the tests share. It wants an installation of Verbena:
-//! `make apps` builds it first.
+//! What each is and how it is judged is in `tests/src/apps`, which the tests share. It wants an
+//! installation of Verbena: `make apps` builds it first.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -32,7 +33,8 @@ pub struct Args {
     /// Where they run
     #[arg(long = "where", value_enum, value_delimiter = ',', default_value = "here,nodes")]
     places: Vec<Place>,
-    /// A folder of the NAS Parallel Benchmarks 3.4 (MPI) with programs of the classes S and W in bin/, built by mpifort and mpicc
+    /// A folder of the NAS Parallel Benchmarks 3.4 (MPI) with programs of the classes S and W in
+    /// bin/, built by mpifort and mpicc
     #[arg(long, value_name = "DIR")]
     npb: Option<PathBuf>,
     /// Time them beside MPICH and Open MPI, in turns, instead of checking them

@@ -1,5 +1,5 @@
-//! The applications on each library in turn. Programs that our `mpicc` built run on any library of the standard ABI; Open MPI,
-//! which has another, gets its own build of the same sources.
+//! The applications on each library in turn. Programs that our `mpicc` built run on any library of
+//! the standard ABI; Open MPI, which has another, gets its own build of the same sources.
 
 use super::judged;
 use crate::peers::contender::{self, Contender, Setup};
@@ -94,8 +94,9 @@ fn world(name: &'static str, setup: &Setup) -> Result<World> {
     Ok(world)
 }
 
-/// A folder with a library of the name by which Debian's binaries ask for MPICH's, and nothing in it but the need of the real
-/// one: a link would not do, since that looks for its own libraries beside itself.
+/// A folder with a library of the name by which Debian's binaries ask for MPICH's, and nothing in
+/// it but the need of the real one: a link would not do, since that looks for its own libraries
+/// beside itself.
 fn renamed(library: &Path, name: &str) -> Result<PathBuf> {
     let folder = top().join("target/apps/stock").join(name);
     std::fs::create_dir_all(&folder)?;

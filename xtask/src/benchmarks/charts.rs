@@ -94,8 +94,8 @@ pub mod tests {
     use super::*;
     use crate::peers::summary::Cell;
 
-    /// A result with everything that the page shows: Verbena at 1, its only peer at 2, and level or behind
-    /// where `latency:8` and `barrier` are concerned.
+    /// A result with everything that the page shows: Verbena at 1, its only peer at 2, and level or
+    /// behind where `latency:8` and `barrier` are concerned.
     pub fn result() -> Summary {
         let mut summary = Summary::new(&[], 3);
         summary.machine = "a machine, 2 usable".into();
@@ -127,7 +127,8 @@ pub mod tests {
         assert!(sizes.1.contains("latency by message size, us (less is better)"), "{}", sizes.1);
         assert!(sizes.1.contains("GB/s (more is better)") && sizes.1.contains("1 MiB"), "{}", sizes.1);
         assert_eq!(sizes.1.matches("<polyline").count(), 4);
-        // A background, the legend, and bars: five points at three numbers of ranks, start-up at one.
+        // A background, the legend, and bars: five points at three numbers of ranks, start-up at
+        // one.
         assert_eq!(ranks.1.matches("<rect").count(), 3 + 2 * (5 * 3 + 1));
         assert!(busy.1.contains("4 ranks beside 2 busy processes, us (less is better)"), "{}", busy.1);
         assert_eq!(busy.1.matches("<rect").count(), 3 + 2);

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 const BEGIN: &str = "<!-- figures: written by cargo xtask benchmarks-page -->\n";
 const END: &str = "<!-- end of figures -->";
 
-/// The points, with the conditions under which the run measured them. The last is beside busy processes,
-/// whose number is the run's.
+/// The points, with the conditions under which the run measured them. The last is beside busy
+/// processes, whose number is the run's.
 const FIGURES: [(&str, usize, bool); 5] = [
     ("latency:8", 2, false),
     ("bandwidth:1048576", 2, false),

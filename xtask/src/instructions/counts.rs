@@ -36,7 +36,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the guard fails on it: a section that is not in the file is not guarded, which is a failure too.
+    /// Whether the guard fails on it: a section that is not in the file is not guarded, which is a
+    /// failure too.
     pub fn is_failure(self) -> bool {
         matches!(self, Verdict::Grew(_) | Verdict::New)
     }

@@ -59,8 +59,8 @@ pub fn present(setup: Setup) -> Result<Setup, String> {
     Ok(setup)
 }
 
-/// The peers. Open MPI refuses to run as root unless told twice, and counts each rank as a core. Intel MPI
-/// looks for a fabric unless told that shared memory will do.
+/// The peers. Open MPI refuses to run as root unless told twice, and counts each rank as a core.
+/// Intel MPI looks for a fabric unless told that shared memory will do.
 pub fn peers() -> Vec<Peer> {
     vec![
         Peer {

@@ -1,8 +1,9 @@
 //! How far Verbena is from what the machine can do.
 //!
-//! The floor of a message is a cache line's way plus the time to copy its bytes by the fastest known way: with `memcpy`
-//! (two copies through shared memory, of which one hides the other), or by system call with both sides copying
-//! a half. The floor of a bandwidth is the faster of the two ways.
+//! The floor of a message is a cache line's way plus the time to copy its bytes by the fastest
+//! known way: with `memcpy` (two copies through shared memory, of which one hides the other), or by
+//! system call with both sides copying a half. The floor of a bandwidth is the faster of the two
+//! ways.
 
 use super::contender::OURS;
 use super::summary::{Floor, Row, Summary, median};

@@ -86,7 +86,8 @@ impl Turn<'_> {
     fn command(&self, setup: &Setup, under: Conditions) -> Command {
         let mut command = Command::new(self.worker);
         command.envs(setup.env.iter().copied());
-        // A worker that runs under a launcher of another session must not be taken for a rank of it.
+        // A worker that runs under a launcher of another session must not be taken for a rank of
+        // it.
         for (name, _) in std::env::vars_os() {
             if ["PMI_", "PMIX_", "OMPI_COMM_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix))
             {
@@ -100,7 +101,8 @@ impl Turn<'_> {
         command
     }
 
-    /// Runs `verbena bench` on the points. It exits with a failure when a point failed, but still reports.
+    /// Runs `verbena bench` on the points. It exits with a failure when a point failed, but still
+    /// reports.
     fn bench(&self, points: &[&str], mut command: Command) -> Result<Report> {
         command.args(["--json", "-", "--points"]).arg(points.join(","));
         command

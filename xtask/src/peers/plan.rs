@@ -92,7 +92,8 @@ pub fn usual(ranks: &[usize], busy: usize) -> Vec<Part> {
     ranks.iter().map(part).collect()
 }
 
-/// What BENCHMARKS.md shows: curves over the size, more ranks, and busy processes beside four ranks.
+/// What BENCHMARKS.md shows: curves over the size, more ranks, and busy processes beside four
+/// ranks.
 pub fn of_page(busy: usize) -> Vec<Part> {
     let mut parts = usual(&[2, 4, 8], 0);
     let metric = |point: &str| point.split(':').next().map(String::from);

@@ -144,8 +144,8 @@ impl Summary {
         }
     }
 
-    /// The points that are worth a try: a point that failed once is not tried again, since it would take
-    /// its whole time limit in each round.
+    /// The points that are worth a try: a point that failed once is not tried again, since it would
+    /// take its whole time limit in each round.
     pub fn wanted<'a>(&self, name: &str, under: Conditions, points: &[&'a str]) -> Vec<&'a str> {
         let failed = |point: &str| {
             let row = self.rows.iter().find(|row| row.point == point && row.conditions() == under);

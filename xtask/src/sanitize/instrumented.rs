@@ -1,7 +1,8 @@
 //! The library built with a sanitizer, under C programs that are built with it too.
 //!
-//! The program carries the sanitizer's runtime, rustc's own, since a library cannot; both compilers' code calls the same
-//! functions of it. `mpiexec` is the staged one, without a sanitizer.
+//! The program carries the sanitizer's runtime, rustc's own, since a library cannot; both
+//! compilers' code calls the same functions of it. `mpiexec` is the staged one, without a
+//! sanitizer.
 
 use super::programs::{run_all, trouble};
 use super::{Ground, output};
@@ -36,7 +37,8 @@ impl Sanitizer {
         }
     }
 
-    /// The variable of its options, and these. Leaks are memcheck's, since what lives as long as the process is none.
+    /// The variable of its options, and these. Leaks are memcheck's, since what lives as long as
+    /// the process is none.
     fn options(self) -> (&'static str, &'static str) {
         match self {
             Sanitizer::Address => ("ASAN_OPTIONS", "detect_leaks=0:exitcode=66"),
@@ -70,7 +72,8 @@ pub(super) fn run(ground: &Ground, sanitizer: Sanitizer) -> Result<String> {
     })
 }
 
-/// The library, by the name that programs ask for. The standard library is built along, so that its code is seen too.
+/// The library, by the name that programs ask for. The standard library is built along, so that its
+/// code is seen too.
 fn build(ground: &Ground, sanitizer: Sanitizer, into: &Path) -> Result<PathBuf> {
     let mut cargo = ground.cargo();
     cargo.args(["build", "--locked", "-p", "verbena-abi", "-Zbuild-std", "--target", TARGET, "--target-dir"]);

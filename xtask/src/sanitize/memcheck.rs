@@ -28,7 +28,8 @@ pub(super) fn run(ground: &Ground) -> Result<String> {
     let compiler = ground.staged("bin/mpicc")?;
     run_all(|program| {
         let built = program.compile(ground, &into, &compiler, &[])?;
-        // A rank that waits must let the other one compute, which valgrind makes fifty times as long.
+        // A rank that waits must let the other one compute, which valgrind makes fifty times as
+        // long.
         trouble(&mut program.job(ground, &under, &built)?, program.name, &[" errors in context"])
     })
 }

@@ -1,6 +1,8 @@
-//! Miri on what makes no system call that it does not know: the table of handles, memory, layouts, packets, parsers.
+//! Miri on what makes no system call that it does not know: the table of handles, memory, layouts,
+//! packets, parsers.
 //!
-//! Tests under loom switch stacks by themselves, which Miri cannot follow; they check the same code in their own way.
+//! Tests under loom switch stacks by themselves, which Miri cannot follow; they check the same code
+//! in their own way.
 
 use super::{Ground, tail};
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,5 @@
-//! Fuzzers: libFuzzer where cargo-fuzz and a nightly compiler are, else the driver of `verbena-fuzz`.
+//! Fuzzers: libFuzzer where cargo-fuzz and a nightly compiler are, else the driver of
+//! `verbena-fuzz`.
 
 use super::Turn;
 use anyhow::{Context, Result, bail};
@@ -105,7 +106,8 @@ fn cargo_fuzz(top: &Path, what: &str) -> Command {
     command
 }
 
-/// What libFuzzer learns goes under `target/`; what breaks a target goes into the corpus in the tree.
+/// What libFuzzer learns goes under `target/`; what breaks a target goes into the corpus in the
+/// tree.
 fn libfuzzer(top: &Path, target: &str, seed: u64) -> Result<Command> {
     let learnt: PathBuf = top.join("target/soak/corpus").join(target);
     let kept = top.join("fuzz/corpus").join(target);

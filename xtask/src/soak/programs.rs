@@ -1,4 +1,5 @@
-//! Random MPI programs on the stage: `tests/programs/anything.c`, whose ranks check all that arrives.
+//! Random MPI programs on the stage: `tests/programs/anything.c`, whose ranks check all that
+//! arrives.
 
 use super::{Turn, ledger};
 use anyhow::Result;

@@ -52,7 +52,8 @@ impl Simulator {
     }
 }
 
-/// Keeps the seeds that failed. A failure that names none is one of what the runs must have met together.
+/// Keeps the seeds that failed. A failure that names none is one of what the runs must have met
+/// together.
 fn failed(top: &Path, test: &str, first: u64, text: &str) -> Result<Vec<String>> {
     let seeds = ledger::seeds_in(text);
     for seed in &seeds {

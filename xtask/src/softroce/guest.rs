@@ -22,8 +22,9 @@ const SOCKET_TIME: Duration = Duration::from_secs(30);
 /// The wires' MTU in bytes, as in `guest/fabric.sh`.
 const MTU: u32 = 4200;
 
-/// What the kernel is told: quiet, no rest after a panic, nothing that only real hardware needs, and no trial of the timer, which
-/// an emulated machine that gets no processor in time fails ("IO-APIC + timer doesn't work").
+/// What the kernel is told: quiet, no rest after a panic, nothing that only real hardware needs,
+/// and no trial of the timer, which an emulated machine that gets no processor in time fails
+/// ("IO-APIC + timer doesn't work").
 const KERNEL_WORDS: &str = "console=ttyS0 quiet loglevel=4 panic=-1 random.trust_cpu=on mitigations=off \
                             cryptomgr.notests tsc=unstable net.ifnames=0 no_timer_check";
 

@@ -81,7 +81,8 @@ impl Archive {
         self.entries += 1;
         let size = u32::try_from(content.len()).expect("below 4 GiB");
         let name_size = u32::try_from(name.len()).expect("short") + 1;
-        // inode, mode, owner, group, links, time, size, device (2), special device (2), length of the name, checksum
+        // inode, mode, owner, group, links, time, size, device (2), special device (2), length of
+        // the name, checksum
         let fields = [self.entries, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name_size, 0];
         self.bytes.extend(b"070701");
         self.bytes.extend(fields.iter().flat_map(|field| format!("{field:08x}").into_bytes()));

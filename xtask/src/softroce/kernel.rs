@@ -1,4 +1,5 @@
-//! The guest's kernel: the distribution's own package, which has `rdma_rxe`; the package for clouds has not.
+//! The guest's kernel: the distribution's own package, which has `rdma_rxe`; the package for clouds
+//! has not.
 
 use super::{file_fault, job};
 use anyhow::{Result, bail};
@@ -88,8 +89,8 @@ fn open(folder: &Path) -> Result<Kernel> {
     })
 }
 
-/// The compressed kernel proper inside a bootable image (Linux x86 boot protocol 2.08: `setup_sects` at 0x1f1,
-/// `payload_offset` and `payload_length` at 0x248).
+/// The compressed kernel proper inside a bootable image (Linux x86 boot protocol 2.08:
+/// `setup_sects` at 0x1f1, `payload_offset` and `payload_length` at 0x248).
 fn payload(image: &[u8]) -> Result<&[u8]> {
     let word = |at: usize| {
         image.get(at..at + 4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four")) as usize)

@@ -1,9 +1,10 @@
-//! `cargo xtask softroce`: runs a command on virtual nodes that have real kernel verbs devices, on any machine.
+//! `cargo xtask softroce`: runs a command on virtual nodes that have real kernel verbs devices, on
+//! any machine.
 //!
-//! It boots a small QEMU machine (emulated: neither hardware nor KVM is needed) with Debian's own kernel, whose
-//! `rdma_rxe` makes verbs devices of Ethernet interfaces (Soft-RoCE). The root of a guest is a throw-away copy of this
-//! machine's files, so a command is written as it would be here. Its streams, its exit code and the files that it
-//! leaves in `/out` come back.
+//! It boots a small QEMU machine (emulated: neither hardware nor KVM is needed) with Debian's own
+//! kernel, whose `rdma_rxe` makes verbs devices of Ethernet interfaces (Soft-RoCE). The root of a
+//! guest is a throw-away copy of this machine's files, so a command is written as it would be here.
+//! Its streams, its exit code and the files that it leaves in `/out` come back.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -39,13 +40,15 @@ pub struct Args {
     /// Number of nodes, which are called node0, node1, ...
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     nodes: u32,
-    /// Verbs devices of each node, in networks of their own (shape one): node0 has rxe0 on the interface e0, rxe0_1 on e0_1, ...
+    /// Verbs devices of each node, in networks of their own (shape one): node0 has rxe0 on the
+    /// interface e0, rxe0_1 on e0_1, ...
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
     rails: u32,
     /// What a node is
     #[arg(long, value_enum, default_value_t = Shape::One)]
     shape: Shape,
-    /// Ranks that `spread` puts on a node before it goes to the next [default: as even as it can be]
+    /// Ranks that `spread` puts on a node before it goes to the next [default: as even as it can
+    /// be]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
     /// Processors of a guest; with one, a program that spins starves the device's driver
@@ -59,7 +62,8 @@ pub struct Args {
     limit: u32,
     #[command(flatten)]
     wire: Wire,
-    /// Give the command this variable, here's value or a new one; VERBENA_* are given without asking
+    /// Give the command this variable, here's value or a new one; VERBENA_* are given without
+    /// asking
     #[arg(short = 'x', long = "env", value_name = "NAME[=VALUE]")]
     environment: Vec<String>,
     /// The folder that the command sees as /out [default: one that is removed in the end]
@@ -95,10 +99,12 @@ enum Accelerator {
     Kvm,
 }
 
-/// Our exit code where the command has none: no guest could be booted, or it ended without an answer.
+/// Our exit code where the command has none: no guest could be booted, or it ended without an
+/// answer.
 const FAILED: u8 = 125;
 
-/// Runs the task. The exit code is the command's, 124 when its time was up, [`FAILED`] when there is none.
+/// Runs the task. The exit code is the command's, 124 when its time was up, [`FAILED`] when there
+/// is none.
 pub fn run(args: &Args) -> ExitCode {
     execute(args).unwrap_or_else(|error| {
         eprintln!("softroce: {error:#}");

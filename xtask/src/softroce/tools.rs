@@ -1,4 +1,5 @@
-//! The programs that `cargo xtask softroce` needs, of the packages in `packaging/debian-packages.txt`.
+//! The programs that `cargo xtask softroce` needs, of the packages in
+//! `packaging/debian-packages.txt`.
 
 use anyhow::Result;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Each layer knows the ones below it and nothing above: the manifests say what the design says, and so
-//! does the table of the page that explains it.
+//! Each layer knows the ones below it and nothing above: the manifests say what the design says,
+//! and so does the table of the page that explains it.
 
 use super::Finding;
 use super::rules::Rules;
@@ -26,7 +26,8 @@ const PREFIX: &str = "verbena-";
 /// The head of the page's table.
 const HEAD: [&str; 2] = ["crate", "knows"];
 
-/// Compares the page's table of the layers with the rules: the same packages, and each knows the same.
+/// Compares the page's table of the layers with the rules: the same packages, and each knows the
+/// same.
 pub fn check_page(files: &[File], rules: &Rules) -> Vec<Finding> {
     let path = &rules.pages.layers;
     if path.is_empty() {

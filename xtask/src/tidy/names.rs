@@ -1,4 +1,5 @@
-//! Names of types and files use the glossary's terms: the words that its table forbids occur in none.
+//! Names of types and files use the glossary's terms: the words that its table forbids occur in
+//! none.
 
 use super::Finding;
 use super::rules::Rules;

@@ -47,8 +47,8 @@ pub fn any_tag(tag: c_int) -> Result<c_int> {
     Err(out_of_range(mpi::MPI_ERR_TAG, "tag", tag.into(), "0 to MPI_TAG_UB, or MPI_ANY_TAG"))
 }
 
-/// A rank that a message goes to: of the communicator (the remote group of an intercommunicator), or
-/// `MPI_PROC_NULL`.
+/// A rank that a message goes to: of the communicator (the remote group of an intercommunicator),
+/// or `MPI_PROC_NULL`.
 #[inline]
 pub fn dest(rank: c_int, comm: &Comm) -> Result<c_int> {
     if (rank as u32) < comm.targets().size() as u32 || rank == mpi::MPI_PROC_NULL {
@@ -78,7 +78,8 @@ pub fn rank(rank: c_int, comm: &Comm) -> Result<c_int> {
     Err(wrong_rank(mpi::MPI_ERR_RANK, "rank", rank, comm.size()))
 }
 
-/// The root of a collective; in an intercommunicator a rank of the remote group, `MPI_ROOT` or `MPI_PROC_NULL`.
+/// The root of a collective; in an intercommunicator a rank of the remote group, `MPI_ROOT` or
+/// `MPI_PROC_NULL`.
 #[inline]
 pub fn root(root: c_int, comm: &Comm) -> Result<c_int> {
     let group = comm.targets().size();

@@ -206,7 +206,8 @@ impl StatusOut<'_> {
         self.0.is_none()
     }
 
-    /// Stores everything but `MPI_ERROR`, which only calls that complete several operations set (MPI-5.0, 3.2.5).
+    /// Stores everything but `MPI_ERROR`, which only calls that complete several operations set
+    /// (MPI-5.0, 3.2.5).
     #[inline]
     pub fn set(&self, status: Status) {
         let Some(mut place) = self.0 else { return };
@@ -233,7 +234,8 @@ impl StatusesOut<'_> {
     /// Wraps an array of `len` statuses.
     ///
     /// # Safety
-    /// Unless it is `MPI_STATUSES_IGNORE`, `pointer` leads to `len` statuses that only this call uses.
+    /// Unless it is `MPI_STATUSES_IGNORE`, `pointer` leads to `len` statuses that only this call
+    /// uses.
     #[inline]
     pub unsafe fn new<'a>(pointer: *mut Status, len: i64) -> StatusesOut<'a> {
         if pointer.is_null() || len <= 0 {

@@ -9,7 +9,8 @@ use verbena_mpi::Result;
 /// A string that the program passes; null is `MPI_ERR_ARG`.
 ///
 /// # Safety
-/// Unless it is null, `pointer` leads to a string that ends with a zero byte and that no one writes during `'a`.
+/// Unless it is null, `pointer` leads to a string that ends with a zero byte and that no one writes
+/// during `'a`.
 #[inline]
 pub unsafe fn string<'a>(pointer: *const c_char) -> Result<&'a CStr> {
     if pointer.is_null() {
@@ -28,8 +29,8 @@ pub struct OutString<'a> {
 }
 
 impl OutString<'_> {
-    /// Wraps a pointer to room for `room` bytes, the closing zero included; null is `MPI_ERR_ARG` unless
-    /// there is no room.
+    /// Wraps a pointer to room for `room` bytes, the closing zero included; null is `MPI_ERR_ARG`
+    /// unless there is no room.
     ///
     /// # Safety
     /// Unless it is null, `pointer` leads to `room` bytes that only this call uses.
@@ -44,13 +45,14 @@ impl OutString<'_> {
         self.room
     }
 
-    /// Stores as much of `text` as there is room for, and a closing zero. Returns the length stored,
-    /// without the zero.
+    /// Stores as much of `text` as there is room for, and a closing zero. Returns the length
+    /// stored, without the zero.
     pub fn set(&self, text: impl AsRef<[u8]>) -> usize {
         let text = text.as_ref();
         let Some(most) = self.room.checked_sub(1) else { return 0 };
         let len = text.len().min(most);
-        // SAFETY: `len + 1` bytes fit into the room that `new` was promised, which is no memory of ours.
+        // SAFETY: `len + 1` bytes fit into the room that `new` was promised, which is no memory of
+        // ours.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr().cast(), self.address.as_ptr(), len);
             self.address.add(len).write(0);
@@ -59,8 +61,8 @@ impl OutString<'_> {
     }
 }
 
-/// Room for a string as the tool interface asks for it: the length says how much room there is, and is set to what
-/// the whole string needs (MPI-5.0, 15.3.3).
+/// Room for a string as the tool interface asks for it: the length says how much room there is, and
+/// is set to what the whole string needs (MPI-5.0, 15.3.3).
 #[derive(Clone, Copy, Debug)]
 pub struct TextOut<'a> {
     text: *mut c_char,
@@ -68,17 +70,19 @@ pub struct TextOut<'a> {
 }
 
 impl TextOut<'_> {
-    /// Wraps both pointers. Without a length nothing is stored, without room for text only the length.
+    /// Wraps both pointers. Without a length nothing is stored, without room for text only the
+    /// length.
     ///
     /// # Safety
-    /// Unless it is null, `length` leads to an integer that only this call uses, and unless it is null, `text` to as
-    /// many bytes as that integer says.
+    /// Unless it is null, `length` leads to an integer that only this call uses, and unless it is
+    /// null, `text` to as many bytes as that integer says.
     pub unsafe fn new<'a>(text: *mut c_char, length: *mut c_int) -> TextOut<'a> {
         // SAFETY: by the caller's promise.
         TextOut { text, length: unsafe { InOut::optional(length) } }
     }
 
-    /// Stores as much of `text` as there is room for, with a closing zero, and the length of all of it with the zero.
+    /// Stores as much of `text` as there is room for, with a closing zero, and the length of all of
+    /// it with the zero.
     pub fn set(&self, text: &str) {
         let Some(length) = self.length else { return };
         let room = if self.text.is_null() { 0 } else { length.get() };

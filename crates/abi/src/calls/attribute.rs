@@ -21,7 +21,8 @@ type CopyFunction =
 /// The C type of all delete callbacks.
 type DeleteFunction = Option<unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int>;
 
-/// The value of `MPI_COMM_DUP_FN` and its like; that of `MPI_COMM_NULL_COPY_FN` and its like is the null pointer.
+/// The value of `MPI_COMM_DUP_FN` and its like; that of `MPI_COMM_NULL_COPY_FN` and its like is the
+/// null pointer.
 const DUP_FN: usize = 1;
 
 /// Wraps a copy callback of the program.
@@ -34,7 +35,8 @@ fn copy_rule(function: CopyFunction, extra_state: *mut c_void) -> CopyRule {
     let callback: CopyCallback = Box::new(move |object, keyval, value| {
         let (mut copy, mut flag): (usize, c_int) = (0, 0);
         let place: *mut usize = &mut copy;
-        // SAFETY: the program's function, of this type (MPI-5.0, 7.7.2); the places for results are ours.
+        // SAFETY: the program's function, of this type (MPI-5.0, 7.7.2); the places for results are
+        // ours.
         let code = unsafe {
             let (extra, value) = (extra_state as *mut c_void, value as *mut c_void);
             function(object, keyval, extra, value, place.cast(), &mut flag)
@@ -45,7 +47,8 @@ fn copy_rule(function: CopyFunction, extra_state: *mut c_void) -> CopyRule {
     CopyRule::Call(callback)
 }
 
-/// Wraps a delete callback of the program; the null pointer is `MPI_COMM_NULL_DELETE_FN` and its like.
+/// Wraps a delete callback of the program; the null pointer is `MPI_COMM_NULL_DELETE_FN` and its
+/// like.
 fn delete_callback(function: DeleteFunction, extra_state: *mut c_void) -> Option<DeleteCallback> {
     let (function, extra_state) = (function?, extra_state as usize);
     Some(Box::new(move |object, keyval, value| {
@@ -101,8 +104,9 @@ fn give(value: Option<usize>, place: *mut c_void, flag: OutFlag<'_>) -> Result<(
     Ok(())
 }
 
-/// The predefined attribute's value, kept where the program may read it: these attributes are pointers to
-/// integers (MPI-5.0, 9.1.2). Outer `None`: not a predefined key; inner: not set in this run.
+/// The predefined attribute's value, kept where the program may read it: these attributes are
+/// pointers to integers (MPI-5.0, 9.1.2). Outer `None`: not a predefined key; inner: not set in
+/// this run.
 fn predefined(keyval: c_int) -> Option<Option<usize>> {
     static VALUES: [AtomicI32; 7] = [const { AtomicI32::new(0) }; 7];
     let number = |value: Option<u32>| value.map(|value| c_int::try_from(value).unwrap_or(c_int::MAX));

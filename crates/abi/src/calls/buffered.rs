@@ -62,7 +62,8 @@ fn attach(place: &BufferedSends, buffer: Address, size: i64) -> Result<()> {
     place.attach(Some(unsafe { Region::new(buffer.pointer().cast(), size as usize) }))
 }
 
-/// Stores address and size of what was attached. The C binding takes the address of the pointer as `void *`.
+/// Stores address and size of what was attached. The C binding takes the address of the pointer as
+/// `void *`.
 fn detach(place: &BufferedSends, address: *mut c_void, size: OutCount) -> Result<()> {
     let (pointer, len) = match place.detach(process()) {
         None => (0, 0),
@@ -71,7 +72,8 @@ fn detach(place: &BufferedSends, address: *mut c_void, size: OutCount) -> Result
     };
     size.set(len);
     if !address.is_null() {
-        // SAFETY: the program passes the address of a pointer (MPI-5.0, 3.6); it need not be aligned.
+        // SAFETY: the program passes the address of a pointer (MPI-5.0, 3.6); it need not be
+        // aligned.
         unsafe { address.cast::<usize>().write_unaligned(pointer) };
     }
     Ok(())

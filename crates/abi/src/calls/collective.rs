@@ -26,8 +26,8 @@ fn own_block(address: Address, count: i64, datatype: Type, root: i32, comm: &Com
     args::buffer(address, count, significant(datatype)?).map(Some)
 }
 
-/// The datatype and count that say what the elements are: at the root that of all blocks, elsewhere that of the
-/// own one.
+/// The datatype and count that say what the elements are: at the root that of all blocks, elsewhere
+/// that of the own one.
 fn at_leaf_or<'a>(
     root: i32,
     comm: &Comm,

@@ -128,7 +128,8 @@ pub fn comm_idup(comm: &Arc<Comm>, newcomm: Out<'_, MPI_Comm>, request: Out<'_, 
     comm_idup_with_info(comm, None, newcomm, request)
 }
 
-/// `MPI_Comm_idup_with_info` (7.4.2). The handle is there at once; it may be used once the request is complete.
+/// `MPI_Comm_idup_with_info` (7.4.2). The handle is there at once; it may be used once the request
+/// is complete.
 pub fn comm_idup_with_info(
     comm: &Arc<Comm>,
     info: Option<&Arc<Info>>,
@@ -204,7 +205,8 @@ fn split_type_of(number: c_int, info: Option<&Arc<Info>>) -> Result<SplitType> {
     })
 }
 
-/// `MPI_Intercomm_create` (7.6.2). The peer communicator counts at the leader only, so it comes as a handle.
+/// `MPI_Intercomm_create` (7.6.2). The peer communicator counts at the leader only, so it comes as
+/// a handle.
 pub fn intercomm_create(
     local_comm: &Arc<Comm>,
     local_leader: c_int,
@@ -224,8 +226,8 @@ pub fn intercomm_merge(intercomm: &Arc<Comm>, high: bool, newintracomm: Out<'_, 
     publish(Arc::new(intercomm.merge(high, process())?), newintracomm)
 }
 
-/// `MPI_Comm_free` (7.4.3): attributes go first, their callbacks still seeing the communicator; operations
-/// under way keep the object alive.
+/// `MPI_Comm_free` (7.4.3): attributes go first, their callbacks still seeing the communicator;
+/// operations under way keep the object alive.
 pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     let handle = comm.get();
     let object = COMMS.get(handle)?.clone();
@@ -238,8 +240,8 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Comm_disconnect` (11.10.4). What is still under way inside the library keeps the object and comes to
-/// its end; waiting for it here would wait for other communicators, too.
+/// `MPI_Comm_disconnect` (11.10.4). What is still under way inside the library keeps the object and
+/// comes to its end; waiting for it here would wait for other communicators, too.
 pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     comm_free(comm)
 }

@@ -102,7 +102,8 @@ impl<'a> Several<'a> {
         }
     }
 
-    /// Notes the error of the operation at `place`. An error of the call itself (a wrong handle) ends it.
+    /// Notes the error of the operation at `place`. An error of the call itself (a wrong handle)
+    /// ends it.
     #[cold]
     fn failed(&mut self, place: usize, failed: Failed) -> Outcomes {
         if failed.owner.is_none() {

@@ -1,7 +1,7 @@
 //! Making and freeing datatypes (MPI-5.0, 5.1.2 to 5.1.10, 6.9.4 and 19.1.9).
 //!
-//! What `MPI_Type_get_contents` reports depends on the form of the call. Where an array of counts comes along,
-//! its type tells the form; the others have a body for each.
+//! What `MPI_Type_get_contents` reports depends on the form of the call. Where an array of counts
+//! comes along, its type tells the form; the others have a body for each.
 
 use crate::args::{Counts, InOut, Out};
 use crate::generated::types::{MPI_Aint, MPI_Count, MPI_Datatype};
@@ -274,8 +274,8 @@ fn publish_chosen(datatype: Datatype) -> MPI_Datatype {
     *chosen.get_or_insert_default().entry(key).or_insert_with(|| publish(datatype))
 }
 
-/// The handle of an existing predefined datatype, named or chosen by precision; `None` for one that the
-/// program made.
+/// The handle of an existing predefined datatype, named or chosen by precision; `None` for one that
+/// the program made.
 pub(super) fn lasting_handle(datatype: &Datatype) -> Option<MPI_Datatype> {
     let chosen = || {
         let contents = datatype.contents().filter(|_| datatype.is_predefined())?;

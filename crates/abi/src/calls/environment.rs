@@ -38,7 +38,8 @@ pub fn alloc_mem(size: MPI_Aint, info: Option<&Arc<Info>>, baseptr: *mut c_void)
         return Err(null_place());
     }
     let mut memory = std::ptr::null_mut();
-    // SAFETY: the place for the address is ours; the alignment is a power of two and a multiple of a pointer's.
+    // SAFETY: the place for the address is ours; the alignment is a power of two and a multiple of
+    // a pointer's.
     let failed = unsafe { libc::posix_memalign(&mut memory, alignment(info)?, bytes.max(1)) };
     if failed != 0 {
         return Err(no_memory(bytes));

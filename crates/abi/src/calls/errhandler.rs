@@ -11,14 +11,16 @@ use verbena_mpi::errhandler::{Action, Callback, Kind};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Errhandler, Error, File, Result, Session};
 
-/// The C type of all error handler functions: they differ in names only, handles being pointer-sized.
+/// The C type of all error handler functions: they differ in names only, handles being
+/// pointer-sized.
 type Function = Option<unsafe extern "C" fn(*mut usize, *mut c_int, ...)>;
 
 /// An error handler of the program; the null pointer is `MPI_ERR_ARG`.
 fn create(kind: Kind, function: Function, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
     let function = function.ok_or_else(no_function)?;
     let callback: Callback = Box::new(move |mut handle, mut code| {
-        // SAFETY: the program's function, of this type (MPI-5.0, 9.3.1); the places for arguments are ours.
+        // SAFETY: the program's function, of this type (MPI-5.0, 9.3.1); the places for arguments
+        // are ours.
         unsafe { function(&mut handle, &mut code) };
         code
     });
@@ -30,7 +32,8 @@ pub(crate) fn make(kind: Kind, callback: Callback, errhandler: Out<'_, MPI_Errha
     hand_out(&Arc::new(Errhandler::new(Action::Call(kind, callback))), errhandler)
 }
 
-/// Gives the program a handle of an error handler: always the same one, until it freed it as often as it got it.
+/// Gives the program a handle of an error handler: always the same one, until it freed it as often
+/// as it got it.
 fn hand_out(errhandler: &Arc<Errhandler>, handle: Out<'_, MPI_Errhandler>) -> Result<()> {
     handle.set(match errhandler.action() {
         Action::AreFatal => mpi::MPI_ERRORS_ARE_FATAL,

@@ -1,4 +1,5 @@
-//! Error classes and codes (MPI-5.0, 9.4 and 9.5). The program's own come after the predefined ones.
+//! Error classes and codes (MPI-5.0, 9.4 and 9.5). The program's own come after the predefined
+//! ones.
 
 use crate::args::{Out, OutString};
 use std::ffi::{CStr, c_int};

@@ -118,7 +118,8 @@ pub fn file_set_view(
     info.map_or(Ok(()), |info| fh.hints().merge(info))
 }
 
-/// `MPI_File_get_view` (14.3). The program frees the handles of derived datatypes, so they are new ones.
+/// `MPI_File_get_view` (14.3). The program frees the handles of derived datatypes, so they are new
+/// ones.
 pub fn file_get_view(
     fh: &Arc<File>,
     disp: Out<'_, MPI_Offset>,

@@ -8,8 +8,9 @@ use verbena_machine::hardware::{Resource, resources};
 use verbena_mpi::comm::{HARDWARE, Places};
 use verbena_mpi::{Info, Result};
 
-/// A number of this node, unlike other nodes': from its name and the running kernel's identity. Containers of
-/// a machine have names of their own, and may be unable to share memory, so they count as nodes.
+/// A number of this node, unlike other nodes': from its name and the running kernel's identity.
+/// Containers of a machine have names of their own, and may be unable to share memory, so they
+/// count as nodes.
 fn node() -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     // DefaultHasher::new() is the same function in every process.
@@ -24,8 +25,8 @@ fn of_sort<'a>(resources: &'a [Resource], sort: &str) -> Option<&'a Resource> {
     resources.iter().find(|resource| sort.strip_prefix("hwloc://") == Some(resource.name))
 }
 
-/// The hardware that this process is restricted to now. Instances are numbered on each node alike, so the node goes
-/// into the number.
+/// The hardware that this process is restricted to now. Instances are numbered on each node alike,
+/// so the node goes into the number.
 pub(super) fn places() -> Places {
     let (node, resources) = (node(), resources());
     std::array::from_fn(|i| match i {
@@ -37,7 +38,8 @@ pub(super) fn places() -> Places {
     })
 }
 
-/// `MPI_Get_hw_resource_info` (9.1.2): for each sort of hardware whether the process is restricted to one piece.
+/// `MPI_Get_hw_resource_info` (9.1.2): for each sort of hardware whether the process is restricted
+/// to one piece.
 pub fn get_hw_resource_info(hw_info: Out<'_, MPI_Info>) -> Result<()> {
     let (info, resources) = (Info::new(), resources());
     info.set(HARDWARE[0].as_bytes(), b"true")?;

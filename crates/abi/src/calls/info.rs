@@ -20,7 +20,8 @@ pub fn info_create(info: Out<'_, MPI_Info>) -> Result<()> {
     publish(Info::new(), info)
 }
 
-/// `MPI_Info_create_env` (11.2.1): as `MPI_INFO_ENV`, with the command line that the program gives, if any.
+/// `MPI_Info_create_env` (11.2.1): as `MPI_INFO_ENV`, with the command line that the program gives,
+/// if any.
 pub fn info_create_env(argc: c_int, argv: *mut *mut c_char, info: Out<'_, MPI_Info>) -> Result<()> {
     let new = Info::constant(environment).clone();
     // SAFETY: the program passes its argument vector of `argc` strings (MPI-5.0, 11.2.1), or null.
@@ -108,7 +109,8 @@ pub fn info_get_string(
     }
 }
 
-/// Stores as much of a text as `buflen` (its zero byte included) has room for, and the length needed.
+/// Stores as much of a text as `buflen` (its zero byte included) has room for, and the length
+/// needed.
 pub(super) fn give_string(text: &[u8], buflen: InOut<'_, c_int>, place: *mut c_char) -> Result<()> {
     // SAFETY: the program passes room for `buflen` bytes (MPI-5.0, 10 and 11.3.2).
     let room = unsafe { OutString::new(place, buflen.get().into()) }?;

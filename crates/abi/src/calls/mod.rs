@@ -1,12 +1,12 @@
 //! The hand-written half of the C interface: one module for each family of calls.
 //!
-//! A body has the name of its function in small letters without `mpi_` and `_c`, and one parameter for each C
-//! parameter, in order, already checked and converted (see [`crate::args`]). It serves both the `int` and
-//! the large-count form, unless a body with `_c` at the end of its name serves the latter. The blocking,
-//! nonblocking and persistent form of a collective have one body, which gets a [`crate::collectives::Run`] first.
-//! A body returns `verbena_mpi::Result<()>`, or `Result<(), report::Failed>` where the error belongs to another
-//! object than the one that the API table names. The generator finds bodies by scanning the files here for
-//! `pub fn name(`.
+//! A body has the name of its function in small letters without `mpi_` and `_c`, and one parameter
+//! for each C parameter, in order, already checked and converted (see [`crate::args`]). It serves
+//! both the `int` and the large-count form, unless a body with `_c` at the end of its name serves
+//! the latter. The blocking, nonblocking and persistent form of a collective have one body, which
+//! gets a [`crate::collectives::Run`] first. A body returns `verbena_mpi::Result<()>`, or
+//! `Result<(), report::Failed>` where the error belongs to another object than the one that the API
+//! table names. The generator finds bodies by scanning the files here for `pub fn name(`.
 
 // A body takes raw pointers only from its entry point, under the promise that stands there.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]

@@ -42,8 +42,8 @@ pub(crate) fn make_op(function: Function, commute: bool, op: Out<'_, MPI_Op>) ->
     Ok(())
 }
 
-/// Wraps a function that takes an `int` count: longer vectors come in pieces. It is called with the operands'
-/// addresses, and with places for the count and the datatype's handle.
+/// Wraps a function that takes an `int` count: longer vectors come in pieces. It is called with the
+/// operands' addresses, and with places for the count and the datatype's handle.
 pub(crate) fn int_function(
     call: impl Fn(*mut c_void, *mut c_void, *mut c_int, *mut usize) + Send + Sync + 'static,
 ) -> Function {
@@ -71,8 +71,8 @@ pub(crate) fn large_function(
     })
 }
 
-/// Calls `f` with a handle of the datatype: that of a predefined one, or one that lasts for the call, since
-/// the program may have freed its own while the reduction was under way.
+/// Calls `f` with a handle of the datatype: that of a predefined one, or one that lasts for the
+/// call, since the program may have freed its own while the reduction was under way.
 fn with_handle(datatype: &Arc<Datatype>, f: impl FnOnce(usize)) {
     if let Some(handle) = lasting_handle(datatype) {
         return f(handle);

@@ -12,8 +12,8 @@ use verbena_mpi::partitioned::{Handshake, Partitioned, Partitions, Receiving, Se
 use verbena_mpi::request::Request;
 use verbena_mpi::{Comm, Datatype, Error, Info, Result};
 
-/// The buffer of `count` partitions of `elements` elements each. `MPI_ERR_ARG` if there is no partition,
-/// `MPI_ERR_COUNT` if there are too many elements.
+/// The buffer of `count` partitions of `elements` elements each. `MPI_ERR_ARG` if there is no
+/// partition, `MPI_ERR_COUNT` if there are too many elements.
 fn partitions(address: Address, count: c_int, elements: i64, datatype: &Arc<Datatype>) -> Result<Partitions> {
     if count == 0 {
         return Err(no_partitions());
@@ -95,7 +95,8 @@ pub fn pready(partition: c_int, request: MPI_Request) -> Outcome {
     on_active(request, |partitioned| partitioned.ready(&mut process(), &[partition]))
 }
 
-/// `MPI_Pready_range` (4.2.1): from the low to the high partition, both included; none if low is above high.
+/// `MPI_Pready_range` (4.2.1): from the low to the high partition, both included; none if low is
+/// above high.
 pub fn pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request) -> Outcome {
     on_active(request, |partitioned| {
         if partition_low > partition_high {

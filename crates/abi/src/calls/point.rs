@@ -267,7 +267,8 @@ pub fn sendrecv_replace(
     status: StatusOut,
 ) -> Result<()> {
     let into = args::buffer(buf, count, datatype)?;
-    // The owner lives to the end of this call, and `exchange` returns when both operations have ended.
+    // The owner lives to the end of this call, and `exchange` returns when both operations have
+    // ended.
     let copy = Owned::zeroed(into.len());
     into.pack(0, copy.lend());
     let mark = point::mark(datatype, count);

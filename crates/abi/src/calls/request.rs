@@ -127,7 +127,8 @@ fn start_one(handle: MPI_Request) -> std::result::Result<(), Failed> {
     request.start(process()).map_err(|error| Failed { error, owner })
 }
 
-/// `MPI_Request_free` (3.7.3): what is active completes by itself, save partitioned operations (4.2.1).
+/// `MPI_Request_free` (3.7.3): what is active completes by itself, save partitioned operations
+/// (4.2.1).
 pub fn request_free(request: InOut<MPI_Request>) -> Result<()> {
     let handle = request.get();
     match resolve(handle)? {

@@ -127,8 +127,8 @@ pub fn comm_create_from_group(
     equip(new, info, errhandler, newcomm)
 }
 
-/// `MPI_Intercomm_create_from_groups` (7.6.2). The remote group and leader count at the leader only, save that
-/// nobody waits for anybody if a group is empty.
+/// `MPI_Intercomm_create_from_groups` (7.6.2). The remote group and leader count at the leader
+/// only, save that nobody waits for anybody if a group is empty.
 #[allow(clippy::too_many_arguments, reason = "as the standard has it")]
 pub fn intercomm_create_from_groups(
     local_group: &Arc<Group>,

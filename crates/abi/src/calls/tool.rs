@@ -1,4 +1,5 @@
-//! The tool information interface: initialisation, enumerations, categories (MPI-5.0, 15.3.4, 15.3.5, 15.3.9).
+//! The tool information interface: initialisation, enumerations, categories (MPI-5.0, 15.3.4,
+//! 15.3.5, 15.3.9).
 
 use crate::args::{Out, TextOut};
 use crate::generated::types::MPI_T_enum;
@@ -9,7 +10,8 @@ use verbena_mpi::tool::category::{self, Category};
 use verbena_mpi::{Result, tool};
 use verbena_waiting::lock;
 
-/// Whether the interface is initialised: asked before every call but `MPI_T_init_thread` and `MPI_T_finalize`.
+/// Whether the interface is initialised: asked before every call but `MPI_T_init_thread` and
+/// `MPI_T_finalize`.
 pub fn running() -> Result<()> {
     tool::running()
 }
@@ -21,8 +23,8 @@ pub fn t_init_thread(required: c_int, provided: Out<'_, c_int>) -> Result<()> {
     Ok(())
 }
 
-/// Several threads may be inside at once if they may be in MPI: that cannot be arranged any more once MPI has
-/// started for one.
+/// Several threads may be inside at once if they may be in MPI: that cannot be arranged any more
+/// once MPI has started for one.
 fn provided_level(required: c_int) -> c_int {
     let level = super::init::provided_level(required);
     if level < mpi::MPI_THREAD_MULTIPLE {

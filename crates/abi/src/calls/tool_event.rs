@@ -1,5 +1,5 @@
-//! Events and their sources (MPI-5.0, 15.3.8). There is one source, the library itself: its clock counts nanoseconds,
-//! and it tells events in their order.
+//! Events and their sources (MPI-5.0, 15.3.8). There is one source, the library itself: its clock
+//! counts nanoseconds, and it tells events in their order.
 
 use super::info::publish;
 use super::tool::set;
@@ -101,7 +101,8 @@ pub fn t_event_get_info(
     set(enumtype, objects::enum_handle(None));
     set(bind, mpi::MPI_T_BIND_NO_OBJECT);
     if let Some(number) = num_elements {
-        // SAFETY: the program gives room for so many elements in each array that is not null (15.3.8).
+        // SAFETY: the program gives room for so many elements in each array that is not null
+        // (15.3.8).
         unsafe { store_elements(event, number.get(), array_of_datatypes, array_of_displacements) };
         number.set(event.elements.len() as c_int);
     }
@@ -213,7 +214,8 @@ fn check_callback(handle: MPI_T_event_registration, cb_safety: c_int) -> Result<
     if there { Ok(()) } else { Err(tool::refusal(mpi::MPI_T_ERR_INVALID, what)) }
 }
 
-/// `MPI_T_event_handle_free`: from now on nobody is called, but for the function that is given here.
+/// `MPI_T_event_handle_free`: from now on nobody is called, but for the function that is given
+/// here.
 pub fn t_event_handle_free(
     event_registration: MPI_T_event_registration,
     user_data: *mut c_void,

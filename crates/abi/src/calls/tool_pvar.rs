@@ -32,8 +32,8 @@ fn variable(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> Result<Ar
     }
 }
 
-/// Does this to one handle, or to all of the session for which it makes sense (`MPI_T_PVAR_ALL_HANDLES`): then all are
-/// tried, and `failure` tells that one failed.
+/// Does this to one handle, or to all of the session for which it makes sense
+/// (`MPI_T_PVAR_ALL_HANDLES`): then all are tried, and `failure` tells that one failed.
 fn each(
     session: MPI_T_pvar_session,
     handle: MPI_T_pvar_handle,

@@ -229,7 +229,8 @@ pub fn dist_graph_create_adjacent(
     publish_with_hints(comm_old.dist_graph_adjacent(graph, process())?, info, comm_dist_graph)
 }
 
-/// The edges that a process gives of a distributed graph: for each source as many destinations as its degree.
+/// The edges that a process gives of a distributed graph: for each source as many destinations as
+/// its degree.
 fn edges_of(
     sources: &[c_int],
     degrees: &[c_int],
@@ -307,7 +308,8 @@ fn fill_weights(place: *mut c_int, room: usize, weights: &[c_int]) -> Result<()>
     if matches!(place as usize, mpi::MPI_UNWEIGHTED | mpi::MPI_WEIGHTS_EMPTY) {
         return Ok(());
     }
-    // SAFETY: the program passes room for a weight of each neighbour that it asks for (MPI-5.0, 8.5.5).
+    // SAFETY: the program passes room for a weight of each neighbour that it asks for (MPI-5.0,
+    // 8.5.5).
     fill(unsafe { slice_mut(place, room as i64) }?, weights);
     Ok(())
 }

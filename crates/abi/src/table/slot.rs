@@ -87,8 +87,8 @@ pub(super) struct Slot<T, W = AtomicU64, R = UnsafeCell<Option<Arc<T>>>> {
     object: std::marker::PhantomData<T>,
 }
 
-// SAFETY: the object is written only by the thread that has the slot alone (`fill`, or having won the exchange in
-// `unpin`), and read only under a pin; see the text of the module `table`.
+// SAFETY: the object is written only by the thread that has the slot alone (`fill`, or having won
+// the exchange in `unpin`), and read only under a pin; see the text of the module `table`.
 unsafe impl<T: Send + Sync, W: Sync, R> Sync for Slot<T, W, R> {}
 
 fn generation(state: u64) -> u32 {
@@ -96,7 +96,8 @@ fn generation(state: u64) -> u32 {
 }
 
 fn is_live(state: u64, generation: u32) -> bool {
-    // Pins and filled are the bits below live. A shift takes the fast paths a register less than a mask.
+    // Pins and filled are the bits below live. A shift takes the fast paths a register less than a
+    // mask.
     state >> LIVE.trailing_zeros() == u64::from(generation) << 1 | 1
 }
 
@@ -111,13 +112,14 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
     /// # Safety
     /// The slot is empty, and the caller's alone: it was taken from the free list.
     pub(super) unsafe fn fill(&self, value: Arc<T>) -> u32 {
-        // SAFETY: nobody else writes it by the caller's promise, and nobody reads it while it is not live.
+        // SAFETY: nobody else writes it by the caller's promise, and nobody reads it while it is
+        // not live.
         self.room.with_mut(|room| unsafe { *room = Some(value) });
         generation(self.state.set(LIVE | FILLED))
     }
 
-    /// Adds a pin, which the caller takes away by [`Slot::unpin`] in any case. Whether the object is live in this generation:
-    /// then it stays until that.
+    /// Adds a pin, which the caller takes away by [`Slot::unpin`] in any case. Whether the object
+    /// is live in this generation: then it stays until that.
     #[inline(always)]
     pub(super) fn pin(&self, generation: u32) -> bool {
         is_live(self.state.add_pin(), generation)
@@ -132,7 +134,8 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
     /// The object.
     ///
     /// # Safety
-    /// It is live, or was when the caller added a pin that it still has; and it is not freed while the reference is used.
+    /// It is live, or was when the caller added a pin that it still has; and it is not freed while
+    /// the reference is used.
     #[inline(always)]
     pub(super) unsafe fn object(&self) -> &Arc<T> {
         // SAFETY: the caller's promise; a slot with pins is not emptied.
@@ -150,7 +153,8 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
         (state & LIVE != 0).then(|| generation(state))
     }
 
-    /// Takes a pin away. Returns the object if the slot is empty from now on and belongs to the free list.
+    /// Takes a pin away. Returns the object if the slot is empty from now on and belongs to the
+    /// free list.
     #[inline(always)]
     pub(super) fn unpin(&self) -> Option<Arc<T>> {
         let state = self.state.take_pin() - 1;
@@ -165,15 +169,16 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
         if !self.state.replace(state, emptied) {
             return None;
         }
-        // SAFETY: this thread won the exchange; the slot has no valid handle and is not on the free list yet.
+        // SAFETY: this thread won the exchange; the slot has no valid handle and is not on the free
+        // list yet.
         self.room.with_mut(|room| unsafe { (*room).take() })
     }
 }
 
 #[cfg(all(test, not(miri)))]
 mod tests {
-    //! The slot under loom, which tries the interleavings and the reorderings that the memory model allows, and reports an
-    //! object that one thread takes away while another reads it.
+    //! The slot under loom, which tries the interleavings and the reorderings that the memory model
+    //! allows, and reports an object that one thread takes away while another reads it.
 
     use super::*;
     use loom::cell::UnsafeCell as LoomUnsafeCell;
@@ -195,7 +200,8 @@ mod tests {
 
     struct Model(Slot<u32, LoomWord, LoomUnsafeCell<Option<Arc<u32>>>>);
 
-    // SAFETY: the test is about just this: loom reports two threads that use the cell at the same time.
+    // SAFETY: the test is about just this: loom reports two threads that use the cell at the same
+    // time.
     unsafe impl Send for Model {}
     // SAFETY: as above.
     unsafe impl Sync for Model {}
@@ -207,13 +213,15 @@ mod tests {
         }
     }
 
-    /// What a thread that frees the object does, and what became of the slot by it: the object, if it emptied it.
+    /// What a thread that frees the object does, and what became of the slot by it: the object, if
+    /// it emptied it.
     fn free(slot: &Model, generation: u32) -> (bool, Option<Arc<u32>>) {
         let closed = slot.pin(generation) && slot.close();
         (closed, slot.unpin())
     }
 
-    /// Looks up an object twice as long as a call would; `None` if there is none. And what became of the slot.
+    /// Looks up an object twice as long as a call would; `None` if there is none. And what became
+    /// of the slot.
     fn look(slot: &Model, generation: u32) -> (Option<u32>, Option<Arc<u32>>) {
         let found = slot.pin(generation).then(|| {
             // SAFETY: it was live when the pin was added.

@@ -1,6 +1,7 @@
-//! Attributes (MPI-5.0, 7.7 and 19.3.7). In C an attribute is a pointer, in Fortran an INTEGER. One that Fortran sets
-//! is kept in a cell of ours, and C gets the address of the cell; one that C sets is in Fortran the pointer itself. Predefined ones are
-//! pointers to integers in C and these integers in Fortran.
+//! Attributes (MPI-5.0, 7.7 and 19.3.7). In C an attribute is a pointer, in Fortran an INTEGER. One
+//! that Fortran sets is kept in a cell of ours, and C gets the address of the cell; one that C sets
+//! is in Fortran the pointer itself. Predefined ones are pointers to integers in C and these
+//! integers in Fortran.
 
 use crate::generated::{c, constants as mpi};
 use crate::{handle, logical};
@@ -58,7 +59,8 @@ unsafe fn get(call: Get, object: usize, keyval: c_int, flag: *mut c_int) -> (c_i
 /// # Safety
 /// `of_c` is the attribute of this key.
 unsafe fn of_fortran(keyval: c_int, of_c: *mut c_void) -> i64 {
-    // SAFETY: the caller's promise: predefined attributes are pointers to these (MPI-5.0, 9.1.2 and 12.2.6).
+    // SAFETY: the caller's promise: predefined attributes are pointers to these (MPI-5.0, 9.1.2 and
+    // 12.2.6).
     unsafe {
         match keyval {
             mpi::MPI_WIN_SIZE => *of_c.cast::<i64>(),
@@ -134,7 +136,8 @@ pub unsafe fn win_get_attr(
     unsafe { get_new(call, handle::win(*win), keyval, value, flag) }
 }
 
-/// `MPI_Attr_get`, whose attribute is a default INTEGER: what is wider is cut off (MPI-5.0, 19.3.7).
+/// `MPI_Attr_get`, whose attribute is a default INTEGER: what is wider is cut off (MPI-5.0,
+/// 19.3.7).
 pub unsafe fn attr_get(
     call: c::Attr_get,
     comm: *const c_int,

@@ -1,4 +1,5 @@
-//! Start-up. After it, the C library is told what Fortran's types are (MPI-5.0, 20.4): MPICH takes that no earlier.
+//! Start-up. After it, the C library is told what Fortran's types are (MPI-5.0, 20.4): MPICH takes
+//! that no earlier.
 
 use crate::generated::{c, constants as mpi};
 use crate::{handle, logical};

@@ -1,6 +1,7 @@
 //! Attribute keys: the program's procedures that copy and delete attributes (MPI-5.0, 7.7).
 //!
-//! The predefined procedures, such as `MPI_COMM_DUP_FN`, are procedures of this library like the program's own.
+//! The predefined procedures, such as `MPI_COMM_DUP_FN`, are procedures of this library like the
+//! program's own.
 
 use super::attribute::{forget, keep, value_of};
 use crate::generated::{c, constants as mpi};
@@ -10,7 +11,8 @@ use std::ffi::{c_int, c_void};
 type Copy<I> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut I, *mut I, *mut I, *mut c_int, *mut c_int);
 type Delete<I> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut I, *mut I, *mut c_int);
 
-/// The program's procedures for a key. It lives as long as the process: attributes may outlive their key.
+/// The program's procedures for a key. It lives as long as the process: attributes may outlive
+/// their key.
 struct Keyval {
     copy: usize,
     delete: usize,

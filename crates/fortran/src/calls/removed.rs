@@ -1,5 +1,6 @@
-//! What MPI-3.0 removed: addresses, displacements and extents are default INTEGERs. What does not fit one is
-//! an error of the companion library, `MPI_ERR_VALUE_TOO_LARGE`, since C's own call went well.
+//! What MPI-3.0 removed: addresses, displacements and extents are default INTEGERs. What does not
+//! fit one is an error of the companion library, `MPI_ERR_VALUE_TOO_LARGE`, since C's own call went
+//! well.
 
 use crate::generated::{c, constants as mpi};
 use crate::{address, handle, team};

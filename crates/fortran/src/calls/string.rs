@@ -1,4 +1,5 @@
-//! Strings whose length goes both ways. C counts the null byte at the end, Fortran has none (MPI-5.0, 10 and 11.3.2).
+//! Strings whose length goes both ways. C counts the null byte at the end, Fortran has none
+//! (MPI-5.0, 10 and 11.3.2).
 
 use crate::generated::c;
 use crate::{handle, logical, text};

@@ -8,7 +8,8 @@ use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What makes UCX take a device whose address is in a network of its own, as those of `cargo xtask softroce` are.
+/// What makes UCX take a device whose address is in a network of its own, as those of
+/// `cargo xtask softroce` are.
 const UCX: &[(&str, &str)] = &[("UCX_IB_ROCE_REACHABILITY_MODE", "all")];
 
 /// Nodes, devices and time.

@@ -58,13 +58,15 @@ pub struct Nodes {
     /// The nodes, as in node0,node1; what goes between nodes is measured only with them
     #[arg(long, value_delimiter = ',')]
     pub hosts: Vec<String>,
-    /// What runs a command line on a node: COMMAND NODE COMMAND-LINE [default: VERBENA_LAUNCHER, or ssh]
+    /// What runs a command line on a node: COMMAND NODE COMMAND-LINE [default: VERBENA_LAUNCHER, or
+    /// ssh]
     #[arg(long)]
     launcher: Option<String>,
     /// The entry of the device's table of addresses that perftest uses
     #[arg(long, default_value_t = GID_INDEX)]
     gid_index: u32,
-    /// The devices of the ranks in comparisons with other libraries, which all run on this node; messages take the wire between them
+    /// The devices of the ranks in comparisons with other libraries, which all run on this node;
+    /// messages take the wire between them
     #[arg(long, value_delimiter = ',', default_values = DEVICES)]
     devices: Vec<String>,
     /// Where other libraries are installed, as `cargo xtask peers` does it

@@ -1,6 +1,8 @@
-//! The bare device: perftest's programs between the first two nodes, with the sizes and the windows of our own points.
+//! The bare device: perftest's programs between the first two nodes, with the sizes and the windows
+//! of our own points.
 //!
-//! Their latency is the mean of all round trips, as ours, and not the typical one that they show first.
+//! Their latency is the mean of all round trips, as ours, and not the typical one that they show
+//! first.
 
 use super::between::Between;
 use crate::metric::{Metric, Point};
@@ -24,7 +26,8 @@ pub enum Verb {
 const BANDWIDTH_BYTES: usize = 16 << 20;
 /// The same for a latency test of long messages.
 const LATENCY_BYTES: usize = 8 << 20;
-/// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the size.
+/// The longest datagram of the largest MTU there is; perftest leaves its prefix (GRH) out of the
+/// size.
 const DATAGRAM_BYTES_MAX: usize = 4096;
 /// Between two tries to reach the server, which takes a moment to listen.
 const RETRY_TIME: Duration = Duration::from_millis(50);
@@ -79,8 +82,8 @@ impl Verb {
 
 /// Measures one point, in the metric's unit.
 ///
-/// perftest first finds out how fast the processor's clock runs. On an emulated processor that fails now and then; the number
-/// is infinite then, and is measured again.
+/// perftest first finds out how fast the processor's clock runs. On an emulated processor that
+/// fails now and then; the number is infinite then, and is measured again.
 ///
 /// # Errors
 /// A program cannot be started, fails, or prints no number.

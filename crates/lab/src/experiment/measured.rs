@@ -61,7 +61,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// An experiment of which nothing was measured yet, with the variants that can be measured here and are wanted.
+    /// An experiment of which nothing was measured yet, with the variants that can be measured here
+    /// and are wanted.
     ///
     /// # Errors
     /// Our own launcher or library cannot be found.

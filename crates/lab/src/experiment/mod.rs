@@ -1,6 +1,8 @@
-//! What comparisons are made of: an *experiment* is a few points under several *variants*: settings of
-//! our library, the bare device (perftest), or another MPI library. The variants of all experiments take turns, round by round, so that what disturbs the
-//! machine disturbs all alike; a value is the median of all rounds (with `--lossy` the mean over time). Each variant carries the command that measured it.
+//! What comparisons are made of: an *experiment* is a few points under several *variants*: settings
+//! of our library, the bare device (perftest), or another MPI library. The variants of all
+//! experiments take turns, round by round, so that what disturbs the machine disturbs all alike; a
+//! value is the median of all rounds (with `--lossy` the mean over time). Each variant carries the
+//! command that measured it.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -41,9 +43,10 @@
 //! }
 //! ```
 //!
-//! `note` is the text of `--note`, as in "1% loss"; `axis` says what the variants with an `at` differ in, and `at` is the variant's
-//! place there; a `value` is the median of `samples` (with `--lossy` their mean over time), null if nothing could be measured, and `failure` then says why; `ratio` is null if
-//! something of it was not measured; `model` is null without `--model`.
+//! `note` is the text of `--note`, as in "1% loss"; `axis` says what the variants with an `at`
+//! differ in, and `at` is the variant's place there; a `value` is the median of `samples` (with
+//! `--lossy` their mean over time), null if nothing could be measured, and `failure` then says why;
+//! `ratio` is null if something of it was not measured; `model` is null without `--model`.
 
 pub mod axis;
 pub mod bar;

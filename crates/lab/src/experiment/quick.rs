@@ -1,14 +1,17 @@
 //! Which samples may be compared where a device has several speeds.
 //!
-//! On Soft-RoCE a latency test comes out quick or slow by where the kernel runs the device's work: within the sender's call, or
-//! in a thread of its own that must be woken first (26 or 41 us for the same perftest). A median over both says mostly how often
-//! each came up. So latencies are compared by their *quick* samples, on both sides by the same rule: those that take at most
-//! [`SPREAD`] times the least, if they are at least [`FEWEST`]; their median counts. Whether the quick speed was seen at all is
-//! checked by what no device does: a write that takes longer than a send.
+//! On Soft-RoCE a latency test comes out quick or slow by where the kernel runs the device's work:
+//! within the sender's call, or in a thread of its own that must be woken first (26 or 41 us for
+//! the same perftest). A median over both says mostly how often each came up. So latencies are
+//! compared by their *quick* samples, on both sides by the same rule: those that take at most
+//! [`SPREAD`] times the least, if they are at least [`FEWEST`]; their median counts. Whether the
+//! quick speed was seen at all is checked by what no device does: a write that takes longer than a
+//! send.
 
 use crate::timing::median;
 
-/// A quick sample takes at most so many times the least one: less than what lies between the speeds.
+/// A quick sample takes at most so many times the least one: less than what lies between the
+/// speeds.
 pub const SPREAD: f64 = 1.2;
 /// With fewer quick samples nothing is compared: a lucky one proves nothing.
 pub const FEWEST: usize = 3;

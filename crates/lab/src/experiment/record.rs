@@ -1,5 +1,5 @@
-//! The result file: written again after each experiment of each round, so that a run that is cut off keeps what it has, and
-//! taken up by a later run that goes on with it.
+//! The result file: written again after each experiment of each round, so that a run that is cut
+//! off keeps what it has, and taken up by a later run that goes on with it.
 
 use super::measured::Measured;
 use super::series::Series;
@@ -36,8 +36,8 @@ fn of_experiment(measured: &Measured) -> Value {
            "series": measured.series.iter().map(series).collect::<Vec<_>>()})
 }
 
-/// Takes up what an earlier run wrote to the file, if there is one: this run's rounds add to its samples. A point that failed
-/// there is tried again.
+/// Takes up what an earlier run wrote to the file, if there is one: this run's rounds add to its
+/// samples. A point that failed there is tried again.
 ///
 /// # Errors
 /// The file cannot be read, or holds something else measured under the same name.

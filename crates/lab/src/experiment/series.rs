@@ -60,7 +60,8 @@ impl Series {
         }
     }
 
-    /// A campaign measures whatever its report has, so each gets the entries of its own number of ranks.
+    /// A campaign measures whatever its report has, so each gets the entries of its own number of
+    /// ranks.
     fn ranks_round(&mut self) -> Result<()> {
         for campaign in &self.campaigns {
             let own = |entry: &&Entry| campaign.ranks.contains(&entry.ranks);
@@ -82,7 +83,8 @@ impl Series {
         let Some(effort) = self.campaigns.first().map(|campaign| campaign.effort) else { return };
         for entry in self.report.entries.iter_mut().filter(|entry| entry.failure.is_none()) {
             let point = entry.point();
-            // As many runs as ours has repetitions: each one comes out quick or slow by where the kernel puts its work.
+            // As many runs as ours has repetitions: each one comes out quick or slow by where the
+            // kernel puts its work.
             let runs = (0..effort.repetitions)
                 .map(|_| device::measure(verb, between, point, effort.window, between.limit));
             match runs.collect::<Result<Vec<f64>>>() {
@@ -116,7 +118,8 @@ impl Series {
     }
 }
 
-/// The points of each number of ranks: a job of its own, since its ranks lie on the nodes in another way.
+/// The points of each number of ranks: a job of its own, since its ranks lie on the nodes in
+/// another way.
 fn by_ranks(entries: &[Entry]) -> Vec<(usize, Vec<Point>)> {
     let mut groups: Vec<(usize, Vec<Point>)> = Vec::new();
     for entry in entries {

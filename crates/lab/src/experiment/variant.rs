@@ -41,7 +41,8 @@ pub enum Place {
     Nodes,
     /// All on one node.
     Node,
-    /// All on this node, each with a device of its own, so that messages go over the wire: as the other libraries run.
+    /// All on this node, each with a device of its own, so that messages go over the wire: as the
+    /// other libraries run.
     Devices,
 }
 

@@ -13,12 +13,14 @@ const STOP: u64 = u64::MAX;
 /// Round trips between two looks at the clock.
 const BATCH: u64 = 1000;
 
-/// Half the mean round trip in microseconds, one value for each repetition; round trips of the last.
+/// Half the mean round trip in microseconds, one value for each repetition; round trips of the
+/// last.
 pub(super) fn cache_line(share: Duration, repetitions: usize) -> Result<(Vec<f64>, u64)> {
     let processors = two_processors()?;
     let (there, back) = (Line(AtomicU64::new(0)), Line(AtomicU64::new(0)));
     std::thread::scope(|scope| {
-        // Both threads play to the end even where they cannot be pinned: neither may leave the other spinning.
+        // Both threads play to the end even where they cannot be pinned: neither may leave the
+        // other spinning.
         let echo = scope.spawn(|| {
             let pinned = pin(processors[1]);
             echo(&there, &back);

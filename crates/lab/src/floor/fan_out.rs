@@ -1,12 +1,13 @@
-//! What it costs to wake many processes: a byte to each of the others in turn, and one back from each, over pipes.
-//! Who waits is blocked in the kernel, so each byte costs the wake-up of a process, and little but that.
+//! What it costs to wake many processes: a byte to each of the others in turn, and one back from
+//! each, over pipes. Who waits is blocked in the kernel, so each byte costs the wake-up of a
+//! process, and little but that.
 
 use super::partner::{Partner, Role};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
-/// Microseconds a fan-out among this many processes (this one included), one value for each repetition; fan-outs of
-/// the last.
+/// Microseconds a fan-out among this many processes (this one included), one value for each
+/// repetition; fan-outs of the last.
 pub(super) fn fan_out(processes: usize, share: Duration, repetitions: usize) -> Result<(Vec<f64>, u64)> {
     let others = (1..processes).map(|_| Partner::start(Role::Echo, 0, share));
     let mut others = others.collect::<Result<Vec<Partner>>>()?;

@@ -1,12 +1,16 @@
 //! What the machine itself can do, measured without MPI: the yardstick for a run.
 //!
-//! - *Cache line*: two threads, pinned to the first two processors that this process may use, pass a counter
-//!   to and fro through two cache lines; half the mean round trip. No message can be faster.
-//! - *Copy*: one thread copies between two buffers with `memcpy`, or two threads copy a half each; bytes copied over time.
-//! - *Read*: one process reads another's memory with `process_vm_readv`, or reads one half while the other
-//!   writes the other half with `process_vm_writev`.
-//! - *Pipe*: a byte from one process to another through a pipe; half the mean round trip. Each way wakes a process.
-//! - *Polling set*: a look at so many rings of the channel `rc` in which nothing has come ([`rings`]).
+//! - *Cache line*: two threads, pinned to the first two processors that this process may use, pass
+//!   a counter to and fro through two cache lines; half the mean round trip. No message can be
+//!   faster.
+//! - *Copy*: one thread copies between two buffers with `memcpy`, or two threads copy a half each;
+//!   bytes copied over time.
+//! - *Read*: one process reads another's memory with `process_vm_readv`, or reads one half while
+//!   the other writes the other half with `process_vm_writev`.
+//! - *Pipe*: a byte from one process to another through a pipe; half the mean round trip. Each way
+//!   wakes a process.
+//! - *Polling set*: a look at so many rings of the channel `rc` in which nothing has come
+//!   ([`rings`]).
 //! - *Pipe fan-out*: a byte to each of many processes and back ([`fan_out`]).
 
 mod across;
@@ -28,7 +32,8 @@ use nix::unistd::Pid;
 /// Measures one point of the floor: samples in the metric's unit, iterations.
 ///
 /// # Errors
-/// There is only one processor, a thread cannot be pinned, or another process's memory cannot be read.
+/// There is only one processor, a thread cannot be pinned, or another process's memory cannot be
+/// read.
 pub fn run(point: Point, processes: usize, effort: Effort) -> Result<(Vec<f64>, u64)> {
     let (share, repetitions) = (effort.point / effort.repetitions as u32, effort.repetitions);
     match point.metric {

@@ -1,7 +1,9 @@
-//! The second process of those floors that need one: `verbena floor-partner`, at the other end of two pipes.
+//! The second process of those floors that need one: `verbena floor-partner`, at the other end of
+//! two pipes.
 //!
-//! As *echo* it returns every byte. As *copier* it has memory that the first process reads, and writes half of
-//! it into the first process's memory whenever it is told to. The words between the two are lines of numbers.
+//! As *echo* it returns every byte. As *copier* it has memory that the first process reads, and
+//! writes half of it into the first process's memory whenever it is told to. The words between the
+//! two are lines of numbers.
 
 use super::{pin, two_processors};
 use crate::output;

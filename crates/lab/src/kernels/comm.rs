@@ -3,7 +3,8 @@
 use crate::mpi::World;
 use anyhow::Result;
 
-/// The ranks, and what they say to each other. Messages between two ranks match in the order in which they are started.
+/// The ranks, and what they say to each other. Messages between two ranks match in the order in
+/// which they are started.
 pub trait Comm {
     /// This rank.
     fn rank(&self) -> usize;
@@ -103,7 +104,8 @@ pub mod threads {
         start(ranks, false, what)
     }
 
-    /// The same; rank 1 changes the values of each message between two ranks, and of each block, that it sends.
+    /// The same; rank 1 changes the values of each message between two ranks, and of each block,
+    /// that it sends.
     pub fn run_garbled<T: Send>(ranks: usize, what: impl Fn(&dyn Comm) -> T + Sync) -> Vec<T> {
         start(ranks, true, what)
     }
@@ -134,7 +136,8 @@ pub mod threads {
             self.post.came.notify_all();
         }
 
-        /// The next letter; none comes any more from a rank that has ended, which found out that something is wrong.
+        /// The next letter; none comes any more from a rank that has ended, which found out that
+        /// something is wrong.
         fn get(&self, from: usize) -> Result<Vec<u64>> {
             let mut room = self.post.room.lock().expect("post");
             loop {

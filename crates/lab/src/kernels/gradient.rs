@@ -1,6 +1,7 @@
-//! CG: a sparse system is solved by conjugate gradients on a plane of ranks. A rank has the block of the matrix that belongs to its row
-//! and column of ranks. After the product the parts of a row are added up by exchanges in the row, and each rank gets the part of its
-//! column from one other rank (the transpose); sums of products go through the row eight bytes at a time.
+//! CG: a sparse system is solved by conjugate gradients on a plane of ranks. A rank has the block
+//! of the matrix that belongs to its row and column of ranks. After the product the parts of a row
+//! are added up by exchanges in the row, and each rank gets the part of its column from one other
+//! rank (the transpose); sums of products go through the row eight bytes at a time.
 
 use super::Kernel;
 use super::comm::Comm;
@@ -34,7 +35,8 @@ pub struct Gradient {
     found: Vec<f64>,
 }
 
-/// The plane of ranks: the row through this one, the number of rows, and the rank that has the transpose.
+/// The plane of ranks: the row through this one, the number of rows, and the rank that has the
+/// transpose.
 fn layout(rank: usize, ranks: usize) -> Result<(Line, Line, usize)> {
     let [row, column] = plane(rank, ranks)?;
     // There are as many columns as rows, or twice as many.

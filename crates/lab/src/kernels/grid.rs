@@ -86,7 +86,8 @@ pub fn cube(rank: usize, ranks: usize) -> Result<[Line; 3]> {
     Ok(lines(rank, [1 << longest, 1 << middle, 1 << (exponent - longest - middle)]))
 }
 
-/// The edge of the largest cube of `values` at most whose edge is a power of two, but at least `least`.
+/// The edge of the largest cube of `values` at most whose edge is a power of two, but at least
+/// `least`.
 pub fn edge(values: usize, least: usize) -> usize {
     let mut edge = least.next_power_of_two();
     while (edge * 2).pow(3) <= values {
@@ -95,8 +96,8 @@ pub fn edge(values: usize, least: usize) -> usize {
     edge
 }
 
-/// Sixty-four bits that look like chance, the same for the same number (the finaliser of SplitMix64: G. Steele et al., Fast
-/// splittable pseudorandom number generators, 2014).
+/// Sixty-four bits that look like chance, the same for the same number (the finaliser of
+/// SplitMix64: G. Steele et al., Fast splittable pseudorandom number generators, 2014).
 pub fn hash(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,8 +1,10 @@
-//! SP and BT: systems along all lines of a cube, in each of its three dimensions. The ranks are a square; each has as many cells as the square's edge
-//! is long, on a diagonal of the cube, so that in every dimension each slab of cells keeps all ranks busy (the multipartition scheme: N. Naik,
-//! V. Naik and M. Nicoules, Parallelization of a class of implicit finite difference schemes, 1993). First all faces go to the six
-//! neighbours; then elimination runs forward through the cells of a line, and substitution back, with a message from each cell to the next.
-//! In SP the five values of a point are systems of their own, in BT a point is a block of five by five.
+//! SP and BT: systems along all lines of a cube, in each of its three dimensions. The ranks are a
+//! square; each has as many cells as the square's edge is long, on a diagonal of the cube, so that
+//! in every dimension each slab of cells keeps all ranks busy (the multipartition scheme: N. Naik,
+//! V. Naik and M. Nicoules, Parallelization of a class of implicit finite difference schemes,
+//! 1993). First all faces go to the six neighbours; then elimination runs forward through the cells
+//! of a line, and substitution back, with a message from each cell to the next. In SP the five
+//! values of a point are systems of their own, in BT a point is a block of five by five.
 
 use super::Kernel;
 use super::comm::Comm;
@@ -46,7 +48,8 @@ impl Sort {
         std::array::from_fn(|row| std::array::from_fn(|column| entry(row, column)))
     }
 
-    /// The state of a point from that of the one before: the upper block and the right side after elimination. `before` is zero for the first.
+    /// The state of a point from that of the one before: the upper block and the right side after
+    /// elimination. `before` is zero for the first.
     fn eliminate(self, diagonal: &Block, right: &Point, before: &[f64], state: &mut [f64]) {
         match self {
             Sort::Scalar => {
@@ -83,7 +86,8 @@ impl Sort {
     }
 }
 
-/// The inverse of a block whose diagonal dominates (Gauss and Jordan; such a block needs no exchange of rows).
+/// The inverse of a block whose diagonal dominates (Gauss and Jordan; such a block needs no
+/// exchange of rows).
 fn inverse(mut block: Block) -> Block {
     let mut inverse: Block =
         std::array::from_fn(|row| std::array::from_fn(|column| f64::from(u8::from(row == column))));
@@ -183,7 +187,8 @@ impl Lines {
         std::array::from_fn(|part| 1.0 + noise((at * PARTS + part) as u64))
     }
 
-    /// Faces of all cells at one of their ends, in the order of the cells, without those at that end of the cube.
+    /// Faces of all cells at one of their ends, in the order of the cells, without those at that
+    /// end of the cube.
     fn faces(&self, dimension: usize, high: bool) -> Vec<f64> {
         let (outermost, along) = if high { (self.square - 1, self.edge - 1) } else { (0, 0) };
         let inner = (0..self.square).filter(|cell| self.cell_place(*cell)[dimension] != outermost);
@@ -299,8 +304,8 @@ impl Lines {
     }
 }
 
-/// Passes the values on, and returns what comes from the other side. All ranks do so at the same time, in a circle, so none may wait until its
-/// own are taken before it takes the others.
+/// Passes the values on, and returns what comes from the other side. All ranks do so at the same
+/// time, in a circle, so none may wait until its own are taken before it takes the others.
 fn pass_on(comm: &dyn Comm, values: &[f64], to: usize, from: usize) -> Result<Vec<f64>> {
     let mut came = vec![0.0; values.len()];
     comm.exchange(&[(to, values)], &mut [(from, &mut came)])?;

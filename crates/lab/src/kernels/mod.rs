@@ -1,6 +1,7 @@
-//! Small computations with the communication of the NAS parallel benchmarks and of SMG2000, whose results are checked: what the
-//! papers ran, for who has not the originals. Written from the descriptions of the problems (D. Bailey et al., The NAS Parallel
-//! Benchmarks, RNR-94-007; R. Falgout and J. Jones, Multigrid on massively parallel architectures), not from their code.
+//! Small computations with the communication of the NAS parallel benchmarks and of SMG2000, whose
+//! results are checked: what the papers ran, for who has not the originals. Written from the
+//! descriptions of the problems (D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007; R.
+//! Falgout and J. Jones, Multigrid on massively parallel architectures), not from their code.
 //!
 //! | module | computes | speaks | is right if |
 //! | --- | --- | --- | --- |
@@ -12,8 +13,9 @@
 //! | [`lines`] | SP and BT: lines in all directions, scalar or of blocks | faces, and the end of each line's part to the next rank; a square of ranks | the known solution comes out |
 //! | [`semicoarse`] | SMG: planes of planes of lines | very many short messages, to ranks ever further away | the residual falls |
 //!
-//! The size of a point is bytes of the main array on a rank; shapes are powers of two below it. A round computes everything anew, so that
-//! each is like the other; the value is its mean time on the slowest rank, with the arithmetic. Every rank checks its part after the time is taken.
+//! The size of a point is bytes of the main array on a rank; shapes are powers of two below it. A
+//! round computes everything anew, so that each is like the other; the value is its mean time on
+//! the slowest rank, with the arithmetic. Every rank checks its part after the time is taken.
 
 mod comm;
 mod gradient;

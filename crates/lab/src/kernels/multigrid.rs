@@ -1,5 +1,6 @@
-//! MG: a periodic Poisson problem on a cube, by multigrid cycles. The cube is divided in three dimensions; on each of ever coarser grids the
-//! six faces go to the neighbours, dimension by dimension so that edges and corners come along, until a rank has a single point in some
+//! MG: a periodic Poisson problem on a cube, by multigrid cycles. The cube is divided in three
+//! dimensions; on each of ever coarser grids the six faces go to the neighbours, dimension by
+//! dimension so that edges and corners come along, until a rank has a single point in some
 //! dimension. The solution is chance, so that all frequencies are in it.
 
 use super::Kernel;
@@ -185,7 +186,8 @@ fn coarser(values: &Grid, right: &Grid, scale: f64) -> Grid {
     coarse
 }
 
-/// Adds a coarse grid's values to a fine one's: three quarters of the point's own and a quarter of the next one's, in each dimension.
+/// Adds a coarse grid's values to a fine one's: three quarters of the point's own and a quarter of
+/// the next one's, in each dimension.
 fn add_finer(values: &mut Grid, coarse: &Grid) {
     for point in values.points() {
         let own = point.map(|at| at.div_ceil(2));

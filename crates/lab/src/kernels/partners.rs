@@ -4,8 +4,8 @@ use super::grid::{Line, cube, plane};
 use crate::metric::Metric;
 use std::collections::BTreeSet;
 
-/// The mean number of ranks from which a rank gets messages between pairs; `None` for kernels that only speak in collectives, or
-/// that cannot be divided among so many ranks.
+/// The mean number of ranks from which a rank gets messages between pairs; `None` for kernels that
+/// only speak in collectives, or that cannot be divided among so many ranks.
 pub fn mean_sources(metric: Metric, ranks: usize) -> Option<f64> {
     let of: fn(usize, usize) -> Option<BTreeSet<usize>> = match metric {
         Metric::KernelCg => |rank, ranks| super::gradient::partners(rank, ranks).ok(),
@@ -23,7 +23,8 @@ pub fn mean_sources(metric: Metric, ranks: usize) -> Option<f64> {
     Some(counts?.iter().sum::<usize>() as f64 / ranks as f64)
 }
 
-/// The ranks of a line at the distances 1, 2, 4, ...: coarse grids skip those between, if they take part.
+/// The ranks of a line at the distances 1, 2, 4, ...: coarse grids skip those between, if they take
+/// part.
 fn at_any_distance(line: &Line) -> Vec<usize> {
     let distances = std::iter::successors(Some(1), |distance| Some(distance * 2));
     let distances = distances.take_while(|distance| *distance < line.len);

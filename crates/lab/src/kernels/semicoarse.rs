@@ -1,7 +1,9 @@
-//! SMG: a Poisson problem with fixed edges, by multigrid that coarsens one dimension only, in the manner of S. Schaffer (A semicoarsening
-//! multigrid method for elliptic partial differential equations, 1998): planes are relaxed in two colours, each by a cycle that coarsens the second
-//! dimension and relaxes lines in two colours, each by elimination. Second and third dimension are divided among a plane of ranks. Coarse
-//! points are every second, fourth, eighth, ... of the fine ones and stay where they are, so that on coarse grids a rank speaks with ranks ever further
+//! SMG: a Poisson problem with fixed edges, by multigrid that coarsens one dimension only, in the
+//! manner of S. Schaffer (A semicoarsening multigrid method for elliptic partial differential
+//! equations, 1998): planes are relaxed in two colours, each by a cycle that coarsens the second
+//! dimension and relaxes lines in two colours, each by elimination. Second and third dimension are
+//! divided among a plane of ranks. Coarse points are every second, fourth, eighth, ... of the fine
+//! ones and stay where they are, so that on coarse grids a rank speaks with ranks ever further
 //! away, in very many short messages.
 
 use super::Kernel;
@@ -90,7 +92,8 @@ impl Semicoarse {
         self.places(level, point).into_iter().flat_map(|place| field[place].iter().copied()).collect()
     }
 
-    /// The values beyond the first and the last point of a level, from the ranks that have them; nothing at the edges.
+    /// The values beyond the first and the last point of a level, from the ranks that have them;
+    /// nothing at the edges.
     fn beyond(&self, comm: &dyn Comm, level: &Level, field: &[f64]) -> Result<[Option<Vec<f64>>; 2]> {
         let (line, own) = self.line(level.dimension);
         let (Some(&first), Some(&last)) = (level.points.first(), level.points.last()) else {
@@ -156,8 +159,8 @@ impl Semicoarse {
         }
     }
 
-    /// Solves at some points, with their neighbours as they are: planes by a cycle over rows, rows by elimination. `diagonal` is what
-    /// the dimensions before this one add to it.
+    /// Solves at some points, with their neighbours as they are: planes by a cycle over rows, rows
+    /// by elimination. `diagonal` is what the dimensions before this one add to it.
     fn relax(
         &self,
         comm: &dyn Comm,
@@ -192,7 +195,8 @@ impl Semicoarse {
         }
     }
 
-    /// A cycle over the grids of a dimension from a stride on, for a solution that is zero at first.
+    /// A cycle over the grids of a dimension from a stride on, for a solution that is zero at
+    /// first.
     #[allow(clippy::too_many_arguments, reason = "the grid, and the system on it")]
     fn cycle(
         &self,
@@ -254,8 +258,8 @@ impl Semicoarse {
         Ok(rest)
     }
 
-    /// The neighbours in the dimensions before this one, at all points of a level: along the line, and for planes across the rows, with the
-    /// rows' own share of the diagonal.
+    /// The neighbours in the dimensions before this one, at all points of a level: along the line,
+    /// and for planes across the rows, with the rows' own share of the diagonal.
     fn within(&self, comm: &dyn Comm, level: &Level, found: &[f64]) -> Result<Vec<f64>> {
         let mut sums = vec![0.0; found.len()];
         for place in level.points.iter().flat_map(|point| self.places(level, *point)) {

@@ -1,5 +1,6 @@
-//! IS: integers are sorted over all ranks by buckets. Each rank counts its keys by bucket, the histograms are added up, buckets
-//! are handed to ranks so that all get about as many keys, the keys are moved, and each rank sorts what it got by counting.
+//! IS: integers are sorted over all ranks by buckets. Each rank counts its keys by bucket, the
+//! histograms are added up, buckets are handed to ranks so that all get about as many keys, the
+//! keys are moved, and each rank sorts what it got by counting.
 
 use super::Kernel;
 use super::comm::Comm;
@@ -70,7 +71,8 @@ fn counted(keys: &[u32], bits: u32) -> Result<Vec<u32>> {
     Ok(counts.iter().enumerate().flat_map(of).collect())
 }
 
-/// Number, sum, and sum of the hashes of keys: the same for the same keys in any order, and exact as long as it is below 2^53.
+/// Number, sum, and sum of the hashes of keys: the same for the same keys in any order, and exact
+/// as long as it is below 2^53.
 fn sums(keys: &[u32]) -> [f64; 3] {
     let mixed = |key: &u32| (hash(u64::from(*key)) >> 40) as f64;
     [keys.len() as f64, keys.iter().map(|key| f64::from(*key)).sum(), keys.iter().map(mixed).sum()]

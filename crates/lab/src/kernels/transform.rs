@@ -1,6 +1,8 @@
-//! FT: a cube is transformed to its frequencies and back. It is divided into slabs along its third dimension; after the transforms
-//! within the slabs one alltoall turns it, so that the third dimension lies whole on each rank. Between the two transforms the frequencies are
-//! multiplied by those of a shift by one point, so that the field comes back moved, and the energy must be the same in both forms.
+//! FT: a cube is transformed to its frequencies and back. It is divided into slabs along its third
+//! dimension; after the transforms within the slabs one alltoall turns it, so that the third
+//! dimension lies whole on each rank. Between the two transforms the frequencies are multiplied by
+//! those of a shift by one point, so that the field comes back moved, and the energy must be the
+//! same in both forms.
 
 use super::Kernel;
 use super::comm::Comm;
@@ -29,7 +31,8 @@ fn times(one: Complex, other: Complex) -> Complex {
     [one[0] * other[0] - one[1] * other[1], one[0] * other[1] + one[1] * other[0]]
 }
 
-/// Transforms a line in place (J. Cooley and J. Tukey, 1965); `back` conjugates the roots and does not divide.
+/// Transforms a line in place (J. Cooley and J. Tukey, 1965); `back` conjugates the roots and does
+/// not divide.
 fn line(values: &mut [Complex], roots: &[Complex], back: bool) {
     let count = values.len();
     let shift = usize::BITS - count.trailing_zeros();
@@ -107,8 +110,9 @@ impl Transform {
         }
     }
 
-    /// From slabs of planes to slabs of columns, in which the third dimension is whole, or back. In the first form a value lies at
-    /// (z, y, x), in the second at (x, y, z), each with its own part of the first number.
+    /// From slabs of planes to slabs of columns, in which the third dimension is whole, or back. In
+    /// the first form a value lies at (z, y, x), in the second at (x, y, z), each with its own part
+    /// of the first number.
     fn turn(&mut self, comm: &dyn Comm) -> Result<()> {
         let (edge, planes) = (self.edge, self.planes());
         let mut own = Vec::with_capacity(2 * self.field.len());
@@ -138,7 +142,8 @@ impl Transform {
         self.field.chunks_mut(self.edge).for_each(|row| line(row, &self.roots, back));
     }
 
-    /// Multiplies by the frequencies of a shift by one along the first dimension, whose own part this rank has now.
+    /// Multiplies by the frequencies of a shift by one along the first dimension, whose own part
+    /// this rank has now.
     fn shift(&mut self) {
         let (edge, first) = (self.edge, self.rank * self.planes());
         for (at, value) in self.field.iter_mut().enumerate() {

@@ -1,6 +1,7 @@
-//! LU: a lower and an upper sweep through a cube whose first two dimensions are divided among a plane of ranks. Each value follows
-//! from those before it in all three dimensions, so plane after plane a rank waits for a line of its two neighbours and sends one to the
-//! two others: a wave of short messages runs through the ranks, and back again.
+//! LU: a lower and an upper sweep through a cube whose first two dimensions are divided among a
+//! plane of ranks. Each value follows from those before it in all three dimensions, so plane after
+//! plane a rank waits for a line of its two neighbours and sends one to the two others: a wave of
+//! short messages runs through the ranks, and back again.
 
 use super::Kernel;
 use super::comm::Comm;
@@ -45,7 +46,8 @@ impl Wavefront {
         Ok(Wavefront { lines, own, values: vec![[0.0; PARTS]; own.iter().product()], lower_corner: 0.0 })
     }
 
-    /// The known solution at a point of this rank; the point may be one before the first or one after the last.
+    /// The known solution at a point of this rank; the point may be one before the first or one
+    /// after the last.
     fn truth(&self, at: [isize; 3], part: usize) -> f64 {
         let first = |dimension: usize| (self.lines[dimension].at * self.own[dimension]) as isize;
         let global = [at[0] + first(0), at[1] + first(1), at[2]];
@@ -67,7 +69,8 @@ impl Wavefront {
         Ok(())
     }
 
-    /// The values of a plane just before this rank's in a dimension: the neighbour's, or at the edge the known ones.
+    /// The values of a plane just before this rank's in a dimension: the neighbour's, or at the
+    /// edge the known ones.
     fn receive(&self, comm: &dyn Comm, way: Way, dimension: usize, z: usize) -> Result<Vec<f64>> {
         let length = self.own[1 - dimension];
         let neighbour = match way {

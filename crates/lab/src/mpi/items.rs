@@ -1,5 +1,6 @@
-//! Messages and collectives of numbers in the program's own slices, for programs that compute. Each method completes what it
-//! starts, so that no request outlives the slices' borrow. All numbers travel as bytes: one machine's form.
+//! Messages and collectives of numbers in the program's own slices, for programs that compute. Each
+//! method completes what it starts, so that no request outlives the slices' borrow. All numbers
+//! travel as bytes: one machine's form.
 
 use super::{Handle, Handles, TAG, World, check};
 use anyhow::{Result, ensure};
@@ -9,7 +10,8 @@ use std::ffi::{c_int, c_void};
 pub trait Item: Copy + sealed::Plain {}
 
 mod sealed {
-    /// Kept to this module: any bytes are a value of these types, and none of their bytes is padding.
+    /// Kept to this module: any bytes are a value of these types, and none of their bytes is
+    /// padding.
     pub trait Plain {}
     impl Plain for f64 {}
     impl Plain for u32 {}
@@ -36,7 +38,8 @@ impl World {
     pub fn send_items<T: Item>(&self, items: &[T], peer: usize) -> Result<()> {
         let Handles { byte, world, .. } = self.handles;
         let (count, peer) = (bytes(items)?, c_int::try_from(peer)?);
-        // SAFETY: the slice is valid for its bytes; the call returns when it may be reused, and only reads it.
+        // SAFETY: the slice is valid for its bytes; the call returns when it may be reused, and
+        // only reads it.
         check(unsafe { (self.calls.send)(from(items), count, byte, peer, TAG, world) }, "MPI_Send")
     }
 
@@ -45,11 +48,13 @@ impl World {
         let Handles { byte, world, .. } = self.handles;
         let (count, peer) = (bytes(items)?, c_int::try_from(peer)?);
         let (address, ignore) = (items.as_mut_ptr().cast(), std::ptr::null_mut());
-        // SAFETY: the slice is valid for its bytes, any bytes are a value of its items, and it is filled on return.
+        // SAFETY: the slice is valid for its bytes, any bytes are a value of its items, and it is
+        // filled on return.
         check(unsafe { (self.calls.recv)(address, count, byte, peer, TAG, world, ignore) }, "MPI_Recv")
     }
 
-    /// All receives, then all sends (`MPI_Irecv`, `MPI_Isend`), then one `MPI_Waitall`. Between two ranks messages match in order.
+    /// All receives, then all sends (`MPI_Irecv`, `MPI_Isend`), then one `MPI_Waitall`. Between two
+    /// ranks messages match in order.
     pub fn exchange_items<T: Item>(
         &self,
         sends: &[(usize, &[T])],
@@ -57,7 +62,8 @@ impl World {
     ) -> Result<()> {
         let Handles { byte, world, .. } = self.handles;
         let mut requests: Vec<Handle> = Vec::with_capacity(sends.len() + receives.len());
-        // All arguments are checked before the first start, since a request must not be left behind.
+        // All arguments are checked before the first start, since a request must not be left
+        // behind.
         let lengths = |items: &[T]| bytes(items);
         let counts: Vec<c_int> = receives
             .iter()
@@ -68,7 +74,8 @@ impl World {
         for (at, (peer, items)) in receives.iter_mut().enumerate() {
             let mut request = 0;
             let address = items.as_mut_ptr().cast();
-            // SAFETY: the slice is borrowed until all requests are waited for, below; it is valid for the count's bytes.
+            // SAFETY: the slice is borrowed until all requests are waited for, below; it is valid
+            // for the count's bytes.
             let code = unsafe {
                 (self.calls.irecv)(address, counts[at], byte, *peer as c_int, TAG, world, &mut request)
             };
@@ -121,7 +128,8 @@ impl World {
         check(code, "MPI_Alltoall")
     }
 
-    /// `MPI_Alltoallv` of blocks that follow each other; `own_counts` and `to_counts` are items for each rank.
+    /// `MPI_Alltoallv` of blocks that follow each other; `own_counts` and `to_counts` are items for
+    /// each rank.
     pub fn alltoallv_items<T: Item>(
         &self,
         own: &[T],
@@ -138,7 +146,8 @@ impl World {
         bytes(to)?;
         let [one, other] = [own_counts, to_counts].map(|counts| layout(counts, size_of::<T>()));
         let to = to.as_mut_ptr().cast();
-        // SAFETY: counts and places are arrays with an entry for each rank, and lie within the slices, as just checked.
+        // SAFETY: counts and places are arrays with an entry for each rank, and lie within the
+        // slices, as just checked.
         let code = unsafe {
             (self.calls.alltoallv)(
                 from(own),

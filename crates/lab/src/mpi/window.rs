@@ -1,4 +1,5 @@
-//! Windows of messages in flight, started and completed within one method, so that no request outlives its buffer's borrow.
+//! Windows of messages in flight, started and completed within one method, so that no request
+//! outlives its buffer's borrow.
 
 use super::{Handle, Handles, World, check};
 use crate::buffer::Buffer;
@@ -16,7 +17,8 @@ pub struct Message {
     pub tag: i32,
 }
 
-/// Where one thread starts its windows of messages: the world, a tag of its own, and room for requests.
+/// Where one thread starts its windows of messages: the world, a tag of its own, and room for
+/// requests.
 pub struct Window<'w> {
     world: &'w World,
     tag: c_int,
@@ -36,8 +38,8 @@ impl<'w> Window<'w> {
         self.wait_all()
     }
 
-    /// `messages` times `MPI_Irecv` into the same bytes, then `MPI_Waitall`. What the bytes are afterwards
-    /// is nobody's business: all messages of a window carry the same.
+    /// `messages` times `MPI_Irecv` into the same bytes, then `MPI_Waitall`. What the bytes are
+    /// afterwards is nobody's business: all messages of a window carry the same.
     pub fn receive(&mut self, buffer: &Buffer, bytes: usize, messages: usize, peer: i32) -> Result<()> {
         self.start_recvs(buffer, bytes, messages, peer)?;
         self.wait_all()
@@ -93,7 +95,8 @@ impl<'w> Window<'w> {
         let count = buffer.count(bytes, 1);
         let (calls, Handles { byte, world, .. }) = (&self.world.calls, self.world.handles);
         let mut request = 0;
-        // SAFETY: every caller waits for the request before it returns, and borrows the buffer until then.
+        // SAFETY: every caller waits for the request before it returns, and borrows the buffer
+        // until then.
         let code = unsafe { (calls.isend)(buffer.address(), count, byte, peer, tag, world, &mut request) };
         check(code, "MPI_Isend")?;
         self.requests.push(request);

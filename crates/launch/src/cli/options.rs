@@ -4,8 +4,8 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Splits a part where its options end and the program's name stands: what follows is the program's own.
-/// Long options with one dash get a second one.
+/// Splits a part where its options end and the program's name stands: what follows is the program's
+/// own. Long options with one dash get a second one.
 pub(super) fn split_at_program(words: &[OsString]) -> (Vec<OsString>, &[OsString]) {
     let command = command();
     let mut options = Vec::new();
@@ -24,7 +24,8 @@ pub(super) fn split_at_program(words: &[OsString]) -> (Vec<OsString>, &[OsString
     (options, rest)
 }
 
-/// The name of an option word without its dashes; `None` for a word that is no option, and for `--`.
+/// The name of an option word without its dashes; `None` for a word that is no option, and for
+/// `--`.
 fn option_name(word: &str) -> Option<&str> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     (!name.is_empty()).then_some(name)

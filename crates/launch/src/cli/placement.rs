@@ -1,4 +1,5 @@
-//! Where the ranks go: the options about hosts, and the allocation of a batch system if they name none.
+//! Where the ranks go: the options about hosts, and the allocation of a batch system if they name
+//! none.
 
 use crate::cli::hostname;
 use crate::hosts::{self, Entry};
@@ -46,7 +47,8 @@ impl Placement {
         let wishes: Vec<Wish<'_>> =
             counts.iter().zip(&self.own).map(|(&count, own)| Wish { count, own: own.as_deref() }).collect();
         let (here, fork) = (hostname(), self.launcher == Launcher::Fork);
-        // With fork every name is another host, except those that mean this one wherever they are said.
+        // With fork every name is another host, except those that mean this one wherever they are
+        // said.
         lay_out(&wishes, &self.common, |name| hosts::is_here(name, if fork { "localhost" } else { &here }))
     }
 }
@@ -74,8 +76,8 @@ fn read_file(file: &PathBuf) -> Result<Vec<Entry>, Fault> {
     hosts::read_file(&std::fs::read_to_string(file).map_err(unreadable)?, &file.display().to_string())
 }
 
-/// The hosts that a batch system has given us, and how it starts on them. Nothing inside a job step, whose ranks are
-/// laid out already.
+/// The hosts that a batch system has given us, and how it starts on them. Nothing inside a job
+/// step, whose ranks are laid out already.
 fn allocated(get: Lookup<'_>) -> Result<(Vec<Entry>, Option<Launcher>), Fault> {
     if let Some(nodes) = get("SLURM_JOB_NODELIST").filter(|nodes| !nodes.is_empty()) {
         let tasks = get("SLURM_TASKS_PER_NODE").unwrap_or_default();

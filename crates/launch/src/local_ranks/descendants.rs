@@ -1,29 +1,32 @@
 //! Leaves nothing behind. Three ways, each for what the one before does not catch:
 //! - Each rank dies with `mpiexec` (`PR_SET_PDEATHSIG`, set in [`crate::sys::tie_to_parent`]).
-//! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends it. Children that this
-//!   process had before it became `mpiexec` (of a shell that called `exec`) are not the job's, nor what these leave.
-//! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every process that
-//!   has the mark of these ranks in its environment ([`MARK`]).
+//! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends
+//!   it. Children that this process had before it became `mpiexec` (of a shell that called `exec`)
+//!   are not the job's, nor what these leave.
+//! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every
+//!   process that has the mark of these ranks in its environment ([`MARK`]).
 //!
-//! One thing outlives a `kill -9` of `mpiexec`: a process that has cleared its environment and left the process group of
-//! its rank. Only a control group could hold it, and few users may make one; batch systems do.
+//! One thing outlives a `kill -9` of `mpiexec`: a process that has cleared its environment and left
+//! the process group of its rank. Only a control group could hold it, and few users may make one;
+//! batch systems do.
 
 use crate::sys;
 use std::fs;
 use std::io::{self, PipeReader, Read, Write};
 use std::time::{Duration, Instant};
 
-/// The variable that marks the processes of one host. Not the name of the job: several hosts of one job may see each
-/// other's processes, where the hosts are this one under other names.
+/// The variable that marks the processes of one host. Not the name of the job: several hosts of one
+/// job may see each other's processes, where the hosts are this one under other names.
 pub const MARK: &str = "VERBENA_CREW";
 
-/// The longest that ending leftovers may take. A process in an uninterruptible system call outlives it.
+/// The longest that ending leftovers may take. A process in an uninterruptible system call outlives
+/// it.
 const SWEEP_TIME_MAX: Duration = Duration::from_secs(1);
 /// The pause between two looks at what is left.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A small process that outlives a killed `mpiexec` for a moment. It holds the reading end of a pipe; the
-/// end of that pipe without a word before means that `mpiexec` has been killed.
+/// A small process that outlives a killed `mpiexec` for a moment. It holds the reading end of a
+/// pipe; the end of that pipe without a word before means that `mpiexec` has been killed.
 #[derive(Debug)]
 pub struct Watcher {
     pid: i32,
@@ -86,8 +89,9 @@ fn watch(mut reader: PipeReader, mark: &str) {
     until_none_is_left(|| marked(&mark));
 }
 
-/// Ends all that the ranks have left behind: our children, except the watcher. If others were our `children_before`,
-/// what these have left may be among them; then only those are ended that bear `mark` or belong to one of `groups`.
+/// Ends all that the ranks have left behind: our children, except the watcher. If others were our
+/// `children_before`, what these have left may be among them; then only those are ended that bear
+/// `mark` or belong to one of `groups`.
 pub fn sweep(watcher: &Watcher, children_before: bool, mark: &str, groups: &[i32]) {
     let mark = format!("{MARK}={mark}");
     let is_ours =
@@ -141,7 +145,8 @@ fn processes() -> impl Iterator<Item = i32> {
 
 fn parent(pid: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name stands in parentheses and may contain anything; state and parent follow it.
+    // The program's name stands in parentheses and may contain anything; state and parent follow
+    // it.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 

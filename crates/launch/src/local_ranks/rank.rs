@@ -8,10 +8,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
-/// How many letters may wait for a rank before nothing more is heard from it. An honest one waits for each answer.
+/// How many letters may wait for a rank before nothing more is heard from it. An honest one waits
+/// for each answer.
 const LETTERS_MAX: usize = 64;
-/// How much of a rank's words is heard before others have their turn, in bytes. All that it has said at its death is
-/// less: the kernel keeps no more for a socket.
+/// How much of a rank's words is heard before others have their turn, in bytes. All that it has
+/// said at its death is less: the kernel keeps no more for a socket.
 const HEARING_BYTES_MAX: usize = 1 << 20;
 /// How much is read from a descriptor at once, in bytes.
 const PIECE_BYTES: usize = 65536;
@@ -88,7 +89,8 @@ impl Rank {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // A rank that dies with unread mail resets the line; what it said before comes after that.
+                // A rank that dies with unread mail resets the line; what it said before comes
+                // after that.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {}
                 Err(_) => self.pmi = None,
             }

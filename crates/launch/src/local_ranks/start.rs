@@ -39,7 +39,8 @@ pub struct Started {
     pub stdin: Option<ChildStdin>,
 }
 
-/// Starts the rank that has place `local` in the work of this host; `mark` is that of the ranks of this host.
+/// Starts the rank that has place `local` in the work of this host; `mark` is that of the ranks of
+/// this host.
 ///
 /// # Errors
 /// The message for the user.
@@ -100,8 +101,8 @@ fn set_environment(command: &mut Command, work: &Work, assignment: Assignment, l
     command.env("MPI_LOCALRANKID", &local).env("MPI_LOCALNRANKS", &locals);
 }
 
-/// The rank gets its own process group, so that a signal reaches all that it starts; it dies with us; and it
-/// keeps its end of the PMI line across exec.
+/// The rank gets its own process group, so that a signal reaches all that it starts; it dies with
+/// us; and it keeps its end of the PMI line across exec.
 fn tie(command: &mut Command, inherited: Inherited, keep: RawFd) {
     let parent = sys::process_id();
     command.process_group(0);

@@ -31,7 +31,8 @@ impl StdinPipe {
         self.pipe.as_ref().filter(|_| !self.waiting.is_empty()).map(AsRawFd::as_raw_fd)
     }
 
-    /// Writes what the pipe takes. When all is written, or nobody reads any more, tells whether it takes more.
+    /// Writes what the pipe takes. When all is written, or nobody reads any more, tells whether it
+    /// takes more.
     pub fn write(&mut self) -> Option<bool> {
         if let Some(pipe) = &self.pipe {
             match sys::write(pipe.as_raw_fd(), &self.waiting) {

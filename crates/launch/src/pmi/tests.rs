@@ -51,7 +51,8 @@ fn a_whole_pmi1_life() {
     assert_eq!(server.poll_event(), None);
 }
 
-/// Found by the fuzz target `pmi_server`: its cards came as a PMI-1 line after it had been told to speak PMI-2.
+/// Found by the fuzz target `pmi_server`: its cards came as a PMI-1 line after it had been told to
+/// speak PMI-2.
 #[test]
 fn a_rank_that_waits_keeps_its_dialect() {
     let mut server = server(2);

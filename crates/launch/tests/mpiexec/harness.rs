@@ -68,8 +68,8 @@ pub fn begin(command: &mut Command) -> Run {
     for name in names {
         command.env_remove(name);
     }
-    // Nor must signals that whoever started the tests ignores, as shells do for jobs in the background.
-    // SAFETY: between fork and exec only `signal` is called, which is safe there.
+    // Nor must signals that whoever started the tests ignores, as shells do for jobs in the
+    // background. SAFETY: between fork and exec only `signal` is called, which is safe there.
     unsafe {
         command.pre_exec(|| {
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
@@ -142,7 +142,8 @@ impl Run {
         let (done, watch) = std::sync::mpsc::channel::<()>();
         thread::spawn(move || {
             if watch.recv_timeout(TIME_MAX) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                // SAFETY: no memory is involved; the process is not reaped before `done` is dropped.
+                // SAFETY: no memory is involved; the process is not reaped before `done` is
+                // dropped.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
         });

@@ -1,5 +1,5 @@
-//! Jobs over several hosts, which are this one under other names: by `fork`, by scripts in place of `ssh`, and by namespaces
-//! with host names of their own. See `ssh.rs` for the real thing.
+//! Jobs over several hosts, which are this one under other names: by `fork`, by scripts in place of
+//! `ssh`, and by namespaces with host names of their own. See `ssh.rs` for the real thing.
 
 use crate::harness::{CLIENT, MPIEXEC, Outcome, begin, eventually, mpiexec, run, state};
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,8 @@ fn fork(arguments: &[&str]) -> Outcome {
     run(&[&FORK[..], arguments].concat())
 }
 
-/// A launcher, gone when dropped: a shell script with the host in `$host` and the command line in `$@`.
+/// A launcher, gone when dropped: a shell script with the host in `$host` and the command line in
+/// `$@`.
 struct Script(PathBuf);
 
 impl Script {
@@ -232,7 +233,8 @@ fn an_interrupted_start_on_other_hosts_only_is_no_success() {
     }
 }
 
-/// An agent that is not ours, or has gone wild, says what it likes: it ends its own host's part and nothing else.
+/// An agent that is not ours, or has gone wild, says what it likes: it ends its own host's part and
+/// nothing else.
 #[test]
 fn an_agent_that_tells_of_ranks_that_are_not_its_own_is_refused() {
     let nothing = || SentFault::from(Fault::new("", "", "", ""));

@@ -1,4 +1,5 @@
-//! `mpiexec` with real processes. [`harness`] runs it and holds a watch; each module is one property.
+//! `mpiexec` with real processes. [`harness`] runs it and holds a watch; each module is one
+//! property.
 
 mod command_line;
 mod exits;

@@ -107,7 +107,8 @@ fn bash(line: &str) -> Outcome {
     begin(command.args(["-c", line]).env("MPIEXEC", crate::harness::MPIEXEC)).finish()
 }
 
-/// That a program ends for want of a reader is no failure of its own, also if a shell tells it by its code.
+/// That a program ends for want of a reader is no failure of its own, also if a shell tells it by
+/// its code.
 #[test]
 fn a_reader_that_goes_away_is_named_as_such() {
     for program in ["yes", "sh -c 'yes; exit $?'"] {

@@ -1,6 +1,6 @@
-//! MPICH's launcher starts our processes, and ours starts programs of MPICH. A test whose peer is missing says so on
-//! standard error and passes. MPICH is looked for where `VERBENA_MPICH=PREFIX` says and where `cargo xtask peers`
-//! installs it (`target/peers/mpich`).
+//! MPICH's launcher starts our processes, and ours starts programs of MPICH. A test whose peer is
+//! missing says so on standard error and passes. MPICH is looked for where `VERBENA_MPICH=PREFIX`
+//! says and where `cargo xtask peers` installs it (`target/peers/mpich`).
 
 use crate::harness::{CLIENT, Outcome, begin, run};
 use std::path::{Path, PathBuf};

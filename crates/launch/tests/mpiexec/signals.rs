@@ -75,7 +75,8 @@ fn ranks_that_ignore_sigterm_are_killed_in_the_end() {
     outcome.assert_nothing_left();
 }
 
-/// `timeout` sends SIGTERM to `mpiexec` and at once to the whole group: the ranks still get their time.
+/// `timeout` sends SIGTERM to `mpiexec` and at once to the whole group: the ranks still get their
+/// time.
 #[test]
 fn the_two_sigterms_of_timeout_are_one_wish() {
     let script = "trap 'sleep 0.5; echo cleaned; exit 0' TERM; sleep 25 & wait";

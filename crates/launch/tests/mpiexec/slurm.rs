@@ -1,5 +1,6 @@
-//! A Slurm of our own: two nodes that are this host. Its `srun` starts our processes, and our `mpiexec` takes hosts and
-//! launcher from its allocation. Only root can have one, with Slurm and munge installed; otherwise the tests say so and pass.
+//! A Slurm of our own: two nodes that are this host. Its `srun` starts our processes, and our
+//! `mpiexec` takes hosts and launcher from its allocation. Only root can have one, with Slurm and
+//! munge installed; otherwise the tests say so and pass.
 
 use crate::harness::{CLIENT, Outcome, begin, eventually, mpiexec};
 use std::net::TcpListener;

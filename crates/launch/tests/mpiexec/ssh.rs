@@ -1,5 +1,5 @@
-//! Agents started by the real `ssh`, over a server of our own on the loopback network with throw-away keys. Without
-//! `sshd` or without a place for it the tests say so and pass.
+//! Agents started by the real `ssh`, over a server of our own on the loopback network with
+//! throw-away keys. Without `sshd` or without a place for it the tests say so and pass.
 
 use crate::harness::{CLIENT, MPIEXEC, begin, eventually, mpiexec};
 use std::net::TcpListener;
@@ -138,7 +138,8 @@ fn standard_input(options: &[&str]) {
     assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0", &text.len().to_string()]), "{outcome:?}");
 }
 
-/// Ranks over ssh end with a rank that is killed, with a signal to `mpiexec`, and with `mpiexec` itself.
+/// Ranks over ssh end with a rank that is killed, with a signal to `mpiexec`, and with `mpiexec`
+/// itself.
 fn ends(options: &[&str]) {
     let killed = [options, &[CLIENT, "exchange", "kill=9@0", "sleep=20000"]].concat();
     let outcome = begin(&mut mpiexec(&killed)).finish();

@@ -25,7 +25,8 @@ fn sixty_four_ranks_exchange() {
     }
 }
 
-/// A card for all does not fit into a socket's buffer: mpiexec must go on while a rank is slow to read.
+/// A card for all does not fit into a socket's buffer: mpiexec must go on while a rank is slow to
+/// read.
 #[test]
 fn large_cards() {
     let outcome = run(&["-n", "8", CLIENT, "exchange=200000", "finalize"]);
@@ -58,7 +59,8 @@ fn ranks_know_who_started_them() {
     assert_eq!(pids.len(), 3, "{outcome:?}");
 }
 
-/// A program that closes all descriptors before `MPI_Init`: one job, and not a world of one for each rank.
+/// A program that closes all descriptors before `MPI_Init`: one job, and not a world of one for
+/// each rank.
 #[test]
 fn ranks_that_close_their_line_before_the_start_are_an_error() {
     let close = format!("eval \"exec $PMI_FD>&-\"; exec {CLIENT} who finalize");
@@ -102,7 +104,8 @@ fn a_foreign_launcher_is_warned_of() {
 
 #[test]
 fn a_launcher_that_goes_away_is_a_clear_error() {
-    // mpiexec would end the rank; a lone socket whose other end is closed stands for a dead launcher.
+    // mpiexec would end the rank; a lone socket whose other end is closed stands for a dead
+    // launcher.
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     drop(theirs);
     let fd = std::os::fd::AsRawFd::as_raw_fd(&ours);

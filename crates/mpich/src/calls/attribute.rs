@@ -1,5 +1,5 @@
-//! Predefined attributes whose values are constants, ranks or codes (MPI-5.0, 9.1.2 and 12.2.6): the program gets a pointer to a
-//! translated copy.
+//! Predefined attributes whose values are constants, ranks or codes (MPI-5.0, 9.1.2 and 12.2.6):
+//! the program gets a pointer to a translated copy.
 
 use crate::handles::{Comm, Handle, Win};
 use crate::values::{self, error_face, flavor_face, keyval_native, model_face, rank_face};
@@ -13,8 +13,8 @@ const LASTUSEDCODE: c_int = 0x6440_000b;
 const WIN_CREATE_FLAVOR: c_int = 0x6600_0007;
 const WIN_MODEL: c_int = 0x6600_0009;
 
-/// Where the translated values live. Those of windows have two or four values each, and a place for each of these, so that
-/// what one window shows does not change with another.
+/// Where the translated values live. Those of windows have two or four values each, and a place for
+/// each of these, so that what one window shows does not change with another.
 static PLACES: [AtomicI32; 9] = [const { AtomicI32::new(0) }; 9];
 
 /// A place that holds this value of the attribute from now on.

@@ -1,5 +1,6 @@
-//! Functions of the program that the library calls: reductions, error handlers, generalized requests (MPI-5.0, 6.9.5, 9.3,
-//! 13.2). The library is given a function of ours and a word with which that finds the program's.
+//! Functions of the program that the library calls: reductions, error handlers, generalized
+//! requests (MPI-5.0, 6.9.5, 9.3, 13.2). The library is given a function of ours and a word with
+//! which that finds the program's.
 
 use crate::arrays::Out;
 use crate::generated::types::*;
@@ -19,7 +20,8 @@ unsafe extern "C" fn reduce(
     len: *mut c_void,
     datatype: *mut usize,
 ) {
-    // SAFETY: `op_create` passed this function as the state; the library passes the rest as MPI says.
+    // SAFETY: `op_create` passed this function as the state; the library passes the rest as MPI
+    // says.
     unsafe {
         let function: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut i32) = transmute(state);
         let mut handle = Datatype::face(*datatype);
@@ -31,7 +33,8 @@ unsafe extern "C" fn reduce(
 unsafe fn create_op(user_fn: Function, large: c_int, commute: c_int, op: *mut i32) -> c_int {
     let call: Option<Reduce> = if user_fn.is_null() { None } else { Some(reduce) };
     let mut op = Out::<Op>::new(op);
-    // SAFETY: `reduce` is what the library calls, with this state; a null function is refused there.
+    // SAFETY: `reduce` is what the library calls, with this state; a null function is refused
+    // there.
     unsafe {
         let code = (entries().services.create_op)(call, user_fn.cast_mut(), large, commute, op.native());
         op.store();
@@ -110,7 +113,8 @@ struct Generalized {
 }
 
 unsafe extern "C" fn query(state: *mut c_void, status: *mut NativeStatus) -> c_int {
-    // SAFETY: `grequest_start` made the state, and `free` has not been called yet; the status is the library's.
+    // SAFETY: `grequest_start` made the state, and `free` has not been called yet; the status is
+    // the library's.
     unsafe {
         let request = &*state.cast::<Generalized>();
         let Some(function) = request.query else { return 0 };

@@ -10,7 +10,8 @@ use std::ffi::c_int;
 const SUBARRAY: c_int = 13;
 const DARRAY: c_int = 14;
 
-/// The combiner of a datatype, and whether a large form made it: then some arguments are no integers.
+/// The combiner of a datatype, and whether a large form made it: then some arguments are no
+/// integers.
 unsafe fn combiner(datatype: usize) -> (c_int, bool) {
     let (mut counts, mut combiner) = ([0i64; 4], 0);
     let [integers, addresses, large, datatypes] = counts.each_mut();

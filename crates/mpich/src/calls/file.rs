@@ -1,4 +1,5 @@
-//! Data representations: conversion functions are called with the program's own handles (MPI-5.0, 14.5.3).
+//! Data representations: conversion functions are called with the program's own handles (MPI-5.0,
+//! 14.5.3).
 
 use crate::generated::types::*;
 use crate::handles::{Datatype, Handle};
@@ -6,7 +7,8 @@ use crate::library::Function;
 use crate::values::{self, error_native};
 use std::ffi::{c_char, c_int, c_void};
 
-/// The program's side of a data representation. It lives as long as the process, as the representation does.
+/// The program's side of a data representation. It lives as long as the process, as the
+/// representation does.
 struct Representation<F> {
     read: F,
     write: F,

@@ -1,4 +1,5 @@
-//! Keys of attributes: the program's copy and delete functions are called with its own handles (MPI-5.0, 7.7).
+//! Keys of attributes: the program's copy and delete functions are called with its own handles
+//! (MPI-5.0, 7.7).
 
 use crate::generated::types::*;
 use crate::handles::{Comm, Datatype, Handle, Win};
@@ -31,7 +32,8 @@ pub unsafe extern "C" fn MPIR_Dup_fn(
     0
 }
 
-/// The program's side of a key. It lives as long as the process, since attributes may outlive their key.
+/// The program's side of a key. It lives as long as the process, since attributes may outlive their
+/// key.
 struct Keyval {
     copy: Copy,
     delete: Delete,

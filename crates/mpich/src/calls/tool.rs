@@ -1,7 +1,8 @@
 //! The tool interface, where objects and callbacks go through it (MPI-5.0, 15.3).
 //!
-//! Callbacks of events are passed on as they are: they get no handle of a kind that differs, and the library always calls
-//! them with the safety level `MPI_T_CB_REQUIRE_NONE`, which is 0 on both faces.
+//! Callbacks of events are passed on as they are: they get no handle of a kind that differs, and
+//! the library always calls them with the safety level `MPI_T_CB_REQUIRE_NONE`, which is 0 on both
+//! faces.
 
 use crate::arrays::{Handles, Out};
 use crate::generated::types::*;
@@ -13,7 +14,8 @@ use crate::values::{self, bind_face, safety_native, verbosity_face};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-/// The handle at `object`, by the binding (on the standard face) of the variable that is asked about.
+/// The handle at `object`, by the binding (on the standard face) of the variable that is asked
+/// about.
 unsafe fn object_native(bind: c_int, object: *mut c_void) -> usize {
     if object.is_null() {
         return 0;
@@ -47,7 +49,8 @@ pub unsafe fn t_cvar_handle_alloc(
 ) -> c_int {
     let [mut verbosity, mut bind, mut scope, mut name_len, mut desc_len] = [0; 5];
     let (mut datatype, mut enumtype) = (0, 0);
-    // SAFETY: places of our own; the rest is the program's. A wrong index is refused by the second call, too.
+    // SAFETY: places of our own; the rest is the program's. A wrong index is refused by the second
+    // call, too.
     values::code(unsafe {
         native!(MPI_T_cvar_get_info(
             cvar_index,

@@ -1,7 +1,8 @@
-//! The channels, tried for real: a job of two processes, as ranks would be, that open and connect them.
+//! The channels, tried for real: a job of two processes, as ranks would be, that open and connect
+//! them.
 //!
-//! Two children and not this process and one child, because what one may do to the other's memory depends
-//! on their relation (Yama), and ranks are siblings.
+//! Two children and not this process and one child, because what one may do to the other's memory
+//! depends on their relation (Yama), and ranks are siblings.
 
 use super::probe::Found;
 use anyhow::{Context, Result, bail};

@@ -41,7 +41,8 @@ pub fn describe(path: Option<PathBuf>) -> Outcome {
     }
 }
 
-/// Refuses a library that speaks the MPICH ABI, before ranks are started that would fail one by one.
+/// Refuses a library that speaks the MPICH ABI, before ranks are started that would fail one by
+/// one.
 ///
 /// # Errors
 /// Its soname is that of the MPICH ABI. A file that cannot be read is left to the ranks.

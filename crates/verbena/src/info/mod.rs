@@ -1,7 +1,7 @@
 //! `verbena info`: what this installation is and what it finds on this machine.
 //!
-//! Nothing is invented: the library is opened and asked, the channels are opened between two processes and
-//! asked, the launcher's variables are read by the very code that a rank uses.
+//! Nothing is invented: the library is opened and asked, the channels are opened between two
+//! processes and asked, the launcher's variables are read by the very code that a rank uses.
 //!
 //! | module | job |
 //! | --- | --- |

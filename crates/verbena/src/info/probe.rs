@@ -1,9 +1,10 @@
 //! One of the two processes between which `verbena info` tries the channels.
 //!
-//! It does what a rank does at start-up, with its parent in the place of the launcher: it opens the channels,
-//! writes its card as a line of hexadecimal digits to standard output, reads everybody's from standard
-//! input, connects, asks each channel what it can do for the other process, and writes that as JSON. Then it
-//! waits for its standard input to end, since the other one may still be looking at its memory.
+//! It does what a rank does at start-up, with its parent in the place of the launcher: it opens the
+//! channels, writes its card as a line of hexadecimal digits to standard output, reads everybody's
+//! from standard input, connects, asks each channel what it can do for the other process, and
+//! writes that as JSON. Then it waits for its standard input to end, since the other one may still
+//! be looking at its memory.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -74,7 +75,8 @@ fn exchange(card: &[u8], size: u32) -> Result<Vec<Vec<u8>>> {
     (0..size).map(|_| decode(&hear()?)).collect()
 }
 
-/// What the channel says of the next process; for `loopback` that is nothing, and of this one it says more.
+/// What the channel says of the next process; for `loopback` that is nothing, and of this one it
+/// says more.
 fn ask(channel: &mut dyn Channel, args: &ProbeArgs) -> Found {
     let other = (args.me + 1) % args.size;
     let reach = channel.reach(other).or_else(|| channel.reach(args.me));

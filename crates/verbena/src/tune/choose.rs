@@ -13,11 +13,13 @@ pub struct Choice {
     pub value: String,
     /// Why, in a few lines.
     pub reason: Vec<String>,
-    /// By how much it is worse than the best candidate at its worst size, as a ratio; 1 is the best.
+    /// By how much it is worse than the best candidate at its worst size, as a ratio; 1 is the
+    /// best.
     pub worst: f64,
 }
 
-/// What a value costs: the lower, the better. A time that was lost is never less than what a clock can tell.
+/// What a value costs: the lower, the better. A time that was lost is never less than what a clock
+/// can tell.
 fn cost(metric: Metric, value: f64) -> f64 {
     match metric {
         Metric::Bandwidth => 1.0 / value,
@@ -26,8 +28,9 @@ fn cost(metric: Metric, value: f64) -> f64 {
     }
 }
 
-/// What a candidate does when it is not disturbed: the better quartile of its samples. What else runs on a machine only ever takes
-/// from a sample, so this scatters less than their median, and two ways are to be told apart by a few percent.
+/// What a candidate does when it is not disturbed: the better quartile of its samples. What else
+/// runs on a machine only ever takes from a sample, so this scatters less than their median, and
+/// two ways are to be told apart by a few percent.
 fn value_of(candidate: &Series, (point, ranks): (Point, usize)) -> Option<f64> {
     better_quartile(point.metric, &candidate.entry_of(point, ranks)?.samples)
 }
@@ -59,7 +62,8 @@ fn best(costs: &[f64]) -> f64 {
     costs.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// How a choice does: the sum of how far it is off the best, on a scale of ratios, and the worst of them.
+/// How a choice does: the sum of how far it is off the best, on a scale of ratios, and the worst of
+/// them.
 fn judge(costs: &[Row], chosen: impl Fn(usize) -> usize) -> (f64, f64) {
     let ratios = costs.iter().enumerate().map(|(at, (_, all))| all[chosen(at)] / best(all));
     ratios.fold((0.0, 1.0), |(sum, worst), ratio| (sum + ratio.ln(), worst.max(ratio)))
@@ -85,7 +89,8 @@ pub fn choose(knob: &Knob, candidates: &[Series]) -> Option<Choice> {
     Some(choice)
 }
 
-/// Where samples scatter by more than this ratio, what follows from them may be noise, and is marked.
+/// Where samples scatter by more than this ratio, what follows from them may be noise, and is
+/// marked.
 const SCATTER_MAX: f64 = 1.25;
 
 /// The largest ratio, over the candidates, of a point's median to its better quartile.
@@ -117,7 +122,8 @@ fn threshold(knob: &Knob, candidates: &[Series], costs: &[Row], edge: Edge) -> C
     Choice { value: edge_of(knob, &rows, cut, edge).to_string(), reason, worst: by(cut).1 }
 }
 
-/// The setting's value if everything before the cut goes the first way. What was not measured goes the way of what is next to it.
+/// The setting's value if everything before the cut goes the first way. What was not measured goes
+/// the way of what is next to it.
 fn edge_of(knob: &Knob, rows: &[(Point, usize)], cut: usize, edge: Edge) -> i64 {
     let Sort::Threshold { counts, .. } = knob.sort else { return 0 };
     let range = knob.range();
@@ -171,8 +177,9 @@ pub struct Compared {
     pub ratio: f64,
 }
 
-/// The last candidate, at every size, against the best of the others. Samples of one round are compared with each other, since a machine's
-/// speed may change between rounds by more than candidates differ.
+/// The last candidate, at every size, against the best of the others. Samples of one round are
+/// compared with each other, since a machine's speed may change between rounds by more than
+/// candidates differ.
 pub fn compare(knob: &Knob, candidates: &[Series]) -> Vec<Compared> {
     let Some((profile, others)) = candidates.split_last() else { return Vec::new() };
     let one = |(at, _): Row| {

@@ -24,10 +24,12 @@ pub struct TuneArgs {
     /// Only these settings, as in cma_bytes_min,claim_bytes
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Two nodes, as in node0,node1, for what joins nodes; without, only what joins ranks of this one
+    /// Two nodes, as in node0,node1, for what joins nodes; without, only what joins ranks of this
+    /// one
     #[arg(long, value_delimiter = ',')]
     hosts: Vec<String>,
-    /// The most ranks that take part in a collective; what needs more is left as it is [default: a rank for each usable processor]
+    /// The most ranks that take part in a collective; what needs more is left as it is [default: a
+    /// rank for each usable processor]
     #[arg(long)]
     ranks: Option<usize>,
     #[command(flatten)]
@@ -52,7 +54,8 @@ pub struct TuneArgs {
     json: Option<PathBuf>,
 }
 
-/// With --check: a knob with a point that seems too far off is measured for so many times the rounds at most.
+/// With --check: a knob with a point that seems too far off is measured for so many times the
+/// rounds at most.
 const ROUNDS_TIMES_MAX: usize = 3;
 
 /// A knob, what was measured of its candidates, and what follows.
@@ -65,8 +68,8 @@ struct Trial {
 /// Runs `verbena tune`.
 ///
 /// # Errors
-/// Something needed is missing, a file is there already or cannot be written, the machine is busy, nothing could be measured, or
-/// the file that is checked is too far off.
+/// Something needed is missing, a file is there already or cannot be written, the machine is busy,
+/// nothing could be measured, or the file that is checked is too far off.
 pub fn run(args: &TuneArgs) -> Result<()> {
     if args.check.is_none() {
         beforehand::may_write(&args.output, args.force)?;
@@ -120,9 +123,9 @@ fn absolute(path: &Path) -> Result<String> {
     Ok(path.display().to_string())
 }
 
-/// One knob after the other, each under what was found before, since one may decide what another is worth. The candidates of a
-/// knob take turns. In a check, what seems too far off is measured again: after few rounds that may be chance, and with many points
-/// it is for some.
+/// One knob after the other, each under what was found before, since one may decide what another is
+/// worth. The candidates of a knob take turns. In a check, what seems too far off is measured
+/// again: after few rounds that may be chance, and with many points it is for some.
 fn measure(args: &TuneArgs, knobs: Vec<Knob>, between: &Between) -> Result<Vec<Trial>> {
     let file = args.check.as_deref().map(absolute).transpose()?;
     let rounds = args.timing.rounds();

@@ -1,7 +1,8 @@
-//! What the five papers measured: every figure, every table and every number that their texts state, each with what it claims
-//! and with what answers it here, or why nothing here can.
+//! What the five papers measured: every figure, every table and every number that their texts
+//! state, each with what it claims and with what answers it here, or why nothing here can.
 //!
-//! The papers lie before us as text, so a figure's curves are known only as far as the text tells them. Captions are in our own words.
+//! The papers lie before us as text, so a figure's curves are known only as far as the text tells
+//! them. Captions are in our own words.
 //!
 //! | module | paper |
 //! | --- | --- |

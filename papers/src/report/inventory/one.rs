@@ -1,4 +1,5 @@
-//! Paper 1 up to section 6.3.2: operations of the device, the design, messages between two processes.
+//! Paper 1 up to section 6.3.2: operations of the device, the design, messages between two
+//! processes.
 
 use super::Claimed::{About, AtLeast, AtMost};
 use super::{Item, against, ratio, value};

@@ -17,8 +17,8 @@ fn threshold(ways: [&'static str; 2], edge: Edge, counts: Counts) -> Sort {
     Sort::Threshold { ways, edge, counts }
 }
 
-/// What ranks of one node do over a board and in each other's memory. The short ones come last: how far they go depends on what the best other way
-/// is, and no other looks at vectors so short.
+/// What ranks of one node do over a board and in each other's memory. The short ones come last: how
+/// far they go depends on what the best other way is, and no other looks at vectors so short.
 pub fn on_a_node() -> Vec<Knob> {
     of_two().into_iter().chain(of_more()).chain(short()).collect()
 }

@@ -25,7 +25,8 @@ pub fn by_overlap() -> Vec<Knob> {
     knobs
 }
 
-/// In an order in which each is measured with what it depends on: the pieces, who copies them, and from where on that is worth it.
+/// In an order in which each is measured with what it depends on: the pieces, who copies them, and
+/// from where on that is worth it.
 fn pairs(short: Metric, long: Metric, powers: std::ops::RangeInclusive<u32>) -> Vec<Knob> {
     let knob = |setting, what, metric, sizes, sort| {
         let (ranks, network, fixed) = (vec![2], false, vec![set("CHANNELS", "shm,cma")]);

@@ -1,5 +1,6 @@
-/* Latency and bandwidth between two ranks, as BENCHMARKS.md has them for networks without verbs: medians of seven
- * series after one for warming up. A line each: what, bytes, microseconds one way or GB/s. */
+/* Latency and bandwidth between two ranks, as BENCHMARKS.md has them for networks without verbs:
+ * medians of seven series after one for warming up. A line each: what, bytes, microseconds one
+ * way or GB/s. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

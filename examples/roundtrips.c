@@ -1,5 +1,6 @@
-/* Round trips between two ranks, one by one: roundtrips COUNT BYTES. It tells the mean and the median, one way, and how long the
- * slow ones took: on a wire that loses packets the mean hangs on these few, which medians of short series do not show. */
+/* Round trips between two ranks, one by one: roundtrips COUNT BYTES. It tells the mean and the
+ * median, one way, and how long the slow ones took: on a wire that loses packets the mean hangs
+ * on these few, which medians of short series do not show. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

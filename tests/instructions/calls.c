@@ -1,5 +1,5 @@
-/* Small messages between two ranks, for `cargo xtask instructions`: rank 0 runs under callgrind and switches its
-   counting on around the calls that are meant; rank 1 runs as it is.
+/* Small messages between two ranks, for `cargo xtask instructions`: rank 0 runs under callgrind and
+   switches its counting on around the calls that are meant; rank 1 runs as it is.
 
    The two meet outside MPI, by words in the file that the first argument names, so that everything which rank 0
    is to find has arrived before it looks: no count depends on time. */
@@ -54,8 +54,9 @@ static void send_all(int bytes, int number) {
     for (int i = 0; i < number; i++) MPI_Send(out[0], bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
 }
 
-/* A section: `mine` for rank 0, `theirs` for rank 1, ROUNDS times; its counts are written out under its name.
-   The first round is not counted: it makes tables grow and meets code for the first time. */
+/* A section: `mine` for rank 0, `theirs` for rank 1, ROUNDS times; its counts are written out
+   under its name. The first round is not counted: it makes tables grow and meets code for the
+   first time. */
 #define SECTION(name, before, counted, after, theirs)                    \
     do {                                                                 \
         for (int round = 0; round <= ROUNDS; round++) {                  \

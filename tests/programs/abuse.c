@@ -1,4 +1,5 @@
-/* Wrong arguments of every sort give the standard's error class; nothing crashes and nothing is sent. */
+/* Wrong arguments of every sort give the standard's error class; nothing crashes and nothing is
+   sent. */
 #include "check.h"
 
 static int value, flag;

@@ -1,5 +1,5 @@
-/* One buffer for both directions of a collective is refused, in every form, and the call has not taken part: the next
- * ones fit together. */
+/* One buffer for both directions of a collective is refused, in every form, and the call has not
+ * taken part: the next ones fit together. */
 #include "check.h"
 
 enum { EACH = 2, RANKS_MAX = 16, ALL = EACH * RANKS_MAX };

@@ -1,6 +1,6 @@
-/* Random messages and collectives against what a naive computation expects. Every rank draws the same script from the
- * seed: `anything SEED [STEPS]`. With ANYTHING_PLANTED set, a byte of one message is expected wrongly, so that it can
- * be shown that a fault is seen. */
+/* Random messages and collectives against what a naive computation expects. Every rank draws the
+ * same script from the seed: `anything SEED [STEPS]`. With ANYTHING_PLANTED set, a byte of one
+ * message is expected wrongly, so that it can be shown that a fault is seen. */
 #include "check.h"
 #include <stdint.h>
 
@@ -127,7 +127,8 @@ static void launch(const Message *m, int number, Layout *l, int **memory, MPI_Re
         MPI_Isend(origin(l, *memory), 1, l->type, m->to, m->tag, MPI_COMM_WORLD, request);
 }
 
-/* Messages between any ranks; some are received only after they were sent, some into longer buffers or other layouts. */
+/* Messages between any ranks; some are received only after they were sent, some into longer
+   buffers or other layouts. */
 static void messages(void) {
     int count = 1 + below(MESSAGES), *in[MESSAGES] = {0}, *out[MESSAGES] = {0}, got;
     Message all[MESSAGES];

@@ -1,6 +1,7 @@
-/* A long message arrives while its receiver computes, outside MPI: with VERBENA_PROGRESS_THREAD=1. The sender says in shared memory that
- * its send is complete, which takes the receiver's doing; the receiver computes until it reads that, and only then waits. Both ranks must
- * see the same /tmp. */
+/* A long message arrives while its receiver computes, outside MPI: with
+ * VERBENA_PROGRESS_THREAD=1. The sender says in shared memory that its send is complete, which
+ * takes the receiver's doing; the receiver computes until it reads that, and only then waits.
+ * Both ranks must see the same /tmp. */
 #include "check.h"
 #include <fcntl.h>
 #include <stdatomic.h>

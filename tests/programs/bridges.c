@@ -1,4 +1,5 @@
-/* Intercommunicators (MPI-5.0, 7.6): made in every way, merged in every order, split, and refused. */
+/* Intercommunicators (MPI-5.0, 7.6): made in every way, merged in every order, split, and
+   refused. */
 #include "check.h"
 
 static int rank, size, side, local_rank, local_size, remote_size;

@@ -1,6 +1,7 @@
-/* busy WAY [WHO]: talks for ever in the way that the argument says, so that a test can kill a rank at any moment. Each
- * rank says its process before MPI_Init. In the way "finalize", every rank but WHO is inside MPI_Finalize; in the way
- * "listen", all talk for a while and then wait for what never comes; in the way "deaf", WHO never calls MPI again. */
+/* busy WAY [WHO]: talks for ever in the way that the argument says, so that a test can kill a
+ * rank at any moment. Each rank says its process before MPI_Init. In the way "finalize", every
+ * rank but WHO is inside MPI_Finalize; in the way "listen", all talk for a while and then wait
+ * for what never comes; in the way "deaf", WHO never calls MPI again. */
 #include "check.h"
 #include <unistd.h>
 

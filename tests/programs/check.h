@@ -1,4 +1,4 @@
-/* What the test programs share: CHECK ends the job with a message when a condition does not hold. */
+/* Shared by the test programs: CHECK ends the job with a message when a condition is false. */
 #ifndef VERBENA_CHECK_H
 #define VERBENA_CHECK_H
 #include <mpi.h>
@@ -32,7 +32,7 @@ static inline int class_of(int code) {
         }                                                                                                              \
     } while (0)
 
-/* The last lines of a program that found nothing wrong, from rank 0: its name, and on which library it ran. */
+/* The last lines of a program that found nothing wrong, from rank 0: its name, and its library. */
 static inline void report(const char *name, int rank, int size) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;

@@ -1,5 +1,6 @@
-/* closes FILE: a program that closes all descriptors that it did not open, as daemons do, after MPI_Init. Its own files,
- * pipes and sockets get the numbers; MPI goes on, and nothing of its own is read or changed. */
+/* closes FILE: a program that closes all descriptors that it did not open, as daemons do, after
+ * MPI_Init. Its own files, pipes and sockets get the numbers; MPI goes on, and nothing of its
+ * own is read or changed. */
 #include "check.h"
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,5 +1,6 @@
-/* How communicators are made (MPI-5.0, 7.4 and 7.6), with what is easily forgotten: errors of one rank only, order,
- * what is inherited and what not, traffic on a communicator that was freed. */
+/* How communicators are made (MPI-5.0, 7.4 and 7.6), with what is easily forgotten: errors of
+ * one rank only, order, what is inherited and what not, traffic on a communicator that was
+ * freed. */
 #include "check.h"
 #include <sched.h>
 
@@ -13,7 +14,8 @@ static MPI_Group group_of(MPI_Comm comm, int count, const int *ranks) {
     return some;
 }
 
-/* The sum of the processes' numbers in the world tells that just these are in it, and that it works. */
+/* The sum of the processes' numbers in the world tells that just these are in it, and that it
+   works. */
 static void has(MPI_Comm comm, int members, int sum_expected) {
     int comm_size, sum;
     CHECK(MPI_Comm_size(comm, &comm_size) == MPI_SUCCESS && comm_size == members);

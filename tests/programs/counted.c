@@ -1,5 +1,6 @@
-/* A program whose calls are known: what wrappers.c counts of it is compared. It calls what needs much help inside the
- * library: other communicators, topologies, collectives, derived datatypes, long messages. */
+/* A program whose calls are known: what wrappers.c counts of it is compared. It calls what needs
+ * much help inside the library: other communicators, topologies, collectives, derived datatypes,
+ * long messages. */
 #include "check.h"
 
 #define LONG 300000

@@ -1,9 +1,11 @@
-/* Datatypes of every constructor sent around a ring, taken apart, packed, and reduced by functions of the program. */
+/* Datatypes of every constructor sent around a ring, taken apart, packed, and reduced by
+   functions of the program. */
 #include "check.h"
 
 static int rank, size;
 
-/* Sends one element of `type` from `out` to the right as that type, and checks that exactly its bytes arrive. */
+/* Sends one element of `type` from `out` to the right as that type, and checks that exactly its
+   bytes arrive. */
 static void ring(MPI_Datatype type, int bytes) {
     enum { SPAN = 4096 };
     static unsigned char out[SPAN], in[SPAN], packed_out[SPAN], packed_in[SPAN];

@@ -1,5 +1,6 @@
-/* Every collective that moves data: in every form, on one group and between two, with MPI_IN_PLACE wherever it is
- * allowed, with no elements, few and many. What is not significant on a rank is garbage there. */
+/* Every collective that moves data: in every form, on one group and between two, with
+ * MPI_IN_PLACE wherever it is allowed, with no elements, few and many. What is not significant
+ * on a rank is garbage there. */
 #include "team.h"
 
 enum { UNTOUCHED = -7 };

@@ -1,4 +1,5 @@
-/* Nonblocking and persistent collectives, several at once; a program's own operation; an intercommunicator. */
+/* Nonblocking and persistent collectives, several at once; a program's own operation; an
+   intercommunicator. */
 #include "check.h"
 
 /* Composition of the maps x -> m x + c: associative, not commutative. */

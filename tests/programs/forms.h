@@ -13,8 +13,8 @@ static inline void run_once(MPI_Request *request) {
     CHECK(MPI_Request_free(request) == MPI_SUCCESS);
 }
 
-/* MPI_NAME(arguments, comm) in one of its forms. The name stands twice, the second time as it follows MPI_I; its
- * ending _c, if it has one, stands apart. */
+/* MPI_NAME(arguments, comm) in one of its forms. The name stands twice, the second time as it
+ * follows MPI_I; its ending _c, if it has one, stands apart. */
 #define RUN_AS(form, Name, name, ending, comm, ...)                                                                    \
     do {                                                                                                               \
         MPI_Request request_ = MPI_REQUEST_NULL;                                                                       \

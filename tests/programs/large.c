@@ -1,5 +1,6 @@
-/* Long messages, from and to memory that is freed and allocated anew between them: a registration of the old memory
- * would carry old bytes. Whatever way they go (VERBENA_LARGE), they arrive. */
+/* Long messages, from and to memory that is freed and allocated anew between them: a
+ * registration of the old memory would carry old bytes. Whatever way they go (VERBENA_LARGE),
+ * they arrive. */
 #include "tool.h"
 
 enum { ROUNDS = 3, STRIDE = 5, USED = 3 };

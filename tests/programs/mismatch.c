@@ -1,6 +1,7 @@
-/* mismatch WAY [WARM]: the ranks call collectives that do not match, and the library finds out: some rank gets an error
- * that names what was called, or the job ends with it; never a plausible result. WARM collectives come first, so that
- * the communicator has a board. Ways that begin with "fine" are legal, whatever they look like. */
+/* mismatch WAY [WARM]: the ranks call collectives that do not match, and the library finds out:
+ * some rank gets an error that names what was called, or the job ends with it; never a plausible
+ * result. WARM collectives come first, so that the communicator has a board. Ways that begin
+ * with "fine" are legal, whatever they look like. */
 #include "check.h"
 
 enum { MANY = 100000 };
@@ -76,8 +77,8 @@ static int wrong(const char *way) {
     return MPI_SUCCESS;
 }
 
-/* Type maps may differ where signatures agree; bytes go with everything of their length; what has no elements has no
- * type; only the root's receive arguments count. */
+/* Type maps may differ where signatures agree; bytes go with everything of their length; what
+ * has no elements has no type; only the root's receive arguments count. */
 static void fine(void) {
     MPI_Datatype four, strided;
     int got[64];

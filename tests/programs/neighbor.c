@@ -1,5 +1,6 @@
-/* Neighbourhood collectives in all forms, on grids, graphs and distributed graphs: with periodic dimensions of size 1
- * and 2, borders, edges that occur several times, edges to oneself, and ranks without neighbours. */
+/* Neighbourhood collectives in all forms, on grids, graphs and distributed graphs: with periodic
+ * dimensions of size 1 and 2, borders, edges that occur several times, edges to oneself, and
+ * ranks without neighbours. */
 #include "forms.h"
 
 enum { DEGREE_MAX = 24, BLOCK_MAX = 5, UNTOUCHED = -1 };
@@ -8,7 +9,8 @@ enum { DEGREE_MAX = 24, BLOCK_MAX = 5, UNTOUCHED = -1 };
 struct net {
     MPI_Comm comm;
     int rank, in, out, sources[DEGREE_MAX], destinations[DEGREE_MAX];
-    /* Which of the source's destinations its message to me is; -1 where the source is MPI_PROC_NULL. */
+    /* Which of the source's destinations its message to me is; -1 where the source is
+       MPI_PROC_NULL. */
     int edge[DEGREE_MAX];
 };
 
@@ -52,7 +54,8 @@ static void clear(int *got, int n) {
         got[i] = UNTOUCHED;
 }
 
-/* Whether `count` values of the `slot`-th source stand at `got`, and nothing behind them up to `room`. */
+/* Whether `count` values of the `slot`-th source stand at `got`, and nothing behind them up to
+   `room`. */
 static void check_block(const struct net *net, int slot, const int *got, int edge, int count, int room) {
     int is_there = net->edge[slot] >= 0;
     for (int i = 0; i < room; i++)
@@ -202,7 +205,8 @@ static void grids(int size) {
     grid(0, NULL, NULL);
 }
 
-/* A ring with a hub: node 0 has an edge to every other, twice to node 1, and every node one to itself. */
+/* A ring with a hub: node 0 has an edge to every other, twice to node 1, and every node one to
+   itself. */
 static void graph(int size) {
     struct net net;
     int *index = malloc(size * sizeof *index), *edges = malloc((4 * size + 4) * sizeof *edges), n = 0, count;

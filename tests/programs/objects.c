@@ -168,7 +168,8 @@ int main(int argc, char **argv) {
     communicators();
     grids();
     CHECK(MPI_Finalize() == MPI_SUCCESS);
-    /* One of the freed duplicate and one of MPI_COMM_SELF; freeing the other communicator failed first. */
+    /* One of the freed duplicate and one of MPI_COMM_SELF; freeing the other communicator failed
+       first. */
     CHECK(deletions == 2 && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized);
     CHECK(MPI_Info_delete(info, "key") == MPI_SUCCESS && MPI_Info_free(&info) == MPI_SUCCESS);
     if (rank == 0)

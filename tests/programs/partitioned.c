@@ -1,5 +1,5 @@
-/* Partitioned communication (MPI-5.0, 4.2) round a ring: other partitions on each side, early arrival, threads,
- * matching, and wrong use. */
+/* Partitioned communication (MPI-5.0, 4.2) round a ring: other partitions on each side, early
+ * arrival, threads, matching, and wrong use. */
 #include "check.h"
 #include <pthread.h>
 
@@ -50,8 +50,8 @@ static void divided(int mine, int theirs, int length) {
     free(in);
 }
 
-/* The sender makes nothing more ready before the receiver has said that the first part is there: whoever sends
- * only whole messages hangs here. */
+/* The sender makes nothing more ready before the receiver has said that the first part is there:
+ * whoever sends only whole messages hangs here. */
 static void early(int length) {
     enum { MINE = 6, THEIRS = 3 };
     MPI_Request out_request, in_request;
@@ -86,7 +86,8 @@ static void early(int length) {
     free(in);
 }
 
-/* Pairs with one tag are matched in the order of their initialisation, and not with other messages. */
+/* Pairs with one tag are matched in the order of their initialisation, and not with other
+   messages. */
 static void matching(void) {
     MPI_Request requests[6], ordinary;
     int out[3] = {rank, rank + 100, rank + 200}, in[3] = {-1, -1, -1}, plain = -1, flag;
@@ -176,7 +177,8 @@ static void threads(int length) {
     free(shared_buffer);
 }
 
-/* A receive with more room than is sent: the status says what came, and the rest stays as it was. */
+/* A receive with more room than is sent: the status says what came, and the rest stays as it
+   was. */
 static void longer(int mine, int theirs, int sent, int room) {
     MPI_Request requests[2];
     MPI_Datatype sparse;

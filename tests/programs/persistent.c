@@ -1,5 +1,6 @@
-/* Persistent collectives: started together and apart, in different order on different ranks, with other collectives in
- * between; never started; outliving their communicator, datatype and operation. */
+/* Persistent collectives: started together and apart, in different order on different ranks,
+ * with other collectives in between; never started; outliving their communicator, datatype and
+ * operation. */
 #include "forms.h"
 
 enum { BARRIER, BCAST, ALLREDUCE, ALLGATHER, ALLTOALLW, SCAN, GATHER, NEIGHBORS, KINDS, ROUNDS = 25, MANY = 64 };

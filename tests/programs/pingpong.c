@@ -1,5 +1,6 @@
-/* Ping-pong of short messages, for a trace: argument 1 is the number of round trips of each length. The replies carry
- * what came plus one, so that a message that is lost, doubled or torn is found. */
+/* Ping-pong of short messages, for a trace: argument 1 is the number of round trips of each
+ * length. The replies carry what came plus one, so that a message that is lost, doubled or torn
+ * is found. */
 #include "check.h"
 
 #define BYTES_MAX 1024

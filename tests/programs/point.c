@@ -1,5 +1,5 @@
-/* Point-to-point between all pairs: every send mode, sizes around every protocol's border, wildcards, probes,
- * persistent requests, cancel. */
+/* Point-to-point between all pairs: every send mode, sizes around every protocol's border,
+ * wildcards, probes, persistent requests, cancel. */
 #include "check.h"
 
 static const int sizes[] = {0, 1, 8, 24, 25, 64, 1000, 4096, 16384, 16385, 65536, 65537, 300000, 1 << 20};
@@ -103,7 +103,8 @@ static void cancel(void) {
     CHECK(cancelled);
 }
 
-/* Many messages before the first receive: tags in reverse order, so that each is unexpected and found by tag. */
+/* Many messages before the first receive: tags in reverse order, so that each is unexpected and
+   found by tag. */
 static void reversed(void) {
     enum { MANY = 2000 };
     int right = (rank + 1) % size, left = (rank + size - 1) % size, value;

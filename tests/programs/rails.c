@@ -1,5 +1,6 @@
-/* rails SECONDS: neighbours exchange messages of all lengths, short and long, eager and synchronous, for so long. Every byte is
- * checked, and so is the order. Rank 0 says when that is under way, and at the end how often a channel took another one's place. */
+/* rails SECONDS: neighbours exchange messages of all lengths, short and long, eager and
+ * synchronous, for so long. Every byte is checked, and so is the order. Rank 0 says when that is
+ * under way, and at the end how often a channel took another one's place. */
 #include "check.h"
 
 enum { LONGEST = 400000 };

@@ -1,5 +1,6 @@
-/* Every collective that reduces: in every form, on one group and between two, with MPI_IN_PLACE wherever it is allowed,
- * with no elements, few and many, and with an operation that is not commutative. */
+/* Every collective that reduces: in every form, on one group and between two, with MPI_IN_PLACE
+ * wherever it is allowed, with no elements, few and many, and with an operation that is not
+ * commutative. */
 #include "team.h"
 
 /* The map x -> m x + c. Composition is associative, not commutative. */

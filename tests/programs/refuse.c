@@ -1,5 +1,5 @@
-/* refuse WAY PROGRAM ARGUMENTS...: runs a program to which the kernel refuses single-copy. WAY is eperm, enosys or kill
- * for both calls, read or write for one of them. No MPI here. */
+/* refuse WAY PROGRAM ARGUMENTS...: runs a program to which the kernel refuses single-copy. WAY
+ * is eperm, enosys or kill for both calls, read or write for one of them. No MPI here. */
 #include "seccomp.h"
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* scribble SEED: rank 1 writes over every word in use of the memory that the ranks of a node share, as a wild pointer might.
- * Any end but a hang is fine. */
+/* scribble SEED: rank 1 writes over every word in use of the memory that the ranks of a node
+ * share, as a wild pointer might. Any end but a hang is fine. */
 #include "check.h"
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* Lets the kernel refuse process_vm_readv and process_vm_writev to this process from now on, as containers do. */
+/* Lets the kernel refuse process_vm_readv and process_vm_writev from now on, as containers do. */
 #ifndef VERBENA_SECCOMP_H
 #define VERBENA_SECCOMP_H
 #include <errno.h>

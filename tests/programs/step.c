@@ -1,8 +1,9 @@
-/* A rank that makes a mistake in a collective, in pairs: its partner, which does not depend on it, goes on, and the next
- * collectives of both fit together again. */
+/* A rank that makes a mistake in a collective, in pairs: its partner, which does not depend on
+ * it, goes on, and the next collectives of both fit together again. */
 #include "check.h"
 
-/* The next collectives: each gives what it should, so nothing of an earlier one was taken for it. */
+/* The next collectives: each gives what it should, so nothing of an earlier one was taken for
+   it. */
 static void in_step(MPI_Comm pair, int rank, int round) {
     int value = rank ? -1 : round, sum = -1, mine = rank + round;
     MPI_Request request;

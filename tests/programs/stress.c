@@ -1,5 +1,6 @@
-/* MPI_THREAD_MULTIPLE: threads that do different things at once, each on a communicator of its own: collectives and their
- * nonblocking forms, windows of messages taken in any order, cancelled and freed requests, probes, persistent requests. */
+/* MPI_THREAD_MULTIPLE: threads that do different things at once, each on a communicator of its
+ * own: collectives and their nonblocking forms, windows of messages taken in any order,
+ * cancelled and freed requests, probes, persistent requests. */
 #include "check.h"
 #include <pthread.h>
 
@@ -27,7 +28,8 @@ static void collectives(MPI_Comm comm, int round) {
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
 }
 
-/* Every message of the window is told apart by its tag; which completes first is nobody's business. */
+/* Every message of the window is told apart by its tag; which completes first is nobody's
+   business. */
 static void windows(MPI_Comm comm, int round) {
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     int out[WINDOW], in[WINDOW], indices[2 * WINDOW], done = 0;
@@ -48,7 +50,8 @@ static void windows(MPI_Comm comm, int round) {
 }
 
 static void cancelled(MPI_Comm comm, int round) {
-    /* What is sent must last: the request is freed, so nobody learns here when the buffer may go. */
+    /* What is sent must last: the request is freed, so nobody learns here when the buffer may
+       go. */
     static int kept[ROUNDS];
     int right = (rank + 1) % size, left = (rank + size - 1) % size, never, was, in = -1;
     MPI_Request request, freed;

@@ -42,7 +42,8 @@ struct root {
     int base, rank;
 };
 
-/* The `which`-th root to try: the first rank, the last one, and on an intercommunicator the same on the other side. */
+/* The `which`-th root to try: the first rank, the last one, and on an intercommunicator the same on
+   the other side. */
 static inline struct root root_of(const struct team *t, int which) {
     int here = !t->is_inter || (which / 2 ? 50 : 0) == t->base;
     int size = here ? t->size : t->others;

@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: threads of each rank talk to their partners at once, by every way of waiting, while one
- * thread makes and frees communicators. */
+/* MPI_THREAD_MULTIPLE: threads of each rank talk to their partners at once, by every way of
+ * waiting, while one thread makes and frees communicators. */
 #include "check.h"
 #include <pthread.h>
 #include <time.h>

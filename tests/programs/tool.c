@@ -1,5 +1,5 @@
-/* The tool information interface, MPI_T: everything is walked, before, during and after MPI, and asked with wrong
- * arguments. What its variables say is the business of tool_values.c. */
+/* The tool information interface, MPI_T: everything is walked, before, during and after MPI, and
+ * asked with wrong arguments. What its variables say is the business of tool_values.c. */
 #include "tool.h"
 
 #define TEXT 512

@@ -1,4 +1,5 @@
-/* What the programs that test the tool information interface share: checks of codes, variables by their names. */
+/* Shared by the programs that test the tool information interface: checks of codes, variables by
+   their names. */
 #ifndef VERBENA_TOOL_H
 #define VERBENA_TOOL_H
 #include "check.h"

@@ -1,4 +1,5 @@
-/* What the variables and events of the tool information interface say is compared with what the program did. */
+/* What the variables and events of the tool information interface say is compared with what the
+   program did. */
 #include "tool.h"
 
 #define UNEXPECTED 10
@@ -152,8 +153,8 @@ static void chooses_the_copier(void) {
         unsigned long long n_shared = read_pvar(shared), n_pulled = read_pvar(pulled), n_streamed = read_pvar(streamed);
         CHECK(n_shared + n_pulled + n_streamed == 3ull * (rank % 2));
         CHECK(both || n_shared == 0);
-        /* Where the kernel lets ranks read each other's memory, nothing is streamed. Who has no core of its own copies for
-         * nobody. */
+        /* Where the kernel lets ranks read each other's memory, nothing is streamed. Who has no
+         * core of its own copies for nobody. */
         int sharing = both && size <= sysconf(_SC_NPROCESSORS_ONLN);
         CHECK(n_streamed == 3 || rank % 2 == 0 || (sharing ? n_shared : n_pulled) == 3);
         OK(MPI_T_pvar_reset(session, MPI_T_PVAR_ALL_HANDLES));

@@ -1,4 +1,5 @@
-/* Process topologies (MPI-5.0, chapter 8): the standard's own examples, borders, weights, and what must be refused. */
+/* Process topologies (MPI-5.0, chapter 8): the standard's own examples, borders, weights, and
+   what must be refused. */
 #include "check.h"
 
 static int rank, size;
@@ -22,7 +23,8 @@ static void dimensions(void) {
     CHECK_CLASS(MPI_Dims_create(6, 2, (int[]){-2, 0}), MPI_ERR_DIMS);
     CHECK_CLASS(MPI_Dims_create(6, 2, (int[]){2, 2}), MPI_ERR_DIMS);
     CHECK_CLASS(MPI_Dims_create(6, -1, dims), MPI_ERR_ARG);
-    /* As close to each other as can be: neither the prime factors in turn nor the nearest root do it. */
+    /* As close to each other as can be: neither the prime factors in turn nor the nearest root
+       do it. */
     dims_are(48, 3, free_, (int[]){4, 4, 3});
     dims_are(36, 3, free_, (int[]){4, 3, 3});
     dims_are(1001, 2, free_, (int[]){77, 13});
@@ -131,7 +133,8 @@ static void neighbors(MPI_Comm comm, int in_expected, int out_expected, int weig
         pairs[64 + destinations[i]] += weighted ? to[i] : 1;
 }
 
-/* A ring with an edge of weight 10 + r from r to r + 1 and two of weight 1 from everyone to rank 0. */
+/* A ring with an edge of weight 10 + r from r to r + 1 and two of weight 1 from everyone to rank
+   0. */
 static void check_ring(MPI_Comm comm, int weighted) {
     int pairs[128] = {0}, left = (rank + size - 1) % size, right = (rank + 1) % size;
     neighbors(comm, 1 + (rank == 0 ? 2 * size : 0), 3, weighted, pairs);

@@ -1,4 +1,5 @@
-/* Rank 1 receives less than rank 0 sends, on a communicator with a name; the message must name all of it. */
+/* Rank 1 receives less than rank 0 sends, on a communicator with a name; the message must name
+   all of it. */
 #include "check.h"
 
 int main(int argc, char **argv) {

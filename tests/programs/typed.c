@@ -1,6 +1,7 @@
-/* With VERBENA_CHECK_TYPES=1 a message says what its elements are, and a receive of others fails with MPI_ERR_TYPE: in
- * every mode, by eager and long messages, early and late receives, to oneself, probed and persistent. What matches, bytes
- * and shorter messages go on. Argument "off": without the setting nothing is compared. */
+/* With VERBENA_CHECK_TYPES=1 a message says what its elements are, and a receive of others fails
+ * with MPI_ERR_TYPE: in every mode, by eager and long messages, early and late receives, to
+ * oneself, probed and persistent. What matches, bytes and shorter messages go on. Argument
+ * "off": without the setting nothing is compared. */
 #include "check.h"
 
 enum { LONG = 200000, TAG = 3 };

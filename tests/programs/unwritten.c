@@ -1,6 +1,7 @@
-/* Functions that are not written yet raise MPI_ERR_UNSUPPORTED_OPERATION through the error handler of the call's object.
- * WAY: fatal (all ranks), one (rank 1 alone), or return (what handlers get). A function that has been written since must
- * be replaced here by one that has not: see docs/COVERAGE.md. */
+/* Functions that are not written yet raise MPI_ERR_UNSUPPORTED_OPERATION through the error
+ * handler of the call's object. WAY: fatal (all ranks), one (rank 1 alone), or return (what
+ * handlers get). A function that has been written since must be replaced here by one that has
+ * not: see docs/COVERAGE.md. */
 #include "check.h"
 
 static int calls, last_code;

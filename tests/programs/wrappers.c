@@ -1,6 +1,7 @@
-/* A profiling tool as the standard means it (MPI-5.0, 15.2): preloaded, it counts the program's calls of several
- * families and passes them on by their PMPI names. At MPI_Finalize each rank prints a line. What it counts and the
- * program did not call must stay at 0: the library's own work must not come through here. */
+/* A profiling tool as the standard means it (MPI-5.0, 15.2): preloaded, it counts the program's
+ * calls of several families and passes them on by their PMPI names. At MPI_Finalize each rank
+ * prints a line. What it counts and the program did not call must stay at 0: the library's own
+ * work must not come through here. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

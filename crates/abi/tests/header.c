@@ -1,4 +1,5 @@
-/* What the standard ABI lays down about mpi.h (MPI-5.0, chapter 20): sizes, offsets, values, types. */
+/* What the standard ABI lays down about mpi.h (MPI-5.0, chapter 20): sizes, offsets, values,
+   types. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 //! The shape of the entry points: several symbols with one body, which is told the C function to
 //! call.
 
-/// `Name: symbol C_function, ...; (parameters; lengths of strings) call => { body, an error code }`.
+/// `Name: symbol C_function, ...; (parameters; lengths of strings) call => { body, error code }`.
 macro_rules! entry {
     ($type:ident: $($symbol:ident $c:ident),*; $parameters:tt $call:ident => $body:tt) => {
         const _: () = {

@@ -1,4 +1,5 @@
-/* Fortran's integers in C (MPI-5.0, 19.3.4 and 19.3.5): called by integers.f90. It knows nothing but mpi.h. */
+/* Fortran's integers in C (MPI-5.0, 19.3.4 and 19.3.5): called by integers.f90. It knows nothing
+   but mpi.h. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`, `pub unsafe fn name(` in
-//! `crates/mpich/src/calls`.
+//! Finds the hand-written bodies: `pub fn name(` in `crates/abi/src/calls/*.rs`,
+//! `pub unsafe fn name(` in `crates/mpich/src/calls`.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -11,7 +11,8 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// Reads the modules of a folder, where bodies begin like one of these. Two bodies of one name are an error.
+    /// Reads the modules of a folder, where bodies begin like one of these. Two bodies of one name
+    /// are an error.
     pub fn scan(folder: &Path, beginnings: &[&str]) -> Result<Bodies> {
         let mut bodies = BTreeMap::new();
         for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {

@@ -5,7 +5,8 @@ use super::kind::Direction::{In, InOut, Out};
 
 /// The conversion of one parameter.
 pub struct Conversion {
-    /// A Rust statement that shadows the raw parameter by the checked one; empty if it is given as it is.
+    /// A Rust statement that shadows the raw parameter by the checked one; empty if it is given as
+    /// it is.
     pub statement: String,
     /// The argument of the body.
     pub argument: String,

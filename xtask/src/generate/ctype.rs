@@ -1,6 +1,7 @@
 //! C types, as C declares them and as Rust does.
 
-/// A C type: a base name, perhaps const, behind so many pointers, the outermost perhaps written as an array.
+/// A C type: a base name, perhaps const, behind so many pointers, the outermost perhaps written as
+/// an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CType {
     base: String,

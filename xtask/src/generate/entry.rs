@@ -140,8 +140,8 @@ fn checked(function: &Function, name: &str, large: bool, signature: &str, body: 
     text
 }
 
-/// Takes a collective's turn among those of its communicator. Comes right after the communicator is known, so that
-/// a rank whose other arguments are wrong stays in step with the others.
+/// Takes a collective's turn among those of its communicator. Comes right after the communicator is
+/// known, so that a rank whose other arguments are wrong stays in step with the others.
 fn turn(function: &Function) -> &'static str {
     match function.collective {
         None => "",
@@ -164,7 +164,8 @@ fn is_of_form(function: &Function, parameter: &Parameter) -> bool {
     function.collective.is_some() && matches!(parameter.name.as_str(), "info" | "request")
 }
 
-/// The rungs of the fast path and their arguments, which are alike in both forms; `None` if there is no fast path.
+/// The rungs of the fast path and their arguments, which are alike in both forms; `None` if there
+/// is no fast path.
 pub fn ladder(function: &Function, large: bool) -> Option<String> {
     ladder_of(function, &function.rungs, large)
 }

@@ -4,13 +4,14 @@
 //! Gather = "sendbuf: buffer, recvcount: count @root, ..., comm: comm; large, before_init"
 //! ```
 //!
-//! Before the semicolon: parameters in C order, `name: kind`, each perhaps with conditions: `@root` (significant at
-//! the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not beside it), `@given(x)` (not if
-//! `x` is `MPI_IN_PLACE`).
-//! A kind may begin with `large` (only in the `_c` form). After it: `large` (there is a `_c` form), `before_init`
-//! (allowed while MPI is not initialised), `returns kind`, `owner kind`, `deprecated version`, `ladder rungs`.
+//! Before the semicolon: parameters in C order, `name: kind`, each perhaps with conditions: `@root`
+//! (significant at the root only), `@leaf` (not at the root of an intercommunicator), `@party` (not
+//! beside it), `@given(x)` (not if `x` is `MPI_IN_PLACE`). A kind may begin with `large` (only in
+//! the `_c` form). After it: `large` (there is a `_c` form), `before_init` (allowed while MPI is
+//! not initialised), `returns kind`, `owner kind`, `deprecated version`, `ladder rungs`.
 //!
-//! In a family of collectives a line stands for the blocking, the nonblocking and the persistent form.
+//! In a family of collectives a line stands for the blocking, the nonblocking and the persistent
+//! form.
 
 use super::kind::Kind;
 use anyhow::{Context, Result, bail};
@@ -53,7 +54,8 @@ pub struct Function {
     pub before_init: bool,
     /// The kind that it returns; `None` for an error code.
     pub returns: Option<Kind>,
-    /// Whose error handler gets errors, if no parameter says so: `file` (that of `MPI_FILE_NULL`) or `tool` (nobody's).
+    /// Whose error handler gets errors, if no parameter says so: `file` (that of `MPI_FILE_NULL`)
+    /// or `tool` (nobody's).
     pub owner: Option<String>,
     /// Version of the standard that deprecated it.
     pub deprecated: Option<String>,

@@ -54,7 +54,8 @@ pub const HANDLES: [(&str, &str); 11] = [
 ];
 
 impl Kind {
-    /// Parses a kind: `[out|inout] base[length]`, `base?`, `fn TYPE`, `handle base`, or a C type in back quotes.
+    /// Parses a kind: `[out|inout] base[length]`, `base?`, `fn TYPE`, `handle base`, or a C type in
+    /// back quotes.
     pub fn parse(text: &str) -> Result<Kind> {
         if let Some(ctype) = text.strip_prefix('`').and_then(|t| t.strip_suffix('`')) {
             return Ok(Kind::new("raw", Direction::In, ctype, ctype, Shape::Value));

@@ -1,4 +1,5 @@
-//! `cargo xtask generate`: what is made from the API table in `api/`, and the licences of what is linked.
+//! `cargo xtask generate`: what is made from the API table in `api/`, and the licences of what is
+//! linked.
 //!
 //! | made | by |
 //! | --- | --- |

@@ -10,8 +10,8 @@ pub fn write(table: &Table) -> Result<String> {
     write_face(table, |_| "usize")
 }
 
-/// The text of `crates/mpich/src/generated/types.rs`: handles are integers there, except for files and the tool
-/// interface's.
+/// The text of `crates/mpich/src/generated/types.rs`: handles are integers there, except for files
+/// and the tool interface's.
 pub fn write_mpich(table: &Table) -> Result<String> {
     write_face(
         table,

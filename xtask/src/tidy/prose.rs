@@ -47,7 +47,8 @@ fn comment_width(file: &File, columns: usize) -> Vec<Finding> {
         };
         let is_fence = text.starts_with("```");
         is_fenced ^= is_fence;
-        !is_fenced && !is_fence && can_be_wrapped(text)
+        // A line that a generator writes is a string.
+        !is_fenced && !is_fence && can_be_wrapped(text) && !text.ends_with("\\n\\")
     })
 }
 

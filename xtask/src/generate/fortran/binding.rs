@@ -260,8 +260,8 @@ fn handle(kind: &Kind) -> Result<&'static str> {
     Ok(known.with_context(|| format!("Fortran has no kind for `{}`: api/fortran.toml", kind.base))?.0)
 }
 
-/// What becomes of a section: a datatype where a count and a datatype follow the buffer and mean all of it; else a
-/// copy, until the call returns or its request is complete.
+/// What becomes of a section: a datatype where a count and a datatype follow the buffer and mean
+/// all of it; else a copy, until the call returns or its request is complete.
 fn shape(function: &Function, name: &str, rest: &[&OfC], facts: &Facts) -> Shape {
     let of_all = function.collective.as_ref().is_none_or(|(_, collective)| collective == "Bcast");
     let typed = |count: &OfC, datatype: &OfC| {

@@ -14,8 +14,8 @@ pub const KINDS: [(&str, i64); 8] = [
     ("MPI_ERROR", 3),
 ];
 
-/// Variables that are known by address: name, common block, declaration in `mpif.h` and `mpi` (its type and what follows its
-/// name), type in `mpi_f08` where that differs.
+/// Variables that are known by address: name, common block, declaration in `mpif.h` and `mpi` (its
+/// type and what follows its name), type in `mpi_f08` where that differs.
 pub const BLOCKS: [(&str, &str, &str, &str, Option<&str>); 10] = [
     ("MPI_BOTTOM", "verbena_bottom", "INTEGER", "", None),
     ("MPI_IN_PLACE", "verbena_in_place", "INTEGER", "", None),
@@ -45,7 +45,8 @@ pub const PROCEDURES: [&str; 12] = [
     "MPI_NULL_DELETE_FN",
 ];
 
-/// Integers that Fortran has, with their values there: no null byte ends a string, so lengths are one less.
+/// Integers that Fortran has, with their values there: no null byte ends a string, so lengths are
+/// one less.
 pub fn integers(table: &Table) -> Vec<(&str, i64)> {
     let has = |group: &&Group| {
         group.name != "fortran" && !group.name.contains("tool") && !group.name.starts_with("MPI_T")

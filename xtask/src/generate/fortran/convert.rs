@@ -1,5 +1,5 @@
-//! How each kind of argument is converted, in Rust: the type that comes, statements before the call, what is passed
-//! to C, statements after the call.
+//! How each kind of argument is converted, in Rust: the type that comes, statements before the
+//! call, what is passed to C, statements after the call.
 
 use super::binding::{Binding, Parameter, Shape, What};
 use crate::generate::kind::Direction;
@@ -173,7 +173,8 @@ fn handle(p: &Parameter) -> Piece {
     }
 }
 
-/// Requests that the call may start or complete: copies of sections may be kept for them (`kept.rs`).
+/// Requests that the call may start or complete: copies of sections may be kept for them
+/// (`kept.rs`).
 fn watched(mut piece: Piece, p: &Parameter, binding: &Binding<'_>, all: &str) -> Piece {
     let name = &p.name;
     let function = binding.function.name.as_str();
@@ -224,7 +225,8 @@ fn handles(p: &Parameter) -> Piece {
 fn text(p: &Parameter, binding: &Binding<'_>) -> Piece {
     let name = &p.name;
     if p.direction == Direction::In {
-        // Blanks before a key or a value of an info object mean nothing either (MPI-5.0, chapter 10).
+        // Blanks before a key or a value of an info object mean nothing either (MPI-5.0, chapter
+        // 10).
         let read = if matches!(name.as_str(), "key" | "value") { "read_stripped" } else { "read" };
         let before = vec![format!("let {name}_c = text::{read}({name}, {name}_length);")];
         return Piece { takes: p.ctype.clone(), before, passes: format!("{name}_c.as_ptr()"), after: vec![] };

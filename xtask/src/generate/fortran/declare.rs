@@ -23,7 +23,8 @@ pub fn declaration(p: &Parameter, module: Module) -> (String, &'static str) {
         What::Buffer(_) if new => (buffer(p, module), ""),
         What::Buffer(_) => ("type(*), dimension(*)".into(), ""),
         What::CPtr | What::Detached if new => (format!("type(c_ptr), {intent}"), ""),
-        // An INTEGER of kind MPI_ADDRESS_KIND or a TYPE(C_PTR); of a detached buffer the program passes anything.
+        // An INTEGER of kind MPI_ADDRESS_KIND or a TYPE(C_PTR); of a detached buffer the program
+        // passes anything.
         What::CPtr | What::Detached => ("type(*), dimension(*)".into(), ""),
         What::Integer(width) => (integer(width), ""),
         What::Integers(width) => (integer(width), "(*)"),

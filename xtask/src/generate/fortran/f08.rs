@@ -1,5 +1,6 @@
-//! Writes the module `mpi_f08`. A call with choice buffers is bound to a procedure of C's form, which gets descriptors
-//! (MPI-5.0, 19.1.5); all others are Fortran procedures. `PMPI_` procedures have the same interfaces.
+//! Writes the module `mpi_f08`. A call with choice buffers is bound to a procedure of C's form,
+//! which gets descriptors (MPI-5.0, 19.1.5); all others are Fortran procedures. `PMPI_` procedures
+//! have the same interfaces.
 
 use super::binding::{Binding, Parameter, What, Width};
 use super::constants::{BLOCKS, PROCEDURES, handles};
@@ -140,7 +141,8 @@ fn twin(binding: &Binding<'_>) -> String {
     list(2, &format!("procedure({name}){bound} "), &twin, "")
 }
 
-/// The names that programs use. Both forms of a call have one name, where a compiler can tell them apart.
+/// The names that programs use. Both forms of a call have one name, where a compiler can tell them
+/// apart.
 fn generics(bindings: &[&Binding<'_>], facts: &Facts) -> String {
     let mut text = String::new();
     for (at, binding) in bindings.iter().enumerate() {
@@ -161,7 +163,8 @@ fn generics(bindings: &[&Binding<'_>], facts: &Facts) -> String {
     text
 }
 
-/// Whether the arguments of the two differ for a compiler: MPI_ADDRESS_KIND and MPI_COUNT_KIND are one kind.
+/// Whether the arguments of the two differ for a compiler: MPI_ADDRESS_KIND and MPI_COUNT_KIND are
+/// one kind.
 fn can_tell(plain: &Binding<'_>, large: &Binding<'_>) -> bool {
     let of = |binding: &Binding<'_>| -> Vec<String> { binding.parameters.iter().map(told_by).collect() };
     of(plain) != of(large)

@@ -1,4 +1,5 @@
-//! Writes `mpif.h`, which is valid in fixed and in free form: statements from column 7 to 72, none continued.
+//! Writes `mpif.h`, which is valid in fixed and in free form: statements from column 7 to 72, none
+//! continued.
 
 use super::constants::{BLOCKS, KINDS, PROCEDURES, displacement_current, handles, integers};
 use crate::generate::table::Table;

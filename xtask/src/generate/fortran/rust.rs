@@ -1,5 +1,6 @@
-//! Writes the entry points of the companion library: what Fortran passes is converted ([`convert`](super::convert)),
-//! and C's function is called. A body of that name in `crates/fortran/src/calls` does it by hand.
+//! Writes the entry points of the companion library: what Fortran passes is converted
+//! ([`convert`](super::convert)), and C's function is called. A body of that name in
+//! `crates/fortran/src/calls` does it by hand.
 
 use super::binding::{Binding, Parameter, What};
 use super::convert::{Piece, Side, piece};
@@ -36,7 +37,7 @@ pub fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bodies) -
          use crate::{{address, calls, handle, index, kept, logical, team, text}};\n\
          use std::ffi::{{c_char, c_int, c_void}};\n"
     );
-    // Functions that return a value, and MPI_Pcontrol, which has no IERROR, are written by hand altogether.
+    // Functions that return a value, and MPI_Pcontrol, which has no IERROR, are written by hand.
     for binding in bindings.iter().filter(|b| b.function.returns.is_none() && !b.function.variadic) {
         for (side, symbols) in sides(binding) {
             text += &entry(binding, side, &symbols, bodies)?;
@@ -45,7 +46,8 @@ pub fn write_family(chapter: &str, bindings: &[&Binding<'_>], bodies: &Bodies) -
     Ok(text)
 }
 
-/// The symbols of a function, by the way in which arguments come. `mpi` and `mpif.h` have no large forms.
+/// The symbols of a function, by the way in which arguments come. `mpi` and `mpif.h` have no large
+/// forms.
 fn sides(binding: &Binding<'_>) -> Vec<(Side, Vec<String>)> {
     let name = binding.name.to_lowercase();
     let both = |end: &str| [format!("mpi_{name}{end}_"), format!("pmpi_{name}{end}_")];

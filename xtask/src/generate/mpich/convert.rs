@@ -1,5 +1,5 @@
-//! How an entry point translates one parameter: what it does before the call, what the standard face is given, and
-//! what it does after.
+//! How an entry point translates one parameter: what it does before the call, what the standard
+//! face is given, and what it does after.
 
 use super::facts::Facts;
 use crate::generate::function::{Condition, Function, Parameter};
@@ -13,7 +13,8 @@ pub struct Conversion {
     pub before: String,
     /// The argument of the standard face's function.
     pub argument: String,
-    /// The Rust type that translates the parameter beforehand, if that has a quick way for the usual values.
+    /// The Rust type that translates the parameter beforehand, if that has a quick way for the
+    /// usual values.
     pub quick: Option<&'static str>,
     /// A statement after the call, or nothing.
     pub after: String,

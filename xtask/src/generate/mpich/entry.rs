@@ -76,8 +76,8 @@ fn entry(
     Ok(format!("\nface! {{ {name} P{name}({}) -> {result}{quick} {{\n{does}}} }}\n", signature.join(", ")))
 }
 
-/// How an entry point with a fast path jumps there, and what it does when that leaves the call to it: ranks are not
-/// translated yet then.
+/// How an entry point with a fast path jumps there, and what it does when that leaves the call to
+/// it: ranks are not translated yet then.
 fn jump(function: &Function, does: String) -> (String, String) {
     let handle = |p: &Parameter| match p.kind.ctype(false).rust().as_str() {
         "MPI_Comm" => Some(format!("{}: Comm", p.name)),
@@ -111,8 +111,8 @@ fn integer(function: &Function, result: &Kind) -> String {
     }
 }
 
-/// The handles with a quick way, if there are any; and what the entry does when these are translated: it translates the rest,
-/// calls the standard face, and translates back.
+/// The handles with a fast path, if there are any; and what the entry does when these are
+/// translated: it translates the rest, calls the standard face, and translates back.
 fn translated(
     family: &str,
     function: &Function,

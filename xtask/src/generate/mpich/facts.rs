@@ -11,7 +11,8 @@ use toml::{Table as Toml, Value};
 pub struct Facts {
     /// Predefined handles: name, value here, value on the standard face.
     pub handles: Vec<Pair>,
-    /// Handles that only this ABI has, and the name of what they are on the standard face; programs are given these.
+    /// Handles that only this ABI has, and the name of what they are on the standard face; programs
+    /// are given these.
     pub like: Vec<(Pair, String)>,
     /// Classes of constants.
     pub classes: Vec<Class>,
@@ -104,8 +105,8 @@ impl Facts {
         self.weights.contains(&parameter.name)
     }
 
-    /// The bytes that a string has on both faces, if the program has less room here. The standard face counts the final
-    /// zero of a key, MPICH does not.
+    /// The bytes that a string has on both faces, if the program has less room here. The standard
+    /// face counts the final zero of a key, MPICH does not.
     pub fn smaller_room(&self, constant: &str) -> Option<&Pair> {
         self.sizes.iter().find(|size| size.name == constant && size.face + 1 < size.native)
     }

@@ -1,4 +1,5 @@
-//! Writes the table between the two libraries: its types for `crates/faces`, and what either library fills it with.
+//! Writes the table between the two libraries: its types for `crates/faces`, and what either
+//! library fills it with.
 
 use crate::generate::Output;
 use crate::generate::entry::ladder_of;
@@ -39,7 +40,7 @@ fn quick(table: &Table) -> impl Iterator<Item = (&str, &Function)> {
 }
 
 /// Whether the first rung needs nothing of the library, so that the MPICH face takes it itself, by
-/// the function `<name>_<rung>` in `crates/mpich/src/calls/rest.rs`: a jump would cost a third more.
+/// `<name>_<rung>` in `crates/mpich/src/calls/rest.rs`: a jump would cost a third more.
 pub fn takes_first_itself(function: &Function) -> bool {
     function.rungs.first().is_some_and(|rung| rung == "sent")
 }

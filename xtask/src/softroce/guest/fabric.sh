@@ -1,6 +1,7 @@
 # What both shapes need to make wires and devices.
 
-# A frame's payload in bytes: the least that gives a verbs device its largest MTU of 4096 (headers take 82).
+# A frame's payload in bytes: the least that gives a verbs device its largest MTU of 4096 (headers
+# take 82).
 mtu=4200
 
 fail() {
@@ -18,7 +19,8 @@ spoil() {
   [ -z "$netem" ] || tc qdisc add dev "$1" root netem limit 10000 $netem || fail "tc netem refuses: $netem"
 }
 
-# name NODE RAIL: what the interface and the device of that rail are called, behind their first letters.
+# name NODE RAIL: what the interface and the device of that rail are called, behind their first
+# letters.
 name() { if [ "$2" = 0 ]; then echo "$1"; else echo "$1_$2"; fi; }
 
 # device NODE INTERFACE: a verbs device on the interface.

@@ -1,5 +1,6 @@
 #!/bin/busybox sh
-# The initramfs: loads the few modules that reach the host's files, and makes a throw-away copy of them the root.
+# The initramfs: loads the few modules that reach the host's files, and makes a throw-away copy of
+# them the root.
 busybox=/bin/busybox
 mount="$busybox mount"
 over=trans=virtio,version=9p2000.L,msize=512000

@@ -1,4 +1,5 @@
-# node.sh NODE RAILS FOLDER: first process of a node of shape one. Its memory files and its verbs devices are its own, and it reaps orphans.
+# node.sh NODE RAILS FOLDER: first process of a node of shape one. Its memory files and its verbs
+# devices are its own, and it reaps orphans.
 node=$1 rails=$2 guest=$3
 . "$guest/fabric.sh"
 hostname "node$node"

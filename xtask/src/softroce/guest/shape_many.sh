@@ -1,4 +1,5 @@
-# Several guests, each a node of its own. The wires are a star: guest 0 has one to each other guest, and a bridge.
+# Several guests, each a node of its own. The wires are a star: guest 0 has one to each other guest,
+# and a bridge.
 
 node=$SOFTROCE_NODE
 address() { echo "52:54:00:00:00:$(printf %02x $((16 + $1)))"; }
@@ -25,7 +26,8 @@ connect() {
   done
 }
 
-# The key is this run's own: it opens its guests, and they know each other by it. The default key exchange is slow when emulated.
+# The key is this run's own: it opens its guests, and they know each other by it. The default key
+# exchange is slow when emulated.
 serve_logins() {
   mkdir -p /run/sshd /etc/ssh/ssh_config.d
   echo 'root:*:19000:0:99999:7:::' >/etc/shadow

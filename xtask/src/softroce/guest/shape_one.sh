@@ -1,6 +1,8 @@
-# One guest: each node is a set of namespaces (mounts, host name, System V memory, processes) with one verbs device, or with several in networks of their own (rails). The devices
-# sit on veth pairs whose other ends share a bridge. rdma_rxe of Linux 6.1 does not work in network namespaces of its own, so
-# the nodes share one network, and rules send packets between their addresses over the wire and not through lo.
+# One guest: each node is a set of namespaces (mounts, host name, System V memory, processes) with
+# one verbs device, or with several in networks of their own (rails). The devices sit on veth pairs
+# whose other ends share a bridge. rdma_rxe of Linux 6.1 does not work in network namespaces of its
+# own, so the nodes share one network, and rules send packets between their addresses over the wire
+# and not through lo.
 
 # What ip is told, all at once: a process takes long to start in an emulated machine.
 # cable NODE RAIL
@@ -34,7 +36,8 @@ cables() {
   echo "rule add pref 300 lookup local"
 }
 
-# The namespaces live as long as their first process; `bin/enter` joins them by the number of its parent.
+# The namespaces live as long as their first process; `bin/enter` joins them by the number of its
+# parent.
 start_nodes() {
   local node
   for ((node = 0; node < nodes; node++)); do

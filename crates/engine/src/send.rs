@@ -16,7 +16,7 @@ use verbena_channel::{Access, Key, Payload, Peer};
 use verbena_memory::{Buffer, Region};
 use verbena_wires::Lane;
 
-/// The longest message in bytes that [`Engine::send_line`] takes.
+/// The longest message in bytes that [`Engine::try_send_line`] takes.
 pub const LINE_BYTES_MAX: usize = Lane::LINE_BYTES_MAX;
 
 impl Engine {

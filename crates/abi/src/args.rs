@@ -1,4 +1,4 @@
-//! What a body receives for each C argument, and the checks that come before.
+//! The arguments that a body receives for those of C, and the checks that come before.
 //!
 //! | in the API table | a body receives |
 //! | --- | --- |
@@ -15,7 +15,7 @@
 //! | what only the `_c` form has | as in that form; in the other 0, `None` or an empty slice |
 //! | anything else | as in C |
 //!
-//! The constructors that take raw pointers are `unsafe`: their one promise is MPI's own, that what
+//! The constructors that take raw pointers are `unsafe`. They ask only for MPI's own promise: what
 //! the program passes is valid for the length of the call.
 
 mod arrays;
@@ -43,10 +43,10 @@ pub enum Form<I, L> {
     Large(L),
 }
 
-/// Addresses below this one belong to no program: the zero page.
+/// The end of the zero page: no program has memory below this address.
 const LOWEST_ADDRESS: isize = 4096;
 
-/// No program has more memory than this; a longer buffer is looked at more closely.
+/// The longest buffer, in bytes, that needs no closer look: no program has more memory.
 pub const SOLID_BYTES_MAX: usize = 1 << 46;
 
 /// A buffer argument as the program passed it.
@@ -60,13 +60,13 @@ impl Address {
         Address(address.cast_mut())
     }
 
-    /// Whether this is `MPI_IN_PLACE`.
+    /// Returns whether this is `MPI_IN_PLACE`.
     #[inline]
     pub fn is_in_place(&self) -> bool {
         self.0 as usize == mpi::MPI_IN_PLACE
     }
 
-    /// Whether this is the null pointer, which is also `MPI_BOTTOM`.
+    /// Returns whether this is the null pointer, which is also `MPI_BOTTOM`.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.0.is_null()
@@ -79,9 +79,9 @@ impl Address {
     }
 }
 
-/// The buffer of `count` elements of `datatype` at `address`: `MPI_ERR_BUFFER` if its bytes would
-/// begin in the zero page (a null pointer) or leave the address space. `MPI_BOTTOM` with absolute
-/// displacements is fine.
+/// Returns the buffer of `count` elements of `datatype` at `address`; `MPI_ERR_BUFFER` if its bytes
+/// would begin in the zero page (a null pointer) or leave the address space. `MPI_BOTTOM` with
+/// absolute displacements is fine.
 #[inline]
 pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
     match solid(address, count, datatype) {
@@ -90,9 +90,9 @@ pub fn buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<
     }
 }
 
-/// The bytes of a plain buffer: solid elements at an address that can be. By far the most messages
-/// are that, and it takes one multiplication and three comparisons. `None` says nothing yet:
-/// [`buffer`] tells.
+/// The bytes of a plain buffer: elements without gaps, outside the zero page. Most messages have
+/// such a buffer, and this takes one multiplication and three comparisons. After `None`, [`buffer`]
+/// decides.
 #[inline]
 pub fn solid(address: Address, count: i64, datatype: &Datatype) -> Option<Region> {
     let bytes = datatype.layout().solid().checked_mul(count as usize)?;
@@ -104,13 +104,13 @@ pub fn solid(address: Address, count: i64, datatype: &Datatype) -> Option<Region
     Some(unsafe { Region::new(address.0.cast(), bytes) })
 }
 
-/// As [`solid`], for elements of `element_bytes` bytes and a message that is not longer than
-/// `bytes_max`.
+/// The bytes of a plain buffer, as in [`solid`], for elements of `element_bytes` bytes and a
+/// message of at most `bytes_max`.
 #[inline(always)]
 pub fn solid_of(address: Address, count: i64, element_bytes: u8, bytes_max: usize) -> Option<Region> {
     let bytes = count.checked_mul(i64::from(element_bytes))? as usize;
-    // One comparison for counts that are negative, 0 or too large, and for datatypes that are
-    // unknown here.
+    // One comparison finds counts that are negative, 0 or too large, and datatypes that are unknown
+    // here.
     if bytes.wrapping_sub(1) >= bytes_max || (address.0 as usize) < LOWEST_ADDRESS as usize {
         return None;
     }
@@ -118,7 +118,7 @@ pub fn solid_of(address: Address, count: i64, element_bytes: u8, bytes_max: usiz
     Some(unsafe { Region::new(address.0.cast(), bytes) })
 }
 
-/// As [`buffer`], for all that is not plain.
+/// The rest of [`buffer`], for all that is not plain.
 #[inline(never)]
 fn scattered_buffer(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Buffer> {
     if count == 0 || datatype.size() == 0 {

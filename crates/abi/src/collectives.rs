@@ -20,15 +20,15 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::request::Request;
 use verbena_mpi::{Comm, Datatype, Error, Op, Result};
 
-/// How a collective runs (MPI-5.0, 6.12 and 6.13), and the tag of its messages: its turn among the
-/// collectives of its communicator, which is taken before its other arguments are checked.
+/// The way a collective runs (MPI-5.0, 6.12 and 6.13), and the tag of its messages. The tag is its
+/// turn among the communicator's collectives, taken before other arguments are checked.
 #[derive(Clone, Copy)]
 pub enum Run<'a> {
-    /// To its end, before the call returns.
+    /// The collective ends before the call returns.
     Blocking(i32),
-    /// In the background; sets the request.
+    /// The collective runs in the background; sets the request.
     Nonblocking(i32, Out<'a, MPI_Request>),
-    /// Whenever the request is started; sets the request.
+    /// The collective runs whenever the request is started; sets the request.
     Persistent(i32, Out<'a, MPI_Request>),
 }
 
@@ -38,7 +38,7 @@ pub type Reducing<'a> = Option<(&'a Arc<Op>, &'a Arc<Datatype>)>;
 /// A datatype that is significant on some ranks only.
 pub type Type<'a> = Option<&'a Arc<Datatype>>;
 
-/// Returns what a blocking call does over a board, if it goes that way.
+/// Runs a blocking call over a board, if it goes that way, and returns its outcome.
 macro_rules! try_board {
     ($run:expr, $call:path, $($argument:expr),*) => {
         if let $crate::collectives::Run::Blocking(_) = $run
@@ -79,15 +79,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// As [`Run::run`], for a collective that reduces nothing.
+    /// Runs a schedule as [`Run::run`] does, for a collective that reduces nothing.
     #[inline]
     pub fn moving(self, comm: &Arc<Comm>, call: Mark, fill: impl FnOnce(&mut Schedule)) -> Result<()> {
         self.run(comm, call, None, fill)
     }
 }
 
-/// Where the first byte of a buffer is: `count` elements that begin `bytes` bytes behind `address`.
-/// `None` if the buffer has no bytes, or is in place.
+/// The address of a buffer's first byte: `count` elements that begin `bytes` bytes behind
+/// `address`. `None` if the buffer has no bytes, or is in place.
 #[inline]
 pub fn first_byte(address: Address, bytes: i64, count: i64, datatype: &Datatype) -> Option<usize> {
     if count <= 0 || datatype.size() == 0 || address.is_in_place() {
@@ -99,7 +99,7 @@ pub fn first_byte(address: Address, bytes: i64, count: i64, datatype: &Datatype)
 
 impl Run<'_> {
     /// Refuses a send and a receive buffer that begin at the same byte (MPI-5.0, 6.2 and 6.9: they
-    /// must not overlap). The call has not taken part then: a right one may take its turn, as in
+    /// must not overlap). A refused call has not taken part: a correct one may take its turn, as in
     /// other libraries.
     #[inline]
     pub fn check_distinct(&self, comm: &Comm, send: Option<usize>, recv: Option<usize>) -> Result<()> {
@@ -125,7 +125,7 @@ impl Run<'_> {
     }
 }
 
-/// The elements at `address`, of which the call uses `count`.
+/// The elements at `address`; the call uses `count` of them.
 #[inline]
 pub fn elements<'a>(address: Address, count: i64, datatype: &'a Arc<Datatype>) -> Result<Elements<'a>> {
     args::buffer(address, count, datatype)?;
@@ -134,7 +134,7 @@ pub fn elements<'a>(address: Address, count: i64, datatype: &'a Arc<Datatype>) -
     Ok(unsafe { Elements::new(address.pointer().cast(), datatype.layout()) })
 }
 
-/// A datatype that the API table delivers wherever it is significant.
+/// The datatype, which the API table delivers wherever it is significant.
 #[inline]
 pub fn significant(datatype: Option<&Arc<Datatype>>) -> Result<&Arc<Datatype>> {
     datatype.ok_or_else(misplaced)
@@ -179,7 +179,7 @@ pub fn typed<'a>(
     Ok(Blocks::Typed { base, counts: counts.into(), displacements: displacements.into(), layouts })
 }
 
-/// Whether the address is `MPI_IN_PLACE`; an error where that has no meaning.
+/// Returns whether the address is `MPI_IN_PLACE`; an error where that has no meaning.
 #[inline]
 pub fn in_place(address: Address, allowed: bool) -> Result<bool> {
     match address.is_in_place() {

@@ -24,7 +24,7 @@ pub static verbena_entries: Entries = Entries {
     functions: FUNCTIONS,
 };
 
-/// The length of arrays that depends on a communicator; 0 if that, or its topology, is wrong.
+/// The length of an array that depends on a communicator; 0 if that or its topology is wrong.
 extern "C" fn length(comm: usize, which: Length) -> i64 {
     let Ok(comm) = COMMS.get(comm) else { return 0 };
     match which {

@@ -2,8 +2,8 @@
 //! replace.
 
 /// An entry point that checks its arguments, calls a body and returns an error code. If it has a
-/// fast path ([`crate::quick`]), the general way stands apart, so that it costs the fast path no
-/// register.
+/// fast path ([`crate::quick`]), the general way is a function of its own, which costs the fast
+/// path no register.
 macro_rules! entry {
     (ladder $rungs:tt $arguments:tt; $mpi:ident $pmpi:ident($($name:ident: $type:ty),*) $owner:expr => { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
@@ -24,8 +24,8 @@ macro_rules! entry {
     };
 }
 
-/// The rungs of a fast path on one face, tried in order; the function `general` takes what none of
-/// them takes. All but the first are in a function of their own.
+/// The rungs of a fast path on one face, tried in order; the function `general` takes the calls
+/// that none of them takes. Each but the first is in a function of its own.
 macro_rules! ladder {
     ($face:ty; [$rung:ident] $arguments:tt; $general:ident($($name:ident: $type:ty),*)) => {
         // SAFETY: the program passes what the MPI standard says.
@@ -40,8 +40,8 @@ macro_rules! ladder {
     }};
 }
 
-/// A call of the MPICH face with a fast path: the other library jumps here, and is called for what
-/// no rung takes.
+/// A call of the MPICH face with a fast path: the other library jumps here, and is called if no
+/// rung takes the call.
 macro_rules! jump {
     ($call:ident($($name:ident: $type:ty),*) ladder $rungs:tt $arguments:tt) => {
         pub unsafe extern "C" fn $call($($name: $type),*) -> std::ffi::c_int {
@@ -69,7 +69,7 @@ macro_rules! general {
     };
 }
 
-/// What an entry point does: the body, and what its failure leads to.
+/// The work of an entry point: calls the body and reports its failure.
 macro_rules! checked {
     ($mpi:ident $owner:expr => { $($body:tt)* }) => {{
         let call = move || -> Result<(), $crate::report::Failed> {

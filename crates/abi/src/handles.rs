@@ -1,8 +1,8 @@
 //! Handles: numbers that name objects, never pointers that must be trusted.
 //!
-//! `verbena_faces::standard` says what is in one, so a handle of another kind, a freed one and
-//! garbage are told from a valid one, and give the standard's error class. The low 31 bits are the
-//! integer of `MPI_Comm_toint` and its like (MPI-5.0, 20.3.4).
+//! `verbena_faces::standard` gives their layout. It tells a handle of another kind, a freed one and
+//! garbage from a valid one; these give the standard's error class. The low 31 bits are the integer
+//! of `MPI_Comm_toint` and its like (MPI-5.0, 20.3.4).
 
 pub use crate::table::Ref;
 use crate::table::{Place, Table};
@@ -18,7 +18,7 @@ use verbena_mpi::request::Request;
 use verbena_mpi::{Class, Comm, Datatype, Errhandler, Error, File, Group, Info, Op, Result, Session};
 use verbena_waiting::lock::Alone;
 
-/// Every predefined handle of the ABI lies below.
+/// The end of the predefined handles of the ABI.
 const PREDEFINED_END: usize = 0x1000;
 
 /// The handle of the object at `place`.
@@ -82,7 +82,7 @@ pub struct Registry<T, const NULL: usize, const N: usize> {
     name: &'static str,
     predefine: fn(usize) -> Option<Arc<T>>,
     predefined: [OnceLock<Arc<T>>; N],
-    /// The same objects as bare pointers, null until they are made: one load for a quick look.
+    /// The predefined objects as bare pointers, null until made: a quick look is one load.
     ready: [AtomicPtr<T>; N],
     table: Table<T>,
 }
@@ -101,7 +101,7 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         Registry { kind, class, name, predefine, predefined, ready, table: Table::new() }
     }
 
-    /// The object behind `handle`; else this kind's error class.
+    /// Returns the object behind `handle`, or this kind's error class.
     // Always inlined: for a predefined handle it is one load and one test.
     #[inline(always)]
     pub fn get(&self, handle: usize) -> Result<Ref<'_, T>> {
@@ -111,7 +111,8 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         }
     }
 
-    /// As [`Registry::get`], without holding the object: for calls that are alone in MPI.
+    /// Returns the object as [`Registry::get`] does, without holding it: for calls that are alone
+    /// in MPI.
     ///
     /// # Safety
     /// While the object is used, no code of the program runs: nothing else could free it.
@@ -152,14 +153,14 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         self.set_ready(handle);
     }
 
-    /// Notes that the predefined object of this handle is made.
+    /// Stores the pointer of a predefined object that is made.
     fn set_ready(&self, handle: usize) {
         if let Some(object) = self.predefined[handle - NULL].get() {
             self.ready[handle - NULL].store(Arc::as_ptr(object).cast_mut(), Ordering::Release);
         }
     }
 
-    /// Whether the ABI predefines this handle (the null handle included).
+    /// Returns whether the ABI predefines this handle (the null handle included).
     pub fn is_predefined(&self, handle: usize) -> bool {
         handle.wrapping_sub(NULL) < N
     }
@@ -233,7 +234,7 @@ pub fn to_int(handle: usize) -> c_int {
     (handle & 0x7fff_ffff) as c_int
 }
 
-/// Windows are not made yet: no value of this type exists.
+/// A window. None is made yet: no value of this type exists.
 pub enum Win {}
 
 fn none<T>(_: usize) -> Option<Arc<T>> {

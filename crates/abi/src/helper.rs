@@ -2,8 +2,8 @@
 //! it (`VERBENA_PROGRESS_THREAD`).
 //!
 //! It sleeps on the same events as a thread that waits in MPI, and holds the engine no longer than
-//! that. While it runs, several threads are in MPI, so locks are real ones and the fast paths are
-//! closed.
+//! that thread does. While it runs, several threads are in MPI, so locks are real and the fast
+//! paths are closed.
 
 use crate::state;
 use std::sync::Mutex;
@@ -15,12 +15,12 @@ use verbena_mpi::{Error, Result};
 static STOP: AtomicBool = AtomicBool::new(false);
 static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
 
-/// Whether there is to be one.
+/// Returns whether the user wants a progress thread.
 pub fn is_wanted() -> bool {
     verbena_settings::PROGRESS_THREAD.get()
 }
 
-/// Starts it, if it is wanted and does not run.
+/// Starts the progress thread, if it is wanted and does not run.
 ///
 /// # Errors
 /// `MPI_ERR_OTHER` if the process may have no more threads.
@@ -47,17 +47,17 @@ pub fn start() -> Result<()> {
     Ok(())
 }
 
-/// Ends it, if it runs. Nothing may be under way.
+/// Ends the progress thread, if it runs. Nothing may be under way.
 pub fn stop() {
     if let Some(thread) = THREAD.lock().unwrap().take() {
         STOP.store(true, SeqCst);
         state::process().notify_helper();
-        // It panics only by a defect, which it has told by itself.
+        // The thread panics only because of a defect, which it has reported itself.
         let _ = thread.join();
     }
 }
 
-/// The program's signal handlers run on the program's threads.
+/// Blocks all signals: the program's handlers run on the program's threads.
 fn block_signals() {
     // SAFETY: the set is filled in before it is used; the call concerns this thread only.
     unsafe {

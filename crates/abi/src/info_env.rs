@@ -7,8 +7,8 @@ use verbena_boot::environment::{Surroundings, known_size};
 use verbena_mpi::Process;
 use verbena_mpi::info::Entry;
 
-/// The entries: the same before and after initialisation. No thread level is
-/// among it, since none can be asked for before the program starts.
+/// The entries, which are the same before and after initialisation. No thread level is among them,
+/// since none can be asked for before the program starts.
 pub(crate) fn environment() -> Vec<Entry> {
     let arguments: Vec<Vec<u8>> = std::env::args_os().map(OsStringExt::into_vec).collect();
     let mut entries = describe(&arguments);
@@ -26,7 +26,7 @@ pub(crate) fn environment() -> Vec<Entry> {
     entries
 }
 
-/// `command` and `argv` of a command line.
+/// The entries `command` and `argv` of a command line.
 pub(crate) fn describe(arguments: &[Vec<u8>]) -> Vec<Entry> {
     let Some((command, rest)) = arguments.split_first() else { return Vec::new() };
     vec![(b"command".to_vec(), command.clone()), (b"argv".to_vec(), rest.join(&b' '))]

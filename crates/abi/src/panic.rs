@@ -1,9 +1,9 @@
 //! Panics of the library, in words for the user: which process, where, and what to do.
 //!
-//! Where panics abort, as in release builds, Rust's own line and a signal would be all that the
-//! user sees. A Rust program has panics of its own, but also a standard library of its own, which
-//! the hook here does not touch. Only if this crate is linked into a program as a Rust library both
-//! share one; then the program's panics go to the hook that was there before.
+//! Where panics abort, as in release builds, the user would see only Rust's own line and a signal.
+//! A Rust program has its own standard library, so the hook here does not touch its panics. They
+//! share one only if this crate is linked as a Rust library; then the program's panics go to the
+//! hook that was there before.
 
 use crate::calls::info::thread_level_name;
 use crate::state;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use verbena_fault::Fault;
 use verbena_waiting::lock::{self, MISUSE};
 
-/// From now on a panic of the library is explained.
+/// Installs the hook that explains panics of the library.
 pub fn explain() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -25,8 +25,8 @@ pub fn explain() {
     });
 }
 
-/// Whether the library's code panicked: its own sources have names below that of the workspace's
-/// crates, and those of its dependencies and of Rust's library are not relative.
+/// Returns whether the library's code panicked. Its own sources have names below `crates/`; those
+/// of its dependencies and of Rust's library are absolute.
 fn is_ours(info: &PanicHookInfo<'_>) -> bool {
     info.location().is_none_or(|location| is_our_file(location.file()))
 }
@@ -35,8 +35,8 @@ fn is_our_file(file: &str) -> bool {
     file.starts_with('/') || file.strip_prefix("crates/").is_some_and(|rest| rest.contains("/src/"))
 }
 
-/// Says what happened. What follows from it (a panic that would leave a C function) is not said
-/// too.
+/// Reports the first panic. A panic that follows from it (one that would leave a C function) is not
+/// reported.
 fn tell(info: &PanicHookInfo<'_>) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if TOLD.swap(true, Ordering::SeqCst) {
@@ -58,7 +58,7 @@ struct Scene {
     thread: String,
     /// The level that the program asked for.
     level: c_int,
-    /// Several threads are there, and MPI does not keep them apart.
+    /// True if there are several threads, and MPI does not keep them apart.
     may_collide: bool,
 }
 

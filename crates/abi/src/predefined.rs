@@ -7,7 +7,7 @@ use verbena_mpi::errhandler::predefined;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Datatype, Errhandler, Group, Info, Op};
 
-/// The predefined group of this handle: `MPI_GROUP_EMPTY`, of which no process is a member.
+/// The predefined group of this handle: `MPI_GROUP_EMPTY`, which has no members.
 pub fn group(handle: usize) -> Option<Arc<Group>> {
     (handle == mpi::MPI_GROUP_EMPTY).then(|| Arc::new(Group::new(Vec::new(), 0)))
 }
@@ -18,8 +18,8 @@ pub fn datatype(handle: usize) -> Option<Arc<Datatype>> {
 }
 
 /// Bytes of an element of each predefined datatype whose elements lie one right after the other; 0
-/// for the others, and for all before [`learn_element_bytes`]. A small message need not look at the
-/// datatype itself then.
+/// for the others, and for all before [`learn_element_bytes`]. So a small message need not look at
+/// the datatype itself.
 static ELEMENT_BYTES: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 
 /// Fills the table of [`element_bytes`].

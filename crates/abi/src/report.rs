@@ -1,4 +1,4 @@
-//! What happens to an error: the error handler of the right object gets it (MPI-5.0, 9.3).
+//! Gives an error to the error handler of the right object (MPI-5.0, 9.3).
 
 use crate::generated::types::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
 use crate::handles::{COMMS, ERRHANDLERS, FILES, Ref, SESSIONS};
@@ -26,7 +26,7 @@ pub enum Owner {
     Session(MPI_Session),
     /// The tool information interface: its errors are return codes only (MPI-5.0, 15.3.10).
     Tool,
-    /// None yet: the error handler that the call is given for the object that it makes (MPI-5.0,
+    /// No object yet: the error handler that the call gets for the object that it makes (MPI-5.0,
     /// 11.3.1).
     Handler(MPI_Errhandler),
 }
@@ -50,8 +50,8 @@ impl From<Error> for Failed {
 /// The error handler of `MPI_FILE_NULL`, which new files begin with (MPI-5.0, 14.7).
 pub static FILE_DEFAULT: LazyLock<Handling> = LazyLock::new(|| Handling::new(predefined::returning()));
 
-/// Calls the error handler of `owner` (or of the error's own) and returns the code for the program:
-/// that which a handler of the program leaves.
+/// Calls the error handler of `owner` (or of the error's own owner) and returns the code for the
+/// program, which a handler of the program may change.
 #[cold]
 pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     let Failed { error, owner: own } = failed;
@@ -61,15 +61,15 @@ pub fn raise(call: &str, owner: Owner, failed: Failed) -> c_int {
     let owner = own.unwrap_or(owner);
     let (errhandler, handle) = find(owner);
     let message = || format!("{call} failed: {}", on_comm(error.clone(), owner));
-    // Hardly a program looks at this one's code, and the launcher knows only that it heard of no
-    // end.
+    // Hardly any program looks at the code of this call, and the launcher knows only that it heard
+    // of no end.
     if call == "MPI_Finalize" && !matches!(errhandler.action(), Action::AreFatal | Action::Abort) {
         eprintln!("{}", fatal_text(&message()));
     }
     handle_error(&errhandler, handle, error.class, message)
 }
 
-/// The error, with the name of its communicator.
+/// Adds the name of its communicator to an error.
 pub fn on_comm(mut error: Error, owner: Owner) -> Error {
     if let Owner::Comm(handle) = owner
         && let Ok(comm) = COMMS.get(handle)
@@ -82,15 +82,14 @@ pub fn on_comm(mut error: Error, owner: Owner) -> Error {
     error
 }
 
-/// The tool interface has return codes of its own: what another part of the library found wrong
-/// with an argument is one of them.
+/// The return code of the tool interface, which has its own: any other class, from another part of
+/// the library, is `MPI_T_ERR_INVALID`.
 fn tool_code(class: c_int) -> c_int {
     let own = mpi::MPI_T_ERR_CANNOT_INIT..=mpi::MPI_T_ERR_PVAR_NO_ATOMIC;
     if own.contains(&class) { class } else { mpi::MPI_T_ERR_INVALID }
 }
 
-/// Lets an error handler act on a code, and gives the code that comes of it; `message` is what a
-/// fatal one says.
+/// Lets an error handler act on a code and returns the resulting code; a fatal one says `message`.
 pub fn handle_error(
     errhandler: &Errhandler,
     handle: usize,
@@ -141,8 +140,9 @@ fn find(owner: Owner) -> (Arc<Errhandler>, usize) {
     }
 }
 
-/// The standard names `MPI_COMM_SELF`. A program that set an error handler on `MPI_COMM_WORLD`
-/// alone expects such errors there, as they were before MPI-4.0 and are in MPICH.
+/// The error handler of errors without an object. The standard names `MPI_COMM_SELF`. A program
+/// that set an error handler on `MPI_COMM_WORLD` alone expects such errors there, as they were
+/// before MPI-4.0 and are in MPICH.
 fn of_no_object() -> (Arc<Errhandler>, usize) {
     let was_set = |handle| COMMS.get(handle).is_ok_and(|comm| comm.errhandler_was_set());
     let of_world = was_set(mpi::MPI_COMM_WORLD) && !was_set(mpi::MPI_COMM_SELF);

@@ -1,4 +1,4 @@
-//! Request handles: from the handle to what it stands for, and to its completion (MPI-5.0, 3.7.3).
+//! Request handles: finding the request behind a handle, and completing it (MPI-5.0, 3.7.3).
 //!
 //! A plain nonblocking send or receive is the engine's own request, encoded in the handle: no
 //! object, no allocation. Everything else is a [`Request`] in the table [`REQUESTS`].
@@ -19,7 +19,7 @@ use verbena_waiting::lock::Alone;
 /// The handle of every send that was complete at once: it has nothing to remember.
 pub use verbena_faces::standard::SENT as SENT_HANDLE;
 
-/// What a handle stands for.
+/// The request that a handle stands for.
 pub enum Pending {
     /// `MPI_REQUEST_NULL`.
     Null,
@@ -31,11 +31,12 @@ pub enum Pending {
     Object(Ref<'static, Request>),
 }
 
-/// How a request stands.
+/// The state of a request.
 pub enum State {
     /// Under way.
     Pending,
-    /// Null or inactive: an empty status, and not counted by the calls that wait for any or some.
+    /// Null or inactive: it has an empty status, and calls that wait for any or some do not count
+    /// it.
     Inactive,
     /// Ended.
     Ended(Outcome),
@@ -77,7 +78,7 @@ pub fn handle_of_object(comm: Option<&Arc<Comm>>, active: Active) -> MPI_Request
     REQUESTS.insert(Arc::new(Request::once(comm.cloned(), active)))
 }
 
-/// What `handle` stands for; `MPI_ERR_REQUEST` if it is not a live request.
+/// Finds what `handle` stands for; `MPI_ERR_REQUEST` if it is not a live request.
 #[inline]
 pub fn resolve(handle: MPI_Request) -> Result<Pending> {
     if handle == SENT_HANDLE {
@@ -96,8 +97,8 @@ pub fn resolve(handle: MPI_Request) -> Result<Pending> {
     }
 }
 
-/// Whether there are requests among these, all of them sends and receives of the engine, and all
-/// under way: what a test in a loop finds nearly always. `false` says nothing.
+/// Returns whether there are requests here and all are sends and receives of the engine that are
+/// under way. A test in a loop nearly always finds this. `false` says nothing.
 #[inline]
 pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
     process.look(|engine| {
@@ -109,8 +110,8 @@ pub fn all_under_way(process: &Process, requests: &[MPI_Request]) -> bool {
 }
 
 impl Pending {
-    /// How it stands. With `take` an ended operation is forgotten by engine or object: the caller
-    /// then calls [`retire`].
+    /// Returns the request's state. With `take`, engine or object forgets an ended operation; the
+    /// caller then calls [`retire`].
     #[inline]
     pub fn look(&self, process: &Process, take: bool) -> State {
         match self {
@@ -128,7 +129,7 @@ impl Pending {
         }
     }
 
-    /// Whether there is nothing to wait for. Calls no callback and changes nothing.
+    /// Returns whether there is nothing to wait for. Calls no callback and changes nothing.
     pub fn is_ready(&self, process: &Process) -> bool {
         match self {
             Pending::Null | Pending::Sent => true,
@@ -154,7 +155,8 @@ fn look_engine(process: &Process, direction: Direction, id: RequestId) -> State 
     completion.map_or(State::Pending, |completion| State::Ended(Outcome::of(direction, completion)))
 }
 
-/// After a request ended: persistent ones live on, all others become `MPI_REQUEST_NULL`.
+/// Retires a request that has ended: a persistent one lives on, any other becomes
+/// `MPI_REQUEST_NULL`.
 pub fn retire(process: &Process, handle: &mut MPI_Request, pending: &Pending) -> Result<()> {
     let Pending::Object(request) = pending else {
         *handle = mpi::MPI_REQUEST_NULL;
@@ -196,7 +198,7 @@ pub fn finish_into(
     finish_any(process, handle, store)
 }
 
-/// As [`finish_into`], for all but the most frequent.
+/// The rest of [`finish_into`], for all but the most frequent requests.
 #[inline(never)]
 fn finish_any(
     process: &Process,
@@ -227,7 +229,7 @@ fn failed_in(context: u64, completion: &Completion) -> Failed {
     Failed { error, owner: Some(comm.map_or(Owner::None, Owner::Comm)) }
 }
 
-/// As [`finish_into`], for all that is not the engine's own.
+/// The rest of [`finish_into`], for requests that are not the engine's own.
 #[inline(never)]
 fn finish_object(
     process: &Process,
@@ -254,7 +256,7 @@ fn finish(process: &Process, handle: &mut MPI_Request) -> std::result::Result<Op
     Ok(outcome)
 }
 
-/// The status that tells of this outcome.
+/// The status of an outcome.
 #[inline]
 pub fn status_of(outcome: &Outcome) -> Status {
     Status::new(outcome.source, outcome.tag, outcome.bytes as u64, outcome.cancelled)
@@ -266,8 +268,8 @@ pub fn failed(pending: &Pending, outcome: &Outcome) -> Option<Failed> {
     Some(Failed { error, owner: Some(pending.owner(outcome)) })
 }
 
-/// `MPI_ERR_IN_STATUS` for calls that complete several operations, telling of the first that
-/// failed.
+/// Returns `MPI_ERR_IN_STATUS` for calls that complete several operations; it tells of the first
+/// that failed.
 #[cold]
 pub fn in_status(first: Failed) -> Failed {
     let Failed { error: Error { mut fault, .. }, owner } = first;

@@ -1,8 +1,8 @@
-//! One rank of a node that speaks for all: ranks that fail alike at the same moment say so once.
+//! One rank of a node speaks for all: ranks that fail alike at the same moment say so once.
 //!
 //! The first rank binds an abstract socket of the job's name, which ends with the process. It waits
-//! a moment, so that the others see the socket, and speaks. The others leave it the time to end the
-//! job. Should it not, they speak too: a message may come twice, but it is never lost.
+//! a moment, so that the others see the socket, and speaks. The others give it time to end the job.
+//! If it does not, they speak too: a message may come twice, but it is never lost.
 
 use crate::{startup, state};
 use std::os::linux::net::SocketAddrExt;
@@ -10,9 +10,9 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What the first rank leaves the others to come here before it ends.
+/// The time that the others have to come here before the first rank ends.
 const TIME_TO_COME: Duration = Duration::from_secs(1);
-/// What the others leave the first one to end the job.
+/// The time that the first rank has to end the job before the others speak.
 const TIME_TO_SPEAK: Duration = Duration::from_secs(4);
 
 /// Returns after a moment in the first rank of this node that comes here with `topic`. In another
@@ -24,12 +24,12 @@ pub fn wait_for_turn(topic: &str) {
     }
 }
 
-/// Whether nobody of this job has come with the topic before. A socket that cannot be made says
-/// nothing against it.
+/// Returns whether no rank of this job has come with the topic before; also if no socket can be
+/// made.
 fn is_first(job: &str, topic: &str) -> bool {
     let name = SocketAddr::from_abstract_name(format!("verbena-{job}-{topic}"));
     match name.and_then(|name| UnixDatagram::bind_addr(&name)) {
-        // It lasts as long as the process, which is about to end.
+        // The socket lasts as long as the process, which is about to end.
         Ok(socket) => std::mem::forget(socket),
         Err(error) => return error.kind() != std::io::ErrorKind::AddrInUse,
     }

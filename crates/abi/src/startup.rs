@@ -2,8 +2,8 @@
 //! (MPI-5.0, 11.2 and 11.3).
 //!
 //! The process is made once, at the first `MPI_Init` or `MPI_Session_init`, and stays. The library
-//! is open while the world model or any session is; when the last of them ends, what is still under
-//! way is brought to its end and, once nothing can begin again, the launcher is told.
+//! is open while the world model or any session is; when the last of them ends, operations under
+//! way are completed. Once nothing can begin again, the launcher is told.
 
 use crate::handles::COMMS;
 use crate::report::{Owner, on_comm};
@@ -18,7 +18,7 @@ use verbena_mpi::{Comm, Error, Process, Result, coll, tool};
 use verbena_waiting::lock;
 
 static LAUNCH: OnceLock<Launch> = OnceLock::new();
-/// How many hold the library open: the world model and each session.
+/// The number of users that hold the library open: the world model and each session.
 static USERS: Mutex<usize> = Mutex::new(0);
 
 /// Makes the process if this is the first call, and holds the library open until [`leave`].
@@ -53,10 +53,9 @@ fn make_process() -> Result<()> {
     Ok(())
 }
 
-/// Whether a receive from any source in this context might have been for a message of this process.
-/// A process of the world model cannot leave while this one is in MPI (`MPI_Finalize` is
-/// collective), so one that is lost has died; a process that has only sessions may have left as it
-/// should.
+/// Returns whether a receive from any source in this context might have been for a message of this
+/// peer. A process of the world model cannot leave while this one is in MPI (`MPI_Finalize` is
+/// collective), so a lost one has died; a process that has only sessions may have left properly.
 fn may_send(context: u64, peer: Peer) -> bool {
     let awaited = |comm: &Comm| comm.has_context(context) && comm.targets().members().contains(&peer);
     state::world() == state::World::Running && COMMS.find(awaited).is_some()
@@ -122,9 +121,9 @@ pub fn abort(code: i32, message: &str) -> ! {
     }
 }
 
-/// A program that used only sessions and ended them all has left MPI properly: the launcher learns
-/// it when the program exits, since until then another session might begin. One that is still
-/// inside MPI has not, and the launcher says so.
+/// Tells the launcher that a program which used only sessions, and ended them all, has left MPI
+/// properly. It does so only at exit, since until then another session might begin. A program that
+/// is still inside MPI has not left it, and the launcher says so.
 extern "C" fn at_exit() {
     if state::running().is_err()
         && let Some(Err(error)) = launch().map(Launch::finalize)

@@ -1,6 +1,6 @@
-//! Whether MPI is initialised in this program, and the process behind it (MPI-5.0, 11.2 to 11.4).
+//! The state of MPI in this program, and the process behind it (MPI-5.0, 11.2 to 11.4).
 //!
-//! Two facts are apart: whether the *world model* was initialised and finalised (`MPI_Init`,
+//! Two facts are kept apart: whether the *world model* was initialised and finalised (`MPI_Init`,
 //! `MPI_Finalize`), and whether the [`Process`] runs, which a session needs too.
 
 use std::ffi::c_int;
@@ -12,7 +12,7 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Error, Process, Result};
 use verbena_waiting::lock::{Alone, is_shared};
 
-/// Where the world model stands.
+/// The state of the world model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum World {
@@ -27,8 +27,8 @@ pub enum World {
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 /// The process while calls that communicate are allowed, else null.
 static OPEN: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
-/// As `OPEN`, but null too if several threads may be in MPI, or messages are traced or say their
-/// types: what fast paths need takes one look.
+/// Like `OPEN`, but also null if several threads may be in MPI, or messages are traced or say their
+/// types. So a fast path needs one look.
 static QUICK: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
 static WORLD: AtomicU8 = AtomicU8::new(World::Before as u8);
 static THREAD_LEVEL: AtomicI32 = AtomicI32::new(mpi::MPI_THREAD_SINGLE);
@@ -75,7 +75,7 @@ pub fn set_open(open: bool) {
     QUICK.store(quick, Ordering::Release);
 }
 
-/// `Ok` between initialisation and finalisation, else `MPI_ERR_OTHER`.
+/// Returns `Ok` between initialisation and finalisation, else `MPI_ERR_OTHER`.
 #[inline]
 pub fn running() -> Result<()> {
     if OPEN.load(Ordering::Acquire).is_null() { Err(not_running()) } else { Ok(()) }
@@ -90,7 +90,7 @@ pub fn process_alone() -> Option<(&'static Process, Alone)> {
     unsafe { Some((QUICK.load(Ordering::Acquire).as_ref()?, Alone::known())) }
 }
 
-/// Where the world model stands.
+/// The state of the world model.
 pub fn world() -> World {
     match WORLD.load(Ordering::Acquire) {
         0 => World::Before,
@@ -107,7 +107,7 @@ pub fn set_world(world: World) {
     WORLD.store(world as u8, Ordering::Release);
 }
 
-/// Whether the calling thread initialised MPI (`MPI_Is_thread_main`).
+/// Returns whether the calling thread initialised MPI (`MPI_Is_thread_main`).
 pub fn is_main_thread() -> bool {
     *MAIN_THREAD.lock().unwrap() == Some(std::thread::current().id())
 }

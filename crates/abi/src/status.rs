@@ -1,4 +1,4 @@
-//! `MPI_Status` (MPI-5.0, 3.2.5 and 20.3.1): 32 bytes, three of them public.
+//! `MPI_Status` (MPI-5.0, 3.2.5 and 20.3.1): 32 bytes, with three public fields.
 
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -52,9 +52,9 @@ impl Status {
         status
     }
 
-    /// Stores what is told of a message of fewer than 2 to the 63 bytes that was not cancelled,
-    /// unless `place` is `MPI_STATUS_IGNORE`. `MPI_ERROR` stays, and so do the words that mean
-    /// nothing.
+    /// Stores the status of a message of fewer than 2 to the 63 bytes that was not cancelled,
+    /// unless `place` is `MPI_STATUS_IGNORE`. `MPI_ERROR` and the words that mean nothing stay as
+    /// they are.
     ///
     /// # Safety
     /// Unless it is that, `place` leads to a status that only this call uses.
@@ -82,14 +82,14 @@ impl Status {
         self.put(self.word() & CANCELLED | bytes & !CANCELLED);
     }
 
-    /// This status, cancelled or not.
+    /// This status with the cancelled bit set or cleared.
     #[inline]
     pub fn with_cancelled(mut self, cancelled: bool) -> Status {
         self.set_cancelled(cancelled);
         self
     }
 
-    /// Whether the operation was cancelled.
+    /// Returns whether the operation was cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.word() & CANCELLED != 0
@@ -100,7 +100,7 @@ impl Status {
         self.put(self.word() & !CANCELLED | if cancelled { CANCELLED } else { 0 });
     }
 
-    /// The same status with this in `MPI_ERROR`.
+    /// This status with `code` in `MPI_ERROR`.
     #[inline]
     pub fn with_error(self, code: c_int) -> Status {
         Status { MPI_ERROR: code, ..self }

@@ -1,11 +1,11 @@
-//! A table of shared objects behind handles: slots never move, lookups take no lock, and a handle
-//! that was freed, while another thread still uses its object, stays harmless.
+//! A table of shared objects behind handles: slots never move, lookups take no lock, and freeing a
+//! handle while another thread still uses its object does no harm.
 //!
 //! A slot's state is one word: generation (32 bits), live (1), filled (1), pins (30). A lookup adds
 //! a pin and then looks whether the word says that the slot is live in the handle's generation.
-//! Freeing clears live; whoever takes away the last pin of a slot that is filled and not live
-//! empties it. So an object is never dropped under a reader, and a reader pays two atomic additions
-//! and no lock.
+//! Freeing clears live; the thread that takes away the last pin of a slot that is filled and not
+//! live empties it. So an object is never dropped under a reader, and a reader pays two atomic
+//! additions and no lock.
 
 mod slot;
 
@@ -24,12 +24,12 @@ const CHUNKS: usize = 22;
 /// Largest number of objects in one table: what the index of a handle can express.
 pub const SLOTS_MAX: usize = 1 << 27;
 
-/// Where an object sits: what a handle is made of.
+/// The place of an object in a table; a handle is made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Index of the slot, below [`SLOTS_MAX`].
     pub index: u32,
-    /// Tells this use of the slot from earlier ones.
+    /// The number that tells this use of the slot from earlier ones.
     pub generation: u32,
 }
 
@@ -48,11 +48,11 @@ struct Free {
 /// An object found by its handle, held for the length of a call: it may be freed meanwhile but
 /// lives as long as this.
 pub struct Ref<'a, T> {
-    /// No reference: the drop of the last pin empties the slot while this value is still somebody's
-    /// argument.
+    /// The object. It is no reference, since the drop of the last pin empties the slot while this
+    /// value is still an argument.
     object: NonNull<Arc<T>>,
     _object: PhantomData<&'a Arc<T>>,
-    /// What holds an object in a table; one that lives anyway needs nothing.
+    /// The pin that holds an object in a table; `None` for one that lives anyway.
     _pin: Option<Pin<'a, T>>,
 }
 
@@ -74,7 +74,7 @@ impl<T> Deref for Ref<'_, T> {
     }
 }
 
-/// Counts as one user of a slot.
+/// One user of a slot.
 struct Pin<'a, T> {
     table: &'a Table<T>,
     slot: &'a Slot<T>,
@@ -115,7 +115,7 @@ impl<T> Table<T> {
         Some(Ref { object: object.into(), _object: PhantomData, _pin: Some(pin) })
     }
 
-    /// As [`Table::get`], without holding the object.
+    /// Returns the object as [`Table::get`] does, without holding it.
     ///
     /// # Safety
     /// Nobody frees the object while it is used: this thread is alone in MPI, and runs no code of
@@ -140,8 +140,8 @@ impl<T> Table<T> {
         Some(Arc::clone(&held))
     }
 
-    /// The generation of the slot as it is now, to complete a handle of which only the index is
-    /// known; `None` if there is no object.
+    /// The generation of the slot now, to complete a handle whose index alone is known; `None` if
+    /// there is no object.
     pub fn generation(&self, index: u32) -> Option<u32> {
         self.slot(index)?.generation()
     }

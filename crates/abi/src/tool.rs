@@ -1,8 +1,8 @@
 //! The objects behind the handles of the tool information interface (MPI-5.0, 15.3), and the memory
 //! that its calls read and write.
 //!
-//! All kinds share one table and one kind of handle: a wrong sort of handle is told from the right
-//! one by the object. Enumerations never go away, so their handles are fixed numbers.
+//! All kinds share one table and one kind of handle: the object tells a wrong sort of handle from
+//! the right one. Enumerations never go away, so their handles are fixed numbers.
 
 use crate::handles::{Kind, decode, encode};
 use crate::table::Table;
@@ -13,7 +13,7 @@ use verbena_mpi::tool::{self, enumeration, event, pvar};
 use verbena_mpi::{Error, Result};
 use verbena_settings::Setting;
 
-/// What a handle names.
+/// The object that a handle names.
 pub enum Object {
     /// `MPI_T_cvar_handle`
     Cvar(&'static Setting),
@@ -68,7 +68,7 @@ pub fn wrong_session() -> Error {
     tool::refusal(mpi::MPI_T_ERR_INVALID_SESSION, "not a valid session")
 }
 
-/// What a mutex guards, whatever happened to those who held it.
+/// Locks a mutex, even if a thread panicked while it held it.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -93,7 +93,7 @@ pub fn store(buffer: *mut c_void, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Copies a value of so many bytes from the program; `MPI_T_ERR_INVALID` if it gave none.
+/// Copies a value of `bytes` bytes from the program; `MPI_T_ERR_INVALID` if it gave none.
 pub fn fetch(buffer: *const c_void, bytes: usize) -> Result<Vec<u8>> {
     check(buffer)?;
     // SAFETY: the program gives a value of the type and number that it was told (MPI-5.0, 15.3.6
@@ -101,7 +101,7 @@ pub fn fetch(buffer: *const c_void, bytes: usize) -> Result<Vec<u8>> {
     Ok(unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), bytes) }.to_vec())
 }
 
-/// Copies a text from the program: up to its closing zero, and no more than so many bytes.
+/// Copies a text from the program: up to its closing zero, and at most `bytes_max` bytes.
 /// `MPI_T_ERR_INVALID` if it gave none.
 pub fn fetch_text(buffer: *const c_void, bytes_max: usize) -> Result<Vec<u8>> {
     check(buffer)?;
@@ -117,7 +117,7 @@ fn check(buffer: *const c_void) -> Result<()> {
     if buffer.is_null() { Err(tool::refusal(mpi::MPI_T_ERR_INVALID, what)) } else { Ok(()) }
 }
 
-/// Stores as many of these as there is room for.
+/// Stores as many of the indices as there is room for.
 pub fn store_indices(indices: &[i32], room: &mut [c_int]) {
     room.iter_mut().zip(indices).for_each(|(place, index)| *place = *index);
 }

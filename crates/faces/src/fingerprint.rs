@@ -4,7 +4,7 @@
 use crate::{Entries, Fallbacks, Services};
 use std::mem::offset_of;
 
-/// Two libraries fit together only if this number is the same in both.
+/// The fingerprint: two libraries fit together only if it is the same in both.
 pub const FINGERPRINT: u64 = {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     let mut file = 0;

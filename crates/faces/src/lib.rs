@@ -37,7 +37,7 @@ pub type Function = *const c_void;
 pub struct Entries {
     /// [`FINGERPRINT`] of the library that the table belongs to. It stands first in every build.
     pub fingerprint: u64,
-    /// What the standard's functions do not offer.
+    /// The functions beside those of the standard.
     pub services: Services,
     /// The most frequent calls, with requests and statuses of the MPICH ABI.
     pub calls: Calls,
@@ -45,18 +45,18 @@ pub struct Entries {
     pub functions: Functions,
 }
 
-/// A reduction with a word of its maker's own: state, operands, places of the count (`int` or
-/// `MPI_Count`) and of the datatype's handle.
+/// A reduction with a word of its maker's own. Arguments: the word, operands, places of the count
+/// (`int` or `MPI_Count`) and of the datatype's handle.
 pub type Reduce = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut c_void, *mut usize);
 
-/// An error handler with a word of its maker's own: state, handle of the object, error code. It
-/// returns the code that the call returns.
+/// An error handler with a word of its maker's own. Arguments: the word, handle of the object,
+/// error code. It returns the code that the call returns.
 pub type Handler = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
 
-/// What `libmpi_abi.so.1` offers beside MPI's functions.
+/// The functions that `libmpi_abi.so.1` offers beside MPI's.
 #[repr(C)]
 pub struct Services {
-    /// The length of arrays that depends on a communicator; 0 if that, or its topology, is wrong.
+    /// The length of an array that depends on a communicator; 0 if that or its topology is wrong.
     pub length: extern "C" fn(usize, Length) -> i64,
     /// Makes an operation whose function gets a word first: function, word, whether its counts are
     /// large, whether it commutes, place of the handle.
@@ -72,16 +72,17 @@ pub struct Services {
     /// Ends a blocking receive that failed: index and generation of its request, communicator,
     /// status.
     pub end_receive: unsafe extern "C" fn(u32, u32, usize, *mut standard::Status) -> c_int,
-    /// Goes on with `MPI_Waitall` behind the requests that it has completed: how many these are,
-    /// and the arguments of the call.
+    /// Finishes an `MPI_Waitall` after its first requests are complete: how many these are, and the
+    /// arguments of the call.
     pub waitall_rest: unsafe extern "C" fn(usize, c_int, *mut usize, *mut standard::Status) -> c_int,
 }
 
-/// What `libmpi.so.12` does for [`Entries::calls`], which takes only what needs few instructions.
+/// The functions of `libmpi.so.12` for what [`Entries::calls`] decline: they take only calls that
+/// need few instructions.
 #[repr(C)]
 pub struct Fallbacks {
-    /// The same calls for everything else. Ranks, tags, requests and statuses are those of the
-    /// MPICH ABI; communicators and datatypes are standard handles.
+    /// The calls of [`Entries::calls`], for everything else. Ranks, tags, requests and statuses are
+    /// those of the MPICH ABI; communicators and datatypes are standard handles.
     pub calls: Calls,
     /// [`Services::end_receive`] with a status of the MPICH ABI.
     pub end_receive: unsafe extern "C" fn(u32, u32, usize, *mut mpich::Status) -> c_int,
@@ -91,7 +92,7 @@ pub struct Fallbacks {
     pub too_many: extern "C" fn() -> !,
 }
 
-/// What [`Services::length`] asks for.
+/// The number that [`Services::length`] asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Length {
@@ -99,13 +100,13 @@ pub enum Length {
     Indegree,
     /// Neighbours that a process sends to.
     Outdegree,
-    /// Processes that ranks mean.
+    /// Processes that ranks in a call name.
     Remote,
     /// Processes of the local group.
     Local,
 }
 
-/// What an error handler of [`Services::create_errhandler`] is for.
+/// The kind of object that an error handler of [`Services::create_errhandler`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Handled {

@@ -21,7 +21,7 @@ pub const GENERATIONS: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
 
 /// `MPI_REQUEST_NULL`.
 pub const REQUEST_NULL: i32 = 0x2c00_0000;
-/// Every send that was complete when it started has this request (as in MPICH, one of those made
+/// The request of every send that was complete when it started (as in MPICH, one of those made
 /// beforehand).
 pub const SENT: i32 = 0x6c00_0001;
 /// `MPI_ANY_SOURCE`.
@@ -37,8 +37,8 @@ pub const fn receive(index: u32, generation: u32) -> i32 {
     ((generation | !GENERATIONS) << GENERATION_SHIFT | index) as i32
 }
 
-/// The index and the generation, if this is the request of an engine's receive. Of the generation
-/// only the bits [`GENERATIONS`] are known: the others mean nothing.
+/// The index and the generation, if this is the request of an engine's receive. Only the bits
+/// [`GENERATIONS`] of the generation are known; the others mean nothing.
 #[inline(always)]
 pub const fn receive_in(request: i32) -> Option<(u32, u32)> {
     let form = request as u32;
@@ -56,7 +56,7 @@ pub const fn receive_in(request: i32) -> Option<(u32, u32)> {
 pub struct Status {
     /// The low 32 bits of the length in bytes.
     pub count_lo: c_int,
-    /// Whether the operation was cancelled (the lowest bit), and the high 31 bits of the length.
+    /// The cancelled bit (the lowest), and the high 31 bits of the length.
     pub count_hi_and_cancelled: c_int,
     /// Rank of the sender.
     pub MPI_SOURCE: c_int,

@@ -10,7 +10,7 @@ pub const KIND_SHIFT: u32 = 27;
 /// The bits of the index in a handle.
 pub const INDEX: u64 = (1 << KIND_SHIFT) - 1;
 
-/// What a handle names.
+/// The kind of object that a handle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -42,7 +42,7 @@ pub const fn handle(kind: Kind, index: u32, generation: u32) -> usize {
     ((generation as u64) << 32 | (kind as u64) << KIND_SHIFT | index as u64) as usize
 }
 
-/// Every send that was complete when it started has this request: it has nothing to remember.
+/// The request of every send that was complete when it started: it has nothing to remember.
 pub const SENT: usize = handle(Kind::EngineSend, INDEX as u32, 0);
 
 /// A status of the standard ABI.
@@ -56,8 +56,7 @@ pub struct Status {
     pub MPI_TAG: c_int,
     /// Error code, meaningful after calls that return several statuses.
     pub MPI_ERROR: c_int,
-    /// The first two words are the length in bytes (63 bits) and, at the top, whether the operation
-    /// was cancelled.
+    /// The length in bytes (63 bits) and, at the top, the cancelled bit, in the first two words.
     pub internal: [c_int; 5],
 }
 

@@ -16,11 +16,11 @@ pub enum Counts<'a> {
     Large(&'a [MPI_Count]),
 }
 
-/// Displacements: in elements or bytes, as the call says.
+/// Displacements, in elements or bytes as the call says.
 pub type Displs<'a> = Counts<'a>;
 
 impl Counts<'_> {
-    /// No counts: where the argument is not significant.
+    /// No counts, for an argument that is not significant.
     pub const NONE: Counts<'static> = Counts::Int(&[]);
 
     /// The number of entries.
@@ -32,7 +32,7 @@ impl Counts<'_> {
         }
     }
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -78,7 +78,7 @@ impl Integer for MPI_Count {
     }
 }
 
-/// `len` entries at `pointer`, to read.
+/// Returns the `len` entries at `pointer`, to read.
 ///
 /// # Safety
 /// Unless it is null, `pointer` leads to `len` entries that no one writes during `'a`.
@@ -94,7 +94,7 @@ pub unsafe fn slice<'a, T>(pointer: *const T, len: i64) -> Result<&'a [T]> {
     Ok(unsafe { std::slice::from_raw_parts(pointer, len as usize) })
 }
 
-/// `len` entries at `pointer`, to write.
+/// Returns the `len` entries at `pointer`, to write.
 ///
 /// # Safety
 /// Unless it is null, `pointer` leads to `len` entries that no one else uses during `'a`.
@@ -120,7 +120,7 @@ pub unsafe fn numbers<'a, T: Integer + 'a>(pointer: *const T, len: i64) -> Resul
     Ok(T::counts(unsafe { slice(pointer, len) }?))
 }
 
-/// Counts: none negative, else `MPI_ERR_COUNT`.
+/// Counts, none of them negative, else `MPI_ERR_COUNT`.
 ///
 /// # Safety
 /// As [`fn@slice`].

@@ -8,37 +8,37 @@ use verbena_mpi::{Class, Comm, Datatype, Error, Info, Result};
 /// The largest tag: what the attribute `MPI_TAG_UB` says.
 pub const TAG_UB: c_int = c_int::MAX;
 
-/// A number of elements: not negative, else `MPI_ERR_COUNT`.
+/// Checks a number of elements: negative is `MPI_ERR_COUNT`.
 #[inline]
 pub fn count(count: i64) -> Result<i64> {
     if count >= 0 { Ok(count) } else { Err(out_of_range(mpi::MPI_ERR_COUNT, "count", count, "0 or more")) }
 }
 
-/// A number of requests or elements in an array of handles: as [`count`].
+/// Checks a number of requests or elements in an array of handles, as [`count`] does.
 #[inline]
 pub fn elements(number: c_int) -> Result<c_int> {
     count(number.into()).map(|_| number)
 }
 
-/// A size in bytes or an array's length that may be large: not negative, else `MPI_ERR_ARG`.
+/// Checks a size in bytes, or an array's length that may be large: negative is `MPI_ERR_ARG`.
 #[inline]
 pub fn size(size: i64) -> Result<i64> {
     if size >= 0 { Ok(size) } else { Err(out_of_range(mpi::MPI_ERR_ARG, "size", size, "0 or more")) }
 }
 
-/// An array's length: not negative, else `MPI_ERR_ARG`.
+/// Checks an array's length: negative is `MPI_ERR_ARG`.
 #[inline]
 pub fn natural(number: c_int) -> Result<c_int> {
     size(number.into()).map(|_| number)
 }
 
-/// The tag of a message that is sent.
+/// Checks the tag of a message that is sent.
 #[inline]
 pub fn tag(tag: c_int) -> Result<c_int> {
     if tag >= 0 { Ok(tag) } else { Err(out_of_range(mpi::MPI_ERR_TAG, "tag", tag.into(), "0 to MPI_TAG_UB")) }
 }
 
-/// The tag of a message that is received: `MPI_ANY_TAG` too.
+/// Checks the tag of a receive, which may be `MPI_ANY_TAG`.
 #[inline]
 pub fn any_tag(tag: c_int) -> Result<c_int> {
     if tag >= 0 || tag == mpi::MPI_ANY_TAG {
@@ -47,7 +47,7 @@ pub fn any_tag(tag: c_int) -> Result<c_int> {
     Err(out_of_range(mpi::MPI_ERR_TAG, "tag", tag.into(), "0 to MPI_TAG_UB, or MPI_ANY_TAG"))
 }
 
-/// A rank that a message goes to: of the communicator (the remote group of an intercommunicator),
+/// Checks a destination: a rank of the communicator (of the remote group of an intercommunicator),
 /// or `MPI_PROC_NULL`.
 #[inline]
 pub fn dest(rank: c_int, comm: &Comm) -> Result<c_int> {
@@ -57,7 +57,7 @@ pub fn dest(rank: c_int, comm: &Comm) -> Result<c_int> {
     Err(wrong_rank(mpi::MPI_ERR_RANK, "destination", rank, comm.targets().size()))
 }
 
-/// A rank that a message comes from: as [`dest`], or `MPI_ANY_SOURCE`.
+/// Checks a source: as [`dest`], or `MPI_ANY_SOURCE`.
 #[inline]
 pub fn source(rank: c_int, comm: &Comm) -> Result<c_int> {
     if (rank as u32) < comm.targets().size() as u32
@@ -69,7 +69,7 @@ pub fn source(rank: c_int, comm: &Comm) -> Result<c_int> {
     Err(wrong_rank(mpi::MPI_ERR_RANK, "source", rank, comm.targets().size()))
 }
 
-/// A rank of the communicator's local group.
+/// Checks a rank of the communicator's local group.
 #[inline]
 pub fn rank(rank: c_int, comm: &Comm) -> Result<c_int> {
     if (rank as u32) < comm.size() as u32 {
@@ -78,8 +78,8 @@ pub fn rank(rank: c_int, comm: &Comm) -> Result<c_int> {
     Err(wrong_rank(mpi::MPI_ERR_RANK, "rank", rank, comm.size()))
 }
 
-/// The root of a collective; in an intercommunicator a rank of the remote group, `MPI_ROOT` or
-/// `MPI_PROC_NULL`.
+/// Checks the root of a collective; in an intercommunicator it is a rank of the remote group,
+/// `MPI_ROOT` or `MPI_PROC_NULL`.
 #[inline]
 pub fn root(root: c_int, comm: &Comm) -> Result<c_int> {
     let group = comm.targets().size();
@@ -91,19 +91,20 @@ pub fn root(root: c_int, comm: &Comm) -> Result<c_int> {
     Err(wrong_rank(mpi::MPI_ERR_ROOT, "root", root, group))
 }
 
-/// Whether what only the root must pass is significant here.
+/// Returns whether arguments that only the root must pass are significant here.
 #[inline]
 pub fn is_root(root: c_int, comm: &Comm) -> bool {
     if comm.is_inter() { root == mpi::MPI_ROOT } else { root == comm.rank() }
 }
 
-/// Whether what every process but the root of an intercommunicator must pass is significant here.
+/// Returns whether arguments that every process but the root of an intercommunicator must pass are
+/// significant here.
 #[inline]
 pub fn is_leaf(root: c_int, comm: &Comm) -> bool {
     !comm.is_inter() || root >= 0
 }
 
-/// Whether the process takes part: it is not beside the root of an intercommunicator.
+/// Returns whether the process takes part: it is not beside the root of an intercommunicator.
 #[inline]
 pub fn is_party(root: c_int, comm: &Comm) -> bool {
     !comm.is_inter() || root != mpi::MPI_PROC_NULL
@@ -125,7 +126,7 @@ pub fn optional_info(handle: usize) -> Result<Option<Ref<'static, Info>>> {
     if handle == mpi::MPI_INFO_NULL { Ok(None) } else { INFOS.get(handle).map(Some) }
 }
 
-/// A datatype that messages are made of: it must be committed.
+/// The datatype of a message, which must be committed.
 #[inline]
 pub fn transfer(handle: usize) -> Result<Ref<'static, Datatype>> {
     let datatype = DATATYPES.get(handle)?;
@@ -133,9 +134,9 @@ pub fn transfer(handle: usize) -> Result<Ref<'static, Datatype>> {
     Ok(datatype)
 }
 
-/// As [`transfer`], for a message of `count` elements. The null handle is erroneous (MPI-5.0,
-/// 2.5.1), but programs pass it with messages of no elements, and MPICH takes it there: such a
-/// message is one of bytes.
+/// The datatype of a message of `count` elements, as in [`transfer`]. The null handle is erroneous
+/// (MPI-5.0, 2.5.1), but programs pass it with messages of no elements, and MPICH accepts it there.
+/// Such a message is one of bytes.
 #[inline]
 pub fn transfer_of(count: i64, handle: usize) -> Result<Ref<'static, Datatype>> {
     if count == 0 && handle == mpi::MPI_DATATYPE_NULL { transfer(mpi::MPI_BYTE) } else { transfer(handle) }

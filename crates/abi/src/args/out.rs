@@ -117,7 +117,7 @@ impl OutCount<'_> {
         }
     }
 
-    /// The value as it is (of arguments that are read and set).
+    /// The value as it is, of an argument that is read and set.
     #[inline]
     pub fn get(&self) -> i64 {
         match self {
@@ -126,7 +126,7 @@ impl OutCount<'_> {
         }
     }
 
-    /// Whether `count` can be stored.
+    /// Returns whether `count` can be stored.
     pub fn fits(&self, count: i64) -> bool {
         matches!(self, OutCount::Large(_)) || c_int::try_from(count).is_ok()
     }
@@ -167,7 +167,7 @@ pub unsafe fn out_count<'a, T: OutInteger>(pointer: *mut T) -> Result<OutCount<'
     unsafe { T::out(pointer) }
 }
 
-/// What `pointer` leads to; null is `MPI_ERR_ARG`.
+/// The value that `pointer` leads to; null is `MPI_ERR_ARG`.
 ///
 /// # Safety
 /// Unless it is null, `pointer` leads to a `T` that no one writes during `'a`.
@@ -200,7 +200,7 @@ impl StatusOut<'_> {
         StatusOut(NonNull::new(pointer), PhantomData)
     }
 
-    /// Whether the program does not want it.
+    /// Returns whether the program does not want the status.
     #[inline]
     pub fn is_ignored(&self) -> bool {
         self.0.is_none()
@@ -245,7 +245,7 @@ impl StatusesOut<'_> {
         StatusesOut(Some(unsafe { std::slice::from_raw_parts_mut(pointer, len as usize) }))
     }
 
-    /// Whether the program does not want them.
+    /// Returns whether the program does not want the statuses.
     #[inline]
     pub fn is_ignored(&self) -> bool {
         self.0.is_none()

@@ -61,8 +61,8 @@ impl OutString<'_> {
     }
 }
 
-/// Room for a string as the tool interface asks for it: the length says how much room there is, and
-/// is set to what the whole string needs (MPI-5.0, 15.3.3).
+/// Room for a string of the tool interface: the length says how much room there is, and is set to
+/// what the whole string needs (MPI-5.0, 15.3.3).
 #[derive(Clone, Copy, Debug)]
 pub struct TextOut<'a> {
     text: *mut c_char,
@@ -70,7 +70,7 @@ pub struct TextOut<'a> {
 }
 
 impl TextOut<'_> {
-    /// Wraps both pointers. Without a length nothing is stored, without room for text only the
+    /// Wraps both pointers. Without a length nothing is stored; without room for text, only the
     /// length.
     ///
     /// # Safety
@@ -86,7 +86,7 @@ impl TextOut<'_> {
     pub fn set(&self, text: &str) {
         let Some(length) = self.length else { return };
         let room = if self.text.is_null() { 0 } else { length.get() };
-        // SAFETY: by the promise of `new` there are so many bytes.
+        // SAFETY: by the promise of `new` there are this many bytes.
         if let Ok(place) = unsafe { OutString::new(self.text, room.into()) } {
             place.set(text);
         }

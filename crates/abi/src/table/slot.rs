@@ -1,6 +1,6 @@
 //! One slot of a table: a word of state, and the object that the word guards.
 //!
-//! Word and cell are behind traits, so that loom's can stand in for them (`tests.rs`).
+//! Word and cell are behind traits, so that loom's can stand in for them in tests.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ macro_rules! word {
 
 word!(AtomicU64);
 
-/// Where the object is. Who calls `with` reads, who calls `with_mut` writes it meanwhile.
+/// The cell of the object: `with` lends it for reading, `with_mut` for writing.
 pub(super) trait Room<T> {
     fn empty() -> Self;
     fn with<R>(&self, read: impl FnOnce(*const Option<Arc<T>>) -> R) -> R;
@@ -80,7 +80,7 @@ impl<T> Room<T> for UnsafeCell<Option<Arc<T>>> {
 
 /// A slot.
 pub(super) struct Slot<T, W = AtomicU64, R = UnsafeCell<Option<Arc<T>>>> {
-    /// Where in the table it is.
+    /// The slot's index in the table.
     pub(super) index: u32,
     state: W,
     room: R,
@@ -96,18 +96,18 @@ fn generation(state: u64) -> u32 {
 }
 
 fn is_live(state: u64, generation: u32) -> bool {
-    // Pins and filled are the bits below live. A shift takes the fast paths a register less than a
-    // mask.
+    // Pins and filled are the bits below live. A shift costs the fast paths one register less than
+    // a mask.
     state >> LIVE.trailing_zeros() == u64::from(generation) << 1 | 1
 }
 
 impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
-    /// An empty one.
+    /// An empty slot.
     pub(super) fn new(index: usize) -> Slot<T, W, R> {
         Slot { index: index as u32, state: W::zero(), room: R::empty(), object: std::marker::PhantomData }
     }
 
-    /// Puts an object in; its generation.
+    /// Puts an object in and returns its generation.
     ///
     /// # Safety
     /// The slot is empty, and the caller's alone: it was taken from the free list.
@@ -118,14 +118,14 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
         generation(self.state.set(LIVE | FILLED))
     }
 
-    /// Adds a pin, which the caller takes away by [`Slot::unpin`] in any case. Whether the object
-    /// is live in this generation: then it stays until that.
+    /// Adds a pin, which the caller takes away by [`Slot::unpin`] in any case. Returns whether the
+    /// object is live in this generation; if so, it stays until then.
     #[inline(always)]
     pub(super) fn pin(&self, generation: u32) -> bool {
         is_live(self.state.add_pin(), generation)
     }
 
-    /// Whether the object is live in this generation, for a moment.
+    /// Returns whether the object is live in this generation at the moment.
     #[inline(always)]
     pub(super) fn is_live(&self, generation: u32) -> bool {
         is_live(self.state.load(), generation)
@@ -142,7 +142,7 @@ impl<T, W: Word, R: Room<T>> Slot<T, W, R> {
         self.room.with(|room| unsafe { (*room).as_ref().unwrap_unchecked() })
     }
 
-    /// Ends the life of the handle; whether this call did.
+    /// Ends the life of the handle. Returns whether this call did so.
     pub(super) fn close(&self) -> bool {
         self.state.clear(LIVE) & LIVE != 0
     }
@@ -213,15 +213,15 @@ mod tests {
         }
     }
 
-    /// What a thread that frees the object does, and what became of the slot by it: the object, if
-    /// it emptied it.
+    /// Frees the object as a thread does. Returns whether it closed the slot, and the object if it
+    /// emptied the slot.
     fn free(slot: &Model, generation: u32) -> (bool, Option<Arc<u32>>) {
         let closed = slot.pin(generation) && slot.close();
         (closed, slot.unpin())
     }
 
-    /// Looks up an object twice as long as a call would; `None` if there is none. And what became
-    /// of the slot.
+    /// Looks up an object and reads it twice. Returns the value, if there is one, and the object if
+    /// it emptied the slot.
     fn look(slot: &Model, generation: u32) -> (Option<u32>, Option<Arc<u32>>) {
         let found = slot.pin(generation).then(|| {
             // SAFETY: it was live when the pin was added.

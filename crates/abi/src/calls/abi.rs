@@ -1,4 +1,4 @@
-//! What the program can ask and say about the ABI (MPI-5.0, 20.2).
+//! Calls that ask and tell about the ABI (MPI-5.0, 20.2).
 
 use crate::args::{Out, OutFlag, not_null};
 use crate::generated::types::{MPI_Aint, MPI_Count, MPI_Info, MPI_Offset};
@@ -31,7 +31,7 @@ pub fn abi_get_info(info: Out<'_, MPI_Info>) -> Result<()> {
     Ok(())
 }
 
-/// What the Fortran side said about its types; set at most once.
+/// The info that the Fortran side gave about its types; set at most once.
 static FORTRAN: Mutex<Option<Info>> = Mutex::new(None);
 
 /// `MPI_Abi_set_fortran_info`.

@@ -15,7 +15,7 @@ use verbena_mpi::codes::REGISTRY;
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Class, Comm, Datatype, Error, Result};
 
-/// The C type of all copy callbacks: they differ in names only, handles being pointer-sized.
+/// The C type of all copy callbacks: they differ only in name, since handles are pointer-sized.
 type CopyFunction =
     Option<unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
 /// The C type of all delete callbacks.
@@ -128,7 +128,7 @@ fn predefined(keyval: c_int) -> Option<Option<usize>> {
     }))
 }
 
-/// A key that the program may set or delete; a predefined one is `MPI_ERR_KEYVAL`.
+/// Checks a key that the program sets or deletes; a predefined one is `MPI_ERR_KEYVAL`.
 fn changeable(keyval: c_int) -> Result<c_int> {
     let fixed = (mpi::MPI_TAG_UB..=mpi::MPI_UNIVERSE_SIZE).contains(&keyval);
     if fixed { Err(predefined_key(keyval)) } else { Ok(keyval) }

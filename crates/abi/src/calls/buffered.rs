@@ -1,4 +1,4 @@
-//! Buffered sends (MPI-5.0, 3.6): where the buffer of a send is, attaching, detaching and flushing.
+//! Buffered sends (MPI-5.0, 3.6): finding the buffer of a send, attaching, detaching and flushing.
 
 use crate::args::{Address, Out, OutCount};
 use crate::generated::types::MPI_Request;
@@ -18,9 +18,9 @@ use verbena_mpi::{Comm, Process, Result, Session, point};
 /// The process's own buffer (`MPI_Buffer_attach`).
 static OWN: BufferedSends = BufferedSends::new();
 
-/// Where the buffer of an object is.
+/// An object that can have a buffer for sends.
 pub trait HasBuffer: Send + Sync + 'static {
-    /// Its place for buffered sends.
+    /// The object's place for buffered sends.
     fn buffered(&self) -> &BufferedSends;
 }
 
@@ -53,7 +53,7 @@ pub(super) fn send_from(comm: &Comm, (message, mark): Elements, dest: i32, tag: 
     place_of(comm).send(process(), &message, send)
 }
 
-/// The value of `MPI_BUFFER_AUTOMATIC` as an address.
+/// Attaches a buffer; its address may be `MPI_BUFFER_AUTOMATIC`.
 fn attach(place: &BufferedSends, buffer: Address, size: i64) -> Result<()> {
     if buffer.pointer() as usize == mpi::MPI_BUFFER_AUTOMATIC {
         return place.attach(None);
@@ -62,8 +62,8 @@ fn attach(place: &BufferedSends, buffer: Address, size: i64) -> Result<()> {
     place.attach(Some(unsafe { Region::new(buffer.pointer().cast(), size as usize) }))
 }
 
-/// Stores address and size of what was attached. The C binding takes the address of the pointer as
-/// `void *`.
+/// Detaches a buffer and stores its address and size. The C binding takes the address of the
+/// pointer as `void *`.
 fn detach(place: &BufferedSends, address: *mut c_void, size: OutCount) -> Result<()> {
     let (pointer, len) = match place.detach(process()) {
         None => (0, 0),
@@ -127,7 +127,7 @@ pub fn session_flush_buffer(session: &Arc<Session>) -> Result<()> {
     Ok(())
 }
 
-/// Ends when no message is in the buffer any more.
+/// A task that ends when no message is in the buffer any more.
 enum Flush {
     Own,
     Of(Arc<dyn HasBuffer>),

@@ -26,8 +26,8 @@ fn own_block(address: Address, count: i64, datatype: Type, root: i32, comm: &Com
     args::buffer(address, count, significant(datatype)?).map(Some)
 }
 
-/// The datatype and count that say what the elements are: at the root that of all blocks, elsewhere
-/// that of the own one.
+/// The datatype and count of the elements: at the root those of all blocks, elsewhere those of this
+/// rank's block.
 fn at_leaf_or<'a>(
     root: i32,
     comm: &Comm,
@@ -54,7 +54,7 @@ fn own_count(counts: Counts, comm: &Comm) -> i64 {
     counts.get(comm.rank() as usize)
 }
 
-/// What `blocks` makes, where it is significant.
+/// Calls `blocks` where its result is significant.
 fn only<T>(wanted: bool, blocks: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
     if wanted { blocks().map(Some) } else { Ok(None) }
 }

@@ -20,7 +20,8 @@ pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> 
     Ok(())
 }
 
-/// As [`publish`]; `MPI_COMM_NULL` where the caller is not in the new communicator.
+/// Makes a handle as [`publish`] does; `MPI_COMM_NULL` where the caller is not in the new
+/// communicator.
 pub(super) fn publish_if_member(comm: Option<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> {
     match comm {
         Some(comm) => publish(Arc::new(comm), handle),
@@ -136,7 +137,7 @@ pub fn comm_idup_with_info(
     newcomm: Out<'_, MPI_Comm>,
     request: Out<'_, MPI_Request>,
 ) -> Result<()> {
-    // The others wait for this process even if a copy callback of its failed.
+    // The others wait for this process even if one of its copy callbacks failed.
     let begun = comm.dup_begin(info.map(Arc::as_ref)).map(Arc::new);
     let active = idup::start(process(), comm.clone(), begun.as_ref().ok().cloned());
     publish(begun?, newcomm)?;
@@ -205,7 +206,7 @@ fn split_type_of(number: c_int, info: Option<&Arc<Info>>) -> Result<SplitType> {
     })
 }
 
-/// `MPI_Intercomm_create` (7.6.2). The peer communicator counts at the leader only, so it comes as
+/// `MPI_Intercomm_create` (7.6.2). The peer communicator matters at the leader only, so it comes as
 /// a handle.
 pub fn intercomm_create(
     local_comm: &Arc<Comm>,
@@ -226,8 +227,8 @@ pub fn intercomm_merge(intercomm: &Arc<Comm>, high: bool, newintracomm: Out<'_, 
     publish(Arc::new(intercomm.merge(high, process())?), newintracomm)
 }
 
-/// `MPI_Comm_free` (7.4.3): attributes go first, their callbacks still seeing the communicator;
-/// operations under way keep the object alive.
+/// `MPI_Comm_free` (7.4.3): attributes go first, so that their callbacks still see the
+/// communicator; operations under way keep the object alive.
 pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     let handle = comm.get();
     let object = COMMS.get(handle)?.clone();
@@ -240,8 +241,8 @@ pub fn comm_free(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Comm_disconnect` (11.10.4). What is still under way inside the library keeps the object and
-/// comes to its end; waiting for it here would wait for other communicators, too.
+/// `MPI_Comm_disconnect` (11.10.4). Operations still under way inside the library keep the object
+/// and end by themselves; waiting for them here would wait for other communicators, too.
 pub fn comm_disconnect(comm: InOut<'_, MPI_Comm>) -> Result<()> {
     comm_free(comm)
 }

@@ -67,7 +67,7 @@ pub fn test(request: InOut<MPI_Request>, flag: OutFlag, status: StatusOut) -> Ou
     conclude(&pending, outcome, status)
 }
 
-/// Looks, and once more after a round of progress.
+/// Looks, and if the request is pending looks again after a round of progress.
 #[inline]
 fn look_twice(process: &Process, mut look: impl FnMut() -> State) -> State {
     match look() {
@@ -91,7 +91,7 @@ impl<'a> Several<'a> {
         Several { statuses, first: None, codes: Vec::new() }
     }
 
-    /// Stores the status at `place` of an operation that ended.
+    /// Stores the status of the operation at `place`, which has ended.
     #[inline]
     fn ended(&mut self, place: usize, pending: &Pending, outcome: Option<Outcome>) {
         let Some(outcome) = outcome else { return self.statuses.set_empty(place) };
@@ -114,7 +114,8 @@ impl<'a> Several<'a> {
         Ok(())
     }
 
-    /// `MPI_ERR_IN_STATUS` if any failed; then every one of `count` statuses tells its own code.
+    /// Returns `MPI_ERR_IN_STATUS` if any failed; then each of the `count` statuses tells its own
+    /// code.
     fn conclude(mut self, count: usize) -> Outcomes {
         let Some(first) = self.first else { return Ok(()) };
         (0..count).for_each(|place| self.statuses.set_error(place, mpi::MPI_SUCCESS));
@@ -130,7 +131,7 @@ pub fn waitall(_count: i32, requests: &mut [MPI_Request], statuses: StatusesOut)
     waitall_from(0, requests, statuses)
 }
 
-/// `MPI_Waitall`, of which the first `done` requests are complete and their statuses stored.
+/// `MPI_Waitall` whose first `done` requests are complete, with their statuses stored.
 pub fn waitall_from(done: usize, requests: &mut [MPI_Request], statuses: StatusesOut) -> Outcomes {
     let mut several = Several::new(statuses);
     for (place, handle) in requests.iter_mut().enumerate().skip(done) {
@@ -173,9 +174,9 @@ pub fn testall(_count: i32, requests: &mut [MPI_Request], flag: OutFlag, statuse
     several.conclude(requests.len())
 }
 
-/// What a look over several requests found.
+/// The result of a look over several requests.
 enum Found {
-    /// All are under way.
+    /// Some are under way, and none has ended.
     Nothing,
     /// All are null or inactive.
     NoneActive,
@@ -200,7 +201,7 @@ fn resolve_all(requests: &[MPI_Request]) -> verbena_mpi::Result<Vec<Pending>> {
     requests.iter().map(|&handle| resolve(handle)).collect()
 }
 
-/// Sets index and status for what [`find_ended`] found; whether there was anything to tell.
+/// Sets index and status for what [`find_ended`] found. Returns false if there was nothing to tell.
 fn conclude_any(
     requests: &mut [MPI_Request],
     pending: &[Pending],
@@ -339,7 +340,7 @@ fn some(
     }
 }
 
-/// `MPI_Request_get_status` (3.7.6): as a test that leaves the request as it is.
+/// `MPI_Request_get_status` (3.7.6): a test that leaves the request as it is.
 pub fn request_get_status(request: MPI_Request, flag: OutFlag, status: StatusOut) -> Outcomes {
     let pending = resolve(request)?;
     match look_twice(process(), || pending.look(process(), false)) {
@@ -375,7 +376,7 @@ pub fn request_get_status_all(
     Ok(())
 }
 
-/// The status of an ended request, left as it is.
+/// The status of an ended request, which stays as it is.
 fn peeked(pending: &Pending) -> Status {
     match pending.look(process(), false) {
         State::Ended(outcome) => status_of(&outcome),

@@ -1,7 +1,7 @@
 //! Making and freeing datatypes (MPI-5.0, 5.1.2 to 5.1.10, 6.9.4 and 19.1.9).
 //!
-//! What `MPI_Type_get_contents` reports depends on the form of the call. Where an array of counts
-//! comes along, its type tells the form; the others have a body for each.
+//! What `MPI_Type_get_contents` reports depends on the form of the call. If a call takes an array
+//! of counts, its type tells the form; other calls have a body for each form.
 
 use crate::args::{Counts, InOut, Out};
 use crate::generated::types::{MPI_Aint, MPI_Count, MPI_Datatype};
@@ -260,7 +260,7 @@ fn cannot_free(datatype: &Datatype) -> Error {
 /// Combiner and arguments of a datatype that is chosen by precision.
 type ChosenKey = (i32, Vec<i32>);
 
-/// The one handle that every such call with the same arguments returns (MPI-5.0, 19.1.9).
+/// The handles of datatypes chosen by precision, one for the same arguments (MPI-5.0, 19.1.9).
 static CHOSEN: Mutex<Option<HashMap<ChosenKey, MPI_Datatype>>> = Mutex::new(None);
 
 fn chosen_key(contents: &Contents) -> ChosenKey {

@@ -1,4 +1,4 @@
-//! How a datatype was made (MPI-5.0, 5.1.13).
+//! Calls that tell how a datatype was made (MPI-5.0, 5.1.13).
 
 use super::datatype::{lasting_handle, publish};
 use crate::args::{Out, OutCount};

@@ -49,7 +49,7 @@ pub fn alloc_mem(size: MPI_Aint, info: Option<&Arc<Info>>, baseptr: *mut c_void)
     Ok(())
 }
 
-/// What the hint `mpi_minimum_memory_alignment` asks for, at least a cache line.
+/// The alignment that the hint `mpi_minimum_memory_alignment` asks for, at least a cache line.
 fn alignment(info: Option<&Arc<Info>>) -> Result<usize> {
     let hint = info.map(|info| info.get(b"mpi_minimum_memory_alignment")).transpose()?.flatten();
     let asked = hint.and_then(|hint| String::from_utf8(hint).ok()?.trim().parse::<usize>().ok());

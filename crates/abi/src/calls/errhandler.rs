@@ -11,11 +11,11 @@ use verbena_mpi::errhandler::{Action, Callback, Kind};
 use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Comm, Errhandler, Error, File, Result, Session};
 
-/// The C type of all error handler functions: they differ in names only, handles being
+/// The C type of all error handler functions: they differ only in name, since handles are
 /// pointer-sized.
 type Function = Option<unsafe extern "C" fn(*mut usize, *mut c_int, ...)>;
 
-/// An error handler of the program; the null pointer is `MPI_ERR_ARG`.
+/// Makes an error handler of the program's function; the null pointer is `MPI_ERR_ARG`.
 fn create(kind: Kind, function: Function, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
     let function = function.ok_or_else(no_function)?;
     let callback: Callback = Box::new(move |mut handle, mut code| {
@@ -32,7 +32,7 @@ pub(crate) fn make(kind: Kind, callback: Callback, errhandler: Out<'_, MPI_Errha
     hand_out(&Arc::new(Errhandler::new(Action::Call(kind, callback))), errhandler)
 }
 
-/// Gives the program a handle of an error handler: always the same one, until it freed it as often
+/// Gives the program a handle of an error handler: the same one until the program freed it as often
 /// as it got it.
 fn hand_out(errhandler: &Arc<Errhandler>, handle: Out<'_, MPI_Errhandler>) -> Result<()> {
     handle.set(match errhandler.action() {
@@ -44,7 +44,7 @@ fn hand_out(errhandler: &Arc<Errhandler>, handle: Out<'_, MPI_Errhandler>) -> Re
     Ok(())
 }
 
-/// The program itself raises `code` on an object (9.3.6).
+/// Raises `code` on an object for the program (9.3.6).
 fn call(
     errhandler: &Errhandler,
     handle: usize,
@@ -164,7 +164,7 @@ pub fn file_create_errhandler(
     create(Kind::File, file_errhandler_fn, errhandler)
 }
 
-/// `MPI_File_set_errhandler`. On `MPI_FILE_NULL` it sets what new files begin with (14.7).
+/// `MPI_File_set_errhandler`. On `MPI_FILE_NULL` it sets the one that new files begin with (14.7).
 pub fn file_set_errhandler(file: MPI_File, errhandler: &Arc<Errhandler>) -> std::result::Result<(), Failed> {
     if file == mpi::MPI_FILE_NULL {
         errhandler.check(Kind::File)?;
@@ -175,7 +175,7 @@ pub fn file_set_errhandler(file: MPI_File, errhandler: &Arc<Errhandler>) -> std:
     set.map_err(|error| Failed { error, owner: Some(Owner::File(file)) })
 }
 
-/// `MPI_File_get_errhandler`. Of `MPI_FILE_NULL` it is what new files begin with (14.7).
+/// `MPI_File_get_errhandler`. Of `MPI_FILE_NULL` it is the one that new files begin with (14.7).
 pub fn file_get_errhandler(file: MPI_File, errhandler: Out<'_, MPI_Errhandler>) -> Result<()> {
     let object = match file {
         mpi::MPI_FILE_NULL => FILE_DEFAULT.get(),

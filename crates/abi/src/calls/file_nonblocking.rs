@@ -1,5 +1,5 @@
-//! Nonblocking access to files (MPI-5.0, 14.4). The data moves within the call, which the standard
-//! leaves open: local file systems offer no better, and the request is complete at once.
+//! Nonblocking access to files (MPI-5.0, 14.4). The data moves within the call, as the standard
+//! allows, and the request is complete at once: local file systems offer no better.
 
 use crate::args::{self, Address, Out};
 use crate::generated::types::{MPI_Offset, MPI_Request};

@@ -8,9 +8,9 @@ use verbena_machine::hardware::{Resource, resources};
 use verbena_mpi::comm::{HARDWARE, Places};
 use verbena_mpi::{Info, Result};
 
-/// A number of this node, unlike other nodes': from its name and the running kernel's identity.
-/// Containers of a machine have names of their own, and may be unable to share memory, so they
-/// count as nodes.
+/// A number that differs between nodes, made from the host's name and the running kernel's
+/// identity. Containers of a machine have names of their own and may be unable to share memory, so
+/// they count as nodes.
 fn node() -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     // DefaultHasher::new() is the same function in every process.
@@ -20,13 +20,13 @@ fn node() -> u64 {
     hasher.finish()
 }
 
-/// What the system tells of one sort of hardware, by the name that hints give it.
+/// The resource of one sort of hardware, by the name that hints give it.
 fn of_sort<'a>(resources: &'a [Resource], sort: &str) -> Option<&'a Resource> {
     resources.iter().find(|resource| sort.strip_prefix("hwloc://") == Some(resource.name))
 }
 
-/// The hardware that this process is restricted to now. Instances are numbered on each node alike,
-/// so the node goes into the number.
+/// The hardware that this process is restricted to now. All nodes number instances alike, so the
+/// node goes into the number.
 pub(super) fn places() -> Places {
     let (node, resources) = (node(), resources());
     std::array::from_fn(|i| match i {

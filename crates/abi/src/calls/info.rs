@@ -93,7 +93,8 @@ pub fn info_get_valuelen(
     Ok(())
 }
 
-/// `MPI_Info_get_string`: `buflen` says the room, zero byte included, and then what is needed.
+/// `MPI_Info_get_string`: `buflen` gives the room, zero byte included, and is set to what is
+/// needed.
 pub fn info_get_string(
     info: &Arc<Info>,
     key: &CStr,

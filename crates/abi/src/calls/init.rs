@@ -61,7 +61,7 @@ pub fn finalize() -> Result<()> {
     if state::world() != World::Running {
         return Err(wrong_time("MPI is not initialised", "at MPI_Finalize"));
     }
-    // First of all the callbacks of MPI_COMM_SELF's attributes run, MPI still being whole (11.2.4).
+    // The callbacks of MPI_COMM_SELF's attributes run first, while MPI is still whole (11.2.4).
     COMMS.get(mpi::MPI_COMM_SELF)?.attributes().clear(mpi::MPI_COMM_SELF)?;
     startup::meet_world(state::process())?;
     state::set_world(World::Finalized);
@@ -80,7 +80,7 @@ pub fn finalized(flag: OutFlag) -> Result<()> {
     Ok(())
 }
 
-/// `MPI_Abort` (9.7): ends all processes of the job, of whatever communicator.
+/// `MPI_Abort` (9.7): ends all processes of the job, whatever the communicator.
 pub fn abort(comm: &Arc<Comm>, errorcode: c_int) -> Result<()> {
     let message = format!(
         "verbena: MPI_Abort was called\n  on: rank {} of a communicator of {} processes, process {} of the job\n  \

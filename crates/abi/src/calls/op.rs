@@ -60,7 +60,7 @@ pub(crate) fn int_function(
     })
 }
 
-/// Wraps a function that takes an `MPI_Count`, as [`int_function`].
+/// Wraps a function that takes an `MPI_Count`, as [`int_function`] does.
 pub(crate) fn large_function(
     call: impl Fn(*mut c_void, *mut c_void, *mut MPI_Count, *mut usize) + Send + Sync + 'static,
 ) -> Function {
@@ -113,7 +113,7 @@ pub fn reduce_local(
     op.apply(input, inout, count as usize, datatype)
 }
 
-/// The origins of the elements, after the checks of a buffer.
+/// The memory of the elements' origins, after the checks of a buffer.
 fn origins(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Region> {
     args::buffer(address, count, datatype)?;
     // SAFETY: the program promises these elements for the length of the call.

@@ -18,7 +18,7 @@ fn packed(address: Address, size: i64) -> Result<Region> {
     Ok(unsafe { Region::new(address.pointer().cast(), size as usize) })
 }
 
-/// A position in a packed buffer: `MPI_ERR_ARG` if negative.
+/// Checks a position in a packed buffer: negative is `MPI_ERR_ARG`.
 fn position_of(position: i64) -> Result<usize> {
     args::size(position).map(|position| position as usize)
 }

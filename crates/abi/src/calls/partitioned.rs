@@ -72,7 +72,7 @@ pub fn precv_init(
 
 type Outcome = std::result::Result<(), Failed>;
 
-/// The request, and who hears of what goes wrong with it.
+/// The request, and the object whose error handler hears of its errors.
 fn find(handle: MPI_Request) -> Result<(Ref<'static, Request>, Option<Owner>)> {
     let request = REQUESTS.get(handle)?;
     let owner = request.comm().map(|comm| Owner::Comm(comm.handle()));
@@ -112,7 +112,7 @@ pub fn pready_list(_length: c_int, array_of_partitions: &[c_int], request: MPI_R
     on_active(request, |partitioned| partitioned.ready(&mut process(), array_of_partitions))
 }
 
-/// `MPI_Parrived` (4.2.2). Of a null or an inactive request everything has arrived.
+/// `MPI_Parrived` (4.2.2). A null or inactive request counts as arrived.
 pub fn parrived(request: MPI_Request, partition: c_int, flag: OutFlag) -> Outcome {
     if request == mpi::MPI_REQUEST_NULL {
         flag.set(true);

@@ -17,7 +17,7 @@ use verbena_mpi::process::checked;
 use verbena_mpi::request::{Active, Outcome};
 use verbena_mpi::{Comm, Datatype, Error, Process, Result, point};
 
-/// What a completed blocking call returns: its error, and its status if it is wanted.
+/// Stores the status of a completed blocking call, if it is wanted, and returns its error.
 #[inline]
 fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
     if let Some(status) = status {
@@ -26,7 +26,7 @@ fn conclude(outcome: Outcome, status: Option<StatusOut<'_>>) -> Result<()> {
     outcome.error.map_or(Ok(()), Err)
 }
 
-/// The elements of a message, and what it says of them.
+/// The elements of a message, and its mark.
 #[inline]
 pub(super) fn elements(address: Address, count: i64, datatype: &Arc<Datatype>) -> Result<Elements> {
     Ok((args::buffer(address, count, datatype)?, point::mark(datatype, count)))
@@ -196,7 +196,7 @@ pub fn recv(
     let completion = process.finish(posted);
     status.set(Status::new(completion.source, completion.tag, completion.bytes, completion.cancelled));
     let completion = checked(completion)?;
-    // Where elements are unpacked one by one anyhow.
+    // Checked only where elements are unpacked one by one anyhow.
     match has_gaps && datatype.elements_in(completion.bytes).is_none() {
         true => Err(cut_element(&completion)),
         false => Ok(()),
@@ -321,7 +321,7 @@ pub fn isendrecv_replace(
     Ok(())
 }
 
-/// A send and a receive at once; both have ended when it returns.
+/// Sends and receives at once; both have ended when it returns.
 fn exchange(
     comm: &Comm,
     (out, dest, sendtag): (Elements, i32, i32),
@@ -339,7 +339,7 @@ fn envelope_status(envelope: Envelope) -> Status {
     status_of(&envelope.into())
 }
 
-/// Waits for what `look` finds, unless nothing can come any more.
+/// Waits until `look` finds something; fails if nothing can come any more.
 fn wait_or_lose<T>(comm: &Comm, source: i32, look: impl Fn(&Process) -> Option<T>) -> Result<T> {
     process().wait(|process| look(process).map(Ok).or_else(|| point::loss(process, comm, source).map(Err)))
 }
@@ -416,7 +416,7 @@ pub fn improbe(
     Ok(())
 }
 
-/// Starts to receive the message of this handle, which becomes null; with the receive comes the
+/// Starts to receive the message of this handle, which becomes null. Returns the receive and the
 /// message's context.
 fn start_matched(
     buf: Address,

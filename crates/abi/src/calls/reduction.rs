@@ -30,20 +30,20 @@ fn symmetric<'a>(
     Ok(Operands { send, recv: Some(recv), count: count as usize, commutative: op.is_commutative() })
 }
 
-/// Refuses operands and results in one place.
+/// Refuses operands and results that begin at the same byte.
 #[inline]
 fn check_vectors(run: Run, (send, recv, count, datatype, _): Vector, comm: &Comm) -> Result<()> {
     let [send, recv] = [send, recv].map(|buffer| first_byte(buffer, 0, count, datatype));
     run.check_distinct(comm, send, recv)
 }
 
-/// What the ranks say of a reduction without a root.
+/// The mark of a reduction without a root.
 #[inline]
 fn reducing_call(kind: Kind, op: &Op, datatype: &Datatype, comm: &Comm) -> Mark {
     Call::new(kind, comm).op(Some(op)).elements(Some(datatype), 1).mark()
 }
 
-/// How a reduction in which every rank has an operand and a result goes over a board.
+/// A function that runs, over a board, a reduction in which every rank has an operand and a result.
 type OverBoard = fn(&Process, &Comm, Mark, Operands, Reduction) -> blocking::Done;
 
 /// Runs a reduction in which every rank has an operand and a result.
@@ -176,7 +176,7 @@ pub fn reduce_scatter_block(
     divide(run, Kind::ReduceScatterBlock, (sendbuf, recvbuf, recvcount, datatype, op), division, comm)
 }
 
-/// Runs a reduction of which every rank gets a part; the vector's count is that of this rank's.
+/// Runs a reduction that gives every rank a part; the vector's count is that of this rank's part.
 fn divide(run: Run, kind: Kind, vector: Vector, division: Division, comm: &Arc<Comm>) -> Result<()> {
     let (send, recv, own, datatype, op) = vector;
     let total = division.sum(0, comm.size() as usize);

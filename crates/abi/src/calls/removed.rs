@@ -1,4 +1,4 @@
-//! Functions that MPI-3.0 removed and old programs still call: those of datatypes.
+//! Functions of datatypes that MPI-3.0 removed and old programs still call.
 
 use super::datatype;
 use crate::args::{self, Counts, Out};

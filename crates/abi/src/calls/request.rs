@@ -127,7 +127,7 @@ fn start_one(handle: MPI_Request) -> std::result::Result<(), Failed> {
     request.start(process()).map_err(|error| Failed { error, owner })
 }
 
-/// `MPI_Request_free` (3.7.3): what is active completes by itself, save partitioned operations
+/// `MPI_Request_free` (3.7.3): an active operation completes by itself, except a partitioned one
 /// (4.2.1).
 pub fn request_free(request: InOut<MPI_Request>) -> Result<()> {
     let handle = request.get();
@@ -182,7 +182,7 @@ struct Callbacks {
     extra_state: usize,
 }
 
-/// What a callback's code means.
+/// Makes a result of a callback's code.
 fn callback_result(name: &str, code: i32) -> Result<()> {
     if code == mpi::MPI_SUCCESS {
         return Ok(());

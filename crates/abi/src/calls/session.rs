@@ -22,7 +22,7 @@ pub fn session_init(
     errhandler: &Arc<Errhandler>,
     session: Out<'_, MPI_Session>,
 ) -> Result<()> {
-    // What holds for the process holds for each of its sessions.
+    // The level of the process holds for each of its sessions.
     let level = wanted_level(info)?.max(state::thread_level());
     let hints = info.map_or_else(Info::new, |info| Info::clone(info));
     hints.set(b"thread_level", thread_level_name(level).as_bytes())?;
@@ -127,8 +127,8 @@ pub fn comm_create_from_group(
     equip(new, info, errhandler, newcomm)
 }
 
-/// `MPI_Intercomm_create_from_groups` (7.6.2). The remote group and leader count at the leader
-/// only, save that nobody waits for anybody if a group is empty.
+/// `MPI_Intercomm_create_from_groups` (7.6.2). The remote group and leader matter at the leader
+/// only, but nobody waits for anybody if a group is empty.
 #[allow(clippy::too_many_arguments, reason = "as the standard has it")]
 pub fn intercomm_create_from_groups(
     local_group: &Arc<Group>,

@@ -1,5 +1,5 @@
-//! Statuses: reading and setting their fields (MPI-5.0, 3.2.5 and 13.3). Counts in elements are
-//! with datatypes.
+//! Statuses: reading and setting their fields (MPI-5.0, 3.2.5 and 13.3). Counts of elements are in
+//! `elements.rs`.
 
 use crate::args::{InOut, Out};
 use crate::status::Status;

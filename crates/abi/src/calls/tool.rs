@@ -10,7 +10,7 @@ use verbena_mpi::tool::category::{self, Category};
 use verbena_mpi::{Result, tool};
 use verbena_waiting::lock;
 
-/// Whether the interface is initialised: asked before every call but `MPI_T_init_thread` and
+/// Checks that the interface is initialised, before every call but `MPI_T_init_thread` and
 /// `MPI_T_finalize`.
 pub fn running() -> Result<()> {
     tool::running()
@@ -23,8 +23,8 @@ pub fn t_init_thread(required: c_int, provided: Out<'_, c_int>) -> Result<()> {
     Ok(())
 }
 
-/// Several threads may be inside at once if they may be in MPI: that cannot be arranged any more
-/// once MPI has started for one.
+/// The level that is provided. Several threads may be inside at once if they may be in MPI; that
+/// cannot be arranged any more once MPI has started for one.
 fn provided_level(required: c_int) -> c_int {
     let level = super::init::provided_level(required);
     if level < mpi::MPI_THREAD_MULTIPLE {
@@ -36,7 +36,7 @@ fn provided_level(required: c_int) -> c_int {
     if lock::is_shared() { mpi::MPI_THREAD_MULTIPLE } else { mpi::MPI_THREAD_SERIALIZED }
 }
 
-/// `MPI_T_finalize` (15.3.4): the last one frees all handles.
+/// `MPI_T_finalize` (15.3.4): the last call frees all handles.
 pub fn t_finalize() -> Result<()> {
     if tool::leave()? {
         objects::clear();
@@ -145,7 +145,7 @@ pub fn t_category_get_categories(cat_index: c_int, _len: c_int, indices: &mut [c
     Ok(())
 }
 
-/// `MPI_T_category_changed`: they never change.
+/// `MPI_T_category_changed`: categories never change.
 pub fn t_category_changed(update_number: Out<'_, c_int>) -> Result<()> {
     update_number.set(0);
     Ok(())

@@ -13,7 +13,7 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::tool::event::{self, Callback, DroppedHandler, EventType, Instance, Registration};
 use verbena_mpi::{Info, Result, tool};
 
-/// The one source.
+/// The index of the one source.
 const SOURCE: c_int = 0;
 const SOURCES: &[&str] = &["library"];
 const TICKS_PER_SECOND: i64 = 1_000_000_000;
@@ -101,7 +101,7 @@ pub fn t_event_get_info(
     set(enumtype, objects::enum_handle(None));
     set(bind, mpi::MPI_T_BIND_NO_OBJECT);
     if let Some(number) = num_elements {
-        // SAFETY: the program gives room for so many elements in each array that is not null
+        // SAFETY: the program gives room for this many elements in each array that is not null
         // (15.3.8).
         unsafe { store_elements(event, number.get(), array_of_datatypes, array_of_displacements) };
         number.set(event.elements.len() as c_int);
@@ -110,7 +110,7 @@ pub fn t_event_get_info(
 }
 
 /// # Safety
-/// Unless it is null, each pointer leads to room for so many elements.
+/// Unless it is null, each pointer leads to room for `room` elements.
 unsafe fn store_elements(
     event: &EventType,
     room: c_int,
@@ -207,15 +207,14 @@ pub fn t_event_callback_get_info(
     publish(Info::new(), info_used)
 }
 
-/// `MPI_T_ERR_INVALID` if no function is registered for this level.
+/// Returns `MPI_T_ERR_INVALID` if no function is registered for this level.
 fn check_callback(handle: MPI_T_event_registration, cb_safety: c_int) -> Result<()> {
     let there = registration(handle)?.has_callback(event::level(cb_safety)?);
     let what = "no function is registered for this level of safety";
     if there { Ok(()) } else { Err(tool::refusal(mpi::MPI_T_ERR_INVALID, what)) }
 }
 
-/// `MPI_T_event_handle_free`: from now on nobody is called, but for the function that is given
-/// here.
+/// `MPI_T_event_handle_free`: from now on only the function that is given here is called.
 pub fn t_event_handle_free(
     event_registration: MPI_T_event_registration,
     user_data: *mut c_void,

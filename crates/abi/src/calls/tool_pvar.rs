@@ -32,7 +32,7 @@ fn variable(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> Result<Ar
     }
 }
 
-/// Does this to one handle, or to all of the session for which it makes sense
+/// Calls `act` for one handle, or for all of the session for which it makes sense
 /// (`MPI_T_PVAR_ALL_HANDLES`): then all are tried, and `failure` tells that one failed.
 fn each(
     session: MPI_T_pvar_session,
@@ -86,7 +86,7 @@ pub fn t_pvar_get_info(
     set(bind, mpi::MPI_T_BIND_NO_OBJECT);
     set(readonly, variable.is_readonly().into());
     set(continuous, variable.is_continuous().into());
-    // What can be reset at all can be read and reset in one step.
+    // A variable that can be reset can be read and reset in one step.
     set(atomic, (!variable.is_readonly()).into());
     Ok(())
 }
@@ -185,7 +185,7 @@ pub fn t_pvar_readreset(
     if variable.variable.is_readonly() {
         return Err(refusal(mpi::MPI_T_ERR_PVAR_NO_ATOMIC, "the variable cannot be reset"));
     }
-    // Checked before the value is gone.
+    // Checks the buffer before the value is gone.
     objects::fetch(buf, 0)?;
     objects::store(buf, &variable.read_and_reset(state::try_process())?.to_ne_bytes())
 }

@@ -36,7 +36,7 @@ fn logicals(values: &[c_int]) -> Vec<bool> {
     values.iter().map(|&value| value != 0).collect()
 }
 
-/// `MPI_Cart_create` (8.5.1). If it fails there is no communicator, also by the handle.
+/// `MPI_Cart_create` (8.5.1). If it fails, the handle is null.
 pub fn cart_create(
     comm_old: &Arc<Comm>,
     _ndims: c_int,
@@ -118,7 +118,7 @@ pub fn cart_map(
     Ok(())
 }
 
-/// The graph of an index and of as many edges as it tells of.
+/// Makes the graph of an index and of as many edges as the index says.
 fn graph_of(index: &[c_int], edges: *const c_int) -> Result<Graph> {
     // SAFETY: the program passes as many edges as the last index says (MPI-5.0, 8.5.3).
     Graph::new(index, unsafe { slice(edges, Graph::edge_count(index) as i64) }?)

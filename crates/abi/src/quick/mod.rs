@@ -1,10 +1,9 @@
 //! The fast paths of the most frequent calls: small messages of plain data, with one thread in MPI.
 //!
 //! A fast path is a ladder of rungs. Each rung checks every argument as the general entry point
-//! does, but has no words for what is wrong: `None` says that nothing happened to the call's
-//! arguments, and the next rung tries. Behind the last one stands the general entry point, which
-//! checks again and reports. So the rungs never change what a call does, only how many instructions
-//! it takes.
+//! does, but reports no error: `None` says that nothing happened to the call's arguments, and the
+//! next rung tries. Behind the last one stands the general entry point, which checks again and
+//! reports. So the rungs never change what a call does, only how many instructions it takes.
 //!
 //! A rung is named after the call and what it takes. `api/functions` lists the rungs where the call
 //! is declared, in the order in which they are tried; the macro `ladder!` (`crate::entry`) puts
@@ -39,7 +38,7 @@ use verbena_memory::Region;
 use verbena_mpi::{Comm, Process};
 use verbena_waiting::lock::Alone;
 
-/// How a face of the library writes what the rungs read and store.
+/// A face of the library: how it writes what the rungs read and store.
 pub trait Face {
     /// `MPI_Request`.
     type Request: Copy + PartialEq;
@@ -59,15 +58,15 @@ pub trait Face {
     /// The handle of an engine's receive.
     fn receive(id: RequestId) -> Self::Request;
 
-    /// The index and the generation, of which only the bits [`Face::GENERATIONS`] count, if this is
-    /// the handle of an engine's receive.
+    /// The index and the generation, if this is the handle of an engine's receive. Only the bits
+    /// [`Face::GENERATIONS`] of the generation count.
     fn receive_in(request: Self::Request) -> Option<(u32, u32)>;
 
-    /// Whether the program wants no status there.
+    /// Returns whether the program wants no status at `place`.
     fn is_ignored(place: *mut Self::Status) -> bool;
 
     /// Stores the status of a message that was not cancelled, of fewer than 2 to the 63 bytes,
-    /// unless the program ignores it. `MPI_ERROR` stays, and so do the words that mean nothing.
+    /// unless the program ignores it. `MPI_ERROR` and the words that mean nothing stay as they are.
     ///
     /// # Safety
     /// Unless it is ignored, `place` leads to a status that only this call uses.
@@ -79,11 +78,11 @@ pub trait Face {
     /// As [`Face::tell`].
     unsafe fn end_receive(id: RequestId, comm: MPI_Comm, status: *mut Self::Status) -> c_int;
 
-    /// Goes on with `MPI_Waitall`, of which the first `done` requests are complete and their
-    /// statuses stored.
+    /// Finishes an `MPI_Waitall` whose first `done` requests are complete, with their statuses
+    /// stored.
     ///
     /// # Safety
-    /// As that call.
+    /// As `MPI_Waitall`.
     unsafe fn waitall_rest(
         done: usize,
         count: c_int,
@@ -102,7 +101,7 @@ pub struct Outgoing {
     pub buf: *const c_void,
     /// Number of elements.
     pub count: i64,
-    /// Their datatype.
+    /// Datatype of the elements.
     pub datatype: MPI_Datatype,
     /// Rank of the receiver.
     pub dest: c_int,
@@ -119,7 +118,7 @@ pub struct Incoming {
     pub buf: *mut c_void,
     /// Number of elements.
     pub count: i64,
-    /// Their datatype.
+    /// Datatype of the elements.
     pub datatype: MPI_Datatype,
     /// Rank of the sender, or `MPI_ANY_SOURCE` of the face.
     pub source: c_int,

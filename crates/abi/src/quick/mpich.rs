@@ -1,8 +1,8 @@
 //! The MPICH ABI's face of the fast paths (`crates/mpich`, `libmpi.so.12`).
 //!
 //! The entry points of that library translate the handles of communicator and datatype and jump
-//! here ([`crate::generated::mpich`]). What no rung takes goes back to it ([`Fallbacks`]): it
-//! translates the rest of the arguments and makes the standard call.
+//! here ([`crate::generated::mpich`]). A call that no rung takes goes back to it ([`Fallbacks`]):
+//! it translates the other arguments and makes the standard call.
 
 use super::{Face, standard::Standard};
 use crate::generated::types::MPI_Comm;
@@ -74,7 +74,7 @@ impl Face for Mpich {
 
 static FALLBACKS: AtomicPtr<Fallbacks> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Keeps the functions of the other library that take what no rung takes.
+/// Keeps the other library's functions for calls that no rung takes.
 ///
 /// # Safety
 /// They are never changed and never go away. No function of [`crate::generated::mpich`] was called
@@ -90,7 +90,7 @@ pub(crate) fn fallbacks() -> &'static Fallbacks {
     unsafe { &*FALLBACKS.load(Ordering::Acquire) }
 }
 
-/// [`verbena_faces::Services::end_receive`].
+/// Implements [`verbena_faces::Services::end_receive`].
 ///
 /// # Safety
 /// As [`Face::tell`].
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn end_receive(
     unsafe { Standard::end_receive(RequestId { index, generation }, comm, status.cast::<Status>()) }
 }
 
-/// [`verbena_faces::Services::waitall_rest`].
+/// Implements [`verbena_faces::Services::waitall_rest`].
 ///
 /// # Safety
 /// As `MPI_Waitall`.
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn waitall_rest(
     unsafe { Standard::waitall_rest(done, count, requests, statuses.cast::<Status>()) }
 }
 
-/// [`verbena_faces::Services::receive`].
+/// Implements [`verbena_faces::Services::receive`].
 pub extern "C" fn receive(index: u32, known: u32) -> usize {
     let whole = match process_alone() {
         Some((process, alone)) => process.engine_alone(alone).generation(index),

@@ -16,8 +16,8 @@ use verbena_mpi::generated::constants as mpi;
 use verbena_mpi::{Process, point};
 use verbena_waiting::lock::{Alone, AloneGuard};
 
-/// What a receive from one process into elements of a predefined datatype asks of the engine: the
-/// matching context and the memory go with the process.
+/// The engine, sender, matching context and memory of a receive from one process into elements of a
+/// predefined datatype.
 ///
 /// # Safety
 /// As [`Rungs::recv_in_a_line`], and the buffer stays valid until the receive has ended.
@@ -26,7 +26,7 @@ unsafe fn from_one(message: &Incoming) -> Option<(AloneGuard<'static, Engine>, P
     let bytes = element_bytes(message.datatype);
     let region = args::solid_of(Address::new(message.buf), message.count, bytes, args::SOLID_BYTES_MAX)?;
     let (process, alone) = process_alone()?;
-    // SAFETY: this thread is alone in MPI, and to receive runs no code of the program.
+    // SAFETY: this thread is alone in MPI, and receiving runs no code of the program.
     let comm = unsafe { COMMS.peek(alone, message.comm)? };
     let peer = point::sender(comm, message.source)?;
     Some((process.engine_alone(alone), peer, comm.context(Traffic::Point), region))
@@ -39,10 +39,10 @@ unsafe fn from_one(message: &Incoming) -> Option<(AloneGuard<'static, Engine>, P
 #[inline(always)]
 unsafe fn start<F: Face>((process, alone): (&Process, Alone), message: Incoming) -> Option<RequestId> {
     let Incoming { buf, count, datatype, source, tag, comm } = message;
-    // SAFETY: to post a receive runs no code of the program.
+    // SAFETY: posting a receive runs no code of the program.
     let (comm, region) = unsafe { contiguous(alone, buf, count, datatype, comm)? };
     let peer = point::sender(comm, source);
-    // What else is below 0 on the face may be a wildcard of the other one.
+    // Any other value below 0 may be a wildcard of the other face.
     if peer.is_none() && source != F::ANY_SOURCE || tag < 0 && tag != F::ANY_TAG {
         return None;
     }
@@ -53,11 +53,10 @@ unsafe fn start<F: Face>((process, alone): (&Process, Alone), message: Incoming)
     Some(process.engine_alone(alone).post(receive))
 }
 
-/// A rank or tag of a face, which is its wildcard or not below 0, as the engine writes it.
+/// Translates a rank or tag, which is the face's wildcard or not below 0, for the engine.
 #[inline(always)]
 fn translated(value: c_int, wildcard: c_int, standard: c_int) -> c_int {
-    // The first comparison is of constants: where the face is the standard one, nothing is left of
-    // all this.
+    // The first comparison is of constants: on the standard face nothing is left of all this.
     if wildcard != standard && value == wildcard { standard } else { value }
 }
 
@@ -109,14 +108,14 @@ impl<F: Face> Rungs<F> {
         // SAFETY: the caller's promise.
         unsafe {
             let (mut engine, peer, context, region) = from_one(&message)?;
-            // No message has a tag below 0, so a wildcard or a wrong one is found out elsewhere.
+            // No message has a tag below 0, so a wildcard or a wrong tag is handled elsewhere.
             let bytes = engine.try_receive_line(peer, context, (source, tag), region)?;
             F::tell(status, source, tag, bytes);
         }
         Some(mpi::MPI_SUCCESS)
     }
 
-    /// `MPI_Recv` of contiguous data, for which it waits.
+    /// `MPI_Recv` of contiguous data; waits for the message.
     ///
     /// # Safety
     /// As [`Rungs::recv_in_a_line`].
@@ -135,7 +134,7 @@ impl<F: Face> Rungs<F> {
         Some(mpi::MPI_SUCCESS)
     }
 
-    /// `MPI_Iprobe`, unless a process that looks in vain should step aside.
+    /// `MPI_Iprobe`, unless a process that finds nothing should yield.
     ///
     /// # Safety
     /// As [`Rungs::recv_in_a_line`].
@@ -151,7 +150,7 @@ impl<F: Face> Rungs<F> {
             return None;
         }
         let (process, alone) = process_alone()?;
-        // SAFETY: this thread is alone in MPI, and to probe runs no code of the program.
+        // SAFETY: this thread is alone in MPI, and probing runs no code of the program.
         let comm = unsafe { COMMS.peek(alone, comm)? };
         let known = (source as u32) < comm.targets().size() as u32 || source == F::ANY_SOURCE;
         if !known || tag < 0 && tag != F::ANY_TAG {

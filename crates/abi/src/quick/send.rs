@@ -21,7 +21,7 @@ impl<F: Face> Rungs<F> {
         let Outgoing { buf, count, datatype, dest, tag, comm } = message;
         let region = args::solid_of(Address::new(buf), count, element_bytes(datatype), LINE_BYTES_MAX)?;
         let (process, alone) = process_alone()?;
-        // SAFETY: this thread is alone in MPI, and to send runs no code of the program.
+        // SAFETY: this thread is alone in MPI, and sending runs no code of the program.
         let comm = unsafe { COMMS.peek(alone, comm)? };
         let (peer, context, source) = point::address(comm, dest)?;
         if tag < 0 {
@@ -39,7 +39,7 @@ impl<F: Face> Rungs<F> {
     pub unsafe fn send_at_once(message: Outgoing) -> Option<c_int> {
         let Outgoing { buf, count, datatype, dest, tag, comm } = message;
         let (process, alone) = process_alone()?;
-        // SAFETY: to send runs no code of the program.
+        // SAFETY: sending runs no code of the program.
         let (comm, region) = unsafe { contiguous(alone, buf, count, datatype, comm)? };
         let (peer, context, source) = point::address(comm, dest)?;
         if tag < 0 {
@@ -49,7 +49,7 @@ impl<F: Face> Rungs<F> {
         sent.then_some(mpi::MPI_SUCCESS)
     }
 
-    /// `MPI_Isend`, as [`Rungs::send_in_a_line`].
+    /// `MPI_Isend` of what [`Rungs::send_in_a_line`] takes.
     ///
     /// # Safety
     /// As [`Rungs::send_in_a_line`].
@@ -66,7 +66,7 @@ impl<F: Face> Rungs<F> {
         }
     }
 
-    /// `MPI_Isend`, as [`Rungs::send_at_once`].
+    /// `MPI_Isend` of what [`Rungs::send_at_once`] takes.
     ///
     /// # Safety
     /// As [`Rungs::send_in_a_line`].

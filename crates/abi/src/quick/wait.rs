@@ -67,11 +67,11 @@ impl<F: Face> Rungs<F> {
         Some(mpi::MPI_SUCCESS)
     }
 
-    /// `MPI_Waitall` as far as the requests, from the first on, are sends that are complete or
-    /// receives of contiguous data.
+    /// `MPI_Waitall` from the first request on, while they are complete sends or receives of
+    /// contiguous data.
     ///
     /// # Safety
-    /// As [`Rungs::wait_sent`]; requests and statuses are `count`.
+    /// As [`Rungs::wait_sent`]; there are `count` requests and statuses.
     #[inline(always)]
     pub unsafe fn waitall_contiguous(
         count: c_int,
@@ -100,7 +100,7 @@ impl<F: Face> Rungs<F> {
         Some(mpi::MPI_SUCCESS)
     }
 
-    /// `MPI_Test` of a receive that is under way, also after a round of progress.
+    /// `MPI_Test` of a receive that is still under way after a round of progress.
     ///
     /// # Safety
     /// As [`Rungs::wait_sent`].

@@ -111,8 +111,7 @@ impl<T, const NULL: usize, const N: usize> Registry<T, NULL, N> {
         }
     }
 
-    /// Returns the object as [`Registry::get`] does, without holding it: for calls that are alone
-    /// in MPI.
+    /// Gets an object without holding it, unlike [`Registry::get`]: for calls alone in MPI.
     ///
     /// # Safety
     /// While the object is used, no code of the program runs: nothing else could free it.

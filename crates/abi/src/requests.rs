@@ -35,8 +35,7 @@ pub enum Pending {
 pub enum State {
     /// Under way.
     Pending,
-    /// Null or inactive: it has an empty status, and calls that wait for any or some do not count
-    /// it.
+    /// Null or inactive: its status is empty, and calls that wait for any or some skip it.
     Inactive,
     /// Ended.
     Ended(Outcome),
@@ -155,8 +154,7 @@ fn look_engine(process: &Process, direction: Direction, id: RequestId) -> State 
     completion.map_or(State::Pending, |completion| State::Ended(Outcome::of(direction, completion)))
 }
 
-/// Retires a request that has ended: a persistent one lives on, any other becomes
-/// `MPI_REQUEST_NULL`.
+/// Retires an ended request: a persistent one lives on, others become `MPI_REQUEST_NULL`.
 pub fn retire(process: &Process, handle: &mut MPI_Request, pending: &Pending) -> Result<()> {
     let Pending::Object(request) = pending else {
         *handle = mpi::MPI_REQUEST_NULL;

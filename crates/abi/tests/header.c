@@ -1,5 +1,4 @@
-/* What the standard ABI lays down about mpi.h (MPI-5.0, chapter 20): sizes, offsets, values,
-   types. */
+/* Checks mpi.h against the standard ABI (MPI-5.0, chapter 20): sizes, offsets, values, types. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -35,7 +35,7 @@ pub type Function = *const c_void;
 /// The table: a static of `libmpi_abi.so.1` that never changes.
 #[repr(C)]
 pub struct Entries {
-    /// [`FINGERPRINT`] of the library that the table belongs to. It stands first in every build.
+    /// The [`FINGERPRINT`] of the library that owns the table. It stands first in every build.
     pub fingerprint: u64,
     /// The functions beside those of the standard.
     pub services: Services,
@@ -77,8 +77,7 @@ pub struct Services {
     pub waitall_rest: unsafe extern "C" fn(usize, c_int, *mut usize, *mut standard::Status) -> c_int,
 }
 
-/// The functions of `libmpi.so.12` for what [`Entries::calls`] decline: they take only calls that
-/// need few instructions.
+/// Functions of `libmpi.so.12` for what [`Entries::calls`] decline: what needs many instructions.
 #[repr(C)]
 pub struct Fallbacks {
     /// The calls of [`Entries::calls`], for everything else. Ranks, tags, requests and statuses are

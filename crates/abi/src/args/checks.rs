@@ -97,8 +97,7 @@ pub fn is_root(root: c_int, comm: &Comm) -> bool {
     if comm.is_inter() { root == mpi::MPI_ROOT } else { root == comm.rank() }
 }
 
-/// Returns whether arguments that every process but the root of an intercommunicator must pass are
-/// significant here.
+/// Returns whether arguments that all but the root of an intercommunicator pass count here.
 #[inline]
 pub fn is_leaf(root: c_int, comm: &Comm) -> bool {
     !comm.is_inter() || root >= 0

@@ -20,8 +20,7 @@ pub(super) fn publish(comm: Arc<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> 
     Ok(())
 }
 
-/// Makes a handle as [`publish`] does; `MPI_COMM_NULL` where the caller is not in the new
-/// communicator.
+/// Makes a handle as [`publish`] does; `MPI_COMM_NULL` if the caller is no member.
 pub(super) fn publish_if_member(comm: Option<Comm>, handle: Out<'_, MPI_Comm>) -> Result<()> {
     match comm {
         Some(comm) => publish(Arc::new(comm), handle),

@@ -114,8 +114,7 @@ impl<'a> Several<'a> {
         Ok(())
     }
 
-    /// Returns `MPI_ERR_IN_STATUS` if any failed; then each of the `count` statuses tells its own
-    /// code.
+    /// Returns `MPI_ERR_IN_STATUS` if any failed; each of the `count` statuses has its own code.
     fn conclude(mut self, count: usize) -> Outcomes {
         let Some(first) = self.first else { return Ok(()) };
         (0..count).for_each(|place| self.statuses.set_error(place, mpi::MPI_SUCCESS));

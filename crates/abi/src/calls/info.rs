@@ -32,6 +32,8 @@ pub fn info_create_env(argc: c_int, argv: *mut *mut c_char, info: Out<'_, MPI_In
     publish(new, info)
 }
 
+/// The strings of `argv`, without the null pointers.
+///
 /// # Safety
 /// Unless it is null, `argv` leads to `argc` pointers, each null or to a string.
 unsafe fn command_line(argc: c_int, argv: *mut *mut c_char) -> Vec<Vec<u8>> {
@@ -93,8 +95,7 @@ pub fn info_get_valuelen(
     Ok(())
 }
 
-/// `MPI_Info_get_string`: `buflen` gives the room, zero byte included, and is set to what is
-/// needed.
+/// `MPI_Info_get_string`: `buflen` is the room, with the zero byte, and is set to what is needed.
 pub fn info_get_string(
     info: &Arc<Info>,
     key: &CStr,

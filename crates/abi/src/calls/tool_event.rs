@@ -109,6 +109,8 @@ pub fn t_event_get_info(
     info.map_or(Ok(()), |info| publish(Info::new(), info))
 }
 
+/// Stores datatypes and displacements of the elements.
+///
 /// # Safety
 /// Unless it is null, each pointer leads to room for `room` elements.
 unsafe fn store_elements(

@@ -1,8 +1,8 @@
-//! The agent: `mpiexec --agent` on another host, started by a launcher. It has a [`LocalRanks`]
-//! there, does what `mpiexec` says on its standard input and tells on its standard output what
-//! happens. When the connection ends, so do its ranks.
+//! The agent: `mpiexec --agent` on another host, started by a launcher. It runs a [`LocalRanks`]
+//! there. Commands come from `mpiexec` on its standard input; reports go out on its standard
+//! output. When the connection ends, so do its ranks.
 //!
-//! An agent that is stopped (SIGSTOP) or hangs is not missed while its connection stands, and the
+//! An agent that is stopped (SIGSTOP) or hangs goes unnoticed while its connection stands, and the
 //! job waits for it; `--timeout` and a second Ctrl-C end the job without it.
 
 use crate::cli::hostname;
@@ -18,13 +18,13 @@ use verbena_fault::Fault;
 /// The only argument of an agent.
 pub const AGENT_OPTION: &str = "--agent";
 
-/// From `mpiexec`.
+/// Commands from `mpiexec`.
 const FROM: RawFd = 0;
-/// To `mpiexec`.
+/// Reports to `mpiexec`.
 const TO: RawFd = 1;
-/// How much may wait for `mpiexec` before no more output is read from the ranks, in bytes.
+/// If more than this waits for `mpiexec`, no more output is read from the ranks, in bytes.
 const PENDING_MAX: usize = 4 << 20;
-/// The longest first line that is read.
+/// The longest first line that the agent reads, in bytes.
 const OPENING_LENGTH_MAX: usize = 400;
 
 /// Serves one job; returns the exit code.
@@ -38,13 +38,13 @@ pub fn run() -> i32 {
     }
 }
 
-/// Greets, and prepares.
+/// Greets `mpiexec`, and prepares the agent.
 fn open() -> Result<Agent, Fault> {
     let line = read_line();
     let opening = wire::read_opening(&line).ok_or_else(|| not_by_hand(&line))?;
     let signals = Signals::take().map_err(|error| no_set_up(&error))?;
     let local = LocalRanks::new(opening.job, signals.before()).map_err(|error| no_set_up(&error))?;
-    // Also for another version: mpiexec sees by the answer what is wrong.
+    // We answer another version too: mpiexec sees what is wrong.
     io::stdout().write_all(wire::answer(opening.key).as_bytes()).and_then(|()| io::stdout().flush()).ok();
     if opening.version != wire::VERSION {
         return Err(wrong_version(opening.version));
@@ -55,7 +55,7 @@ fn open() -> Result<Agent, Fault> {
     Ok(Agent { local, signals, inbox, outbox, poll, connected, done })
 }
 
-/// The first line, byte by byte, so that nothing behind it is taken.
+/// Reads the first line byte by byte, so that nothing behind it is taken.
 fn read_line() -> String {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -76,7 +76,7 @@ struct Agent {
     outbox: Outbox,
     poll: Poll,
     connected: bool,
-    /// Whether `mpiexec` has said that the job is over.
+    /// Set when `mpiexec` has said that the job is over.
     done: bool,
 }
 
@@ -95,7 +95,7 @@ impl Agent {
         i32::from(!self.done)
     }
 
-    /// The job is over: sends the last of the output, and says good-bye.
+    /// Sends the last of the output and says good-bye: the job is over.
     fn part(&mut self) {
         while self.connected && !self.local.is_drained() {
             self.serve(Some(Duration::from_millis(20)));
@@ -107,7 +107,7 @@ impl Agent {
         }
     }
 
-    /// `mpiexec` has gone, or somebody wants us to.
+    /// Ends the ranks: `mpiexec` has gone, or somebody sent us a signal.
     fn end_ranks(&mut self) {
         self.local.handle(Command::Signal(libc::SIGTERM));
         let until = Instant::now() + GRACE;
@@ -163,7 +163,7 @@ impl Agent {
 
     fn take_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
-            // Signals for the job come from mpiexec as messages. These are meant for us.
+            // Signals for the job come from mpiexec as messages. These are for the agent.
             if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT].contains(&signal) {
                 self.connected = false;
             }

@@ -23,7 +23,7 @@ use verbena_fault::Fault;
 /// The most ranks one job may have; more is a typing error.
 const RANKS_MAX: u32 = 65_536;
 
-/// What to start.
+/// A job as the command line describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
     /// The parts of an MPMD job, at least one; ranks count through them in order.
@@ -32,13 +32,13 @@ pub struct Order {
     pub hosts: Vec<HostRanks>,
     /// How agents on other hosts are started.
     pub launcher: Launcher,
-    /// The installation on other hosts; `None`: where ours is.
+    /// The installation on other hosts; `None`: in the same place as ours.
     pub prefix: Option<PathBuf>,
-    /// What other hosts get of our environment.
+    /// The part of our environment that other hosts get.
     pub exports: Exports,
-    /// Whether every output line is marked with its rank.
+    /// True if every output line is marked with its rank.
     pub labels: bool,
-    /// How long the job may run.
+    /// The time that the job may run.
     pub timeout: Option<Duration>,
 }
 
@@ -49,7 +49,7 @@ impl Order {
     }
 }
 
-/// SentFault nothing is started: a wrong command line, or a request for help.
+/// The reason why nothing is started: a wrong command line, or a request for help.
 #[derive(Debug)]
 pub struct Stop {
     /// The exit code.
@@ -62,7 +62,7 @@ impl Stop {
         Stop { code: 2, text: format!("mpiexec: {fault}\n") }
     }
 
-    /// Shows the text, help on standard output, the rest on standard error; returns the exit code.
+    /// Shows the text (help on standard output, the rest on standard error); returns the exit code.
     pub fn print(&self) -> i32 {
         if self.code != 0 {
             sys::complain(self.text.trim_end());
@@ -105,7 +105,7 @@ impl From<clap::Error> for Stop {
 /// Reads the arguments (without the command's own name).
 ///
 /// # Errors
-/// What to print instead, and the exit code.
+/// The text to print instead, and the exit code.
 pub fn read(arguments: Vec<OsString>) -> Result<Order, Stop> {
     let read: Vec<(ArgMatches, &[OsString])> =
         arguments.split(|word| word == ":").map(read_part).collect::<Result<_, _>>()?;

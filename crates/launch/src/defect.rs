@@ -1,10 +1,10 @@
-//! What the user reads when `mpiexec` or its agent itself is wrong: a panic in four parts.
+//! The message when `mpiexec` or its agent itself is wrong: a panic in four parts.
 
 use crate::sys;
 use std::panic::PanicHookInfo;
 use verbena_fault::Fault;
 
-/// From now on a panic of this process, called `name`, is told in four parts. It still ends the
+/// Reports panics of this process, called `name`, in four parts from now on. A panic still ends the
 /// process.
 pub fn install(name: String) {
     std::panic::set_hook(Box::new(move |info| {

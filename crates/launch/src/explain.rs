@@ -4,18 +4,18 @@ use crate::job::Failure;
 use std::ffi::OsStr;
 use verbena_fault::Fault;
 
-/// What a message says about a rank besides its number.
+/// The facts about a rank, besides its number, that a message gives.
 #[derive(Debug, Clone)]
 pub struct Place<'a> {
-    /// Its process id.
+    /// The rank's process id.
     pub pid: i32,
-    /// Its host.
+    /// The name of the rank's host.
     pub host: &'a str,
-    /// Its program.
+    /// The rank's program.
     pub program: &'a OsStr,
 }
 
-/// The message for a failure. `place` tells where a rank ran.
+/// The message for a failure. `place` returns the facts about a rank.
 pub fn explain<'a>(failure: &Failure, place: impl Fn(u32) -> Place<'a>) -> Fault {
     let on = |rank| {
         let place = place(rank);

@@ -1,4 +1,4 @@
-//! What programs on other hosts get of our surroundings: variables, and the working directory.
+//! The parts of our surroundings that programs on other hosts get: variables, working directory.
 
 use crate::plan::{Exports, Part};
 use std::ffi::{OsStr, OsString};
@@ -38,7 +38,7 @@ pub fn variables(
     all.filter(|(name, _)| goes(name)).collect()
 }
 
-/// The parts with absolute directories: without `-wdir`, ours.
+/// The parts with absolute directories: our own, if a part has no `-wdir`.
 pub fn with_directories(parts: &[Part]) -> Vec<Part> {
     let here = working_directory();
     let absolute = |part: &Part| {
@@ -48,8 +48,8 @@ pub fn with_directories(parts: &[Part]) -> Vec<Part> {
     parts.iter().map(absolute).collect()
 }
 
-/// Where we are, by the name that the shell knows it by: the path behind symbolic links may not be
-/// there elsewhere.
+/// The working directory under the name that the shell uses: the path behind symbolic links may not
+/// exist elsewhere.
 fn working_directory() -> PathBuf {
     let real = std::env::current_dir().unwrap_or_default();
     let inode = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();

@@ -3,7 +3,7 @@
 
 use verbena_fault::Fault;
 
-/// The longest number of slots that is believed, and of hosts in one bracket.
+/// The most slots of a host, and the most hosts in one bracket: more is an error.
 const SLOTS_MAX: u32 = 65_536;
 /// The most digits of a number in a bracket.
 const NUMBER_LENGTH_MAX: usize = 20;
@@ -12,22 +12,22 @@ const NAME_LENGTH_MAX: usize = 255;
 /// The most brackets of a name.
 const BRACKETS_MAX: usize = 8;
 
-/// A host as it stands in a list. The same one may stand there again.
+/// An entry in a list of hosts. One host may have several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name, or its address.
+    /// The host's name or address.
     pub name: String,
-    /// How many ranks it gets before the next entry's turn.
+    /// The number of ranks it gets before the next entry's turn.
     pub slots: u32,
 }
 
-/// Whether a name means the host with the name `here`.
+/// Returns whether a name means this host, whose name is `here`.
 pub fn is_here(name: &str, here: &str) -> bool {
     let short = |name: &str| name.split('.').next().map(str::to_owned);
     ["localhost", "127.0.0.1", "::1"].contains(&name) || name == here || short(here).as_deref() == Some(name)
 }
 
-/// Reads the value of `-host`: names with commas between, each with `:SLOTS` if it has more than
+/// Reads the value of `-host`: names separated by commas, each with `:SLOTS` if it has more than
 /// one.
 ///
 /// # Errors
@@ -43,7 +43,7 @@ pub fn read_list(list: &str) -> Result<Vec<Entry>, Fault> {
 /// (Open MPI); what follows `#` is a comment.
 ///
 /// # Errors
-/// The message for the user; `file` is the name to call it by.
+/// The message for the user, which calls the file `file`.
 pub fn read_file(text: &str, file: &str) -> Result<Vec<Entry>, Fault> {
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -68,7 +68,7 @@ fn entry(word: &str) -> Option<Entry> {
     is_name(name).then(|| Entry { name: name.to_owned(), slots })
 }
 
-/// A name that begins with a dash would be an option of the launcher.
+/// Returns whether this can be a name. With a dash in front it would be an option of the launcher.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('-') && !name.contains(|c: char| c.is_control())
 }
@@ -76,7 +76,7 @@ fn is_name(name: &str) -> bool {
 fn detail(mut entry: Entry, word: &str) -> Option<Entry> {
     match word.split_once('=')? {
         ("slots", slots) => entry.slots = count(slots)?,
-        // A limit for placing more ranks than slots, which only happens when all hosts are full.
+        // A limit on oversubscribed ranks, which we place only when all hosts are full.
         ("max_slots" | "max-slots", slots) => drop(count(slots)?),
         _ => return None,
     }
@@ -120,7 +120,7 @@ fn node_names(list: &str) -> Option<Vec<String>> {
     let mut rest = list;
     while !rest.is_empty() {
         let end = top_level_comma(rest);
-        // Each is a step down the stack.
+        // Each bracket is a level of recursion.
         if rest[..end].matches('[').count() > BRACKETS_MAX {
             return None;
         }
@@ -144,7 +144,7 @@ fn expand(name: &str, most: usize) -> Option<Vec<String>> {
     let Some((head, rest)) = name.split_once('[') else {
         return (most > 0 && name.len() <= NAME_LENGTH_MAX).then(|| vec![name.to_owned()]);
     };
-    // It stands in every name.
+    // The head is part of every name.
     if head.len() > NAME_LENGTH_MAX {
         return None;
     }
@@ -156,7 +156,7 @@ fn expand(name: &str, most: usize) -> Option<Vec<String>> {
         let (from, to) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
         let count = to.checked_sub(from)? as usize + 1;
         let width = first.len();
-        // Before anything is made of it: a few characters can stand for any number of names.
+        // Checked before any name is made: a few characters can stand for any number of names.
         if count.checked_mul(tails.len())? > most - names.len() || width > NUMBER_LENGTH_MAX {
             return None;
         }
@@ -233,13 +233,13 @@ mod tests {
             assert!(read_slurm(nodes, tasks).is_err(), "{nodes} {tasks}");
         }
         assert_eq!(read_slurm("n[0-65535]", "").unwrap().len(), 65_536);
-        // Names that would take the stack, or all memory.
+        // Names that would exhaust the stack, or all memory.
         let long = "0".repeat(70_000);
         for nodes in [format!("n{}", "[1]".repeat(40_000)), format!("{long}[1-65536]"), format!("n[{long}1]")]
         {
             assert!(read_slurm(&nodes, "").is_err(), "{nodes:.20}");
         }
-        // Four thousand million names, of which not one is made.
+        // Four thousand million names: not one of them is made.
         for nodes in ["n[0-65535][0-65535]", "n[0-65536]", "n[0-65535],m", "n[0-1][0-1][0-65535]"] {
             assert!(read_slurm(nodes, "").is_err(), "{nodes}");
         }

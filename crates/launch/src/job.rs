@@ -11,15 +11,15 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use verbena_fault::Fault;
 
-/// How long ranks have between SIGTERM and SIGKILL once the job is lost.
+/// The time that ranks have between SIGTERM and SIGKILL once the job is lost.
 pub const GRACE: Duration = Duration::from_millis(200);
-/// How long the other ranks have once one has ended after a signal that the user sent to all.
+/// The time that the others have once a rank has ended by a signal that the user sent to all.
 pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 
-/// How long ranks have to end after a SIGTERM to `mpiexec`, unless the user says otherwise.
+/// The time that ranks have to end after a SIGTERM to `mpiexec`, unless the user says otherwise.
 pub const GRACE_AFTER_TERM: Duration = Duration::from_secs(10);
-/// The same signal again within this time is the same wish: `timeout` sends it to its child and
-/// then to the group.
+/// A signal that comes again within this time is the same request: `timeout` sends it to its child
+/// and then to the group.
 const ECHO_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// The exit code of a program that wrote where nobody reads, as shells have it.
@@ -27,70 +27,70 @@ const BROKEN_PIPE: i32 = 128 + libc::SIGPIPE;
 /// The exit code when a program cannot be started, as shells have it.
 const CANNOT_START: i32 = 127;
 
-/// SentFault a job was ended before its time.
+/// The reason why a job was ended early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// A signal killed a rank.
     Killed {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// By which signal.
+        /// The signal.
         signal: i32,
     },
     /// A rank called `MPI_Abort`.
     Aborted {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// With which code.
+        /// The exit code.
         code: i32,
     },
     /// A rank exited with a code other than 0, before `MPI_Finalize` or without MPI.
     Failed {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// With which code.
+        /// The exit code.
         code: i32,
     },
     /// A rank exited with code 0 after `MPI_Init` and before `MPI_Finalize`.
     NotFinalised {
-        /// Which one.
+        /// The rank.
         rank: u32,
     },
-    /// A rank has ended for which the others wait.
+    /// A rank has ended while others wait for it.
     Absent {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// Whether it had called `MPI_Init` at all.
+        /// True if it never called `MPI_Init`.
         fresh: bool,
     },
-    /// A rank sent its launcher something that is no PMI.
+    /// A rank sent its launcher something that is not PMI.
     Garbled {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// What was wrong.
+        /// The error in its message.
         error: String,
     },
     /// Ranks could not be started.
     NotStarted(Fault),
     /// The connection to a host is lost.
     Lost(Fault),
-    /// A rank wrote more than the reader of our output wanted.
+    /// A rank wrote more than the reader of our output was ready to read.
     NoReader {
-        /// Which one.
+        /// The rank.
         rank: u32,
     },
     /// Our output cannot be written.
     Unwritable(Fault),
     /// The time given with `--timeout` is over.
     TimedOut {
-        /// How long it was.
+        /// The limit.
         after: Duration,
-        /// How many ranks still ran.
+        /// The number of ranks that still ran.
         running: u32,
     },
 }
 
-/// SentFault what the ranks write cannot be passed on.
+/// The reason why the ranks' output cannot be passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
     /// The reader has gone.
@@ -115,13 +115,13 @@ impl Failure {
         }
     }
 
-    /// Whether nothing that is heard later can be its cause.
+    /// Returns whether no later news can be its cause.
     fn is_certain(&self) -> bool {
         self.order() == 0 || matches!(self, Failure::TimedOut { .. })
     }
 
-    /// Of several failures seen at once, the lowest is taken as the cause and the others as its
-    /// effects: a rank that is killed makes its peers abort or fail, never the other way round.
+    /// The order of failures seen at once: the lowest is the cause, the others are its effects. A
+    /// rank that is killed makes its peers abort or fail, never the other way round.
     fn order(&self) -> u8 {
         match self {
             Failure::Killed { .. } | Failure::NotStarted(_) | Failure::Lost(_) => 0,
@@ -136,7 +136,7 @@ impl Failure {
     }
 }
 
-/// What the supervisor must do.
+/// An action that the supervisor must carry out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Send a signal to all ranks that still run.
@@ -148,21 +148,21 @@ pub enum Action {
 /// A job under way.
 #[derive(Debug)]
 pub struct Job {
-    /// How each rank ended, if it has, and how far it was then.
+    /// The end of each rank that has ended, and its stage then.
     exits: Vec<Option<(Exit, Stage)>>,
     running: u32,
     suspects: Vec<Failure>,
-    /// How long a suspect is not judged, since the news of what caused it may still be on its way.
+    /// The time before a suspect is judged: news of its cause may still be on its way.
     news_delay: Duration,
     judge_at: Option<Duration>,
-    /// Whether a host is being lost: its end is told soon, and goes before what other ranks do
-    /// because of it.
+    /// Set while a host is being lost: its end is reported soon, and counts before what other ranks
+    /// do because of it.
     losing: bool,
     cause: Option<Failure>,
-    /// SentFault our output cannot be written, if so.
+    /// The reason why our output cannot be written, if it cannot.
     loss: Option<Loss>,
     user_signal: Option<i32>,
-    /// When the user asked for the end last, and by which signal.
+    /// The user's last request to end: the signal, and when it came.
     asked: Option<(i32, Duration)>,
     term_grace: Option<Duration>,
     kill_at: Option<Duration>,
@@ -191,24 +191,23 @@ impl Job {
         }
     }
 
-    /// The same, where the news of a rank's death comes up to `delay` later than what other ranks
-    /// do because of it: a rank that aborts may do so because another was killed.
+    /// Sets the longest time by which news of a rank's death comes after what other ranks do
+    /// because of it: a rank may abort because another was killed.
     pub fn with_news_delay(self, delay: Duration) -> Job {
         Job { news_delay: delay, ..self }
     }
 
-    /// The same, with another time that ranks have to end after a SIGTERM; `None`: as long as they
-    /// like.
+    /// Sets the time that ranks have to end after a SIGTERM; `None`: no limit.
     pub fn with_term_grace(self, term_grace: Option<Duration>) -> Job {
         Job { term_grace, ..self }
     }
 
-    /// Whether all ranks have ended.
+    /// Returns whether all ranks have ended.
     pub fn is_over(&self) -> bool {
         self.running == 0
     }
 
-    /// SentFault the job was ended early.
+    /// The reason why the job was ended early.
     pub fn cause(&self) -> Option<&Failure> {
         self.cause.as_ref()
     }
@@ -218,7 +217,7 @@ impl Job {
         self.user_signal
     }
 
-    /// When [`Job::settle`] must be called again, in time since the start.
+    /// The time since the start when [`Job::settle`] must be called again.
     pub fn deadline(&self) -> Option<Duration> {
         if self.cause.is_some() {
             self.kill_at
@@ -228,26 +227,25 @@ impl Job {
         }
     }
 
-    /// A rank has ended; `stage` is how far its PMI life was.
+    /// Handles the end of a rank; `stage` is its PMI stage.
     pub fn handle_exit(&mut self, rank: u32, exit: Exit, stage: Stage) {
         if !self.strike_off(rank, exit, stage) {
             return;
         }
         match (exit, stage) {
-            // This is how a rank learns that its output goes nowhere; shells tell it by the code.
+            // SIGPIPE, or a shell's code for it, is how a rank learns that its output goes nowhere.
             (Exit::Signal(libc::SIGPIPE) | Exit::Code(BROKEN_PIPE), _) if self.loss.is_some() => {
                 self.suspects.push(self.loss_of(rank));
             }
             (Exit::Signal(signal), _) => self.suspects.push(Failure::Killed { rank, signal }),
             (Exit::Code(0), Stage::Initialised) => self.suspects.push(Failure::NotFinalised { rank }),
-            // A rank that has finalized may exit with any code: it has left the others nothing to
-            // wait for.
+            // A rank that has finalized may exit with any code: nobody waits for it.
             (Exit::Code(0), _) | (Exit::Code(_), Stage::Finalised) => {}
             (Exit::Code(code), _) => self.suspects.push(Failure::Failed { rank, code }),
         }
     }
 
-    /// Our output cannot be written any more; the ranks learn it by SIGPIPE when they write.
+    /// Handles output of ours that cannot be written: the ranks get SIGPIPE when they write.
     pub fn handle_loss(&mut self, loss: Loss) {
         match (&self.loss, &loss) {
             (None, _) | (Some(Loss::NoReader), Loss::Refused(_)) => self.loss = Some(loss),
@@ -262,13 +260,13 @@ impl Job {
         }
     }
 
-    /// These ranks will never be.
+    /// Handles ranks that will never start.
     pub fn handle_not_started(&mut self, ranks: &[u32], fault: Fault) {
         self.handle_gone(ranks);
         self.suspects.push(Failure::NotStarted(fault));
     }
 
-    /// The host of these ranks is lost. Those that have not ended are as good as killed.
+    /// Handles the loss of these ranks' host. Those that have not ended count as killed.
     pub fn handle_lost(&mut self, ranks: &[u32], fault: Fault) {
         self.handle_gone(ranks);
         self.suspects.push(Failure::Lost(fault));
@@ -280,12 +278,12 @@ impl Job {
         }
     }
 
-    /// Whether the connection to some host is closed, and why is not known yet.
+    /// Sets whether the connection to some host is closed and the reason not yet known.
     pub fn set_losing(&mut self, losing: bool) {
         self.losing = losing;
     }
 
-    /// Whether the rank had not ended before.
+    /// Notes the end of a rank; returns whether it is new.
     fn strike_off(&mut self, rank: u32, exit: Exit, stage: Stage) -> bool {
         let first = self.exits[rank as usize].is_none();
         if first {
@@ -295,17 +293,17 @@ impl Job {
         first
     }
 
-    /// A rank called `MPI_Abort`.
+    /// Handles a call of `MPI_Abort`.
     pub fn handle_abort(&mut self, rank: u32, code: i32) {
         self.suspects.push(Failure::Aborted { rank, code });
     }
 
-    /// A rank sent what is no PMI.
+    /// Handles a message that is not PMI.
     pub fn handle_garbled(&mut self, rank: u32, error: String) {
         self.suspects.push(Failure::Garbled { rank, error });
     }
 
-    /// This process got a signal that is meant for the job, at `now` since the start.
+    /// Handles a signal that is meant for the job, at `now` since the start.
     pub fn handle_signal(&mut self, signal: i32, now: Duration) {
         match signal {
             libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.handle_request(signal, now),
@@ -314,8 +312,8 @@ impl Job {
         }
     }
 
-    /// The user wants the job to end. SIGINT and SIGTERM again kill it hard; after a SIGTERM, time
-    /// does so too.
+    /// Handles the user's wish to end the job. SIGINT or SIGTERM again kills it hard; after a
+    /// SIGTERM, so does time.
     fn handle_request(&mut self, signal: i32, now: Duration) {
         self.user_signal.get_or_insert(signal);
         let can_kill = [libc::SIGINT, libc::SIGTERM].contains(&signal);
@@ -331,8 +329,8 @@ impl Job {
         self.actions.push_back(Action::Signal(if hard { libc::SIGKILL } else { signal }));
     }
 
-    /// Draws the conclusions of all that has been handled, at `now` since the start.
-    /// `someone_waits`: whether some rank waits at the launcher for all others.
+    /// Draws the conclusions from all that was handled, at `now` since the start. `someone_waits`:
+    /// some rank waits at the launcher for all others.
     pub fn settle(&mut self, now: Duration, someone_waits: bool) {
         self.look_for_absent(someone_waits);
         self.look_at_the_time(now);
@@ -343,18 +341,17 @@ impl Job {
         }
     }
 
-    /// The next thing to do.
+    /// Takes the next action.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// The job's exit code: of what ended it early, or else of the first rank that exited with one
-    /// other than 0. It is 0 only if every rank ended well and all output was written.
+    /// The job's exit code: of the failure that ended it early, else of the first rank that exited
+    /// with a code other than 0. It is 0 only if every rank ended well and all output was written.
     pub fn exit_code(&self) -> i32 {
         let killed = self.exits.iter().flatten().any(|(exit, _)| matches!(exit, Exit::Signal(_)));
         match (&self.cause, self.user_signal) {
-            // However a rank was killed after the user's signal (a second one kills hard), that one
-            // counts.
+            // The user's signal counts, whatever then killed a rank (a second one kills hard).
             (Some(Failure::Killed { .. }), Some(signal)) => return 128 + signal,
             (Some(cause), _) => return cause.code(),
             (None, Some(signal)) if killed => return 128 + signal,
@@ -364,7 +361,7 @@ impl Job {
         if self.unwritable().is_some() { code.max(1) } else { code }
     }
 
-    /// SentFault our output could not be written, unless its reader did not want it.
+    /// The reason why our output could not be written, unless its reader did not want it.
     pub fn unwritable(&self) -> Option<&Fault> {
         match &self.loss {
             Some(Loss::Refused(fault)) => Some(fault),
@@ -380,7 +377,7 @@ impl Job {
         })
     }
 
-    /// A rank that waits for one that has ended would wait for ever.
+    /// Notes an ended rank for which another one waits: it would wait for ever.
     fn look_for_absent(&mut self, someone_waits: bool) {
         let ended = (0..).zip(&self.exits).find_map(|(rank, exit)| exit.map(|(_, stage)| (rank, stage)));
         if let (true, Some((rank, stage))) = (someone_waits, ended) {
@@ -388,7 +385,7 @@ impl Job {
         }
     }
 
-    /// Takes the worst suspect as the cause, once no better one can come.
+    /// Takes the worst suspect as the cause, once no worse one can come.
     fn judge(&mut self, now: Duration) {
         let Some(worst) = self.suspects.iter().min_by_key(|failure| failure.order()) else { return };
         let judge_at = *self.judge_at.get_or_insert(now + self.news_delay);

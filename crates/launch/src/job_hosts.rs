@@ -1,4 +1,4 @@
-//! All hosts of a job: our own, whose ranks are our [`LocalRanks`], and others with an agent each.
+//! All hosts of a job: our own, with our [`LocalRanks`], and the others, with an agent each.
 
 use crate::local_ranks::LocalRanks;
 use crate::remote::{Means, News, Remote};
@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::time::Instant;
 use verbena_fault::Fault;
 
-/// The same bytes for some ranks.
+/// Bytes, and the ranks that all get them.
 type Multicast = (Vec<u32>, Rc<[u8]>);
 
-/// The hosts.
+/// The hosts of a job.
 #[derive(Debug)]
 pub struct JobHosts {
     /// This host.
@@ -19,14 +19,14 @@ pub struct JobHosts {
     /// This host's name.
     here: String,
     remotes: Vec<Remote>,
-    /// The remote of each rank; `None`: here.
+    /// The remote of each rank; `None`: on this host.
     remote_of_rank: Vec<Option<usize>>,
-    /// Mail for each remote that may still get more receivers.
+    /// Unsent mail for each remote: it may still get more receivers.
     mail: Vec<Option<Multicast>>,
 }
 
 impl JobHosts {
-    /// Only this host, for a job of `size` ranks.
+    /// Starts with this host only, for a job of `size` ranks.
     pub fn new(local: LocalRanks, here: String, size: u32) -> JobHosts {
         let (remotes, mail) = Default::default();
         JobHosts { local, here, remotes, remote_of_rank: vec![None; size as usize], mail }
@@ -52,12 +52,12 @@ impl JobHosts {
         self.remote_of_rank[rank as usize].map_or(&self.here, |remote| &self.remotes[remote].name)
     }
 
-    /// Whether other hosts take part.
+    /// Returns whether no other host takes part.
     pub fn is_alone(&self) -> bool {
         self.remotes.is_empty()
     }
 
-    /// Says something to the host of a rank.
+    /// Sends a command to the host of a rank.
     pub fn tell(&mut self, rank: u32, command: Command) {
         match self.remote_of_rank[rank as usize] {
             None => self.local.handle(command),
@@ -65,19 +65,19 @@ impl JobHosts {
         }
     }
 
-    /// Says something to all hosts.
+    /// Sends a command to all hosts.
     pub fn tell_all(&mut self, command: &Command) {
         self.tell_others(command);
         self.local.handle(command.clone());
     }
 
-    /// Says something to all other hosts.
+    /// Sends a command to all other hosts.
     pub fn tell_others(&mut self, command: &Command) {
         self.remotes.iter_mut().for_each(|remote| remote.tell(command.clone()));
     }
 
-    /// Sends bytes to a rank's PMI line. The same bytes for several ranks of one host cross the
-    /// wire once; [`JobHosts::send_mail`] sends the last of them.
+    /// Sends bytes to a rank's PMI line. The same bytes for several ranks of a host cross the wire
+    /// once; the last ones wait for [`JobHosts::send_mail`].
     pub fn post(&mut self, rank: u32, bytes: Rc<[u8]>) {
         let Some(remote) = self.remote_of_rank[rank as usize] else {
             return self.local.handle(Command::Mail { ranks: vec![rank], bytes });
@@ -101,19 +101,19 @@ impl JobHosts {
         }
     }
 
-    /// Puts what it waits for into the poll set; without `room`, not what launchers say.
+    /// Adds its descriptors to the poll set; without `room`, not those of the launchers' messages.
     pub fn gather(&mut self, poll: &mut Poll, room: bool) {
         self.local.gather(poll, true);
         self.remotes.iter_mut().for_each(|remote| remote.gather(poll, room));
     }
 
-    /// Handles what is ready.
+    /// Serves the descriptors that are ready.
     pub fn serve(&mut self, poll: &Poll) {
         self.local.serve(poll);
         self.remotes.iter_mut().for_each(|remote| remote.serve(poll));
     }
 
-    /// The next piece of news. With the loss of a host, its ranks.
+    /// Takes the next piece of news. The loss of a host comes with its ranks.
     pub fn poll_news(&mut self) -> Option<(News, Vec<u32>)> {
         if let Some(report) = self.local.poll_report() {
             return Some((News::Report(report), Vec::new()));
@@ -125,7 +125,7 @@ impl JobHosts {
         })
     }
 
-    /// When to serve even if nothing happens.
+    /// The time to call `serve` even if nothing happens.
     pub fn deadline(&self) -> Option<Instant> {
         self.remotes.iter().filter_map(Remote::deadline).min()
     }
@@ -141,8 +141,8 @@ impl JobHosts {
         }
     }
 
-    /// Gives up on agents that have not answered yet: the job is ending. Returns the ranks that
-    /// will never be.
+    /// Gives up on agents that have not answered yet, because the job is ending. Returns their
+    /// ranks, which will never start.
     pub fn abandon_the_late(&mut self) -> Vec<u32> {
         self.abandon_those(Remote::is_greeting)
     }
@@ -152,12 +152,12 @@ impl JobHosts {
         self.abandon_those(|remote| !remote.is_gone())
     }
 
-    /// Whether all agents have gone.
+    /// Returns whether all agents have gone.
     pub fn others_are_gone(&self) -> bool {
         self.remotes.iter().all(Remote::is_gone)
     }
 
-    /// Whether all launchers have ended.
+    /// Returns whether all launchers have ended.
     pub fn launchers_have_ended(&self) -> bool {
         self.remotes.iter().all(Remote::has_ended)
     }

@@ -4,17 +4,17 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use verbena_fault::Fault;
 
-/// How agents are started.
+/// The ways to start an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launcher {
-    /// By OpenSSH, without asking anything: with keys, and with host keys that are known.
+    /// OpenSSH, without asking anything: with keys, and with host keys that are known.
     Ssh,
-    /// By Slurm, inside an allocation.
+    /// Slurm, inside an allocation.
     Srun,
-    /// On this host, whatever the host's name: for tests.
+    /// A process on this host, whatever the host's name: for tests.
     Fork,
-    /// By a command of the user: its words, then the host, then the words of the agent's command
-    /// line, quoted for a shell.
+    /// A command of the user: its words, then the host, then the words of the agent's command line,
+    /// quoted for a shell.
     Command(Vec<String>),
 }
 
@@ -40,13 +40,13 @@ impl Launcher {
         }
     }
 
-    /// The words to run, so that `agent` runs on `host`.
+    /// The words of the command that runs `agent` on `host`.
     pub fn words(&self, host: &str, agent: &[OsString]) -> Vec<OsString> {
         let fixed = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         let quoted = || agent.iter().map(|word| quote(word));
         match self {
-            // -a -x -T: neither the user's agent with his keys, nor windows, nor a terminal.
-            // Keepalives, so that a host that loses its power is missed.
+            // -a -x -T: no forwarded agent with the user's keys, no windows, no terminal.
+            // Keepalives, so that the loss of a host is noticed.
             Launcher::Ssh => {
                 let alive = "ServerAliveInterval=15";
                 let mut words = fixed(&["ssh", "-a", "-x", "-T", "-o", "BatchMode=yes", "-o", alive, host]);
@@ -69,7 +69,7 @@ impl Launcher {
     }
 }
 
-/// The words as one would type them.
+/// The words as a user would type them.
 pub fn as_line(words: &[OsString]) -> String {
     words
         .iter()
@@ -80,9 +80,9 @@ pub fn as_line(words: &[OsString]) -> String {
         .into_owned()
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 fn quote(word: &OsStr) -> OsString {
-    // The only word that cannot be quoted has a zero byte, which no argument has.
+    // Only a word with a zero byte cannot be quoted, and no argument has one.
     shlex::bytes::try_quote(word.as_bytes())
         .map_or_else(|_| word.to_owned(), |bytes| OsStr::from_bytes(&bytes).to_owned())
 }

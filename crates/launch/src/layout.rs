@@ -1,5 +1,5 @@
-//! Which rank runs on which host: in order, each host as many as it has slots, and from the first
-//! host again when all are full.
+//! The host of each rank: hosts are filled in order, each with as many ranks as it has slots, and
+//! again from the first one when all are full.
 
 use crate::hosts::Entry;
 use crate::plan::Assignment;
@@ -7,18 +7,18 @@ use crate::plan::Assignment;
 /// The ranks of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRanks {
-    /// Its name; `None` for the host on which `mpiexec` runs.
+    /// The host's name; `None` for the host on which `mpiexec` runs.
     pub name: Option<String>,
-    /// Its ranks in order.
+    /// The host's ranks in order.
     pub assignments: Vec<Assignment>,
 }
 
-/// A part of the command line, as far as the layout goes.
+/// The wishes of a part of the command line about its layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
     /// The number of ranks.
     pub count: u32,
-    /// Hosts of its own; `None`: it goes on where the part before stopped in the common list.
+    /// Hosts of its own; `None`: it continues where the part before stopped in the common list.
     pub own: Option<&'a [Entry]>,
 }
 
@@ -44,13 +44,13 @@ pub fn lay_out(wishes: &[Wish<'_>], common: &[Entry], is_here: impl Fn(&str) -> 
     hosts
 }
 
-/// The hosts' names, each as often as it has slots, without end; of an empty list, none.
+/// The hosts' names, each as often as it has slots, in an endless cycle; nothing for an empty list.
 fn slots(entries: &[Entry]) -> impl Iterator<Item = &str> {
     let each = |entry: &'_ Entry| entry.slots as usize;
     entries.iter().flat_map(move |entry| std::iter::repeat_n(entry.name.as_str(), each(entry))).cycle()
 }
 
-/// The number of the host of each rank.
+/// The host number of each rank.
 pub fn host_of_rank(hosts: &[HostRanks]) -> Vec<u32> {
     let size = hosts.iter().map(|host| host.assignments.len()).sum();
     let mut numbers = vec![0; size];
@@ -60,8 +60,8 @@ pub fn host_of_rank(hosts: &[HostRanks]) -> Vec<u32> {
     numbers
 }
 
-/// The layout as MPICH's library asks for it under the key `PMI_process_mapping`:
-/// `(vector,(A,N,R),...)` says that N nodes from number A on have R ranks each.
+/// The layout in the form of MPICH's key `PMI_process_mapping`: `(vector,(A,N,R),...)` says that N
+/// nodes from number A on have R ranks each.
 pub fn process_mapping(hosts: &[u32]) -> String {
     let mut blocks: Vec<(u32, u32, u32)> = Vec::new();
     for run in hosts.chunk_by(|a, b| a == b) {

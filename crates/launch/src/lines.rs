@@ -1,38 +1,38 @@
 //! The ranks' output in whole lines, so that lines of different ranks are never torn. No I/O.
 
-/// The longest line that is kept back until it is whole, in bytes; a longer one is passed on in
-/// pieces, between which lines of other ranks may come.
+/// The longest line that is held until it is whole, in bytes. A longer one is passed on in pieces;
+/// lines of other ranks may come between them.
 pub const LINE_LENGTH_MAX: usize = 1 << 20;
 
 /// One output stream of one rank.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// By this the sink knows whose line is open.
+    /// The number by which the sink knows whose line is open.
     id: usize,
     label: String,
     partial: Vec<u8>,
-    /// With a single rank there is nobody to tear a line: bytes pass through, prompts appear at
-    /// once.
+    /// True for a job of one rank, whose lines nobody can tear: bytes pass through, prompts appear
+    /// at once.
     raw: bool,
 }
 
 impl Lines {
-    /// A stream with whole lines; `id` is its alone.
+    /// A stream with whole lines; no other stream has the same `id`.
     pub fn new(id: usize) -> Lines {
         Lines { id, ..Lines::default() }
     }
 
-    /// A stream whose lines each get the label in front.
+    /// A stream that puts the label before each line.
     pub fn labelled(id: usize, label: String) -> Lines {
         Lines { label, ..Lines::new(id) }
     }
 
-    /// A stream that is passed through as it comes.
+    /// A stream that passes bytes through as they come.
     pub fn raw(id: usize) -> Lines {
         Lines { raw: true, ..Lines::new(id) }
     }
 
-    /// Takes bytes; writes all lines that are whole now to `sink`.
+    /// Takes bytes; writes all lines that are now whole to `sink`.
     pub fn push(&mut self, bytes: &[u8], sink: &mut Sink) {
         if self.raw {
             return sink.write(bytes, Some(self.id));
@@ -50,7 +50,7 @@ impl Lines {
         }
     }
 
-    /// The stream has ended: writes what is left, without adding a newline.
+    /// Ends the stream: writes the rest, without adding a newline.
     pub fn finish(&mut self, sink: &mut Sink) {
         self.flush(sink);
     }
@@ -77,14 +77,14 @@ impl Lines {
 #[derive(Debug, Default)]
 pub struct Sink {
     bytes: Vec<u8>,
-    /// How many bytes have been taken from the front.
+    /// The number of bytes taken from the front.
     taken: usize,
-    /// Whose line is not ended, if the last byte ever written was no newline.
+    /// The stream whose line is open, if the last byte ever written was no newline.
     open_line: Option<usize>,
 }
 
 impl Sink {
-    /// Adds bytes of the stream `id`; `None`: our own.
+    /// Adds bytes of the stream `id`; `None`: our own bytes.
     pub fn write(&mut self, bytes: &[u8], id: Option<usize>) {
         self.bytes.extend_from_slice(bytes);
         if let Some(last) = bytes.last() {
@@ -92,23 +92,22 @@ impl Sink {
         }
     }
 
-    /// Makes sure that what follows starts on a new line, after a last line without newline of
-    /// another rank.
+    /// Ends an open line of another rank, so that what follows starts on a new line.
     pub fn start_line(&mut self) {
         if self.open_line.is_some() {
             self.write(b"\n", None);
         }
     }
 
-    /// What waits to be written.
+    /// The bytes that wait to be written.
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.taken..]
     }
 
-    /// The first `count` bytes have been written.
+    /// Drops the first `count` bytes, which have been written.
     pub fn consume(&mut self, count: usize) {
         self.taken += count;
-        // Moving the rest to the front costs as much as it is long: only once half is gone.
+        // Moving the rest costs its length, so it is done only once half is gone.
         if self.taken * 2 >= self.bytes.len() {
             self.bytes.drain(..self.taken);
             self.taken = 0;
@@ -157,7 +156,7 @@ mod tests {
         assert_eq!(sink.pending().len(), 0);
         a.push(b"x", &mut sink);
         assert_eq!(sink.pending().len(), 4 + LINE_LENGTH_MAX + 1);
-        // While nobody else writes, it stays one line with one label.
+        // While nobody else writes, the line stays one, with one label.
         a.push(b"y\nz\n", &mut sink);
         assert!(sink.pending().ends_with(b"xxy\n[1] z\n"), "{:?}", sink.pending().last_chunk::<20>());
         a.push(&vec![b'x'; LINE_LENGTH_MAX + 1], &mut sink);

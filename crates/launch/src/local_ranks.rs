@@ -1,6 +1,6 @@
 //! The ranks of this host: started, listened to, and ended. `mpiexec` has one such object for its
-//! own host, the agent one on each other host. It does what [`Command`]s say and tells what happens
-//! in [`Report`]s.
+//! own host, and each agent one for its host. It carries out [`Command`]s and answers with
+//! [`Report`]s.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -29,34 +29,34 @@ use std::time::{Duration, Instant};
 use stdin_pipe::StdinPipe;
 use verbena_fault::Fault;
 
-/// How long we wait at the end for output that somebody else may still hold open.
+/// The time we wait at the end for output that another process may still hold open.
 const DRAIN_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// The ranks of this host.
 #[derive(Debug)]
 pub struct LocalRanks {
     inherited: Inherited,
-    /// What marks the processes that were started here.
+    /// The value of `descendants::MARK` in all processes that were started here.
     mark: String,
     watcher: Watcher,
-    /// Whether this process had children before it became `mpiexec`: a shell that called `exec`.
+    /// True if this process had children before it became `mpiexec`: a shell that called `exec`.
     children_before: bool,
-    /// The process groups of all that was started for the job.
+    /// The process groups of everything started for the job.
     groups: Vec<i32>,
     ranks: Vec<Rank>,
-    /// Places in `ranks`.
+    /// Indices into `ranks`.
     place_of_rank: HashMap<u32, usize>,
     place_of_pid: HashMap<i32, usize>,
     stdin: StdinPipe,
-    /// Streams that must not be read for now.
+    /// Set for streams (0: output, 1: error output) that must not be read now.
     held: [bool; 2],
     drain_until: Option<Instant>,
     reports: VecDeque<Report>,
-    /// What stands at which place of the poll set.
+    /// The source at each place of the poll set.
     sources: Vec<(usize, Source)>,
 }
 
-/// What a place in the poll set stands for.
+/// The source behind a place in the poll set.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     StdinPipe,
@@ -65,11 +65,11 @@ enum Source {
 }
 
 impl LocalRanks {
-    /// No ranks yet. `signals`: the blocked signals that ranks get. Call it before any thread or
-    /// rank is started.
+    /// Starts without ranks. `signals`: the blocked signals that ranks get back. Call it before any
+    /// thread or rank is started.
     ///
     /// # Errors
-    /// No process or pipe can be had.
+    /// The system gives no process or pipe.
     pub fn new(job: &str, signals: SignalMask) -> io::Result<LocalRanks> {
         let mark = format!("{job}-{}", sys::process_id());
         let children_before = descendants::has_children();
@@ -95,12 +95,12 @@ impl LocalRanks {
         })
     }
 
-    /// What programs that we start get back.
+    /// The limits and signals that programs we start get back.
     pub fn inherited(&self) -> Inherited {
         self.inherited
     }
 
-    /// Does what it is told.
+    /// Carries out a command.
     pub fn handle(&mut self, command: Command) {
         match command {
             Command::Start(work) => self.start(&work),
@@ -128,12 +128,12 @@ impl LocalRanks {
         }
     }
 
-    /// The next thing that has happened.
+    /// Takes the next report.
     pub fn poll_report(&mut self) -> Option<Report> {
         self.reports.pop_front()
     }
 
-    /// Puts what it waits for into the poll set. Without `room` it hears nothing of the ranks.
+    /// Adds its descriptors to the poll set. Without `room` nothing is read from the ranks.
     pub fn gather(&mut self, poll: &mut Poll, room: bool) {
         self.sources.clear();
         let mut add = |fd, read, write, source| self.sources.push((poll.add(fd, read, write), source));
@@ -152,7 +152,7 @@ impl LocalRanks {
         }
     }
 
-    /// Handles what is ready.
+    /// Serves the descriptors that are ready.
     pub fn serve(&mut self, poll: &Poll) {
         for (at, source) in std::mem::take(&mut self.sources) {
             match source {
@@ -164,10 +164,10 @@ impl LocalRanks {
         }
     }
 
-    /// Takes note of a child that has ended; returns whether it was a rank.
+    /// Notes that a child has ended; returns whether it was a rank.
     pub fn handle_death(&mut self, reaped: Reaped) -> bool {
         let Some(place) = self.place_of_pid.remove(&reaped.pid) else { return false };
-        // What a rank has said is heard before its death is.
+        // The rank's last messages are handled before its death.
         self.hear(place);
         self.watcher.remove(reaped.pid);
         let rank = &mut self.ranks[place];
@@ -177,13 +177,13 @@ impl LocalRanks {
         true
     }
 
-    /// Whether a rank still runs.
+    /// Returns whether a rank still runs.
     pub fn is_running(&self) -> bool {
         !self.place_of_pid.is_empty()
     }
 
-    /// After [`Command::Finish`]: whether all output has been read. Gives up on what somebody else
-    /// holds open, but not on what waits for a slow reader of ours.
+    /// Returns whether all output has been read after [`Command::Finish`]. Gives up on streams that
+    /// other processes hold open, but not on what waits for a slow reader of ours.
     pub fn is_drained(&mut self) -> bool {
         let open = self.ranks.iter().any(|rank| rank.streams.iter().any(Option::is_some));
         let late = self.drain_until.is_some_and(|until| Instant::now() >= until);
@@ -193,7 +193,7 @@ impl LocalRanks {
         !open || (late && self.held == [false; 2])
     }
 
-    /// Has a process group ended if this process is killed.
+    /// Tells the watcher of a process group that it must end if this process is killed.
     pub fn watch(&mut self, group: i32) {
         self.groups.push(group);
         self.watcher.add(group);
@@ -204,7 +204,7 @@ impl LocalRanks {
         self.watcher.remove(group);
     }
 
-    /// Lets the watcher go, the last of our processes.
+    /// Dismisses the watcher, the last of our processes.
     pub fn dismiss_watcher(&mut self) {
         self.watcher.dismiss();
     }
@@ -245,7 +245,7 @@ impl LocalRanks {
     fn signal(&mut self, signal: i32) {
         for rank in self.ranks.iter().filter(|rank| rank.running) {
             sys::signal_group(rank.pid, signal);
-            // A stopped rank would not see a request to end.
+            // A stopped rank would not notice a request to end.
             if signal == libc::SIGTERM {
                 sys::signal_group(rank.pid, libc::SIGCONT);
             }
@@ -258,7 +258,7 @@ impl LocalRanks {
         }
     }
 
-    /// A rank that does not take its answers is not heard until it does.
+    /// Handles a rank's messages, unless it does not take its answers.
     fn listen(&mut self, place: usize) {
         self.ranks[place].send_mail();
         if !self.ranks[place].is_behind() {

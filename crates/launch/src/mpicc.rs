@@ -1,5 +1,5 @@
-//! The command `mpicc`; under the names `mpicxx` and `mpic++` the one for C++, under `mpifort`,
-//! `mpif90` and `mpif77` the one for Fortran.
+//! The command `mpicc`: named `mpicxx` or `mpic++` it is for C++; `mpifort`, `mpif90` or `mpif77`,
+//! for Fortran.
 
 use std::env;
 use std::ffi::OsString;
@@ -43,8 +43,7 @@ fn no_compiler(language: Language) -> Fault {
     )
 }
 
-/// The installation that this very file is a part of: PREFIX/bin/mpicc. `VERBENA_PREFIX` names
-/// another.
+/// The installation that this file belongs to: PREFIX/bin/mpicc. `VERBENA_PREFIX` names another.
 fn find_prefix() -> Result<Prefix, Fault> {
     let named = env::var_os("VERBENA_PREFIX").filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = || env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.to_owned()));

@@ -5,10 +5,9 @@ use crate::sys;
 use std::io;
 use std::os::fd::RawFd;
 
-/// How much may wait for a slow reader before the ranks are made to wait too, in bytes.
+/// The most that may wait for a slow reader before the ranks must wait too, in bytes.
 const PENDING_MAX: usize = 4 << 20;
-/// What a pipe or terminal that is ready for writing takes without making us wait (`PIPE_BUF`), in
-/// bytes.
+/// The most that a ready pipe or terminal takes without making us wait (`PIPE_BUF`), in bytes.
 const WRITE_MAX: usize = 4096;
 
 /// One of our standard streams.
@@ -17,9 +16,9 @@ pub struct Stream {
     fd: RawFd,
     is_file: bool,
     open: bool,
-    /// SentFault it is not open any more, until somebody asks.
+    /// The reason why it was closed, until somebody takes it.
     error: Option<io::Error>,
-    /// What is on its way.
+    /// The bytes that are to be written.
     pub sink: Sink,
 }
 
@@ -34,34 +33,34 @@ impl Stream {
         self.fd
     }
 
-    /// Whether there is something to write.
+    /// Returns whether there is something to write.
     pub fn wants_write(&self) -> bool {
         self.open && !self.sink.pending().is_empty()
     }
 
-    /// Whether so much waits that nothing more should be read from the ranks.
+    /// Returns whether so much waits that no more should be read from the ranks.
     pub fn is_congested(&self) -> bool {
         self.open && self.sink.pending().len() > PENDING_MAX
     }
 
-    /// Whether somebody still reads it.
+    /// Returns whether somebody still reads it.
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// SentFault it cannot be written any more; told once.
+    /// The reason why it cannot be written any more; returned once.
     pub fn take_error(&mut self) -> Option<io::Error> {
         self.error.take()
     }
 
-    /// Writes a piece. Call it when the descriptor is ready; then it does not wait.
+    /// Writes a piece. It does not wait if the descriptor is ready.
     pub fn write_some(&mut self) {
         let pending = self.sink.pending();
         let length = if self.is_file { pending.len() } else { pending.len().min(WRITE_MAX) };
         match sys::write(self.fd, &pending[..length]) {
             Ok(count) => self.sink.consume(count),
             Err(error) if is_passing(&error) => {}
-            // The ranks' pipes get closed, so that they learn of it in the usual way.
+            // The ranks' pipes get closed, so that they notice it in the usual way.
             Err(error) => {
                 self.open = false;
                 self.error = Some(error);

@@ -1,28 +1,28 @@
-//! The plan of a job: which programs run, as which ranks, with what of our environment, and how a
-//! process can end. The command line makes it, and everything else of the launcher works by it.
+//! The plan of a job: which programs run as which ranks, with which part of our environment, and
+//! how a process can end. The command line makes it; the rest of the launcher carries it out.
 
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 
-/// One program and how many ranks of it.
+/// One program and its number of ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// The number of ranks.
     pub count: u32,
     /// The program.
     pub program: OsString,
-    /// Its arguments.
+    /// The program's arguments.
     pub arguments: Vec<OsString>,
     /// Variables to set, in order.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where to run.
+    /// The directory to run in.
     pub directory: Option<OsString>,
 }
 
 /// A rank and what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// Its number in the job.
+    /// The rank's number in the job.
     pub rank: u32,
     /// The number of its part of the command line.
     pub part: u32,
@@ -33,21 +33,21 @@ pub struct Assignment {
 pub struct Exports {
     /// All but those that describe this host and this session.
     pub all: bool,
-    /// These.
+    /// The names of more variables.
     pub names: Vec<OsString>,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// A signal killed it.
     Signal(i32),
 }
 
 impl Exit {
-    /// Whether a process can end so.
+    /// Returns whether a process can end this way.
     pub fn is_possible(self) -> bool {
         match self {
             Exit::Code(code) => (0..256).contains(&code),

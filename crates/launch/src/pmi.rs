@@ -1,7 +1,7 @@
-//! The launcher's side of PMI, without I/O: bytes of the ranks in, bytes for the ranks and events
-//! out.
+//! The launcher's side of PMI, without I/O: it takes bytes from the ranks and returns bytes for the
+//! ranks and events.
 //!
-//! Call [`Server::handle_bytes`] when a rank's line has something, then [`Server::poll_output`] and
+//! Call [`Server::handle_bytes`] when a rank's line has bytes, then [`Server::poll_output`] and
 //! [`Server::poll_event`] until they are empty.
 
 mod commands1;
@@ -19,41 +19,41 @@ const KEY_LENGTH_MAX: usize = 64;
 /// The longest value, as told to the ranks, in bytes.
 const VALUE_LENGTH_MAX: usize = 1024;
 
-/// What all ranks together may store, in bytes: so much, and as much again for each rank.
+/// The most that all ranks together may store, in bytes: this much, plus a share for each rank.
 const STORE_BYTES_MAX: usize = 16 << 20;
 const STORE_BYTES_MAX_EACH: usize = 64 << 10;
 
-/// How far a rank is in its life as an MPI process.
+/// The stage of a rank's life as an MPI process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It has not called `MPI_Init`: perhaps it is no MPI program.
+    /// It has not called `MPI_Init`: it may not be an MPI program.
     Fresh,
-    /// Between `MPI_Init` and `MPI_Finalize`.
+    /// It is between `MPI_Init` and `MPI_Finalize`.
     Initialised,
     /// It has called `MPI_Finalize`.
     Finalised,
 }
 
-/// What the supervisor must know.
+/// An event for the supervisor.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
     /// A rank called `MPI_Abort`.
     Abort {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// With which code.
+        /// The exit code.
         code: i32,
     },
-    /// A rank sent what is no PMI; its line is of no use any more.
+    /// A rank sent something that is not PMI; its line is of no use any more.
     Garbled {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// What was wrong.
+        /// The error in its message.
         error: WireError,
     },
 }
 
-/// What the ranks can ask about the job.
+/// Facts about the job that the ranks can ask for.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The job's name.
@@ -64,7 +64,7 @@ pub struct About {
     pub nodes: Vec<u32>,
 }
 
-/// What a rank waits for.
+/// The call in which a rank waits for all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     Barrier,
@@ -79,7 +79,7 @@ struct Peer {
     stage: Stage,
     waiting: Option<Waiting>,
     card: String,
-    /// Inside a multi-line PMI-1 command, which ends with `endcmd`.
+    /// Set inside a multi-line PMI-1 command, which ends with `endcmd`.
     in_block: bool,
 }
 
@@ -90,14 +90,14 @@ pub struct Server {
     peers: Vec<Peer>,
     values: HashMap<String, String>,
     names: HashMap<String, String>,
-    /// The length of all keys and values in both.
+    /// The length of all keys and values in `values` and `names`.
     stored_bytes: usize,
     outputs: VecDeque<(u32, Rc<[u8]>)>,
     events: VecDeque<Event>,
 }
 
 impl Server {
-    /// A server for one job; the number of ranks is that of `about.appnums`.
+    /// A server for one job; `about.appnums` gives the number of ranks.
     pub fn new(about: About) -> Server {
         let peer = |_: &u32| Peer {
             inbox: Inbox::new(MESSAGE_LENGTH_MAX),
@@ -129,17 +129,17 @@ impl Server {
         self.about.appnums[rank as usize]
     }
 
-    /// How far a rank is.
+    /// The stage of a rank.
     pub fn stage(&self, rank: u32) -> Stage {
         self.peers[rank as usize].stage
     }
 
-    /// Whether some rank waits for all the others. If one of these has ended, it waits in vain.
+    /// Returns whether some rank waits for all others; it waits for ever if one of them has ended.
     pub fn someone_waits(&self) -> bool {
         self.peers.iter().any(|peer| peer.waiting.is_some())
     }
 
-    /// Takes what a rank has sent.
+    /// Takes bytes that a rank has sent.
     pub fn handle_bytes(&mut self, rank: u32, bytes: &[u8]) {
         self.peers[rank as usize].inbox.push(bytes);
         loop {
@@ -153,12 +153,12 @@ impl Server {
         }
     }
 
-    /// The next bytes for a rank.
+    /// Takes the next bytes for a rank.
     pub fn poll_output(&mut self) -> Option<(u32, Rc<[u8]>)> {
         self.outputs.pop_front()
     }
 
-    /// The next event.
+    /// Takes the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -193,7 +193,7 @@ impl Server {
         fits
     }
 
-    /// Takes a name's port out.
+    /// Removes a name's port.
     fn unpublish(&mut self, name: &str) -> bool {
         let port = self.names.remove(name);
         self.stored_bytes =
@@ -205,7 +205,7 @@ impl Server {
         self.events.push_back(Event::Abort { rank, code: message.number("exitcode").unwrap_or(1) });
     }
 
-    /// A rank waits; if it was the last one, all go on.
+    /// Lets a rank wait; when all ranks wait, all go on.
     fn wait(&mut self, rank: u32, waiting: Waiting) {
         self.peers[rank as usize].waiting = Some(waiting);
         if self.peers.iter().all(|peer| peer.waiting.is_some()) {
@@ -229,14 +229,15 @@ impl Server {
         }
     }
 
-    /// All cards in one message, made once for all ranks.
+    /// The message with all cards, made once for all ranks.
     fn all_cards(&mut self) -> Rc<[u8]> {
         let cards: Vec<String> = self.peers.iter_mut().map(|peer| std::mem::take(&mut peer.card)).collect();
         Message::new("verbena_cards").with("cards", cards.join(",")).emit(Dialect::One).into()
     }
 }
 
-/// Some ranks exchange cards while others only wait: they run different programs or versions.
+/// The answer when some ranks exchange cards and others only wait: they run different programs or
+/// versions.
 fn mixed_up() -> Rc<[u8]> {
     let words = "some ranks called barrier where others exchange cards";
     Message::new("verbena_cards")

@@ -1,5 +1,5 @@
-//! An agent on another host as `mpiexec` sees it: the launcher that started it, its greeting, and
-//! the messages to and from it.
+//! An agent on another host as `mpiexec` sees it: its launcher, its greeting, and the messages to
+//! and from it.
 
 use crate::launcher::{self, Launcher};
 use crate::plan::Exit;
@@ -14,18 +14,18 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
 
-/// How long we wait for a launcher's last words and exit code once its connection is closed, or the
+/// The time we wait for a launcher's last words and exit code once its connection is closed, or the
 /// other way round.
 const LAST_WORDS_DELAY: Duration = Duration::from_millis(500);
 /// The longest line of a launcher, in bytes; a longer one is cut.
 const WORDS_BYTES_MAX: usize = 16 << 10;
-/// How many lines of a launcher are kept for a message about its failure.
+/// The number of lines of a launcher that are kept for a message about its failure.
 const WORDS_KEPT: usize = 6;
 
-/// How agents are started.
+/// The means to start agents.
 #[derive(Debug)]
 pub struct Means {
-    /// By what.
+    /// The launcher that starts them.
     pub launcher: Launcher,
     /// The agent's command line.
     pub agent: Vec<OsString>,
@@ -33,29 +33,29 @@ pub struct Means {
     pub key: Key,
 }
 
-/// How far an agent is.
+/// The stage of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The launcher runs; the agent has not answered.
     Greeting,
-    /// It has.
+    /// The agent has answered.
     Talking,
-    /// It has gone, as it should or not.
+    /// The agent has gone, as it should or not.
     Gone,
 }
 
-/// What comes from an agent.
+/// News of an agent.
 #[derive(Debug)]
 pub enum News {
-    /// What the agent tells.
+    /// A report of the agent.
     Report(Report),
-    /// What the launcher writes on its standard error: a line.
+    /// A line that the launcher writes on its standard error.
     Words(String),
-    /// The agent could not be started, or has gone before it should. Nothing follows.
+    /// The agent could not be started, or went too early. Nothing follows.
     Lost {
-        /// SentFault.
+        /// The reason, for the user.
         fault: Fault,
-        /// Whether it had been there.
+        /// True if the agent had answered.
         started: bool,
     },
 }
@@ -65,7 +65,7 @@ pub enum News {
 pub struct Remote {
     /// The host.
     pub name: String,
-    /// Its ranks, in order.
+    /// The host's ranks, in order.
     ranks: Vec<u32>,
     /// The launcher's command line, for messages.
     line: String,
@@ -75,10 +75,10 @@ pub struct Remote {
     words: Option<ChildStderr>,
     key: Key,
     stage: Stage,
-    /// What is to be said once the agent has answered.
+    /// Commands for the agent until it has answered.
     early: Vec<Command>,
     out: Outbox,
-    /// What came before the agent's answer.
+    /// Bytes that came before the agent's answer.
     noise: Vec<u8>,
     frames: Frames,
     /// An unfinished line of the launcher.
@@ -101,7 +101,7 @@ impl Remote {
         let line = launcher::as_line(&words);
         let mut command = std::process::Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Its own process group: Ctrl-C in the terminal is ours to pass on, and must not cut the
+        // A process group of its own: we pass on Ctrl-C in the terminal; it must not cut the
         // connection.
         command.process_group(0);
         let in_child = move || {
@@ -146,7 +146,7 @@ impl Remote {
         })
     }
 
-    /// Its ranks, in order.
+    /// The host's ranks, in order.
     pub fn ranks(&self) -> &[u32] {
         &self.ranks
     }
@@ -156,22 +156,22 @@ impl Remote {
         self.pid
     }
 
-    /// Whether the agent has not answered yet.
+    /// Returns whether the agent has not answered yet.
     pub fn is_greeting(&self) -> bool {
         self.stage == Stage::Greeting
     }
 
-    /// Whether it has gone.
+    /// Returns whether the agent has gone.
     pub fn is_gone(&self) -> bool {
         self.stage == Stage::Gone
     }
 
-    /// Whether the launcher has ended.
+    /// Returns whether the launcher has ended.
     pub fn has_ended(&self) -> bool {
         self.exit.is_some()
     }
 
-    /// Says something to the agent, as soon as it is there.
+    /// Sends the agent a command, as soon as it has answered.
     pub fn tell(&mut self, command: Command) {
         match self.stage {
             Stage::Greeting => self.early.push(command),
@@ -183,9 +183,9 @@ impl Remote {
         }
     }
 
-    /// Gives up on the agent: what it runs ends with the connection. The launcher is asked to end,
-    /// so that it can tidy up (srun must end its step); one that does not is killed with all that
-    /// is left at the end.
+    /// Gives up on the agent: its ranks end with the connection. The launcher is asked to end, so
+    /// that it can tidy up (srun must end its step). One that does not is killed with all leftovers
+    /// at the end.
     pub fn abandon(&mut self) {
         if !self.has_ended() {
             sys::signal_group(self.pid, libc::SIGTERM);
@@ -195,23 +195,23 @@ impl Remote {
         (self.to, self.from, self.words) = (None, None, None);
     }
 
-    /// The next piece of news.
+    /// Takes the next piece of news.
     pub fn poll_news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
 
-    /// When [`Remote::settle`] must be called even if nothing happens.
+    /// The time to call [`Remote::settle`] even if nothing happens.
     pub fn deadline(&self) -> Option<Instant> {
         self.closing_since.filter(|_| !self.is_gone()).map(|since| since + LAST_WORDS_DELAY)
     }
 
-    /// The launcher has ended.
+    /// Handles the launcher's end.
     pub fn handle_death(&mut self, exit: Exit) {
         self.exit = Some(exit);
         self.closing_since.get_or_insert_with(Instant::now);
     }
 
-    /// Puts what it waits for into the poll set; without `room`, not what the launcher says.
+    /// Adds its descriptors to the poll set; without `room`, not those of the launcher's output.
     pub fn gather(&mut self, poll: &mut Poll, room: bool) {
         let writes = !self.out.pending().is_empty();
         let to = self.to.as_ref().filter(|_| writes).map(|to| poll.add(to.as_raw_fd(), false, true));
@@ -221,7 +221,7 @@ impl Remote {
         self.places = [to, from, words];
     }
 
-    /// Handles what is ready.
+    /// Serves the descriptors that are ready.
     pub fn serve(&mut self, poll: &Poll) {
         let ready = self.places.map(|place| place.is_some_and(|place| poll.is_ready(place)));
         self.places = [None; 3];
@@ -237,21 +237,20 @@ impl Remote {
         self.settle();
     }
 
-    /// Sends what the connection takes now.
+    /// Sends as much as the connection takes now.
     pub fn flush(&mut self) {
         while let Some(to) = self.to.as_ref().filter(|_| !self.out.pending().is_empty()) {
             match sys::write(to.as_raw_fd(), self.out.pending()) {
                 Ok(count) => self.out.consume(count),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The end of the other direction tells of it as well, after the launcher's last
-                // words.
+                // The end of the other direction shows it too, after the launcher's last words.
                 Err(_) => self.to = None,
             }
         }
     }
 
-    /// Once the connection is closed and the launcher has said its last: the agent is lost.
+    /// Reports the agent as lost once the connection is closed and the launcher has ended.
     pub fn settle(&mut self) {
         let closed = self.from.is_none() && self.words.is_none() && self.exit.is_some();
         let late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);
@@ -297,7 +296,7 @@ impl Remote {
         }
     }
 
-    /// The agent ends by itself: nothing is killed.
+    /// Lets an agent go that ends by itself: nothing is killed.
     fn abandon_quietly(&mut self) {
         self.stage = Stage::Gone;
         (self.to, self.from) = (None, None);
@@ -336,7 +335,8 @@ impl Remote {
         }
     }
 
-    /// Each byte is looked at once, and a line without end is cut.
+    /// Splits the launcher's words into lines. It looks at each byte once, and cuts a line without
+    /// end.
     fn take_words(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.partial.extend_from_slice(piece);
@@ -347,8 +347,8 @@ impl Remote {
         }
     }
 
-    /// A line of the launcher: shown once the agent is there; before, kept for the message if it
-    /// never is.
+    /// Handles a line of the launcher. It is shown if the agent has answered; before that, it is
+    /// kept for the message about an agent that never does.
     fn note(&mut self, line: String) {
         if line.is_empty() {
             return;
@@ -362,7 +362,7 @@ impl Remote {
         }
     }
 
-    /// The connection is closed.
+    /// The fault of a closed connection.
     fn closed(&self) -> Fault {
         if self.stage == Stage::Talking {
             return Fault::new(
@@ -419,7 +419,7 @@ impl Remote {
         )
     }
 
-    /// Host, command, how the launcher ended and what it said.
+    /// Describes the host, the command, how the launcher ended and what it said.
     fn on(&self) -> String {
         let end = match self.exit {
             None => String::new(),

@@ -1,14 +1,14 @@
-//! How long the job may run: what `--timeout` says, else the variable `MPIEXEC_TIMEOUT`, as with
-//! MPICH's mpiexec.
+//! The time limit of a job: `--timeout`, else the variable `MPIEXEC_TIMEOUT`, as with MPICH's
+//! mpiexec.
 
 use clap::ArgMatches;
 use std::time::Duration;
 use verbena_fault::Fault;
 
-/// The variable.
+/// The variable that holds the limit in seconds.
 const VARIABLE: &str = "MPIEXEC_TIMEOUT";
 
-/// Reads the limit; 0 and less in the variable mean none, as in MPICH.
+/// Reads the limit. In the variable, 0 and less mean no limit, as in MPICH.
 ///
 /// # Errors
 /// The variable holds no number of seconds.

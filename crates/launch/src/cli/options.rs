@@ -4,8 +4,8 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Splits a part where its options end and the program's name stands: what follows is the program's
-/// own. Long options with one dash get a second one.
+/// Splits a part after its options: the rest is the program's name and its own arguments. Long
+/// options with one dash get a second one.
 pub(super) fn split_at_program(words: &[OsString]) -> (Vec<OsString>, &[OsString]) {
     let command = command();
     let mut options = Vec::new();
@@ -31,7 +31,7 @@ fn option_name(word: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-/// How many values follow an option.
+/// The number of values that follow an option.
 fn value_count(command: &Command, name: &str) -> usize {
     let named = |arg: &&Arg| {
         let short = arg.get_short().is_some_and(|short| name == short.to_string());

@@ -1,5 +1,5 @@
-//! Where the ranks go: the options about hosts, and the allocation of a batch system if they name
-//! none.
+//! The hosts of the ranks: from the options, or from the allocation of a batch system if no option
+//! names any.
 
 use crate::cli::hostname;
 use crate::hosts::{self, Entry};
@@ -9,21 +9,22 @@ use clap::ArgMatches;
 use std::path::PathBuf;
 use verbena_fault::Fault;
 
-/// Looks a variable up.
+/// Looks up an environment variable.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The hosts of each part, and how to start on them.
+/// The hosts of each part, and how agents on them are started.
 #[derive(Debug)]
 pub(super) struct Placement {
     pub(super) launcher: Launcher,
-    /// The list that parts without their own go through together.
+    /// The list that all parts without their own share.
     common: Vec<Entry>,
     /// The parts' own lists.
     own: Vec<Option<Vec<Entry>>>,
 }
 
 impl Placement {
-    /// The list of the first part that has one is the common list; later ones are those parts' own.
+    /// Reads the lists. The first part with a list gives the common one; later lists are their
+    /// part's own.
     pub(super) fn read(parts: &[&ArgMatches], get: Lookup<'_>) -> Result<Placement, Fault> {
         let mut own = parts.iter().map(|part| named(part)).collect::<Result<Vec<_>, Fault>>()?;
         let (common, batch) = match own.iter_mut().find(|list| list.is_some()).and_then(Option::take) {
@@ -36,7 +37,7 @@ impl Placement {
         Ok(Placement { launcher, common: with_slots(common, ppn), own })
     }
 
-    /// The number of ranks of a part that names none: all slots of its hosts.
+    /// The number of ranks of a part that gives no number: all slots of its hosts.
     pub(super) fn default_count(&self, part: usize) -> u32 {
         let list = self.own[part].as_ref().unwrap_or(&self.common);
         list.iter().map(|entry| entry.slots).fold(0, u32::saturating_add).max(1)
@@ -47,8 +48,7 @@ impl Placement {
         let wishes: Vec<Wish<'_>> =
             counts.iter().zip(&self.own).map(|(&count, own)| Wish { count, own: own.as_deref() }).collect();
         let (here, fork) = (hostname(), self.launcher == Launcher::Fork);
-        // With fork every name is another host, except those that mean this one wherever they are
-        // said.
+        // With fork every name is another host, except the names that always mean this one.
         lay_out(&wishes, &self.common, |name| hosts::is_here(name, if fork { "localhost" } else { &here }))
     }
 }
@@ -76,7 +76,7 @@ fn read_file(file: &PathBuf) -> Result<Vec<Entry>, Fault> {
     hosts::read_file(&std::fs::read_to_string(file).map_err(unreadable)?, &file.display().to_string())
 }
 
-/// The hosts that a batch system has given us, and how it starts on them. Nothing inside a job
+/// The hosts that a batch system has given us, and how it starts agents there. Empty inside a job
 /// step, whose ranks are laid out already.
 fn allocated(get: Lookup<'_>) -> Result<(Vec<Entry>, Option<Launcher>), Fault> {
     if let Some(nodes) = get("SLURM_JOB_NODELIST").filter(|nodes| !nodes.is_empty()) {

@@ -193,7 +193,7 @@ fn ranks_that_ignore_one_sigterm_are_killed_after_a_while() {
     assert_eq!(job.deadline(), None, "as long as the ranks like");
 }
 
-/// All agents are given up because of the signal: nothing is left that could be judged later.
+/// All agents are given up because of the signal: nothing later can change the verdict.
 #[test]
 fn a_start_that_the_user_interrupts_is_no_success() {
     for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {

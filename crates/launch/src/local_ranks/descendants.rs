@@ -1,32 +1,32 @@
-//! Leaves nothing behind. Three ways, each for what the one before does not catch:
+//! Leaves nothing behind. Each of three ways catches what the one before misses:
 //! - Each rank dies with `mpiexec` (`PR_SET_PDEATHSIG`, set in [`crate::sys::tie_to_parent`]).
-//! - What ranks have started and left becomes our child (`PR_SET_CHILD_SUBREAPER`): [`sweep`] ends
-//!   it. Children that this process had before it became `mpiexec` (of a shell that called `exec`)
-//!   are not the job's, nor what these leave.
+//! - Processes that ranks started and left become our children (`PR_SET_CHILD_SUBREAPER`):
+//!   [`sweep`] ends them. Children from before this process became `mpiexec` (of a shell that
+//!   called `exec`) are not the job's, nor are their descendants.
 //! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every
-//!   process that has the mark of these ranks in its environment ([`MARK`]).
+//!   process with the mark of these ranks in its environment ([`MARK`]).
 //!
 //! One thing outlives a `kill -9` of `mpiexec`: a process that has cleared its environment and left
-//! the process group of its rank. Only a control group could hold it, and few users may make one;
-//! batch systems do.
+//! its rank's process group. Only a control group could hold it, which few users may make; batch
+//! systems do.
 
 use crate::sys;
 use std::fs;
 use std::io::{self, PipeReader, Read, Write};
 use std::time::{Duration, Instant};
 
-/// The variable that marks the processes of one host. Not the name of the job: several hosts of one
-/// job may see each other's processes, where the hosts are this one under other names.
+/// The variable that marks the processes of one host. It is not the job's name: if the hosts of a
+/// job are this one under other names, each sees the others' processes.
 pub const MARK: &str = "VERBENA_CREW";
 
-/// The longest that ending leftovers may take. A process in an uninterruptible system call outlives
+/// The longest time spent on ending leftovers. A process in an uninterruptible system call outlives
 /// it.
 const SWEEP_TIME_MAX: Duration = Duration::from_secs(1);
 /// The pause between two looks at what is left.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A small process that outlives a killed `mpiexec` for a moment. It holds the reading end of a
-/// pipe; the end of that pipe without a word before means that `mpiexec` has been killed.
+/// A small process that outlives a killed `mpiexec` for a moment. It reads from a pipe; if the pipe
+/// ends without a word before, `mpiexec` has been killed.
 #[derive(Debug)]
 pub struct Watcher {
     pid: i32,
@@ -34,10 +34,10 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Splits it off. Call this before any rank is started.
+    /// Forks the watcher. Call this before any rank is started.
     ///
     /// # Errors
-    /// No process or pipe can be had.
+    /// The system gives no process or pipe.
     pub fn start(mark: &str) -> io::Result<Watcher> {
         let (reader, writer) = io::pipe()?;
         let mut ends = Some((reader, writer));
@@ -51,29 +51,29 @@ impl Watcher {
         Ok(Watcher { pid, pipe: ends.map(|(_, writer)| writer) })
     }
 
-    /// Tells it of a process group.
+    /// Tells the watcher of a process group.
     pub fn add(&mut self, group: i32) {
         self.tell(group);
     }
 
-    /// Tells it that a process group's leader has ended; its number may soon be another's.
+    /// Tells the watcher that a process group's leader has ended; its number may soon be reused.
     pub fn remove(&mut self, group: i32) {
         self.tell(-group);
     }
 
-    /// The job is over: the watcher goes.
+    /// Tells the watcher that the job is over, so that it goes.
     pub fn dismiss(&mut self) {
         self.tell(0);
         self.pipe = None;
     }
 
     fn tell(&mut self, number: i32) {
-        // A watcher that somebody has killed cannot help any more; the job itself goes on.
+        // A watcher that was killed cannot help any more; the job itself goes on.
         let _ = self.pipe.as_mut().map(|pipe| pipe.write_all(&number.to_ne_bytes()));
     }
 }
 
-/// The life of the watcher.
+/// Runs the watcher.
 fn watch(mut reader: PipeReader, mark: &str) {
     let mut groups = Vec::new();
     let mut number = [0; 4];
@@ -89,9 +89,9 @@ fn watch(mut reader: PipeReader, mark: &str) {
     until_none_is_left(|| marked(&mark));
 }
 
-/// Ends all that the ranks have left behind: our children, except the watcher. If others were our
-/// `children_before`, what these have left may be among them; then only those are ended that bear
-/// `mark` or belong to one of `groups`.
+/// Ends everything that the ranks have left behind: our children, except the watcher. If there were
+/// `children_before`, their leftovers may be among ours; then only processes with `mark` or in one
+/// of `groups` are ended.
 pub fn sweep(watcher: &Watcher, children_before: bool, mark: &str, groups: &[i32]) {
     let mark = format!("{MARK}={mark}");
     let is_ours =
@@ -102,7 +102,7 @@ pub fn sweep(watcher: &Watcher, children_before: bool, mark: &str, groups: &[i32
     });
 }
 
-/// Waits for a watcher that has been dismissed, so that not even it is left.
+/// Waits for a dismissed watcher, so that it is not left behind either.
 pub fn reap_watcher(watcher: &Watcher) {
     let start = Instant::now();
     while start.elapsed() < SWEEP_TIME_MAX && children().contains(&watcher.pid) {
@@ -124,7 +124,7 @@ fn until_none_is_left(find: impl Fn() -> Vec<i32>) {
     }
 }
 
-/// Whether this process has children.
+/// Returns whether this process has children.
 pub fn has_children() -> bool {
     !children().is_empty()
 }
@@ -150,12 +150,12 @@ fn parent(pid: i32) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The processes with this variable in their environment.
+/// The processes that have this mark in their environment.
 fn marked(mark: &str) -> Vec<i32> {
     processes().filter(|&pid| has_mark(pid, mark)).collect()
 }
 
-/// Whether a process has this variable in its environment.
+/// Returns whether a process has this mark in its environment.
 fn has_mark(pid: i32, mark: &str) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
@@ -171,7 +171,7 @@ mod tests {
         let mut sleeper = Command::new("sleep").arg("60").env(MARK, "mark-test-1").spawn().unwrap();
         let pid = sleeper.id().cast_signed();
         assert_eq!(parent(pid), Some(sys::process_id()));
-        // The child appears under its new environment only once it has left this process's image.
+        // The child shows its new environment only once exec has replaced this process's image.
         let start = Instant::now();
         while marked("VERBENA_CREW=mark-test-1") != [pid] {
             assert!(start.elapsed() < Duration::from_secs(5));

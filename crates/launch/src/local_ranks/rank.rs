@@ -8,30 +8,29 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
-/// How many letters may wait for a rank before nothing more is heard from it. An honest one waits
-/// for each answer.
+/// When this many letters wait for a rank, it is not heard. An honest rank waits for each answer.
 const LETTERS_MAX: usize = 64;
-/// How much of a rank's words is heard before others have their turn, in bytes. All that it has
-/// said at its death is less: the kernel keeps no more for a socket.
+/// The most that is heard of a rank before others have their turn, in bytes. A rank's last words
+/// are fewer: the kernel keeps no more for a socket.
 const HEARING_BYTES_MAX: usize = 1 << 20;
-/// How much is read from a descriptor at once, in bytes.
+/// The most that is read from a descriptor at once, in bytes.
 const PIECE_BYTES: usize = 65536;
 
 /// A rank that has been started.
 #[derive(Debug)]
 pub struct Rank {
-    /// Its process id, and the id of its process group.
+    /// The rank's process id, and the id of its process group.
     pub pid: i32,
-    /// Its number in the job.
+    /// The rank's number in the job.
     pub number: u32,
-    /// Whether it has not ended yet.
+    /// True until it has ended.
     pub running: bool,
-    /// Its PMI line, until it is closed.
+    /// The rank's PMI line, until it is closed.
     pub pmi: Option<UnixStream>,
     /// Standard output and standard error, until they end.
     pub streams: [Option<OwnedFd>; 2],
     mail: VecDeque<Rc<[u8]>>,
-    /// How much of the first letter has been sent.
+    /// The number of bytes of the first letter that have been sent.
     sent: usize,
 }
 
@@ -43,12 +42,12 @@ impl Rank {
         Rank { pid: started.pid, number, running: true, pmi: Some(started.pmi), streams, mail, sent }
     }
 
-    /// Whether something waits to be sent to the rank.
+    /// Returns whether something waits to be sent to the rank.
     pub fn has_mail(&self) -> bool {
         !self.mail.is_empty()
     }
 
-    /// Whether so much waits that the rank should be heard no more for now.
+    /// Returns whether too much waits for the rank to hear more from it.
     pub fn is_behind(&self) -> bool {
         self.mail.len() > LETTERS_MAX
     }
@@ -59,7 +58,7 @@ impl Rank {
         self.send_mail();
     }
 
-    /// Sends what its line takes now.
+    /// Sends as much as its line takes now.
     pub fn send_mail(&mut self) {
         while let (Some(pmi), Some(letter)) = (&mut self.pmi, self.mail.front()) {
             match pmi.write(&letter[self.sent..]) {
@@ -76,7 +75,7 @@ impl Rank {
         }
     }
 
-    /// Hears what the rank has said so far, up to a limit.
+    /// Hears what the rank has said, up to a limit.
     pub fn hear(&mut self, mut listen: impl FnMut(&[u8])) {
         let mut bytes = vec![0; PIECE_BYTES];
         let mut heard = 0;
@@ -89,15 +88,15 @@ impl Rank {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // A rank that dies with unread mail resets the line; what it said before comes
-                // after that.
+                // A rank that dies with unread mail resets its line; what it said before can still
+                // be read.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {}
                 Err(_) => self.pmi = None,
             }
         }
     }
 
-    /// A stream has something (given to `take`), or has ended (`None`).
+    /// Reads a stream: gives `take` what it has, or `None` at its end.
     pub fn read_stream(&mut self, i: usize, take: impl FnOnce(Option<&[u8]>)) {
         let Some(stream) = &self.streams[i] else { return };
         let mut bytes = vec![0; PIECE_BYTES];

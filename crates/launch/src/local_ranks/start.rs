@@ -14,7 +14,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use verbena_boot::environment::{LAUNCHER_PID, PMI_SOCKET};
 use verbena_fault::Fault;
 
-/// Variables of other launchers around us that would lead a rank astray.
+/// Variables of other launchers that would mislead a rank.
 const FOREIGN: [&str; 8] = [
     "PMI_PORT",
     "PMI_ID",
@@ -29,18 +29,17 @@ const FOREIGN: [&str; 8] = [
 /// A rank that runs.
 #[derive(Debug)]
 pub struct Started {
-    /// Its process id, and the id of its process group.
+    /// The rank's process id, and the id of its process group.
     pub pid: i32,
     /// Our end of its PMI line.
     pub pmi: UnixStream,
-    /// Its standard output and standard error.
+    /// The rank's standard output and standard error.
     pub streams: [OwnedFd; 2],
-    /// Its standard input, if that is a pipe.
+    /// The rank's standard input, if that is a pipe.
     pub stdin: Option<ChildStdin>,
 }
 
-/// Starts the rank that has place `local` in the work of this host; `mark` is that of the ranks of
-/// this host.
+/// Starts the rank at place `local` in the work of this host, with the mark of this host's ranks.
 ///
 /// # Errors
 /// The message for the user.
@@ -89,7 +88,7 @@ fn set_environment(command: &mut Command, work: &Work, assignment: Assignment, l
         command.env_remove(name);
     }
     command.env("PMI_FD", fd.to_string());
-    // By these a rank knows its own line, and that it is a rank.
+    // These tell a rank its own line, and that it is a rank.
     command
         .env(PMI_SOCKET, format!("{fd}:{}", sys::inode(fd)))
         .env(LAUNCHER_PID, sys::process_id().to_string());
@@ -97,12 +96,12 @@ fn set_environment(command: &mut Command, work: &Work, assignment: Assignment, l
     command.env("VERBENA_JOB", &work.job).env("VERBENA_APPNUM", assignment.part.to_string());
     let (local, locals) = (local.to_string(), work.assignments.len().to_string());
     command.env("VERBENA_LOCAL_RANK", &local).env("VERBENA_LOCAL_SIZE", &locals);
-    // Hydra's names for the same; scripts that bind ranks to devices read them.
+    // Hydra's names for these; scripts that bind ranks to devices read them.
     command.env("MPI_LOCALRANKID", &local).env("MPI_LOCALNRANKS", &locals);
 }
 
-/// The rank gets its own process group, so that a signal reaches all that it starts; it dies with
-/// us; and it keeps its end of the PMI line across exec.
+/// Gives the rank its own process group, so that a signal reaches everything it starts; lets it die
+/// with us; and keeps its end of the PMI line open across exec.
 fn tie(command: &mut Command, inherited: Inherited, keep: RawFd) {
     let parent = sys::process_id();
     command.process_group(0);

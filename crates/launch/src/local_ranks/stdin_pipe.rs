@@ -4,7 +4,7 @@ use crate::sys;
 use std::os::fd::{AsRawFd, RawFd};
 use std::process::ChildStdin;
 
-/// Writes what comes for rank 0, never waiting for it.
+/// Writes rank 0's input to its pipe, never waiting for it.
 #[derive(Debug, Default)]
 pub struct StdinPipe {
     pipe: Option<ChildStdin>,
@@ -18,7 +18,7 @@ impl StdinPipe {
         StdinPipe { pipe: Some(pipe), waiting: Vec::new() }
     }
 
-    /// Takes a piece; an empty one is the end.
+    /// Takes a piece of input; an empty one is the end.
     pub fn give(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
         if bytes.is_empty() {
@@ -26,13 +26,13 @@ impl StdinPipe {
         }
     }
 
-    /// The pipe, when something waits to be written to it.
+    /// The pipe, if something waits to be written to it.
     pub fn writable(&self) -> Option<RawFd> {
         self.pipe.as_ref().filter(|_| !self.waiting.is_empty()).map(AsRawFd::as_raw_fd)
     }
 
-    /// Writes what the pipe takes. When all is written, or nobody reads any more, tells whether it
-    /// takes more.
+    /// Writes as much as the pipe takes. When all is written, or nobody reads it any more, returns
+    /// whether it takes more.
     pub fn write(&mut self) -> Option<bool> {
         if let Some(pipe) = &self.pipe {
             match sys::write(pipe.as_raw_fd(), &self.waiting) {

@@ -3,7 +3,7 @@
 use super::{KEY_LENGTH_MAX, Server, Stage, VALUE_LENGTH_MAX, Waiting};
 use verbena_boot::wire::{Dialect, Message};
 
-/// The words for a value that finds no room.
+/// The error for a value that finds no room.
 pub(super) const FULL: &str = "the_launcher_stores_no_more";
 
 impl Server {
@@ -43,7 +43,8 @@ impl Server {
         }
     }
 
-    /// A line inside a multi-line command. Only `spawn` has such, and it is not supported.
+    /// Handles a line inside a multi-line command. The only such command, `spawn`, is not
+    /// supported.
     pub(super) fn handle_block_line(&mut self, rank: u32, line: &str) {
         if line == "endcmd" {
             self.peers[rank as usize].in_block = false;
@@ -51,9 +52,10 @@ impl Server {
         }
     }
 
-    /// The greeting, in PMI-1 form for both versions. What follows is in the version agreed on.
+    /// Handles the greeting, in PMI-1 form for both versions. All after it is in the agreed
+    /// version.
     fn init(&mut self, rank: u32, message: &Message) {
-        // What a rank waits for comes in the dialect in which it asked.
+        // The answer to a waiting rank comes in the dialect in which it asked.
         let is_free = self.peers[rank as usize].waiting.is_none();
         let two = message.number("pmi_version") == Some(2) && is_free;
         let version = if two { (2, 0) } else { (1, 1) };
@@ -94,7 +96,7 @@ impl Server {
         self.answer(rank, &answer);
     }
 
-    /// `MPI_Publish_name` and its kin, within this job.
+    /// Handles `MPI_Publish_name` and its kin, within this job.
     fn name1(&mut self, rank: u32, message: &Message) {
         let service = message.get("service").unwrap_or("").to_owned();
         let (answer, found) = match message.cmd.as_str() {

@@ -73,13 +73,13 @@ impl Server {
         self.answer(rank, &answer);
     }
 
-    /// Node attributes have a name space for each node.
+    /// The key of a node attribute: each node has its own name space.
     fn node_key(&self, rank: u32, message: &Message) -> String {
         format!("node/{}/{}", self.about.nodes[rank as usize], message.get("key").unwrap_or(""))
     }
 }
 
-/// The answer's name, and the thread's mark if the client gave one.
+/// An answer with its name, and the thread's mark if the client gave one.
 fn response(message: &Message) -> Message {
     let answer = Message::new(&format!("{}-response", message.cmd));
     match message.get("thrid") {

@@ -51,7 +51,7 @@ fn a_whole_pmi1_life() {
     assert_eq!(server.poll_event(), None);
 }
 
-/// Found by the fuzz target `pmi_server`: its cards came as a PMI-1 line after it had been told to
+/// A finding of the fuzz target `pmi_server`: cards came as a PMI-1 line to a rank that was told to
 /// speak PMI-2.
 #[test]
 fn a_rank_that_waits_keeps_its_dialect() {
@@ -198,7 +198,7 @@ fn a_rank_that_stores_without_end_is_refused_and_the_rest_goes_on() {
     assert!(refused > 9, "{refused}");
     assert!(server.stored_bytes <= room, "{}", server.stored_bytes);
     assert!(ask(&mut server, 1, &format!("cmd=publish_name service=s port={value}\n")).contains("rc=-1"));
-    // A value that takes the place of another needs no new room.
+    // A value that replaces another one needs no new room.
     assert!(ask(&mut server, 1, &format!("cmd=put kvsname=job key=k0 value={value}\n")).contains("rc=0"));
     assert!(ask(&mut server, 1, "cmd=get kvsname=job key=k1\n").contains("rc=0"));
     server.handle_bytes(1, b"cmd=init pmi_version=2\n");

@@ -1,4 +1,4 @@
-//! What the ranks and `mpiexec` itself write, on our standard output and standard error.
+//! Our standard output and standard error: what the ranks and `mpiexec` itself write there.
 
 use crate::explain::unwritable;
 use crate::job::Loss;
@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 /// Our standard streams, and the unfinished lines of all ranks.
 #[derive(Debug)]
 pub struct Screen {
-    /// Standard output and standard error; only the first if both lead to the same place.
+    /// Standard output and standard error; only the first if both are the same file.
     outputs: Vec<Stream>,
     /// The streams of each rank.
     lines: Vec<[Lines; 2]>,
@@ -35,26 +35,26 @@ impl Screen {
         }
     }
 
-    /// A rank wrote something.
+    /// Writes a rank's bytes to a stream.
     pub fn write(&mut self, rank: u32, stream: usize, bytes: &[u8]) {
         let target = self.target(stream);
         self.lines[rank as usize][stream.min(1)].push(bytes, &mut self.outputs[target].sink);
     }
 
-    /// A rank's stream has ended.
+    /// Ends a rank's stream.
     pub fn close(&mut self, rank: u32, stream: usize) {
         let target = self.target(stream);
         self.lines[rank as usize][stream.min(1)].finish(&mut self.outputs[target].sink);
     }
 
-    /// The end: writes unfinished lines, of ranks whose streams nobody has closed.
+    /// Writes the unfinished lines of ranks whose streams were never closed.
     pub fn close_all(&mut self) {
         for rank in 0..self.lines.len() as u32 {
             (0..2).for_each(|stream| self.close(rank, stream));
         }
     }
 
-    /// Writes a line of our own, on standard error.
+    /// Writes a line of `mpiexec` itself to standard error.
     pub fn say(&mut self, text: &str) {
         if let Some(output) = self.outputs.last_mut() {
             output.sink.start_line();
@@ -62,18 +62,18 @@ impl Screen {
         }
     }
 
-    /// Whether so much waits that the ranks must wait too.
+    /// Returns whether so much waits that the ranks must wait too.
     pub fn is_congested(&self, stream: usize) -> bool {
         self.outputs[self.target(stream)].is_congested()
     }
 
-    /// Whether somebody still reads what ranks write to a stream.
+    /// Returns whether somebody still reads what ranks write to a stream.
     pub fn is_open(&self, stream: usize) -> bool {
         self.outputs[self.target(stream)].is_open()
     }
 
-    /// SentFault what was written is lost, if a stream has failed since this was asked last. A
-    /// stream that was closed from the beginning has lost nothing: nobody wanted it.
+    /// The reason why output is lost, if a stream has failed since the last call. A stream that was
+    /// closed from the start has lost nothing: nobody wanted it.
     pub fn poll_loss(&mut self) -> Option<Loss> {
         let failed = |output: &mut Stream| {
             let error = output.take_error().filter(|error| error.raw_os_error() != Some(libc::EBADF))?;
@@ -87,13 +87,13 @@ impl Screen {
         })
     }
 
-    /// Puts what it waits for into the poll set.
+    /// Adds the outputs that have bytes to write to the poll set.
     pub fn gather(&mut self, poll: &mut Poll) {
         let place = |output: &Stream| output.wants_write().then(|| poll.add(output.fd(), false, true));
         self.places = self.outputs.iter().map(place).collect();
     }
 
-    /// Writes what can be written.
+    /// Writes as much as the outputs take now.
     pub fn serve(&mut self, poll: &Poll) {
         for (output, place) in self.outputs.iter_mut().zip(&self.places) {
             if place.is_some_and(|place| poll.is_ready(place)) {

@@ -20,17 +20,16 @@ use std::io;
 use std::time::{Duration, Instant};
 use verbena_fault::Fault;
 
-/// How long the kernel may take from closing a dead rank's sockets to telling of its death.
+/// The longest time between the closing of a dead rank's sockets and the news of its death.
 const DEATH_NEWS_DELAY: Duration = Duration::from_millis(10);
-/// The same with agents between.
+/// The longest time between these two when agents pass them on.
 const DEATH_NEWS_DELAY_FAR: Duration = Duration::from_millis(50);
-/// How long agents may take to tell of the ends of ranks that were killed, before they are taken
-/// for lost.
+/// The time that agents have to report the ends of killed ranks, before the agents count as lost.
 const KILL_TIME_MAX: Duration = Duration::from_secs(3);
-/// How long agents may take to go after all ranks have ended.
+/// The time that agents have to go after all ranks have ended.
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// How long launchers may take to end after their agents.
+/// The time that launchers have to end after their agents.
 const LAUNCHER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Starts a job, stays with it, and returns its exit code.
@@ -61,16 +60,16 @@ struct Supervisor {
     job: Job,
     server: Server,
     hosts: JobHosts,
-    /// The process id of each rank, on its host.
+    /// The process id of each rank, on its own host.
     pids: Vec<i32>,
     keyboard: Keyboard,
-    /// What rank 0 has as its standard input.
+    /// The standard input of rank 0.
     stdin: Stdin,
     screen: Screen,
-    /// What the hosts were last told of our outputs: which are held, and which are shut.
+    /// The last state of our outputs that the hosts were told: held, and shut.
     held: [bool; 2],
     shut: [bool; 2],
-    /// Agents that have not told of their ranks' ends by then are lost.
+    /// The time when agents that have not reported their ranks' ends are lost.
     patience: Option<Instant>,
     poll: Poll,
 }
@@ -109,7 +108,7 @@ impl Supervisor {
         self.job.exit_code()
     }
 
-    /// The agents first, since they take longer, then the ranks of this host.
+    /// Starts the agents, since they take longer, and then the ranks of this host.
     fn start_all(&mut self) {
         let hosts = std::mem::take(&mut self.order.hosts);
         let (near, far): (Vec<_>, Vec<_>) = hosts.into_iter().partition(|host| host.name.is_none());
@@ -125,7 +124,7 @@ impl Supervisor {
     }
 
     /// # Errors
-    /// The message for the user, and the ranks that will not be.
+    /// The message for the user, and the ranks that will never start.
     fn start_agents(&mut self, far: &[HostRanks]) -> Result<(), (Fault, Vec<u32>)> {
         if far.is_empty() {
             return Ok(());
@@ -163,7 +162,8 @@ impl Supervisor {
                 self.act(action);
             }
             if self.job.is_over() {
-                // What the actions did is judged too: they may have given up on the last ranks.
+                // The results of the actions are judged too: they may have given up on the last
+                // ranks.
                 return self.job.settle(self.started_at.elapsed(), false);
             }
             self.serve(self.job.deadline().map(|at| at.saturating_sub(self.started_at.elapsed())));
@@ -174,7 +174,7 @@ impl Supervisor {
         }
     }
 
-    /// Ranks whose agents are given up count as ended by this signal.
+    /// Gives up on agents; their ranks count as ended by this signal.
     fn strike_off(&mut self, signal: i32, give_up: impl Fn(&mut JobHosts) -> Vec<u32>) {
         for rank in give_up(&mut self.hosts) {
             self.job.handle_exit(rank, Exit::Signal(signal), Stage::Fresh);
@@ -197,7 +197,7 @@ impl Supervisor {
         }
         self.screen.serve(&self.poll);
         self.note_loss();
-        // Signals come last: what a rank has said is heard before its death is.
+        // Signals come last: a rank's last messages are handled before its death.
         self.hosts.serve(&self.poll);
         self.hear();
         if self.poll.is_ready(signals) {
@@ -205,8 +205,8 @@ impl Supervisor {
         }
     }
 
-    /// Tells the hosts when an output of ours is too full to read more for it, or is read by nobody
-    /// any more.
+    /// Tells the hosts if an output of ours is too full to read more for it, or has no reader any
+    /// more.
     fn hold_or_shut(&mut self) {
         for stream in 0..2 {
             let held = self.screen.is_congested(stream);
@@ -220,7 +220,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes note of outputs that cannot be written.
+    /// Notes outputs that cannot be written.
     fn note_loss(&mut self) {
         while let Some(loss) = self.screen.poll_loss() {
             self.job.handle_loss(loss);
@@ -233,7 +233,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes the news from all hosts.
+    /// Handles the news of all hosts.
     fn hear(&mut self) {
         while let Some((news, ranks)) = self.hosts.poll_news() {
             match news {
@@ -267,7 +267,7 @@ impl Supervisor {
         }
     }
 
-    /// With several hosts a message says on which one it was.
+    /// Names the rank's host in the message if there are several hosts.
     fn on_its_host(&self, rank: u32, mut fault: Fault) -> Fault {
         if !self.hosts.is_alone() {
             fault.on += &format!(", host {}", self.hosts.host(rank));
@@ -275,7 +275,7 @@ impl Supervisor {
         fault
     }
 
-    /// Hears what a rank says, and passes on what the server answers to whom.
+    /// Gives a rank's bytes to the server, and passes on its answers.
     fn talk(&mut self, rank: u32, bytes: &[u8]) {
         self.server.handle_bytes(rank, bytes);
         while let Some((to, bytes)) = self.server.poll_output() {
@@ -320,13 +320,13 @@ impl Supervisor {
         }
     }
 
-    /// After the last rank: ends leftovers, takes the last of the output, and says why the job has
-    /// ended.
+    /// Ends the job after its last rank: ends leftovers, writes the last of the output, and says
+    /// why the job has ended.
     fn end(&mut self) {
         self.dismiss_agents();
         self.hosts.local.handle(Command::Finish);
         self.take_signals();
-        // From here on signals act as usual: if nobody reads our output, the user may still end us.
+        // From now on signals act as usual: if nobody reads our output, the user can still end us.
         self.signals.before().set();
         while !self.hosts.local.is_drained() {
             self.serve(Some(Duration::from_millis(20)));
@@ -342,7 +342,7 @@ impl Supervisor {
         self.hosts.local.reap_watcher();
     }
 
-    /// Has all agents end. A slow reader of our output is waited for, unless the user sends a
+    /// Lets all agents end. A slow reader of our output is waited for, unless the user sends a
     /// signal.
     fn dismiss_agents(&mut self) {
         self.hosts.tell_others(&Command::Finish);
@@ -388,8 +388,7 @@ impl Supervisor {
     }
 }
 
-/// How agents are started: with our own program, where it lies on this host or where `--prefix`
-/// says.
+/// The means to start agents: our own program, at its path on this host or under `--prefix`.
 fn means(order: &Order) -> Result<Means, Fault> {
     let no_way = |error: io::Error| {
         let what = "Could not prepare the start on other hosts.";
@@ -403,12 +402,12 @@ fn means(order: &Order) -> Result<Means, Fault> {
     Ok(Means { launcher: order.launcher.clone(), agent: vec![program.into(), AGENT_OPTION.into()], key })
 }
 
-/// A name that no other job has, and that nobody can guess: it also marks the job's processes.
+/// A name that no other job has and nobody can guess: it also marks the job's processes.
 fn job_name() -> io::Result<String> {
     Ok(format!("verbena-{}", Key::new(sys::random_bytes()?)))
 }
 
-/// How long ranks have to end after a SIGTERM to `mpiexec`; `None`: as long as they like.
+/// The time that ranks have to end after a SIGTERM to `mpiexec`; `None`: no limit.
 fn term_grace() -> Option<Duration> {
     let seconds = verbena_settings::TERM_GRACE_SECONDS.get() as u64;
     (seconds > 0).then(|| Duration::from_secs(seconds))

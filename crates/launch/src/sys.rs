@@ -1,16 +1,16 @@
-//! System calls with a safe face.
+//! System calls behind safe functions.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Turns a system call's -1 into the error that it left.
+/// Turns a system call's -1 into the error from `errno`.
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The signals that `mpiexec` takes off a descriptor instead of having handlers run.
+/// The signals that `mpiexec` reads from a descriptor, instead of running handlers.
 const SIGNALS: [libc::c_int; 9] = [
     libc::SIGINT,
     libc::SIGTERM,
@@ -31,12 +31,12 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks the signals and yields them from now on. A signal that this process was started with
-    /// ignored (`nohup`) stays ignored. A read of the terminal from the background fails instead of
+    /// Blocks the signals and yields them from now on. A signal that was ignored when this process
+    /// started (`nohup`) stays ignored. A read of the terminal from the background fails instead of
     /// stopping us.
     ///
     /// # Errors
-    /// No descriptors are left.
+    /// No descriptor is free.
     pub fn take() -> io::Result<Signals> {
         let mut set = empty_set();
         for signal in SIGNALS.into_iter().filter(|&signal| signal == libc::SIGCHLD || !is_ignored(signal)) {
@@ -56,7 +56,7 @@ impl Signals {
         Ok(Signals { fd: unsafe { OwnedFd::from_raw_fd(fd) }, before })
     }
 
-    /// The next signal that has come, if any.
+    /// Takes the next signal that has come, if any.
     pub fn next(&self) -> Option<libc::c_int> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();
@@ -95,7 +95,7 @@ impl SignalMask {
     }
 }
 
-/// What a program that we start gets back of what we changed for ourselves.
+/// The settings that we changed for ourselves and that programs we start get back.
 #[derive(Debug, Clone, Copy)]
 pub struct Inherited {
     /// The limits on open descriptors that we were started with.
@@ -105,7 +105,7 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Sets it, in a new child before exec. Async-signal-safe.
+    /// Restores them in a new child before exec. Async-signal-safe.
     pub fn restore(&self) {
         set_descriptor_limit(&self.descriptors);
         self.signals.set();
@@ -149,7 +149,7 @@ impl Poll {
         self.entries.len() - 1
     }
 
-    /// Waits until something is ready, a signal interrupts, or the time is over.
+    /// Waits until something is ready, a signal interrupts, or the time is up.
     pub fn wait(&mut self, timeout: Option<Duration>) {
         // Rounded up: waking before the deadline would spin.
         let milliseconds =
@@ -163,19 +163,19 @@ impl Poll {
         }
     }
 
-    /// Whether the descriptor at a place is ready (or has failed, which reading or writing will
-    /// tell).
+    /// Returns whether the descriptor at a place is ready (or has failed: reading or writing it
+    /// shows that).
     pub fn is_ready(&self, place: usize) -> bool {
         self.entries[place].revents != 0
     }
 }
 
-/// How a child ended, by [`reap`].
+/// A child that has ended, from [`reap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reaped {
-    /// Its process id.
+    /// The child's process id.
     pub pid: i32,
-    /// How it ended.
+    /// How the child ended.
     pub exit: crate::plan::Exit,
 }
 
@@ -192,13 +192,13 @@ pub fn reap() -> Option<Reaped> {
     Some(Reaped { pid, exit })
 }
 
-/// Sends a signal to a process group. One that is gone is no error.
+/// Sends a signal to a process group, if it still exists.
 pub fn signal_group(group: i32, signal: libc::c_int) {
     // SAFETY: no memory is involved; group ids of our own children only.
     unsafe { libc::killpg(group, signal) };
 }
 
-/// Sends a signal to a process. One that is gone is no error.
+/// Sends a signal to a process, if it still exists.
 pub fn signal_process(pid: i32, signal: libc::c_int) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, signal) };
@@ -231,8 +231,8 @@ fn set_descriptor_limit(limit: &libc::rlimit) {
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, limit) };
 }
 
-/// In a new child, before exec: dies with its parent `parent`, and hands `keep` on across exec.
-/// Async-signal-safe.
+/// In a new child before exec: makes it die with its parent `parent`, and keeps `keep` open across
+/// exec. Async-signal-safe.
 ///
 /// # Errors
 /// The parent is dead already.
@@ -246,7 +246,7 @@ pub fn tie_to_parent(parent: i32, keep: RawFd) -> io::Result<()> {
     if now == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
 }
 
-/// Makes a descriptor that is ours alone non-blocking.
+/// Makes a descriptor non-blocking; nobody else may share it.
 pub fn set_nonblocking(fd: RawFd) {
     // SAFETY: fcntl with these commands touches no memory.
     unsafe {
@@ -258,14 +258,14 @@ pub fn set_nonblocking(fd: RawFd) {
 /// Writes bytes to a descriptor that we do not own.
 ///
 /// # Errors
-/// As write(2).
+/// Those of write(2).
 pub fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of a live slice.
     let count = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
-/// Writes a text and a newline to standard error. Nobody can be told if that fails.
+/// Writes a text and a newline to standard error. A failure goes unreported.
 pub fn complain(text: &str) {
     let line = format!("{text}\n");
     let mut left = line.as_bytes();
@@ -281,7 +281,7 @@ pub fn complain(text: &str) {
 /// Reads bytes from a descriptor that we do not own.
 ///
 /// # Errors
-/// As read(2).
+/// Those of read(2).
 pub fn read(fd: RawFd, bytes: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of a live, writable slice.
     let count = unsafe { libc::read(fd, bytes.as_mut_ptr().cast(), bytes.len()) };
@@ -299,12 +299,12 @@ pub fn random_bytes() -> io::Result<[u8; 16]> {
     if count == 16 { Ok(bytes) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whether a write to this descriptor never makes us wait: a regular file.
+/// Returns whether a write to this descriptor never makes us wait: it is a regular file.
 pub fn is_file(fd: RawFd) -> bool {
     status(fd).is_some_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFREG)
 }
 
-/// Whether two descriptors lead to the same file, pipe or terminal.
+/// Returns whether two descriptors lead to the same file, pipe or terminal.
 pub fn are_same(a: RawFd, b: RawFd) -> bool {
     match (status(a), status(b)) {
         (Some(a), Some(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
@@ -324,19 +324,19 @@ fn status(fd: RawFd) -> Option<libc::stat> {
     unsafe { (libc::fstat(fd, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
 }
 
-/// Whether a descriptor is a terminal.
+/// Returns whether a descriptor is a terminal.
 pub fn is_terminal(fd: RawFd) -> bool {
     // SAFETY: isatty touches no memory of ours.
     unsafe { libc::isatty(fd) == 1 }
 }
 
-/// Whether we may read this terminal: we are its foreground process group.
+/// Returns whether we may read this terminal: we are its foreground process group.
 pub fn is_foreground(terminal: RawFd) -> bool {
     // SAFETY: neither call touches memory of ours.
     unsafe { libc::tcgetpgrp(terminal) == libc::getpgrp() }
 }
 
-/// Stops this process until somebody continues it.
+/// Stops this process until another one continues it.
 pub fn stop_self() {
     // SAFETY: raising a signal touches no memory of ours.
     unsafe { libc::raise(libc::SIGSTOP) };
@@ -347,7 +347,7 @@ pub fn process_id() -> i32 {
     std::process::id().cast_signed()
 }
 
-/// Splits off a child that runs `child` and exits with 0. Returns its process id.
+/// Forks a child that runs `child` and exits with 0. Returns its process id.
 ///
 /// # Errors
 /// No more processes are allowed.
@@ -363,7 +363,7 @@ pub fn fork(child: impl FnOnce()) -> io::Result<i32> {
     }
 }
 
-/// In a background child: its own session, no standard streams, its own name.
+/// In a background child: starts a session, closes the standard streams, and sets its name.
 pub fn become_background(name: &std::ffi::CStr) {
     // SAFETY: plain system calls; the name is a live C string; the standard streams are closed by
     // number on purpose, and the child uses none of them.

@@ -1,12 +1,12 @@
-//! What `mpiexec` and its agent on another host say to each other. No I/O.
+//! The messages between `mpiexec` and its agent on another host. No I/O.
 //!
 //! The bytes go over the standard input and output of the launcher (`ssh` and its like), so no port
-//! is opened and the launcher's own authentication and encryption hold. First each side says one
-//! line of text, which every version understands: `mpiexec` says `verbena-mpiexec VERSION KEY JOB`,
-//! the agent answers `verbena-agent VERSION KEY`. KEY is random and new for each job: by it the
-//! answer is told from whatever a login shell prints before. From then on both send frames: the
-//! length of the payload (4 bytes, little-endian), the payload (postcard), a newline. The newline
-//! is for launchers that pass on what they get line by line.
+//! is opened, and the launcher's authentication and encryption hold. First each side sends one line
+//! of text, which every version understands: `mpiexec` sends `verbena-mpiexec VERSION KEY JOB`, the
+//! agent answers `verbena-agent VERSION KEY`. KEY is random and new for each job: it tells the
+//! answer from whatever a login shell prints before. From then on both send frames: the length of
+//! the payload (4 bytes, little-endian), the payload (postcard), a newline. The newline is for
+//! launchers that pass on their input line by line.
 
 use crate::plan::{Assignment, Exit, Part};
 use serde::de::DeserializeOwned;
@@ -19,10 +19,10 @@ use verbena_fault::Fault;
 /// The version of this protocol. Raise it with every change of the types below.
 pub const VERSION: u32 = 1;
 
-/// The longest command that an agent believes, in bytes: all cards of a large job fit.
+/// The longest command that an agent accepts, in bytes: all cards of a large job fit.
 pub const COMMAND_BYTES_MAX: usize = 1 << 30;
-/// The longest report that `mpiexec` believes, in bytes: what was read of a rank at once, or the
-/// numbers of all ranks.
+/// The longest report that `mpiexec` accepts, in bytes: the bytes read from a rank at once, or the
+/// numbers of all ranks, fit.
 pub const REPORT_BYTES_MAX: usize = 64 << 20;
 /// The most that a login shell may print before the agent answers, in bytes.
 pub const NOISE_BYTES_MAX: usize = 1 << 20;
@@ -30,96 +30,96 @@ pub const NOISE_BYTES_MAX: usize = 1 << 20;
 const MPIEXEC: &str = "verbena-mpiexec";
 const AGENT: &str = "verbena-agent";
 
-/// What a host is told. The one on which `mpiexec` runs is told the same, without a wire.
+/// A command to a host. The host of `mpiexec` gets the same ones, without a wire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Start ranks.
     Start(Work),
-    /// Bytes for the PMI lines of these ranks, the same for each.
+    /// Send the same bytes to the PMI lines of these ranks.
     Mail {
-        /// To whom.
+        /// The ranks.
         ranks: Vec<u32>,
-        /// What.
+        /// The bytes.
         bytes: Rc<[u8]>,
     },
-    /// Close a rank's PMI line: it speaks no PMI.
+    /// Close the PMI line of a rank that does not speak PMI.
     HangUp(u32),
-    /// Bytes for the standard input of rank 0; none: its end.
+    /// Write bytes to the standard input of rank 0; without bytes, end it.
     Input(Vec<u8>),
     /// Send a signal to all ranks that run.
     Signal(i32),
-    /// Whether to stop reading the ranks' output (0) or error output (1) for a while.
+    /// Stop or resume reading the ranks' output (0) or error output (1).
     Hold {
-        /// Which stream.
+        /// The stream.
         stream: usize,
-        /// Whether it is held.
+        /// True to stop, false to resume.
         held: bool,
     },
-    /// Nobody reads this stream any more.
+    /// Close this stream: it has no reader any more.
     Shut(usize),
-    /// All ranks have ended everywhere: end what they left, send the last of the output, and go.
+    /// End leftovers, send the last of the output, and go: all ranks have ended everywhere.
     Finish,
 }
 
-/// What a host tells.
+/// A report from a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Report {
     /// A rank runs.
     Started {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// Its process id there.
+        /// The rank's process id on its host.
         pid: i32,
     },
-    /// Ranks do not run: the first could not be started, the others were not tried.
+    /// Ranks do not run: the first one could not be started, the others were not tried.
     NotStarted {
-        /// Which ones.
+        /// The ranks.
         ranks: Vec<u32>,
-        /// SentFault.
+        /// The reason.
         why: SentFault,
     },
     /// A rank said something on its PMI line.
     Said {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// What.
+        /// The bytes.
         bytes: Vec<u8>,
     },
     /// A rank wrote something.
     Wrote {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// On standard output (0) or standard error (1).
+        /// Standard output (0) or standard error (1).
         stream: usize,
-        /// What.
+        /// The bytes.
         bytes: Vec<u8>,
     },
     /// A rank's output stream has ended.
     Closed {
-        /// Which one.
+        /// The rank.
         rank: u32,
         /// Standard output (0) or standard error (1).
         stream: usize,
     },
-    /// A rank has ended. All that it said has been told before.
+    /// A rank has ended. All its messages have been reported before.
     Ended {
-        /// Which one.
+        /// The rank.
         rank: u32,
-        /// How.
+        /// The way it ended.
         exit: Exit,
     },
-    /// Rank 0 has taken the input, and takes more, or not.
+    /// Rank 0 has taken its input.
     InputTaken {
-        /// Whether it takes more.
+        /// True if it takes more.
         open: bool,
     },
-    /// Nothing is left there.
+    /// Nothing is left on the host.
     Done,
 }
 
 impl Report {
-    /// Whether an agent can truly say this that has the ranks `own` (in order): each host tells of
-    /// its own only.
+    /// Returns whether an agent with the ranks `own` (in order) can report this: each host reports
+    /// only on its own ranks.
     pub fn is_credible(&self, own: &[u32]) -> bool {
         let is_own = |rank: &u32| own.binary_search(rank).is_ok();
         match self {
@@ -169,14 +169,14 @@ pub struct Work {
     pub assignments: Vec<Assignment>,
     /// Variables that all programs get before their own.
     pub environment: Vec<(OsString, OsString)>,
-    /// What standard input rank 0 gets if it is here.
+    /// The standard input of rank 0, if it is on this host.
     pub stdin: Stdin,
 }
 
 /// The standard input of rank 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stdin {
-    /// That of the process which starts it.
+    /// The standard input of the process that starts it.
     Inherited,
     /// A pipe, filled by [`Command::Input`].
     Piped,
@@ -187,7 +187,7 @@ pub enum Stdin {
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// The key of these random bytes.
+    /// Makes the key from these random bytes.
     pub fn new(random: [u8; 16]) -> Key {
         Key(random)
     }
@@ -205,7 +205,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The line with which `mpiexec` begins.
+/// The first line, sent by `mpiexec`.
 pub fn opening(key: &Key, job: &str) -> String {
     format!("{MPIEXEC} {VERSION} {key} {job}\n")
 }
@@ -221,7 +221,7 @@ pub struct Opening<'a> {
     pub job: &'a str,
 }
 
-/// Reads an opening; `None` if it is none.
+/// Reads an opening; `None` if the line is none.
 pub fn read_opening(line: &str) -> Option<Opening<'_>> {
     let mut words = line.split_whitespace();
     let named = words.next() == Some(MPIEXEC);
@@ -230,13 +230,12 @@ pub fn read_opening(line: &str) -> Option<Opening<'_>> {
     named.then_some(Opening { version, key, job })
 }
 
-/// The line with which the agent answers.
+/// The line that the agent answers.
 pub fn answer(key: &str) -> String {
     format!("{AGENT} {VERSION} {key}\n")
 }
 
-/// Looks for the agent's answer: the version that it speaks, where its line begins and where it
-/// ends.
+/// Finds the agent's answer: the version that it speaks, and the range of its line.
 pub fn find_answer(bytes: &[u8], key: &Key) -> Option<(u32, std::ops::Range<usize>)> {
     let tail = format!(" {key}\n");
     let end = bytes.windows(tail.len()).position(|window| window == tail.as_bytes())?;
@@ -257,24 +256,24 @@ impl Outbox {
     pub fn push(&mut self, message: &impl Serialize) {
         let start = self.bytes.len();
         self.bytes.extend([0; 4]);
-        // Writing to memory cannot fail, and neither can the types of this module.
+        // Neither a write to memory nor the types of this module can fail.
         self.bytes = postcard::to_extend(message, std::mem::take(&mut self.bytes)).unwrap_or_default();
         let length = (self.bytes.len() - start - 4) as u32;
         self.bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
         self.bytes.push(b'\n');
     }
 
-    /// Adds bytes that are no frame: the first line.
+    /// Adds bytes without a frame: the first line.
     pub fn push_line(&mut self, line: &str) {
         self.bytes.extend_from_slice(line.as_bytes());
     }
 
-    /// What waits.
+    /// The bytes that wait to be sent.
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.sent..]
     }
 
-    /// The first `count` bytes have been sent.
+    /// Drops the first `count` bytes, which have been sent.
     pub fn consume(&mut self, count: usize) {
         self.sent += count;
         if self.sent * 2 >= self.bytes.len() {
@@ -293,21 +292,21 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Messages of at most this length, in bytes.
+    /// Accepts messages of at most this length, in bytes.
     pub fn of_at_most(length_max: usize) -> Frames {
         Frames { bytes: Vec::new(), taken: 0, length_max }
     }
 
-    /// Adds bytes as they come.
+    /// Adds bytes as they arrive.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..std::mem::take(&mut self.taken));
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next message, if it is whole.
+    /// Takes the next message, if it is whole.
     ///
     /// # Errors
-    /// What comes is no such message: words that say so.
+    /// A text that says why these bytes are no such message.
     pub fn pop<T: DeserializeOwned>(&mut self) -> Result<Option<T>, String> {
         let Some((length, rest)) = self.bytes[self.taken..].split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;

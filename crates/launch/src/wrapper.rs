@@ -1,8 +1,8 @@
-//! The compiler wrappers `mpicc`, `mpicxx` and `mpifort`: the flags that a compiler needs for MPI.
-//! No I/O.
+//! The compiler wrappers `mpicc`, `mpicxx` and `mpifort`: they add the flags that MPI needs. No
+//! I/O.
 //!
-//! Command line questions follow MPICH's (`-show`, `-compile-info`, `-link-info`) and Open MPI's
-//! (`-showme`, `-showme:compile`, `-showme:link`, ...), because CMake's `FindMPI` asks both.
+//! Questions on the command line are those of MPICH (`-show`, `-compile-info`, `-link-info`) and
+//! Open MPI (`-showme`, `-showme:compile`, `-showme:link`, ...): CMake's `FindMPI` asks both.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a wrapper called by this name.
+    /// The language of the wrapper with this name.
     pub fn of_name(name: &OsStr) -> Language {
         let name = Path::new(name).file_name().unwrap_or(name).to_string_lossy().into_owned();
         let is_any_of = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
@@ -44,14 +44,14 @@ impl Language {
         self.by("cc", "c++", "gfortran")
     }
 
-    /// What `-l` takes, in the order of need.
+    /// The libraries for `-l`, in link order.
     fn libraries(self) -> &'static [&'static str] {
         if self == Language::Fortran { &["mpifort_abi", "mpi_abi"] } else { &["mpi_abi"] }
     }
 
-    /// What the compiler needs beside directories. `mpif.h` holds no interfaces, and a program that
-    /// passes buffers of several types to one procedure is right in MPI, but not for gfortran since
-    /// version 10.
+    /// The options that the compiler needs besides directories. `mpif.h` holds no interfaces, and a
+    /// program that passes buffers of several types to one procedure is right in MPI, but not for
+    /// gfortran since version 10.
     fn compile_options(self, compiler: &OsStr) -> Vec<OsString> {
         let is_gfortran = compiler.to_string_lossy().contains("gfortran");
         let options =
@@ -68,17 +68,16 @@ impl Language {
     }
 }
 
-/// Where the library is installed.
+/// An installation of the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix {
-    /// The folder that holds all others.
+    /// The folder that holds all its others.
     pub root: PathBuf,
-    /// The name of the folder of the libraries: one of [`LIBRARY_FOLDERS`].
+    /// The name of the folder with the libraries: one of [`LIBRARY_FOLDERS`].
     pub lib: &'static str,
 }
 
-/// What the folder of the libraries may be called (`LIBDIR` of `make install`); the first one is
-/// usual.
+/// Names of the folder with the libraries (`LIBDIR` of `make install`), the usual one first.
 pub const LIBRARY_FOLDERS: [&str; 2] = ["lib", "lib64"];
 
 impl Prefix {
@@ -98,8 +97,9 @@ impl Prefix {
         flags
     }
 
-    /// A program finds the library without LD_LIBRARY_PATH, which with the new tags still goes
-    /// first: that is how the same program runs on another library of the standard ABI.
+    /// The link flags, by which a program finds the library without LD_LIBRARY_PATH. With the new
+    /// tags that variable still goes first: so the program also runs on other libraries of the
+    /// standard ABI.
     fn link_flags(&self, language: Language) -> Vec<OsString> {
         let lib = self.lib();
         let mut flags =
@@ -115,7 +115,7 @@ fn joined(flag: &str, path: &Path) -> OsString {
     word
 }
 
-/// What a wrapper is to do.
+/// The task of a wrapper.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Task {
     /// Print this line.
@@ -124,7 +124,7 @@ pub enum Task {
     Run(Vec<OsString>),
 }
 
-/// What is asked instead of a compilation.
+/// A question asked instead of a compilation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
     Command,
@@ -154,7 +154,7 @@ fn question(word: &str) -> Option<Question> {
 }
 
 /// Decides what to do for a wrapper's arguments. `compiler` is the value of the language's
-/// [variable](Language::variable), if set.
+/// [variable](Language::variable), if it is set.
 pub fn task(language: Language, prefix: &Prefix, compiler: Option<OsString>, arguments: &[OsString]) -> Task {
     let mut compiler = compiler.filter(|name| !name.is_empty()).unwrap_or_else(|| language.compiler().into());
     let (mut asked, mut rest) = (None, Vec::new());
@@ -177,7 +177,7 @@ pub fn task(language: Language, prefix: &Prefix, compiler: Option<OsString>, arg
     }
 }
 
-/// A compiler's name may be a command with arguments, as in `VERBENA_CC="ccache gcc"`.
+/// Splits a compiler's name, which may have arguments, as in `VERBENA_CC="ccache gcc"`.
 fn compiler_words(compiler: &OsStr) -> Vec<OsString> {
     match compiler.to_str() {
         Some(text) if !Path::new(compiler).exists() => text.split_whitespace().map(OsString::from).collect(),
@@ -185,7 +185,7 @@ fn compiler_words(compiler: &OsStr) -> Vec<OsString> {
     }
 }
 
-/// What a wrapper works with.
+/// The inputs of a wrapper.
 struct Call<'a> {
     language: Language,
     prefix: &'a Prefix,
@@ -201,8 +201,8 @@ impl Call<'_> {
         self.prefix.link_flags(self.language)
     }
 
-    /// The whole command. Our include directory comes after the user's own, so that theirs go
-    /// first, and the library after the objects that need it.
+    /// The whole command. Our include directory comes after the user's own, which so go first, and
+    /// the library after the objects that need it.
     fn command(&self, rest: &[OsString]) -> Vec<OsString> {
         let mut words = compiler_words(&self.compiler);
         words.extend_from_slice(rest);
@@ -234,13 +234,13 @@ impl Call<'_> {
     }
 }
 
-/// Whether the compiler will link: nothing tells it to stop before.
+/// Returns whether the compiler will link: no option stops it before.
 fn links(rest: &[OsString]) -> bool {
     let stops = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"];
     !rest.iter().any(|word| stops.iter().any(|stop| word == stop))
 }
 
-/// Words as a shell would have to be given them.
+/// Quotes words for a shell.
 fn shell_line(words: &[OsString]) -> String {
     let quoted = |word: &OsString| {
         let text = word.to_string_lossy();

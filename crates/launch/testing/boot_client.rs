@@ -1,5 +1,5 @@
-//! A process without MPI that speaks to its launcher as the library does. Its arguments say what it
-//! does, one after the other; each word is one step.
+//! A process without MPI that speaks to its launcher as the library does. Each word of its
+//! arguments is one step to do, in order.
 
 use std::time::Duration;
 use verbena_boot::Boot;

@@ -1,17 +1,17 @@
-//! Files and descriptors as a test wants them.
+//! Files and descriptors for tests.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
 
-/// A made-up folder, gone with the value.
+/// A folder for a test, removed with the value.
 #[derive(Debug)]
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    /// A folder of its own under the system's temporary one, with these files: path and text.
+    /// Makes a folder with these files (path and text) in the system's temporary one.
     ///
     /// # Panics
-    /// If it cannot be written.
+    /// If the folder cannot be written.
     pub fn new(name: &str, files: &[(&str, &str)]) -> Folder {
         let at = std::env::temp_dir().join(format!("verbena-{name}-{}", std::process::id()));
         for (file, text) in files {
@@ -29,8 +29,8 @@ impl Drop for Folder {
     }
 }
 
-/// Does what a program does that closes all descriptors: puts a file of its own in the place of a
-/// number.
+/// Puts a file of its own in the place of a descriptor number, as a program does that closes all
+/// descriptors.
 ///
 /// # Panics
 /// If the system refuses.

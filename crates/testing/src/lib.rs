@@ -1,9 +1,9 @@
-//! What the tests of all crates share: the word of a test that cannot run here, system calls that
-//! fail ([`refusal`]), and files ([`files`]).
+//! Parts that the tests of all crates share: skipping a test that cannot run here, system calls
+//! that fail ([`refusal`]), and files ([`files`]).
 //!
-//! A test that lacks something says so by [`skip`] and returns. `make test` sets
-//! `VERBENA_NO_SKIP=1`: then a skip is a failure, unless the machine itself lacks what no
-//! installation can give ([`Lack::is_excused`]).
+//! A test that lacks something calls [`skip`] and returns. `make test` sets `VERBENA_NO_SKIP=1`:
+//! then a skip is a failure, unless the machine lacks what no installation can give
+//! ([`Lack::is_excused`]).
 
 pub mod files;
 pub mod refusal;
@@ -13,30 +13,30 @@ use std::io::Write;
 /// The variable that makes a skip a failure.
 const NO_SKIP: &str = "VERBENA_NO_SKIP";
 
-/// What a test lacks.
+/// The thing that a test lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// What `make test` installs: Debian's packages of `packaging/debian-packages.txt`, and the
-    /// peers.
+    /// Something that `make test` installs: a Debian package of `packaging/debian-packages.txt`, or
+    /// a peer.
     Installed,
-    /// What is not among those packages, as Slurm.
+    /// Something outside those packages, such as Slurm.
     Optional,
-    /// Rights: only root may do it, or only where the container lets root do it.
+    /// Rights that only root has, or that a container may refuse even to root.
     Rights,
-    /// A part of the kernel that not every kernel has, as `userfaultfd`.
+    /// A part of the kernel that not every kernel has, such as `userfaultfd`.
     Kernel,
     /// Other hardware: more processors, or none of the devices that this machine has.
     Hardware,
 }
 
 impl Lack {
-    /// Whether `make test` lets a test be skipped for want of this.
+    /// Returns whether `make test` lets a test be skipped for want of this.
     pub const fn is_excused(self) -> bool {
         !matches!(self, Lack::Installed)
     }
 }
 
-/// Says on standard error that the test of this thread is not done, and why.
+/// Says on standard error that this thread's test is skipped, and why.
 ///
 /// # Panics
 /// If `VERBENA_NO_SKIP` is `1` and the lack is not excused.
@@ -47,7 +47,7 @@ pub fn skip(lack: Lack, why: &str) {
     }
     let thread = std::thread::current();
     let line = format!("{}: skipped: {why}\n", thread.name().unwrap_or("a test"));
-    // Straight to the descriptor: the test harness hides what a passing test prints.
+    // Written to the descriptor itself: the test harness hides the output of a passing test.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
@@ -76,7 +76,7 @@ mod tests {
         }
     }
 
-    /// The harness must not hide it: it is there when a passing test's own output is not.
+    /// The line must appear although the harness hides a passing test's own output.
     #[test]
     fn a_skip_is_seen_though_the_test_passes() {
         let test = ["--exact", "tests::one_that_is_skipped"];
@@ -91,7 +91,7 @@ mod tests {
         assert!(!said("1").0);
     }
 
-    /// Does nothing but be skipped, where the test above asks for it.
+    /// Only skips itself, when the test above asks for it.
     #[test]
     fn one_that_is_skipped() {
         if std::env::var_os("TESTING_SKIPS").is_some() {

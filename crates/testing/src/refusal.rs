@@ -1,14 +1,13 @@
-//! For tests: system calls that fail as they do in a container, by a seccomp filter on the calling
-//! thread.
+//! System calls that fail as in a container, by a seccomp filter on the calling thread.
 
-/// A call to refuse, whatever its arguments are or if they are like this.
+/// A system call to refuse, always or only with certain arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     number: i64,
     conditions: &'static [Condition],
 }
 
-/// What one argument must be, by its low half.
+/// A condition on the low half of one argument.
 #[derive(Clone, Copy, Debug)]
 enum Condition {
     Is(u32, u32),
@@ -18,23 +17,23 @@ enum Condition {
 const POPULATES: Condition = Condition::Is(2, libc::MADV_POPULATE_WRITE as u32);
 
 impl Call {
-    /// Whatever its arguments are.
+    /// The call with any arguments.
     pub const fn any(number: i64) -> Call {
         Call { number, conditions: &[] }
     }
 
-    /// The advice to populate, as a kernel that does not know it.
+    /// The advice to populate, refused as by a kernel that does not know it.
     pub const POPULATE: Call = Call { number: libc::SYS_madvise, conditions: &[POPULATES] };
 
-    /// To populate any memory at all, as a kernel that has none left.
+    /// The advice to populate any memory at all, refused as by a kernel that has none left.
     pub const POPULATE_MEMORY: Call =
         Call { number: libc::SYS_madvise, conditions: &[POPULATES, Condition::IsAbove(1, 0)] };
 
-    /// To populate more than 140,000 bytes at once.
+    /// The advice to populate more than 140,000 bytes at once.
     pub const POPULATE_MUCH: Call =
         Call { number: libc::SYS_madvise, conditions: &[POPULATES, Condition::IsAbove(1, 140_000)] };
 
-    /// Its part of the filter: answers if all is as it says, else falls through behind its end.
+    /// The call's part of the filter: refuses if all conditions hold, else continues after its end.
     fn filter(&self, errno: i32) -> Vec<libc::sock_filter> {
         const FIRST_ARGUMENT_AT: u32 = 16; // in `seccomp_data`, low half first
         let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
@@ -59,10 +58,10 @@ fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt, jf, k }
 }
 
-/// From now on these calls give `errno` in this thread and those that it starts.
+/// Lets these calls fail with `errno` from now on, in this thread and those it starts.
 ///
 /// # Panics
-/// If the kernel takes no filter.
+/// If the kernel accepts no filter.
 pub fn refuse(calls: &[Call], errno: i32) {
     let mut filter: Vec<_> = calls.iter().flat_map(|call| call.filter(errno)).collect();
     filter.push(op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW));

@@ -51,7 +51,7 @@ fn programs_that_cannot_be_started() {
     }
 }
 
-/// A limit is named, wherever it is hit; the program is not to blame.
+/// The message names the limit, wherever it is hit, and does not blame the program.
 #[test]
 fn too_few_descriptors() {
     let mut failures = 0;

@@ -1,9 +1,9 @@
-//! The job's exit code, and what is said about a rank that ends badly.
+//! The job's exit code, and the message about a rank that ends badly.
 
 use crate::harness::{CLIENT, begin, mpiexec, run, run_script};
 use std::time::Duration;
 
-/// The job must be over this soon after a rank has died.
+/// The job must be over this soon after a rank's death.
 const ONE_SECOND: Duration = Duration::from_secs(1);
 
 #[test]

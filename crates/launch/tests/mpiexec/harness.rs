@@ -14,7 +14,7 @@ const TIME_MAX: Duration = Duration::from_secs(30);
 pub const CLIENT: &str = env!("CARGO_BIN_EXE_boot-client");
 pub const MPIEXEC: &str = env!("CARGO_BIN_EXE_mpiexec");
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub code: Option<i32>,
@@ -25,14 +25,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The lines of standard output, sorted: the order of ranks is by chance.
+    /// The lines of standard output, sorted, since the order of ranks is random.
     pub fn lines(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = self.out.lines().collect();
         lines.sort_unstable();
         lines
     }
 
-    /// The processes of the run that are left.
+    /// The processes that are left of the run.
     pub fn left(&self) -> Vec<i32> {
         marked(&self.mark)
     }
@@ -43,7 +43,7 @@ impl Outcome {
     }
 }
 
-/// A run under way. Its processes all have a mark in their environment.
+/// A run in progress. All its processes have a mark in their environment.
 pub struct Run {
     child: Child,
     mark: String,
@@ -63,13 +63,13 @@ pub fn begin(command: &mut Command) -> Run {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     command.env("LAUNCH_TEST", &mark).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // What a surrounding job or a developer may have set must not change a test.
+    // Variables of a surrounding job or of the developer must not change a test.
     let names = ["PMI_FD", "PMI_RANK", "PMI_SIZE", "VERBENA_JOB", "VERBENA_LAUNCHER", "VERBENA_PMI_SOCKET"];
     for name in names {
         command.env_remove(name);
     }
-    // Nor must signals that whoever started the tests ignores, as shells do for jobs in the
-    // background. SAFETY: between fork and exec only `signal` is called, which is safe there.
+    // Nor must signals that the caller ignores, as shells do for background jobs. SAFETY: between
+    // fork and exec only `signal` is called, which is safe there.
     unsafe {
         command.pre_exec(|| {
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
@@ -105,7 +105,7 @@ impl Run {
         assert_eq!(unsafe { libc::kill(self.pid(), signal) }, 0);
     }
 
-    /// Waits until this many processes of the run exec'ed this program, and returns their ids.
+    /// Waits until this many processes of the run have exec'ed this program, and returns their ids.
     pub fn wait_for(&self, program: &str, count: usize) -> Vec<i32> {
         let runs = |pid: &i32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -117,7 +117,7 @@ impl Run {
         })
     }
 
-    /// How many processes of the run go by this name (the kernel keeps 15 characters).
+    /// Counts the run's processes with this name (the kernel keeps 15 characters).
     pub fn processes_called(&self, name: &str) -> usize {
         let name = &name[..name.len().min(15)];
         let called = |pid: &&i32| {
@@ -126,7 +126,7 @@ impl Run {
         marked(&self.mark).iter().filter(called).count()
     }
 
-    /// Sends the signal, which ends the job soon, with this code, and leaves nothing.
+    /// Sends the signal, and checks that the job ends soon, with this code, and leaves nothing.
     pub fn ends_by(self, signal: i32, code: i32) {
         self.signal(signal);
         let outcome = self.finish();
@@ -136,7 +136,7 @@ impl Run {
         outcome.assert_nothing_left();
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the run.
     pub fn finish(self) -> Outcome {
         let (mark, started, pid) = (self.mark, self.started, self.child.id() as i32);
         let (done, watch) = std::sync::mpsc::channel::<()>();
@@ -164,7 +164,7 @@ fn code(status: ExitStatus) -> Option<i32> {
     status.code()
 }
 
-/// Waits until there is an answer.
+/// Waits until `look` returns something.
 pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -176,7 +176,7 @@ pub fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The living processes of a run. One that has ended and waits to be reaped has no environment.
+/// The living processes of a run. A zombie has no environment, so it is not among them.
 pub fn marked(mark: &str) -> Vec<i32> {
     let entry = format!("LAUNCH_TEST={mark}");
     let is_marked = |pid: &i32| {
@@ -188,7 +188,7 @@ pub fn marked(mark: &str) -> Vec<i32> {
     pids.filter(is_marked).collect()
 }
 
-/// The state letter of a process: `T` is stopped.
+/// The state letter of a process; `T` means stopped.
 pub fn state(pid: i32) -> char {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap_or('-')

@@ -1,5 +1,5 @@
 //! Jobs over several hosts, which are this one under other names: by `fork`, by scripts in place of
-//! `ssh`, and by namespaces with host names of their own. See `ssh.rs` for the real thing.
+//! `ssh`, and by namespaces with their own host names. `ssh.rs` tests the real thing.
 
 use crate::harness::{CLIENT, MPIEXEC, Outcome, begin, eventually, mpiexec, run, state};
 use std::os::unix::fs::PermissionsExt;
@@ -18,8 +18,8 @@ fn fork(arguments: &[&str]) -> Outcome {
     run(&[&FORK[..], arguments].concat())
 }
 
-/// A launcher, gone when dropped: a shell script with the host in `$host` and the command line in
-/// `$@`.
+/// A launcher, removed when dropped: a shell script with the host in `$host` and the command line
+/// in `$@`.
 struct Script(PathBuf);
 
 impl Script {
@@ -47,7 +47,7 @@ fn assert_good(outcome: &Outcome) {
     outcome.assert_nothing_left();
 }
 
-/// Demands a failure that is told in four lines.
+/// Checks that a failure is told in four lines.
 fn assert_told(outcome: &Outcome, code: i32, words: &[&str]) {
     assert_eq!((outcome.code, outcome.err.lines().count()), (Some(code), 4), "{outcome:?}");
     for word in words {
@@ -69,7 +69,7 @@ fn every_version_of_pmi_works_across_hosts() {
     }
 }
 
-/// More than fits into any pipe, to many ranks of a host at once.
+/// More bytes than fit into any pipe go to many ranks of a host at once.
 #[test]
 fn large_cards_cross_the_wire_once_for_each_host() {
     let outcome = fork(&["-n", "16", "-ppn", "4", "-host", "a,b,c,d", CLIENT, "exchange=100000", "finalize"]);
@@ -132,7 +132,7 @@ fn output_comes_in_whole_lines_and_through_the_right_stream() {
     assert_eq!(errors, ["[0] error", "[1] error", "[2] error"]);
 }
 
-/// A reader that is slow holds the ranks up; one that goes away ends them.
+/// A slow reader makes the ranks wait; one that goes away ends them.
 #[test]
 fn a_slow_reader_loses_nothing_and_one_that_goes_ends_the_job() {
     let many = "yes 0123456789abcde | head -n 1000000";
@@ -157,7 +157,7 @@ fn standard_input_goes_to_rank_0_wherever_it_is() {
     assert_eq!(outcome.lines(), ["0", &text.len().to_string()]);
 }
 
-/// A program that does not read what it is given, with more than fits into a pipe.
+/// A program does not read its input, which is more than fits into a pipe.
 #[test]
 fn standard_input_that_nobody_reads_does_no_harm() {
     let line =
@@ -205,7 +205,7 @@ fn launchers_that_fail_are_quoted() {
     assert_told(&outcome, 127, &["host bad", "/no/such/launcher"]);
 }
 
-/// A host that is down: its launcher waits and waits.
+/// A host is down: its launcher never ends.
 #[test]
 fn a_launcher_that_hangs_can_be_interrupted() {
     let hangs = Script::new("hangs", "[ $host = down ] || exec \"$@\"\nexec sleep 25");
@@ -221,7 +221,7 @@ fn a_launcher_that_hangs_can_be_interrupted() {
     outcome.assert_nothing_left();
 }
 
-/// No agent has answered when the user gives up: that is no success.
+/// The user gives up before any agent has answered: that is no success.
 #[test]
 fn an_interrupted_start_on_other_hosts_only_is_no_success() {
     let hangs = Script::new("all-hang", "exec sleep 25");
@@ -233,8 +233,7 @@ fn an_interrupted_start_on_other_hosts_only_is_no_success() {
     }
 }
 
-/// An agent that is not ours, or has gone wild, says what it likes: it ends its own host's part and
-/// nothing else.
+/// A false or broken agent may send anything: it ends its own host's part and nothing else.
 #[test]
 fn an_agent_that_tells_of_ranks_that_are_not_its_own_is_refused() {
     let nothing = || SentFault::from(Fault::new("", "", "", ""));
@@ -265,7 +264,7 @@ fn an_agent_that_tells_of_ranks_that_are_not_its_own_is_refused() {
     std::fs::remove_file(file).unwrap();
 }
 
-/// Without a newline: cut, and looked at only once.
+/// A line without end is cut, and looked at only once.
 #[test]
 fn a_launcher_that_says_a_line_without_end_is_passed_on_in_pieces() {
     let wordy = Script::new("wordy", "head -c 60000 /dev/zero | tr '\\0' x >&2; exec \"$@\"");
@@ -275,7 +274,7 @@ fn a_launcher_that_says_a_line_without_end_is_passed_on_in_pieces() {
     assert!(outcome.err.lines().all(|line| line.len() < 30_000), "{}", outcome.err.lines().count());
 }
 
-/// What a login shell prints goes before the agent's answer and is no harm.
+/// The output of a login shell before the agent's answer does no harm.
 #[test]
 fn a_login_shell_may_greet() {
     let greets = Script::new("greets", "echo \"Welcome to $host\"; printf 'no newline '; exec \"$@\"");
@@ -300,7 +299,7 @@ fn an_agent_that_talks_nonsense_is_refused() {
     assert_told(&chatty.run(&["-host", "a", "true"]), 127, &["does not answer as it should", "y y y"]);
 }
 
-/// An agent that is not started by `mpiexec` says so.
+/// An agent that `mpiexec` did not start says so.
 #[test]
 fn an_agent_by_hand() {
     let outcome = run(&["--agent"]);
@@ -374,10 +373,10 @@ fn a_killed_mpiexec_takes_all_hosts_along() {
     }
 }
 
-/// The launcher, or the agent itself: the host is lost, and its ranks end.
+/// The launcher or the agent is killed: the host is lost, and its ranks end.
 #[test]
 fn a_lost_host_ends_the_job() {
-    // Not by exec: the agent is the launcher's child, as with ssh, and outlives it.
+    // Without exec: the agent is the launcher's child, as with ssh, and outlives it.
     let stays = Script::new("stays", "(exec \"$@\"); exit $?");
     let launcher = stays.0.to_str().unwrap().to_owned();
     for victim in ["sh", MPIEXEC] {
@@ -398,7 +397,7 @@ fn a_lost_host_ends_the_job() {
     }
 }
 
-/// A host that says nothing any more, as one without power does: mpiexec ends without it.
+/// A host falls silent, as after a loss of power: mpiexec ends without it.
 #[test]
 fn a_silent_host_does_not_hold_the_job_up() {
     let options = ["--timeout", "0.6", "--launcher", "fork", "-host", "silent,localhost", "sleep", "25"];
@@ -419,7 +418,7 @@ fn is_agent(pid: i32) -> bool {
         && std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "mpiexec")
 }
 
-/// The random key is for the launcher's standard input only: a command line can be read by anybody.
+/// The random key is sent only to the launcher's standard input: anybody can read a command line.
 #[test]
 fn the_key_is_on_no_command_line() {
     let tells = Script::new("tells", "echo \"args $*\" >&2; read line; echo \"line $line\" >&2; exit 3");

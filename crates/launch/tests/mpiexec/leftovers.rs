@@ -19,7 +19,7 @@ fn what_dead_ranks_have_started_ends_too() {
     outcome.assert_nothing_left();
 }
 
-/// Direct ranks, programs inside a rank's shell, and programs that left the rank's session.
+/// Ranks, programs inside a rank's shell, and programs that left the rank's session.
 #[test]
 fn a_killed_mpiexec_takes_its_ranks_along() {
     for script in ["exec sleep 25", "sleep 25; true", "setsid sleep 25 & wait"] {
@@ -40,7 +40,7 @@ fn the_watcher_is_there_during_the_job_and_gone_after_it() {
     run.finish().assert_nothing_left();
 }
 
-/// A killed rank at any moment of its life: the job ends, and says so.
+/// A rank is killed at any moment of its life: the job ends, and says so.
 #[test]
 fn a_rank_killed_at_any_moment() {
     for delay in [0, 1, 2, 5, 10, 20] {

@@ -1,4 +1,4 @@
-//! `mpiexec` with real processes. [`harness`] runs it and holds a watch; each module is one
+//! `mpiexec` with real processes. [`harness`] runs it within a time limit; each module is one
 //! property.
 
 mod command_line;

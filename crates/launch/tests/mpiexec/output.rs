@@ -13,7 +13,7 @@ fn labels_name_the_rank_on_both_streams() {
     assert_eq!(err, ["[0] err 0", "[1] err 1"]);
 }
 
-/// Each rank writes its lines in pieces, with pauses in between by flushing byte for byte.
+/// Each rank writes each line in three pieces.
 #[test]
 fn lines_are_never_torn() {
     let script = "i=0; while [ $i -lt 200 ]; do \
@@ -107,8 +107,7 @@ fn bash(line: &str) -> Outcome {
     begin(command.args(["-c", line]).env("MPIEXEC", crate::harness::MPIEXEC)).finish()
 }
 
-/// That a program ends for want of a reader is no failure of its own, also if a shell tells it by
-/// its code.
+/// A program that ends for want of a reader has not failed, even if a shell reports it by its code.
 #[test]
 fn a_reader_that_goes_away_is_named_as_such() {
     for program in ["yes", "sh -c 'yes; exit $?'"] {
@@ -119,7 +118,7 @@ fn a_reader_that_goes_away_is_named_as_such() {
     }
 }
 
-/// As `exec mpiexec > >(tee log)` does it: the reader is a child that the shell had before.
+/// The reader is a child that the shell had before, as in `exec mpiexec > >(tee log)`.
 #[test]
 fn output_into_a_process_of_the_shell_is_whole() {
     let file = std::env::temp_dir().join(format!("launch-substitution-{}", std::process::id()));
@@ -157,7 +156,7 @@ fn a_slow_reader_loses_nothing() {
     assert_eq!(outcome.out.trim(), "20000000", "{outcome:?}");
 }
 
-/// A terminal as standard input: what is typed reaches rank 0, and Ctrl-D ends it.
+/// A terminal is standard input: what is typed reaches rank 0, and Ctrl-D ends it.
 #[test]
 fn a_terminal_is_forwarded() {
     let line = format!("{} -n 2 cat", crate::harness::MPIEXEC);

@@ -1,6 +1,6 @@
-//! MPICH's launcher starts our processes, and ours starts programs of MPICH. A test whose peer is
-//! missing says so on standard error and passes. MPICH is looked for where `VERBENA_MPICH=PREFIX`
-//! says and where `cargo xtask peers` installs it (`target/peers/mpich`).
+//! MPICH's launcher starts our processes, and ours starts programs of MPICH. A test without its
+//! peer says so on standard error and passes. MPICH is expected in `VERBENA_MPICH=PREFIX` or where
+//! `cargo xtask peers` installs it (`target/peers/mpich`).
 
 use crate::harness::{CLIENT, Outcome, begin, run};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use verbena_testing::{Lack, skip};
 const STEPS: [&str; 7] =
     [CLIENT, "who", "exchange=3000", "exchange=100", "barrier", "exchange=0", "finalize"];
 
-/// MPICH's `bin` folder. A prefix that was named must hold it; one that was not may be missing.
+/// MPICH's `bin` folder. A prefix that the user names must hold it; the default one may be missing.
 fn mpich() -> Option<PathBuf> {
     let bin = match std::env::var_os("VERBENA_MPICH") {
         Some(prefix) => PathBuf::from(prefix).join("bin"),

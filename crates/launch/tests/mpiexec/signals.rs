@@ -3,7 +3,7 @@
 use crate::harness::{Run, begin, eventually, mpiexec, state};
 use std::time::Duration;
 
-/// Ranks that say so when they get a signal. `sleep` is waited for, so that the trap runs at once.
+/// Starts ranks that report a signal. They `wait` for `sleep`, so that the trap runs at once.
 fn ranks_that_trap(signal: &str, then: &str) -> Run {
     let script = format!("trap 'echo got; {then}' {signal}; sleep 25 & wait; kill $! 2>/dev/null; echo end");
     let run = begin(&mut mpiexec(&["-n", "3", "sh", "-c", &script]));
@@ -53,7 +53,7 @@ fn a_second_interrupt_kills_hard() {
     outcome.assert_nothing_left();
 }
 
-/// Deaf ranks, and a user who does not know `kill -9`.
+/// The ranks are deaf, and the user does not know `kill -9`.
 #[test]
 fn a_second_sigterm_kills_hard() {
     let run = begin(&mut mpiexec(&["-n", "2", "sh", "-c", "trap '' INT TERM; exec sleep 25"]));
@@ -75,8 +75,8 @@ fn ranks_that_ignore_sigterm_are_killed_in_the_end() {
     outcome.assert_nothing_left();
 }
 
-/// `timeout` sends SIGTERM to `mpiexec` and at once to the whole group: the ranks still get their
-/// time.
+/// `timeout` sends SIGTERM to `mpiexec` and right after to the whole group: the ranks still get
+/// their time.
 #[test]
 fn the_two_sigterms_of_timeout_are_one_wish() {
     let script = "trap 'sleep 0.5; echo cleaned; exit 0' TERM; sleep 25 & wait";

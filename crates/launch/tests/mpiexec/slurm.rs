@@ -1,6 +1,6 @@
-//! A Slurm of our own: two nodes that are this host. Its `srun` starts our processes, and our
-//! `mpiexec` takes hosts and launcher from its allocation. Only root can have one, with Slurm and
-//! munge installed; otherwise the tests say so and pass.
+//! A Slurm of our own, whose two nodes are this host. Its `srun` starts our processes, and our
+//! `mpiexec` takes hosts and launcher from its allocation. It needs root, Slurm and munge; without
+//! them the tests say so and pass.
 
 use crate::harness::{CLIENT, Outcome, begin, eventually, mpiexec};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use verbena_testing::{Lack, skip};
 
-/// The controller, a daemon for each node, and munge; ended when dropped.
+/// The controller, a daemon for each node, and munge; all end when dropped.
 struct Slurm {
     folder: PathBuf,
     daemons: Vec<Child>,
@@ -80,7 +80,7 @@ impl Slurm {
         panic!("Slurm does not come up; see {}", self.folder.display());
     }
 
-    /// Takes two ranks on each node, and returns the variables that a shell in that allocation has.
+    /// Takes two ranks on each node; returns the variables of a shell in that allocation.
     fn allocate(&mut self) -> Vec<(String, String)> {
         let file = self.folder.join("allocation");
         let script = "env | grep ^SLURM_ >$0.new; mv $0.new $0; read line";
@@ -92,7 +92,7 @@ impl Slurm {
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// Slurm's own processes around the steps need their daemon until they have gone.
+    /// Waits until Slurm's own processes around the steps have gone: they need their daemon.
     fn wait_for_steps(&self) {
         eventually(|| {
             let steps = self.command("squeue").args(["-h", "-s", "-o", "%i"]).output().unwrap().stdout;
@@ -120,7 +120,7 @@ fn find(program: &str) -> Option<PathBuf> {
 
 fn configuration(folder: &Path) -> String {
     let place = folder.display();
-    // All at once, so that they differ; closed again for the daemons.
+    // Bound at once, so that they differ; closed again for the daemons.
     let listeners = [(); 3].map(|()| TcpListener::bind(("127.0.0.1", 0)).unwrap());
     let [control, one, two] = listeners.map(|listener| listener.local_addr().unwrap().port());
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
@@ -136,7 +136,7 @@ fn configuration(folder: &Path) -> String {
     )
 }
 
-/// One Slurm for all: it takes a moment to come up.
+/// All parts share one Slurm: it takes a moment to come up.
 #[test]
 fn jobs_under_slurm() {
     let Some(mut slurm) = Slurm::start() else { return };

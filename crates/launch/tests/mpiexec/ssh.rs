@@ -1,5 +1,5 @@
 //! Agents started by the real `ssh`, over a server of our own on the loopback network with
-//! throw-away keys. Without `sshd` or without a place for it the tests say so and pass.
+//! throw-away keys. Without `sshd` or a place for it the tests say so and pass.
 
 use crate::harness::{CLIENT, MPIEXEC, begin, eventually, mpiexec};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use verbena_testing::{Lack, skip};
 /// Addresses of the loopback network that do not count as this host.
 const HOSTS: [&str; 2] = ["127.0.0.2", "127.0.0.3"];
 
-/// A server, ended when dropped, and the folder with its keys.
+/// A server that ends when dropped, and the folder with its keys.
 struct Server {
     folder: PathBuf,
     process: Child,
@@ -26,7 +26,7 @@ impl Server {
         };
         let folder = std::env::temp_dir().join(format!("launch {name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        // The server wants this folder; a container has nobody else who makes it.
+        // The server needs this folder, which nobody else makes in a container.
         let _ = std::fs::create_dir_all("/run/sshd");
         let port =
             TcpListener::bind((HOSTS[0], 0)).and_then(|listener| listener.local_addr()).unwrap().port();
@@ -96,7 +96,7 @@ fn write_configurations(folder: &Path, port: u16) {
     std::fs::write(folder.join("ssh_config"), client).unwrap();
 }
 
-/// One server for all: it takes a moment to come up.
+/// All parts share one server: it takes a moment to come up.
 #[test]
 fn jobs_over_ssh() {
     let Some(server) = Server::start("ssh") else { return };
@@ -116,7 +116,7 @@ fn exchange(options: &[&str]) {
     assert_eq!(outcome.out.matches("exchanged 4").count(), 8, "{outcome:?}");
 }
 
-/// What the shell at the other end takes apart comes together again.
+/// Words that the remote shell splits come together again.
 fn a_prefix_with_a_space(options: &[&str], folder: &Path) {
     std::fs::create_dir_all(folder.join("bin")).unwrap();
     std::fs::copy(MPIEXEC, folder.join("bin/mpiexec")).unwrap();
@@ -138,8 +138,7 @@ fn standard_input(options: &[&str]) {
     assert_eq!((outcome.code, outcome.lines()), (Some(0), vec!["0", &text.len().to_string()]), "{outcome:?}");
 }
 
-/// Ranks over ssh end with a rank that is killed, with a signal to `mpiexec`, and with `mpiexec`
-/// itself.
+/// Ranks over ssh end when one is killed, after a signal to `mpiexec`, and with `mpiexec` itself.
 fn ends(options: &[&str]) {
     let killed = [options, &[CLIENT, "exchange", "kill=9@0", "sleep=20000"]].concat();
     let outcome = begin(&mut mpiexec(&killed)).finish();

@@ -1,4 +1,4 @@
-//! The start-up itself: every version of PMI, many ranks, large cards, and its time.
+//! Start-up: every version of PMI, many ranks, large cards, and the time it takes.
 
 use crate::harness::{CLIENT, begin, mpiexec, run, run_script};
 use std::process::Command;
@@ -25,8 +25,7 @@ fn sixty_four_ranks_exchange() {
     }
 }
 
-/// A card for all does not fit into a socket's buffer: mpiexec must go on while a rank is slow to
-/// read.
+/// The cards of all exceed a socket's buffer: mpiexec must go on while a rank reads slowly.
 #[test]
 fn large_cards() {
     let outcome = run(&["-n", "8", CLIENT, "exchange=200000", "finalize"]);
@@ -47,7 +46,7 @@ fn a_job_inside_a_rank_is_a_job_of_its_own() {
     assert_eq!((outcome.code, outcome.out.matches("of 2").count()), (Some(0), 4), "{outcome:?}");
 }
 
-/// Directly, and by an agent: the process that the library may let trace its own.
+/// A rank knows its parent, `mpiexec` or an agent: the library may let that trace the process.
 #[test]
 fn ranks_know_who_started_them() {
     let outcome = run_script(&["-n", "2"], "[ $VERBENA_LAUNCHER_PID = $PPID ] && echo mine");
@@ -59,7 +58,7 @@ fn ranks_know_who_started_them() {
     assert_eq!(pids.len(), 3, "{outcome:?}");
 }
 
-/// A program that closes all descriptors before `MPI_Init`: one job, and not a world of one for
+/// A program closes all descriptors before `MPI_Init`: it is still one job, not a world of one for
 /// each rank.
 #[test]
 fn ranks_that_close_their_line_before_the_start_are_an_error() {
@@ -104,8 +103,7 @@ fn a_foreign_launcher_is_warned_of() {
 
 #[test]
 fn a_launcher_that_goes_away_is_a_clear_error() {
-    // mpiexec would end the rank; a lone socket whose other end is closed stands for a dead
-    // launcher.
+    // mpiexec would end the rank; a lone socket with a closed other end stands for a dead launcher.
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     drop(theirs);
     let fd = std::os::fd::AsRawFd::as_raw_fd(&ours);

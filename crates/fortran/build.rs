@@ -1,4 +1,4 @@
-//! Gives the shared library its name in the standard (MPI-5.0, 20.4), and has it need
+//! Gives the shared library its name in the standard (MPI-5.0, 20.4), and makes it need
 //! `libmpi_abi.so.1`.
 
 use std::path::Path;
@@ -11,12 +11,12 @@ fn main() {
     stand_in(&Path::new(&folder).join("libmpi_abi.so"));
     println!("cargo::rustc-cdylib-link-arg=-L{folder}");
     println!("cargo::rustc-cdylib-link-arg=-Wl,--no-as-needed,-lmpi_abi,--as-needed");
-    // The one beside it, unless LD_LIBRARY_PATH says otherwise.
+    // The library in the same folder, unless LD_LIBRARY_PATH names another.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN,--enable-new-dtags");
 }
 
-/// An empty library with the C library's name. Cargo builds the two in any order, and only the name
-/// goes into ours: any library of the standard ABI will do when a program starts.
+/// Makes an empty library with the C library's name. Cargo builds the two in any order, and only
+/// the name goes into ours: at run time any library of the standard ABI will do.
 fn stand_in(library: &Path) {
     let linker = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let mut command = Command::new(&linker);

@@ -2,8 +2,7 @@
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.12");
-    // MPI_X jumps to PMPI_X directly; a tool replaces MPI_X for the program, never for the library
-    // itself.
+    // MPI_X jumps to PMPI_X directly: a tool replaces MPI_X for the program, never for the library.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -1,17 +1,17 @@
-//! Variables of `mpif.h` and the modules that MPI knows by their address (MPI-5.0, 2.5.4): each is
-//! alone in a common block, and the block is the symbol here. The program has a block of that name
-//! too; the dynamic linker makes them one, so both sides mean the same address.
+//! Variables of `mpif.h` and the modules that MPI knows by their address (MPI-5.0, 2.5.4). Each is
+//! alone in a common block, whose symbol is here. The program has a block of that name too; the
+//! dynamic linker makes them one, so both sides mean the same address.
 
 use crate::generated::constants as mpi;
 use crate::status::Status;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 
-/// A common block of at most a status.
+/// A common block no larger than a status.
 #[repr(C, align(16))]
 pub struct Block(UnsafeCell<[c_int; 8]>);
 
-// SAFETY: nobody reads or writes it.
+// SAFETY: nobody reads or writes the block.
 unsafe impl Sync for Block {}
 
 macro_rules! blocks {
@@ -39,7 +39,7 @@ pub struct Pointer(&'static Block);
 macro_rules! pointers {
     ($($symbol:ident $block:ident)*) => {
         $(
-            /// What C calls the address of that block (MPI-5.0, 19.3.5).
+            /// C's variable with the address of that block (MPI-5.0, 19.3.5).
             #[unsafe(no_mangle)]
             pub static $symbol: Pointer = Pointer(&$block);
         )*
@@ -57,7 +57,7 @@ fn is<T>(address: *const T, block: &'static Block) -> bool {
     std::ptr::addr_eq(address, block)
 }
 
-/// What C calls this choice buffer.
+/// C's address for this choice buffer.
 #[inline]
 pub fn buffer(address: *const c_void) -> *mut c_void {
     if is(address, &verbena_in_place_) {
@@ -71,7 +71,7 @@ pub fn buffer(address: *const c_void) -> *mut c_void {
     }
 }
 
-/// Whether this is C's `MPI_IN_PLACE`.
+/// Returns whether this is C's `MPI_IN_PLACE`.
 pub fn is_in_place(address: *mut c_void) -> bool {
     address as usize == mpi::MPI_IN_PLACE
 }
@@ -88,7 +88,7 @@ pub fn statuses(statuses: *mut Status) -> *mut Status {
     if is(statuses, &verbena_statuses_ignore_) { std::ptr::null_mut() } else { statuses }
 }
 
-/// Weights for C, which may be `MPI_UNWEIGHTED` or `MPI_WEIGHTS_EMPTY`.
+/// Weights for C, possibly `MPI_UNWEIGHTED` or `MPI_WEIGHTS_EMPTY`.
 pub fn weights(weights: *const c_int) -> *mut c_int {
     if is(weights, &verbena_unweighted_) {
         mpi::MPI_UNWEIGHTED as *mut c_int

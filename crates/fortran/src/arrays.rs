@@ -1,8 +1,8 @@
-//! Arrays of handles, converted for the time of a call.
+//! Arrays of handles, converted for the duration of a call.
 
 use std::ffi::c_int;
 
-/// So many handles are converted without an allocation.
+/// Up to this many handles are converted without an allocation.
 const FEW: usize = 16;
 
 /// C's handles of an array of INTEGERs.
@@ -36,25 +36,25 @@ impl Handles {
         if self.number > FEW { &mut self.many } else { &mut self.few[..self.number] }
     }
 
-    /// All of them.
+    /// All handles.
     pub fn all(&self) -> &[usize] {
         if self.number > FEW { &self.many } else { &self.few[..self.number] }
     }
 
-    /// For C to read.
+    /// The handles for C to read.
     pub fn as_ptr(&self) -> *const usize {
         if self.number > FEW { self.many.as_ptr() } else { self.few.as_ptr() }
     }
 
-    /// For C to change.
+    /// The handles for C to change.
     pub fn as_mut_ptr(&mut self) -> *mut usize {
         if self.number > FEW { self.many.as_mut_ptr() } else { self.few.as_mut_ptr() }
     }
 
-    /// Writes the handles back; what C left unset (0 is no handle) stays.
+    /// Writes the handles back, except those that C left unset (0 is no handle).
     ///
     /// # Safety
-    /// The array is the one that this was made for.
+    /// The array is the one that these handles were made for.
     pub unsafe fn give_back(&mut self, integers: *mut c_int, convert: fn(usize) -> c_int) {
         for (at, &mut handle) in self.slice().iter_mut().enumerate() {
             if handle != 0 {

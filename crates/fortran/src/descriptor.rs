@@ -1,23 +1,23 @@
-//! Arrays by descriptor (Fortran 2018, 18.5): how `mpi_f08` passes choice buffers. The layout is
+//! Arrays by descriptor (Fortran 2018, 18.5), as `mpi_f08` passes choice buffers. The layout is
 //! that of gfortran's `ISO_Fortran_binding.h`.
 
 use std::ffi::{c_int, c_void};
 
-/// The most dimensions of an array.
+/// The largest number of dimensions of an array.
 const RANK_MAX: usize = 15;
 
-/// One dimension.
+/// One dimension of an array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Dimension {
     lower_bound: isize,
-    /// Elements; -1 in the last dimension of an array of assumed size.
+    /// The number of elements; -1 in the last dimension of an array of assumed size.
     pub extent: isize,
-    /// Bytes from one element to the next.
+    /// The bytes from one element to the next.
     pub stride: isize,
 }
 
-/// `CFI_cdesc_t`.
+/// C's `CFI_cdesc_t`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Descriptor {
@@ -36,22 +36,22 @@ impl Descriptor {
         self.base
     }
 
-    /// Bytes of an element; of a string, its length.
+    /// The bytes of an element; for a string, its length.
     pub fn element_bytes(&self) -> usize {
         self.element_bytes
     }
 
-    /// The dimensions. Those beyond the rank are not there in memory.
+    /// The dimensions, up to the rank: memory holds no more.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions[..usize::try_from(self.rank).unwrap_or(0).min(RANK_MAX)]
     }
 
-    /// Number of elements.
+    /// The number of elements.
     pub fn elements(&self) -> usize {
         elements(self.dimensions())
     }
 
-    /// Whether the elements lie one after another. Scalars and arrays of assumed size do.
+    /// Returns whether the elements are contiguous, as in scalars and arrays of assumed size.
     pub fn is_contiguous(&self) -> bool {
         let mut expected = self.element_bytes as isize;
         for dimension in self.dimensions() {
@@ -73,7 +73,7 @@ impl Descriptor {
     }
 }
 
-/// The same of an array with these dimensions.
+/// The distances of the elements from the first, in bytes, in an array with these dimensions.
 pub fn displacements(dimensions: &[Dimension]) -> impl Iterator<Item = isize> + '_ {
     (0..elements(dimensions)).map(move |element| {
         let mut rest = element as isize;
@@ -92,7 +92,7 @@ fn elements(dimensions: &[Dimension]) -> usize {
 /// `MPI_Sizeof`: bytes of an element (MPI-5.0, 19.1.9).
 ///
 /// # Safety
-/// A descriptor and two INTEGERs, of which IERROR may be left out.
+/// The arguments are a descriptor and two INTEGERs; IERROR may be left out.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpi_sizeof_ts_(x: *const Descriptor, size: *mut c_int, ierror: *mut c_int) {
     // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! The shape of the entry points: several symbols with one body, which is told the C function to
+//! The shape of the entry points: several symbols share one body, which gets the C function to
 //! call.
 
 /// `Name: symbol C_function, ...; (parameters; lengths of strings) call => { body, error code }`.
@@ -16,7 +16,7 @@ macro_rules! body {
         #[inline]
         unsafe fn body($call: c::$type, $($name: $kind,)* $($length: $size),*) -> std::ffi::c_int {
             // SAFETY: the program passes what the MPI standard says: variables and arrays of the
-            // right size, which are the call's until it returns.
+            // right size, which belong to the call until it returns.
             #[allow(unused_unsafe)]
             unsafe { $($body)* }
         }
@@ -37,7 +37,7 @@ macro_rules! symbol {
     };
 }
 
-/// The value, or the call ends with the error code.
+/// Gives the value, or ends the call with the error code.
 macro_rules! tried {
     ($result:expr) => {
         match $result {

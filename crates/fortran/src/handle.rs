@@ -1,9 +1,9 @@
-//! Handles: an INTEGER in Fortran, by the C library's own `toint` and `fromint` (MPI-5.0, 20.3.4).
-//! Predefined ones have the same small number on both sides, so they need no call.
+//! Handles. One is an INTEGER in Fortran, converted by the C library's own `toint` and `fromint`
+//! (MPI-5.0, 20.3.4). Predefined ones have the same small number on both sides and need no call.
 
 use std::ffi::c_int;
 
-/// Every predefined handle of the ABI lies below.
+/// The end of the ABI's predefined handles: all are below.
 const PREDEFINED_END: usize = 0x400;
 
 macro_rules! kinds {

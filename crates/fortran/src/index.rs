@@ -1,12 +1,12 @@
-//! Positions in arrays of requests: from 1 in Fortran (MPI-5.0, 3.7.5).
+//! Positions in arrays of requests, which count from 1 in Fortran (MPI-5.0, 3.7.5).
 
 use crate::generated::constants as mpi;
 use std::ffi::c_int;
 
-/// Counts one index, which may be `MPI_UNDEFINED`, from 1.
+/// Makes one index, which may be `MPI_UNDEFINED`, count from 1.
 ///
 /// # Safety
-/// It is an INTEGER that C set, or that the failed call left.
+/// The index is an INTEGER that C set, or that the failed call left.
 pub unsafe fn one(index: *mut c_int) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -16,10 +16,10 @@ pub unsafe fn one(index: *mut c_int) {
     }
 }
 
-/// Counts the indices that a call set from 1, if it set any.
+/// Makes the indices that a call set count from 1, if it set any.
 ///
 /// # Safety
-/// There are `number` of them if the call got so far.
+/// The array has `number` indices if the call got so far.
 pub unsafe fn many(indices: *mut c_int, number: *const c_int, code: c_int) {
     if code != mpi::MPI_SUCCESS && code != mpi::MPI_ERR_IN_STATUS {
         return;

@@ -1,13 +1,14 @@
 //! Copies of array sections that nonblocking and persistent collectives work on, until their
 //! requests are complete.
 //!
-//! A collective reads and writes parts of a buffer for each process, which no one datatype can say
-//! of a section; so it gets a contiguous copy, which goes back when the program learns that the
-//! request is complete. Fortran's own procedures for requests look here; a request that C code
-//! completes would be missed, so a program that gives one away should pass contiguous buffers.
+//! A collective reads and writes parts of a buffer for each process. No single datatype can
+//! describe these in a section, so the collective gets a contiguous copy. It is copied back when
+//! the program learns that the request is complete. Fortran's own procedures for requests look
+//! here. A request that C code completes would be missed, so a program that gives one away should
+//! pass contiguous buffers.
 //!
-//! An entry leaves the table for the time of a call that may complete its request: from then on
-//! another thread may get a request with the same handle.
+//! An entry is out of the table during a call that may complete its request: from then on another
+//! thread may get a request with the same handle.
 
 use crate::generated::{c, constants as mpi};
 use crate::section::Copied;
@@ -15,25 +16,25 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A copy, and the request that it is for.
+/// A copy and its request.
 struct Entry {
     request: usize,
     copy: Copied,
-    /// Whether the request was started and not seen complete since.
+    /// True from the start of the request until it is seen complete.
     active: bool,
 }
 
 static TABLE: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 
-/// Entries in the table or held: programs without sections take no lock.
+/// The number of entries in the table or held. While it is 0, no lock is taken.
 static ENTRIES: AtomicUsize = AtomicUsize::new(0);
 
 fn table() -> MutexGuard<'static, Vec<Entry>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the copy that a call just began to work on, or will when the request is started
-/// (`persistent`). `code` is what the call returned.
+/// Keeps the copy that a call works on, or (`persistent`) will work on when its request is started.
+/// `code` is the call's return value.
 pub fn keep(copy: Copied, code: c_int, request: usize, persistent: bool) {
     if !copy.is_copy() || code != mpi::MPI_SUCCESS {
         return;
@@ -45,8 +46,8 @@ pub fn keep(copy: Copied, code: c_int, request: usize, persistent: bool) {
     table().push(Entry { request, copy, active: !persistent });
 }
 
-/// Before persistent requests are started: their copies get what the program has put into its
-/// arrays.
+/// Prepares for the start of persistent requests: their copies get the present contents of the
+/// program's arrays.
 pub fn start(requests: &[usize]) {
     if ENTRIES.load(Ordering::Relaxed) == 0 {
         return;
@@ -57,7 +58,7 @@ pub fn start(requests: &[usize]) {
     }
 }
 
-/// The entries of the requests of one call.
+/// The entries of one call's requests.
 #[must_use]
 pub struct Held(Vec<(usize, Entry)>);
 
@@ -74,8 +75,8 @@ pub fn take(requests: &[usize]) -> Held {
 }
 
 impl Held {
-    /// After the call: what is complete goes back to the program; what is not, or may be started
-    /// again, is kept.
+    /// Settles the entries after the call: complete ones are copied back to the program; those that
+    /// are not complete, or may be started again, are kept.
     pub fn settle(self, requests: &[usize]) {
         for (place, mut entry) in self.0 {
             let gone = requests[place] != entry.request;
@@ -90,8 +91,9 @@ impl Held {
         }
     }
 
-    /// After `MPI_Request_free`. A program that frees an active request of a collective is wrong
-    /// (MPI-5.0, 6.12), but the library may still work on the copy: it stays for good.
+    /// Drops the entries after `MPI_Request_free`. A program that frees an active request of a
+    /// collective is wrong (MPI-5.0, 6.12), but the library may still use the copy: it is never
+    /// freed.
     pub fn freed(self) {
         for (_, entry) in self.0 {
             ENTRIES.fetch_sub(1, Ordering::Relaxed);
@@ -102,7 +104,7 @@ impl Held {
     }
 }
 
-/// Whether the request's operation is done; an inactive persistent request's is.
+/// Returns whether the request's operation is done; so is that of an inactive persistent one.
 fn is_complete(request: usize) -> bool {
     let mut flag = 0;
     // SAFETY: a request of the program's, a place for the answer, and MPI_STATUS_IGNORE.

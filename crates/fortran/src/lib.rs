@@ -1,10 +1,10 @@
 //! The companion library for Fortran, `libmpifort_abi.so.1` (MPI-5.0, 20.4).
 //!
-//! Every entry point ([`generated`], or hand-written in [`calls`]) turns what Fortran passes into
-//! what C's function of the standard ABI takes, calls that, and turns back what it set. It knows
-//! nothing of Verbena: any library of the ABI will do. `mpif.h`, the modules `mpi` and `mpi_f08`
-//! and this library are made from one table; the modules hold interfaces and constants only, so no
-//! Fortran compiler is needed to build the library.
+//! Every entry point ([`generated`], or hand-written in [`calls`]) converts its arguments from
+//! Fortran for C's function of the standard ABI, calls that, and converts the results back. It
+//! knows nothing of Verbena: any library of the ABI will do. `mpif.h`, the modules `mpi` and
+//! `mpi_f08` and this library are made from one table. The modules hold interfaces and constants
+//! only, so no Fortran compiler is needed to build the library.
 //!
 //! | symbols | who calls them |
 //! | --- | --- |
@@ -23,7 +23,7 @@
 //! | [`slots`] | procedures to which C passes nothing of ours |
 //! | [`team`] | lengths of arrays that the call itself does not say |
 //!
-//! What must never be here: what MPI means.
+//! What must never be here: the meaning of MPI.
 
 #[macro_use]
 mod entry;

@@ -1,6 +1,6 @@
-//! Choice buffers of `mpi_f08`. A contiguous one is its address. A section that is not becomes a
-//! datatype ([`Typed`]), so that a nonblocking call works in place; or a contiguous copy
-//! ([`Copied`]) where a collective wants more than a count and a datatype can say. What remains is
+//! Choice buffers of `mpi_f08`. A contiguous one is passed by its address. Another section becomes
+//! a datatype ([`Typed`]), so that a nonblocking call works in place. Where a collective needs more
+//! than a count and a datatype can say, it becomes a contiguous copy ([`Copied`]). All else is
 //! refused with a message ([`whole`]).
 
 use crate::address;
@@ -13,16 +13,16 @@ use verbena_fault::Fault;
 /// The address of a buffer, whatever its shape.
 ///
 /// # Safety
-/// It is a descriptor.
+/// The pointer leads to a descriptor.
 pub unsafe fn place(buffer: *const Descriptor) -> *mut c_void {
     // SAFETY: the caller's promise.
     address::buffer(unsafe { (*buffer).address() })
 }
 
-/// The address of a buffer that must be contiguous; else the code of the error, which was raised.
+/// The address of a buffer that must be contiguous. Otherwise raises an error and returns its code.
 ///
 /// # Safety
-/// It is a descriptor.
+/// The pointer leads to a descriptor.
 pub unsafe fn whole(buffer: *const Descriptor) -> Result<*mut c_void, c_int> {
     // SAFETY: the caller's promise.
     match unsafe { (*buffer).is_contiguous() } {
@@ -43,10 +43,11 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// `count` elements of `datatype` in the buffer; else the code of the error, which was raised.
+    /// Describes `count` elements of `datatype` in the buffer, or raises an error and returns its
+    /// code.
     ///
     /// # Safety
-    /// It is a descriptor.
+    /// The pointer leads to a descriptor.
     pub unsafe fn new(buffer: *const Descriptor, count: i64, datatype: c_int) -> Result<Typed, c_int> {
         // SAFETY: the caller's promise.
         let (descriptor, address) = unsafe { (&*buffer, place(buffer)) };
@@ -68,7 +69,7 @@ impl Typed {
         self.count
     }
 
-    /// The datatype for C. MPI keeps what a call still needs of it.
+    /// The datatype for C. It may be freed after the call: MPI keeps what it still needs.
     pub fn datatype(&self) -> usize {
         self.datatype
     }
@@ -87,7 +88,7 @@ fn release(mut datatype: usize) {
     unsafe { c::PMPI_Type_free(&mut datatype) };
 }
 
-/// The datatype of the first `count` elements of `datatype`, as if the section were contiguous.
+/// The datatype for the first `count` elements of `datatype`, as if the section were contiguous.
 fn of_section(section: &Descriptor, count: i64, datatype: usize) -> Result<usize, c_int> {
     let bytes = count * packed_bytes(datatype)?;
     let element_bytes = section.element_bytes() as i64;
@@ -105,7 +106,7 @@ fn of_section(section: &Descriptor, count: i64, datatype: usize) -> Result<usize
     checked(unsafe { c::PMPI_Type_commit(&mut whole) }, whole)
 }
 
-/// Bytes of a datatype without gaps.
+/// The bytes of a datatype, which must have no gaps.
 fn packed_bytes(datatype: usize) -> Result<i64, c_int> {
     let (mut size, mut lower, mut extent) = (0, 0, 0);
     // SAFETY: a handle, and places for the answers.
@@ -115,8 +116,8 @@ fn packed_bytes(datatype: usize) -> Result<i64, c_int> {
     if size == extent && lower == 0 { Ok(size) } else { Err(refuse("the datatype has gaps")) }
 }
 
-/// One element of the section: so many of the datatype, or bytes if one of that is longer than an
-/// element.
+/// The datatype of one element of the section: several of `datatype`, or bytes if an element is no
+/// multiple of it.
 fn element_type(datatype: usize, element_bytes: i64) -> Result<usize, c_int> {
     let size = packed_bytes(datatype)?;
     let (number, of) = match size > 0 && element_bytes % size == 0 {
@@ -129,7 +130,7 @@ fn element_type(datatype: usize, element_bytes: i64) -> Result<usize, c_int> {
     Ok(element)
 }
 
-/// A whole section: dimension by dimension.
+/// The datatype of a whole section, made dimension by dimension.
 fn nested(section: &Descriptor, element: usize) -> Result<usize, c_int> {
     let mut inner = element;
     for dimension in section.dimensions() {
@@ -145,7 +146,7 @@ fn nested(section: &Descriptor, element: usize) -> Result<usize, c_int> {
     Ok(inner)
 }
 
-/// The first elements of a section, each by its place.
+/// The datatype of the first elements of a section, each given by its place.
 fn listed(section: &Descriptor, element: usize, elements: i64) -> Result<usize, c_int> {
     let places: Vec<i64> = section.displacements().take(elements as usize).map(|d| d as i64).collect();
     let mut list = 0;
@@ -159,7 +160,7 @@ fn checked<T>(code: c_int, value: T) -> Result<T, c_int> {
     if code == mpi::MPI_SUCCESS { Ok(value) } else { Err(code) }
 }
 
-/// A buffer that is contiguous for the time of a call, or until a request is complete
+/// A buffer that is contiguous during a call, or until a request is complete
 /// ([`kept`](crate::kept)).
 pub struct Copied {
     address: *mut c_void,
@@ -175,11 +176,10 @@ pub struct Copied {
 unsafe impl Send for Copied {}
 
 impl Copied {
-    /// The buffer, copied if that is needed. `reads`: the call reads it; `writes`: the call sets
-    /// it.
+    /// The buffer, copied if needed. The call reads it if `reads`, and sets it if `writes`.
     ///
     /// # Safety
-    /// It is a descriptor, and its array lives as long as this.
+    /// The pointer leads to a descriptor, whose array lives as long as this value.
     pub unsafe fn new(section: *const Descriptor, reads: bool, writes: bool) -> Result<Copied, c_int> {
         // SAFETY: the caller's promise.
         let (descriptor, address) = unsafe { (&*section, place(section)) };
@@ -194,7 +194,7 @@ impl Copied {
         Ok(copied)
     }
 
-    /// Whether there is a copy.
+    /// Returns whether there is a copy.
     pub fn is_copy(&self) -> bool {
         !self.copy.is_empty()
     }
@@ -212,7 +212,7 @@ impl Copied {
         if self.is_copy() { self.copy.as_ptr().cast_mut().cast() } else { self.address }
     }
 
-    /// Copies what the call reads.
+    /// Copies the elements that the call reads.
     pub fn take_in(&mut self) {
         if self.is_copy() && self.reads {
             let bytes = self.element_bytes;
@@ -221,7 +221,7 @@ impl Copied {
         }
     }
 
-    /// Copies back what the call set.
+    /// Copies back the elements that the call set.
     pub fn give_back(&self) {
         if self.is_copy() && self.writes {
             let bytes = self.element_bytes;
@@ -231,7 +231,7 @@ impl Copied {
     }
 }
 
-/// Says what is wrong, and raises the error as any other (MPI-5.0, 9.3).
+/// Prints the cause, and raises the error like any other (MPI-5.0, 9.3).
 fn refuse(cause: &str) -> c_int {
     let fault = Fault::new(
         "Cannot use this array section as a buffer.",

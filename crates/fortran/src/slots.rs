@@ -1,25 +1,25 @@
-//! Procedures of the program to which C passes nothing of ours: reductions and error handlers. C
-//! gets one of a fixed number of functions, each of which calls the procedure in its slot. A
-//! procedure keeps its slot, so passing the same one again takes no other.
+//! Procedures of the program that get no state of ours from C: reductions and error handlers. C
+//! gets one of a fixed number of functions, and each of these calls the procedure in its slot. A
+//! procedure keeps its slot, so passing it again takes no other.
 
 use crate::generated::constants as mpi;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use verbena_fault::Fault;
 
-/// Different procedures of one sort that a program may pass.
+/// The number of different procedures of one sort that a program may pass.
 pub const SLOTS: usize = 64;
 
 /// The procedures of one sort, by their address; 0 is a free slot.
 pub struct Slots([AtomicUsize; SLOTS]);
 
 impl Slots {
-    /// All free.
+    /// Makes the slots, all free.
     pub const fn new() -> Slots {
         Slots([const { AtomicUsize::new(0) }; SLOTS])
     }
 
-    /// The slot of this procedure; else the code of the error, which was raised.
+    /// The slot of this procedure. If none is free, raises an error and returns its code.
     pub fn slot(&self, procedure: usize) -> Result<usize, c_int> {
         let ours = |slot: &AtomicUsize| match slot.compare_exchange(
             0,
@@ -59,7 +59,7 @@ fn too_many() -> c_int {
     mpi::MPI_ERR_OTHER
 }
 
-/// The addresses of a function with the slot as constant parameter, for each slot.
+/// The addresses of a function for each slot, which is its constant parameter.
 macro_rules! by_slot {
     ($function:ident as $type:ty) => {
         by_slot!(@ $function $type:

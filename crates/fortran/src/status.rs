@@ -1,5 +1,5 @@
-//! Statuses: eight INTEGERs, laid out as C's `MPI_Status` (MPI-5.0, 20.3.1), so that only the
-//! address goes on.
+//! Statuses: eight INTEGERs, laid out as C's `MPI_Status` (MPI-5.0, 20.3.1), so only the address is
+//! passed on.
 
 use std::ffi::c_int;
 
@@ -31,7 +31,7 @@ unsafe fn copy(from: *const Status, to: *mut Status, ierror: *mut c_int) {
 macro_rules! copies {
     ($($symbol:ident)*) => {
         $(
-            /// A status in the other form.
+            /// Copies a status into the other form.
             ///
             /// # Safety
             /// Both are statuses.

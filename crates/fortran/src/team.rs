@@ -1,5 +1,5 @@
-//! How long an array is where only the communicator tells. A wrong communicator has no length here,
-//! and the call itself, which follows, says what is wrong with it.
+//! Lengths of arrays that only the communicator gives. A wrong communicator gives 0; the call that
+//! follows reports what is wrong with it.
 
 use crate::generated::c;
 use crate::generated::constants as mpi;
@@ -11,18 +11,18 @@ fn asked(ask: impl FnOnce(*mut c_int) -> c_int) -> c_int {
     if ask(&mut answer) == mpi::MPI_SUCCESS { answer } else { 0 }
 }
 
-/// A count as a length.
+/// Converts a count to a length.
 pub fn number(count: i64) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
-/// Ranks of the local group.
+/// The number of ranks in the local group.
 pub fn local(comm: c_int) -> usize {
     // SAFETY: a handle, and a place for the answer.
     number(asked(|size| unsafe { c::PMPI_Comm_size(handle::comm(comm), size) }).into())
 }
 
-/// Ranks of the group that ranks mean.
+/// The number of ranks in the group that rank arguments refer to.
 pub fn remote(comm: c_int) -> usize {
     let of_c = handle::comm(comm);
     // SAFETY: a handle, and places for the answers.
@@ -34,13 +34,13 @@ pub fn remote(comm: c_int) -> usize {
     number(asked(|size| unsafe { c::PMPI_Comm_remote_size(of_c, size) }).into())
 }
 
-/// Dimensions of a grid.
+/// The number of dimensions of a grid.
 pub fn dims(comm: c_int) -> usize {
     // SAFETY: a handle, and a place for the answer.
     number(asked(|dims| unsafe { c::PMPI_Cartdim_get(handle::comm(comm), dims) }).into())
 }
 
-/// Neighbours that a rank hears and those that it talks to (MPI-5.0, 8.6).
+/// The numbers of neighbors that a rank receives from and sends to (MPI-5.0, 8.6).
 pub fn degrees(comm: c_int) -> (usize, usize) {
     let of_c = handle::comm(comm);
     // SAFETY: a handle, and a place for the answer.

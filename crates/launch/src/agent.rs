@@ -22,7 +22,7 @@ pub const AGENT_OPTION: &str = "--agent";
 const FROM: RawFd = 0;
 /// Reports to `mpiexec`.
 const TO: RawFd = 1;
-/// If more than this waits for `mpiexec`, no more output is read from the ranks, in bytes.
+/// The most that may wait for `mpiexec` before no more output is read from the ranks, in bytes.
 const PENDING_MAX: usize = 4 << 20;
 /// The longest first line that the agent reads, in bytes.
 const OPENING_LENGTH_MAX: usize = 400;

@@ -30,7 +30,7 @@ pub struct Order {
     pub parts: Vec<Part>,
     /// The ranks of each host, in the order of their lowest ranks.
     pub hosts: Vec<HostRanks>,
-    /// How agents on other hosts are started.
+    /// The way to start agents on other hosts.
     pub launcher: Launcher,
     /// The installation on other hosts; `None`: in the same place as ours.
     pub prefix: Option<PathBuf>,

@@ -40,9 +40,9 @@ pub struct Exports {
 /// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// It exited with this code.
+    /// The process exited with this code.
     Code(i32),
-    /// A signal killed it.
+    /// This signal killed the process.
     Signal(i32),
 }
 

@@ -26,11 +26,11 @@ const STORE_BYTES_MAX_EACH: usize = 64 << 10;
 /// The stage of a rank's life as an MPI process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It has not called `MPI_Init`: it may not be an MPI program.
+    /// The rank has not called `MPI_Init`: it may not be an MPI program.
     Fresh,
-    /// It is between `MPI_Init` and `MPI_Finalize`.
+    /// The rank is between `MPI_Init` and `MPI_Finalize`.
     Initialised,
-    /// It has called `MPI_Finalize`.
+    /// The rank has called `MPI_Finalize`.
     Finalised,
 }
 

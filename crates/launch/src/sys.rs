@@ -175,7 +175,7 @@ impl Poll {
 pub struct Reaped {
     /// The child's process id.
     pub pid: i32,
-    /// How the child ended.
+    /// The way the child ended.
     pub exit: crate::plan::Exit,
 }
 
@@ -216,7 +216,7 @@ pub fn adopt_orphans() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
 }
 
-/// Raises the limit on open descriptors as far as allowed; returns the limits before.
+/// Raises the limit on open descriptors to the allowed maximum; returns the limits before.
 pub fn raise_descriptor_limit() -> libc::rlimit {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointer leads to a live structure.

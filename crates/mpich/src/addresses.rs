@@ -8,11 +8,11 @@ use std::ffi::{c_int, c_void};
 /// A buffer that may be `MPI_IN_PLACE` or `MPI_BUFFER_AUTOMATIC`.
 #[inline(always)]
 pub fn buffer_native(address: *const c_void) -> *mut c_void {
-    // The two constants are the highest addresses there are.
+    // No address is higher than the two constants.
     if (address as usize) < mpich::BUFFER_AUTOMATIC { address.cast_mut() } else { constant(address) }
 }
 
-/// Whether this is `MPI_IN_PLACE`.
+/// Returns whether this is `MPI_IN_PLACE`.
 #[inline]
 pub fn is_in_place(address: *const c_void) -> bool {
     address as usize == mpich::IN_PLACE

@@ -1,4 +1,4 @@
-//! Handles behind pointers: places for one, and arrays of them.
+//! Handles behind pointers: single places and arrays.
 
 use crate::generated::constants::FACE_OF;
 use crate::handles::Handle;
@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 /// Arrays up to this length need no allocation.
 const SMALL: usize = 32;
 
-/// What a place for a handle holds until the standard face sets it: no handle has this value.
+/// The value in a place that the standard face has not set: no handle has it.
 const UNSET: usize = usize::MAX;
 
 /// A place for a handle that the call sets.
@@ -18,7 +18,7 @@ pub struct Out<K: Handle> {
 }
 
 impl<K: Handle> Out<K> {
-    /// For the program's own place.
+    /// Wraps the program's own place.
     #[inline(always)]
     pub fn new(user: *mut K::Face) -> Out<K> {
         Out { user, native: UNSET }
@@ -30,7 +30,7 @@ impl<K: Handle> Out<K> {
         if self.user.is_null() { std::ptr::null_mut() } else { &mut self.native }
     }
 
-    /// Gives the program what was set.
+    /// Gives the program the handle that was set.
     ///
     /// # Safety
     /// The program's place is valid, or null.
@@ -51,10 +51,10 @@ pub struct InOut<K: Handle> {
 }
 
 impl<K: Handle> InOut<K> {
-    /// For the program's own place.
+    /// Wraps the program's own place.
     ///
     /// # Safety
-    /// It is valid, or null.
+    /// The place is valid, or null.
     #[inline(always)]
     pub unsafe fn new(user: *mut K::Face) -> InOut<K> {
         // SAFETY: by the caller's promise.
@@ -68,7 +68,7 @@ impl<K: Handle> InOut<K> {
         if self.user.is_null() { std::ptr::null_mut() } else { &mut self.native }
     }
 
-    /// Gives the program what was set.
+    /// Gives the program the handle that was set.
     ///
     /// # Safety
     /// The program's place is valid, or null.
@@ -81,7 +81,7 @@ impl<K: Handle> InOut<K> {
     }
 }
 
-/// Stores another handle: hardly ever one that is not null.
+/// Stores another handle, which is nearly always null.
 #[inline(never)]
 unsafe fn changed<K: Handle>(user: *mut K::Face, native: usize) {
     // SAFETY: by the caller's promise.
@@ -98,10 +98,10 @@ pub struct Handles<K> {
 }
 
 impl<K: Handle> Handles<K> {
-    /// The `len` handles at `user`.
+    /// Translates the `len` handles at `user`.
     ///
     /// # Safety
-    /// There are so many, or `user` is null.
+    /// The array has `len` handles, or `user` is null.
     #[inline]
     pub unsafe fn new(user: *const K::Face, len: i64) -> Handles<K> {
         let mut handles = Handles::<K>::room(user.is_null(), len);

@@ -1,9 +1,9 @@
-//! Variables of the MPICH ABI. A program may have copies of them, made by the dynamic linker: it is
-//! the values that count.
+//! Variables of the MPICH ABI. Only their values count: a program may have copies of them, made by
+//! the dynamic linker.
 
 use std::ffi::c_int;
 
-/// A pointer that programs compare with.
+/// A pointer constant that programs compare with.
 #[repr(transparent)]
 pub struct Pointer(*const c_int);
 
@@ -18,10 +18,10 @@ impl Pointer {
 }
 
 static UNWEIGHTED: c_int = 0;
-// Another value, so that no linker makes the two one.
+// Not 0, so that no linker merges the two.
 static WEIGHTS_EMPTY: c_int = 1;
 
-/// Words of a status in Fortran.
+/// The words of a status in Fortran.
 static FORTRAN_STATUS: [c_int; 10] = [0; 10];
 
 /// `MPI_UNWEIGHTED`: an address of its own.
@@ -32,8 +32,8 @@ pub static MPI_UNWEIGHTED: Pointer = Pointer(&UNWEIGHTED);
 #[unsafe(no_mangle)]
 pub static MPI_WEIGHTS_EMPTY: Pointer = Pointer(&WEIGHTS_EMPTY);
 
-/// `MPI_F_STATUS_IGNORE`: the status that Fortran programs pass to ignore it. There is no Fortran
-/// interface yet that could say which.
+/// `MPI_F_STATUS_IGNORE`: the status by which Fortran programs ignore it. No Fortran interface
+/// exists yet that could give another.
 #[unsafe(no_mangle)]
 pub static MPI_F_STATUS_IGNORE: Pointer = Pointer(std::ptr::null());
 

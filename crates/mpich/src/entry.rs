@@ -1,22 +1,23 @@
-//! The shapes of C entry points. Each is exported twice: as `PMPI_X`, and as `MPI_X` for tools to
+//! The shapes of C entry points. Each is exported twice: as `PMPI_X`, and as `MPI_X`, which tools
 //! replace.
 
-/// An entry point: its two names, its signature and what it does.
+/// An entry point: its two names, its signature and its body.
 macro_rules! face {
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($name: $type),*) -> $result {
             // SAFETY: the program passes what the MPI standard says: pointers are null where that
-            // is allowed, or lead to memory of the right size that is the call's until it returns.
+            // is allowed, or lead to memory of the right size that belongs to the call until it
+            // returns.
             #[allow(unused_unsafe)]
             unsafe { $($body)* }
         }
 
         twin! { $mpi $pmpi($($name: $type),*) -> $result }
     };
-    // With a fast path in the standard face: handles are translated, and the rest is done there in
-    // this face's form. The body is what that leaves to us. A first rung may be our own. Handles
-    // that are rare are translated in a function of their own.
+    // A call with a fast path in the standard face: handles are translated, and the rest is done
+    // there in this face's form. The body handles what that declines. The first rung may be our
+    // own. Rare handles are translated in a function of their own.
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty$(; first $first:expr)?;
         jump $call:ident($($native:ident: $native_type:ty),*) translates[$($handle:ident: $kind:ty),*] { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
@@ -36,15 +37,15 @@ macro_rules! face {
             if 0 $(| <$kind>::guess($handle).0)* == 0 {
                 $(let $handle = <$kind>::guess($handle).1;)*
                 // SAFETY: the program passes what the MPI standard says: pointers are null where
-                // that is allowed, or lead to memory of the right size that is the call's until it
-                // returns.
+                // that is allowed, or lead to memory of the right size that belongs to the call
+                // until it returns.
                 return unsafe { ($crate::library::entries().calls.$call)($($name),*) };
             }
             // SAFETY: as above.
             unsafe { rare($($name),*) }
         }
 
-        /// What the fast path leaves to us. Communicator and datatype are translated already.
+        /// Handles the calls that the fast path declines. Communicator and datatype are translated.
         pub unsafe extern "C" fn $call($($native: $native_type),*) -> $result {
             // SAFETY: as above.
             #[allow(unused_unsafe)]
@@ -53,8 +54,8 @@ macro_rules! face {
 
         twin! { $mpi $pmpi($($name: $type),*) -> $result }
     };
-    // With handles that have usual values: what is rare is in a function of its own, so that the
-    // usual call saves no registers for it.
+    // A call with usual values of handles. Rare ones are in a function of their own, so that the
+    // usual call saves no registers for them.
     ($mpi:ident $pmpi:ident($($name:ident: $type:ty),*) -> $result:ty;
         quick[$($handle:ident: $kind:ty),*] { $($body:tt)* }) => {
         #[unsafe(no_mangle)]
@@ -68,8 +69,8 @@ macro_rules! face {
             }
             if $(let Some($handle) = <$kind>::quick($handle))&&* {
                 // SAFETY: the program passes what the MPI standard says: pointers are null where
-                // that is allowed, or lead to memory of the right size that is the call's until it
-                // returns.
+                // that is allowed, or lead to memory of the right size that belongs to the call
+                // until it returns.
                 #[allow(unused_unsafe)]
                 return unsafe { $($body)* };
             }

@@ -1,4 +1,4 @@
-//! Integers of handles, as Fortran and programs in several languages pass them (MPI-4.1, 18.2): in
+//! Handles as integers, as Fortran and programs in several languages pass them (MPI-4.1, 18.2): in
 //! this ABI a handle is its own integer, except for files. And statuses, whose Fortran forms have
 //! the layout of the C one.
 
@@ -43,7 +43,7 @@ identities! {
 face! { MPI_File_c2f PMPI_File_c2f(file: usize) -> c_int { integer_of(file) } }
 face! { MPI_File_f2c PMPI_File_f2c(file: c_int) -> usize { file_of(file) } }
 
-/// Copies a status; `MPI_ERR_ARG` if there is none on either side.
+/// Copies a status; returns `MPI_ERR_ARG` if either side has none.
 unsafe fn copy(from: *const Status, to: *mut Status) -> c_int {
     const ERR_ARG: c_int = 12;
     if from as usize <= crate::values::STATUS_IGNORE || to as usize <= crate::values::STATUS_IGNORE {

@@ -1,11 +1,11 @@
 //! Handles: 32-bit integers here, 64-bit words on the standard face.
 //!
-//! A predefined handle is looked up in tables made from `api/mpich/constants.toml`; what is in any
-//! other is told by `verbena_faces::mpich`. A receive of the engine is found by its index and the
-//! lowest bits of its generation, since the library knows the rest. Else a table remembers the last
-//! handle with this index that the program was given: the way back is one look-up, without a lock,
-//! and the library still checks the whole handle. So a freed handle is noticed, unless its slot was
-//! reused 16 times (or a multiple) meanwhile.
+//! A predefined handle is looked up in tables made from `api/mpich/constants.toml`;
+//! `verbena_faces::mpich` describes the bits of any other. A receive of the engine is found by its
+//! index and the lowest bits of its generation, since the library knows the rest. For other handles
+//! a table remembers the last one with this index that the program was given. The way back is one
+//! look-up, without a lock, and the library still checks the whole handle. So a freed handle is
+//! noticed, unless its slot was reused 16 times (or a multiple) since.
 
 use crate::generated::constants::{self, FACE_OF};
 use crate::library::entries;
@@ -18,10 +18,10 @@ const CHUNKS: usize = (INDEX as usize + 1) / CHUNK_ENTRIES;
 
 /// A kind of handle.
 pub trait Handle {
-    /// Its C type on this face.
+    /// The C type of the handle on this face.
     type Face: Copy;
 
-    /// The handle on the standard face; for what is no handle, one that is wrong there, too.
+    /// The handle on the standard face; what is no handle becomes one that is wrong there, too.
     fn native(handle: Self::Face) -> usize;
 
     /// The handle on this face.
@@ -86,7 +86,7 @@ integers! {
 
 /// `MPI_COMM_WORLD`, the communicator that nearly every program uses.
 pub const COMM_WORLD: i32 = 0x4400_0000;
-/// The same on the standard face.
+/// The handle of `MPI_COMM_WORLD` on the standard face.
 pub const WORLD: usize = 0x101;
 
 impl Comm {
@@ -101,8 +101,9 @@ impl Comm {
         }
     }
 
-    /// The second number is the handle on the standard face if the first one is 0: if it is
-    /// `MPI_COMM_WORLD`. To look up another takes more registers than six arguments leave free.
+    /// Guesses the handle on the standard face: it is the second number if the first one is 0, that
+    /// is, for `MPI_COMM_WORLD`. To look up another takes more registers than six arguments leave
+    /// free.
     #[inline(always)]
     pub fn guess(handle: i32) -> (u32, usize) {
         ((handle ^ COMM_WORLD) as u32, WORLD)
@@ -116,15 +117,15 @@ impl Datatype {
         Datatype::predefined(handle)
     }
 
-    /// The second number is the handle on the standard face if the first one is 0: if it is a
-    /// predefined datatype's.
+    /// Guesses the handle on the standard face: it is the second number if the first one is 0, that
+    /// is, for a predefined datatype.
     #[inline(always)]
     pub fn guess(handle: i32) -> (u32, usize) {
         constants::datatype_guess(handle)
     }
 }
 
-/// `MPI_Request`: an object, a send of the engine or a receive of the engine.
+/// `MPI_Request`: an object, or a send or a receive of the engine.
 pub enum Request {}
 
 impl Handle for Request {
@@ -138,7 +139,7 @@ impl Handle for Request {
         if handle == SENT {
             return standard::SENT;
         }
-        // The library knows the whole generation of a receive, so such a handle need not be
+        // The library knows the whole generation of a receive, so this handle need not be
         // remembered.
         if let Some((index, generation)) = mpich::receive_in(handle) {
             let native = (entries().services.receive)(index, generation);
@@ -182,7 +183,7 @@ impl Handle for File {
     }
 }
 
-/// What the program was given: the handle, and its form here.
+/// A handle that the program was given, and its form on this face.
 struct Entry {
     handle: AtomicUsize,
     form: AtomicU32,
@@ -190,13 +191,13 @@ struct Entry {
 
 type Chunk = [Entry; CHUNK_ENTRIES];
 
-/// By kind and index. Pages of it that no kind uses are never touched.
+/// The given handles, by kind and index. Pages that no kind uses are never touched.
 static GIVEN: [[AtomicPtr<Chunk>; CHUNKS]; 16] =
     [const { [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS] }; 16];
 
 /// The handle that was given to the program in this form. The kind is part of the form: a handle of
-/// another kind is not found, or found and refused by the library.
-// No calls in here: where nothing is called before the library is, no register needs to be saved.
+/// another kind is not found, or the library finds and refuses it.
+// No calls in here: with none before that of the library, no register needs to be saved.
 #[inline(always)]
 fn made(kind: usize, form: u32) -> usize {
     let chunk = GIVEN[kind][(form & INDEX) as usize / CHUNK_ENTRIES].load(Ordering::Acquire);
@@ -212,13 +213,13 @@ fn made(kind: usize, form: u32) -> usize {
     }
 }
 
-/// A word that is no handle on the standard face, whose low half tells what the program passed.
+/// A word that is no handle on the standard face; its low half shows what the program passed.
 #[inline(always)]
 fn wrong(form: u32) -> usize {
     0xffff_ffff_8000_0000 | form as usize
 }
 
-/// The form of a handle that is given to the program.
+/// The form on this face of a handle for the program.
 #[inline(always)]
 fn form_of(handle: usize) -> u32 {
     let (kind, index) = (handle >> NATIVE_KIND_SHIFT & 15, handle & ((1 << NATIVE_KIND_SHIFT) - 1));
@@ -229,7 +230,7 @@ fn form_of(handle: usize) -> u32 {
     MADE | (kind as u32) << KIND_SHIFT | generation << GENERATION_SHIFT | index as u32
 }
 
-/// The same, for a handle that must be remembered.
+/// The form of a handle that must be remembered; remembers it.
 #[inline]
 fn remember(handle: usize) -> i32 {
     let form = form_of(handle);
@@ -263,7 +264,7 @@ fn make_chunk(place: &AtomicPtr<Chunk>) -> *mut Chunk {
     }
 }
 
-/// Ends the program: an index does not fit.
+/// Ends the program: an index is too large.
 #[cold]
 pub extern "C" fn too_many() -> ! {
     let fault = verbena_fault::Fault::new(

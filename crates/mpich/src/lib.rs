@@ -1,8 +1,8 @@
 //! The MPICH ABI of Verbena: `libmpi.so.12`, a second face of the same library.
 //!
 //! Every entry point ([`generated`], or hand-written in [`calls`]) translates its arguments into
-//! those of the standard ABI, calls `libmpi_abi.so.1`, and translates back what that set. All state
-//! is there: nothing here knows what MPI means, only how the two faces write it down.
+//! those of the standard ABI, calls `libmpi_abi.so.1`, and translates the results back. All state
+//! is there. Nothing here knows what MPI means, only how the two faces write it.
 //!
 //! | module | what it translates |
 //! | --- | --- |

@@ -1,9 +1,9 @@
-//! `libmpi_abi.so.1`: found beside this library when that is loaded, and opened for its table of
+//! Finds `libmpi_abi.so.1` beside this library when that is loaded, and opens it for its table of
 //! entry points.
 //!
 //! Both libraries export the same names (`MPI_Send`, `PMPI_Send` ...), so they cannot be linked:
-//! whoever came first would get all calls. The standard face is opened with its names kept to
-//! itself, and hands out one table ([`Entries`]). Calls go through a copy of it.
+//! the first one would get all calls. The standard face is opened with its names private, and gives
+//! us one table ([`Entries`]). Calls go through a copy of it.
 
 use crate::calls::rest;
 use std::cell::UnsafeCell;
@@ -13,18 +13,18 @@ use verbena_faces::{Entries, FINGERPRINT, SYMBOL};
 pub use verbena_faces::{Function, Length};
 use verbena_fault::Fault;
 
-/// The standard face's file.
+/// The file name of the standard face.
 const FILE: &str = "libmpi_abi.so.1";
 
-/// A length that depends on this communicator of the standard face; 0 if that is wrong.
+/// A length that depends on this communicator of the standard face; 0 if the communicator is wrong.
 pub fn length(comm: usize, which: Length) -> i64 {
     (entries().services.length)(comm, which)
 }
 
 struct Table(UnsafeCell<MaybeUninit<Entries>>);
 
-// SAFETY: written once by `load`, before any function of this library can be called, and only read
-// afterwards.
+// SAFETY: written once by `load`, before any function of this library can be called; only read
+// after that.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table(UnsafeCell::new(MaybeUninit::zeroed()));
@@ -36,7 +36,7 @@ pub fn entries() -> &'static Entries {
     unsafe { (*TABLE.0.get()).assume_init_ref() }
 }
 
-/// Runs when this library is loaded.
+/// Calls `load` when this library is loaded.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOAD: extern "C" fn() = load;
@@ -53,7 +53,7 @@ extern "C" fn load() {
     }
 }
 
-/// The table of the standard face, if there is one of this build.
+/// Finds the table of the standard face, if it is of this build.
 fn find() -> Result<*const Entries, Fault> {
     let library = open()?;
     // SAFETY: `library` is open and stays so.
@@ -61,7 +61,7 @@ fn find() -> Result<*const Entries, Fault> {
     if table.is_null() {
         return Err(other_build("it has no table for this face".into()));
     }
-    // SAFETY: whatever the build, the table begins with its fingerprint.
+    // SAFETY: the table begins with its fingerprint in every build.
     match unsafe { (&raw const (*table).fingerprint).read() } {
         FINGERPRINT => Ok(table),
         other => {
@@ -118,10 +118,10 @@ fn other_build(difference: String) -> Fault {
     )
 }
 
-/// Why there is no library, for [`refuse`].
+/// The reason why there is no library, for [`refuse`].
 static REFUSAL: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 
-/// Lets every entry say what is wrong: loading a library is too early to end the program.
+/// Makes every entry report the fault: at load time it is too early to end the program.
 #[cold]
 fn fill_with_refusal(place: *mut MaybeUninit<Entries>, fault: Fault) {
     REFUSAL.get_or_init(|| format!("verbena: {fault}\n"));

@@ -10,7 +10,8 @@ pub use verbena_faces::standard::Status as NativeStatus;
 
 const _: () = assert!(IGNORE == crate::generated::constants::STATUS_IGNORE);
 
-/// In `MPI_SOURCE` and `MPI_ERROR` of a status of the standard face that the call has not set.
+/// The value of `MPI_SOURCE` and `MPI_ERROR` in a status of the standard face that the call has not
+/// set.
 const UNSET: c_int = c_int::MIN;
 
 /// Arrays up to this length need no allocation.
@@ -39,11 +40,11 @@ pub fn status_native(status: &Status) -> NativeStatus {
     }
 }
 
-/// Writes what was set.
+/// Writes the parts that were set.
 ///
 /// # Safety
-/// Both are valid; of `native` the source and the error are set, and the rest is if the source is
-/// not [`UNSET`].
+/// Both pointers are valid. In `native` the source and the error are set; the rest is set if the
+/// source is not [`UNSET`].
 #[inline]
 unsafe fn store(native: *const NativeStatus, status: *mut Status) {
     // SAFETY: by the caller's promise.
@@ -72,12 +73,12 @@ pub struct StatusOut {
 }
 
 impl StatusOut {
-    /// For the program's own place.
+    /// Wraps the program's own place.
     #[inline(always)]
     pub fn new(user: *mut Status) -> StatusOut {
         let mut native = MaybeUninit::<NativeStatus>::uninit();
-        // SAFETY: our own place. The rest is read only if the standard face has set the source, and
-        // with it all.
+        // SAFETY: our own place. The rest is read only if the standard face has set the source and,
+        // with it, everything.
         unsafe {
             (&raw mut (*native.as_mut_ptr()).MPI_SOURCE).write(UNSET);
             (&raw mut (*native.as_mut_ptr()).MPI_ERROR).write(UNSET);
@@ -91,10 +92,10 @@ impl StatusOut {
         if is_ignored(self.user) { std::ptr::null_mut() } else { self.native.as_mut_ptr() }
     }
 
-    /// Gives the program what was set.
+    /// Gives the program the parts that were set.
     ///
     /// # Safety
-    /// Its place is valid, or `MPI_STATUS_IGNORE`.
+    /// The place is valid, or `MPI_STATUS_IGNORE`.
     #[inline(always)]
     pub unsafe fn store(self) {
         if !is_ignored(self.user) {
@@ -104,17 +105,17 @@ impl StatusOut {
     }
 }
 
-/// A status that the call reads and, if it is the program's own place, may set.
+/// A status that the call reads. It may also set it, if the place is the program's own.
 pub struct StatusIn {
     user: *const Status,
     native: NativeStatus,
 }
 
 impl StatusIn {
-    /// For the program's status.
+    /// Wraps the program's status.
     ///
     /// # Safety
-    /// It is valid, null, or `MPI_STATUS_IGNORE`.
+    /// The pointer is valid, null, or `MPI_STATUS_IGNORE`.
     pub unsafe fn new(user: *const Status) -> StatusIn {
         // SAFETY: by the caller's promise.
         let native = if is_ignored(user) { UNSET_STATUS } else { status_native(unsafe { &*user }) };
@@ -126,10 +127,10 @@ impl StatusIn {
         if is_ignored(self.user) { std::ptr::null_mut() } else { &mut self.native }
     }
 
-    /// Gives the program what was changed.
+    /// Gives the program the parts that were changed.
     ///
     /// # Safety
-    /// As [`StatusIn::new`], and the program may be given something.
+    /// Those of [`StatusIn::new`]; besides, the program's status may be written.
     pub unsafe fn store(self) {
         if !is_ignored(self.user) {
             // SAFETY: by the caller's promise.
@@ -152,7 +153,7 @@ pub struct Statuses {
 }
 
 impl Statuses {
-    /// For the program's `len` places.
+    /// Wraps the program's `len` places.
     #[inline]
     pub fn new(user: *mut Status, len: i64) -> Statuses {
         let len = if is_ignored(user) { 0 } else { len.max(0) as usize };
@@ -173,10 +174,10 @@ impl Statuses {
         if is_ignored(self.user) { std::ptr::null_mut() } else { self.places().as_mut_ptr().cast() }
     }
 
-    /// Gives the program what was set.
+    /// Gives the program the parts that were set.
     ///
     /// # Safety
-    /// Its places are valid, or `MPI_STATUSES_IGNORE`.
+    /// The places are valid, or `MPI_STATUSES_IGNORE`.
     #[inline]
     pub unsafe fn store(mut self) {
         let user = self.user;

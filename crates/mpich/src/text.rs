@@ -1,9 +1,9 @@
-//! Strings for which the program has less room than on the standard face (`MPI_MAX_PROCESSOR_NAME`
-//! and its like).
+//! Strings with less room in the program than on the standard face (such as
+//! `MPI_MAX_PROCESSOR_NAME`).
 
 use std::ffi::{c_char, c_int};
 
-/// Room of the standard face, and the program's behind it.
+/// Room as on the standard face, for a string that then goes to the program's place.
 pub struct Text<const NATIVE: usize> {
     user: *mut c_char,
     room: usize,
@@ -11,7 +11,7 @@ pub struct Text<const NATIVE: usize> {
 }
 
 impl<const NATIVE: usize> Text<NATIVE> {
-    /// For the program's `room` bytes.
+    /// Wraps the program's `room` bytes.
     pub fn new(user: *mut c_char, room: usize) -> Text<NATIVE> {
         Text { user, room, native: [0; NATIVE] }
     }
@@ -21,7 +21,7 @@ impl<const NATIVE: usize> Text<NATIVE> {
         if self.user.is_null() { std::ptr::null_mut() } else { self.native.as_mut_ptr() }
     }
 
-    /// Gives the program as much as it has room for, and its length where it asks for that.
+    /// Gives the program as much as fits, and its length if the program asks for it.
     ///
     /// # Safety
     /// The program's places are valid, or null.

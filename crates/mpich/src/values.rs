@@ -4,7 +4,7 @@
 pub use crate::generated::constants::*;
 use std::ffi::c_int;
 
-/// Stands on the standard face for a number that means nothing here: it means nothing there either.
+/// The standard face's number for one that means nothing here: it means nothing there either.
 pub const UNKNOWN: c_int = -0x7000_0000;
 
 /// A rank that is hardly ever `MPI_PROC_NULL` or `MPI_ROOT`.
@@ -34,8 +34,8 @@ pub fn flags(value: c_int, pairs: impl Iterator<Item = (c_int, c_int)>) -> c_int
     if left == 0 { translated } else { translated | 1 << 30 }
 }
 
-/// An error code of the program for the standard face. A number that is no error code becomes a
-/// negative one, which leads back to it: a program may keep what it likes in a status.
+/// Translates an error code of the program for the standard face. A number that is no error code
+/// becomes a negative one, which can be translated back: a program may keep any number in a status.
 pub fn error_native(code: c_int) -> c_int {
     match ERRORS.iter().find(|pair| pair.0 == code) {
         Some(pair) => pair.1,
@@ -44,13 +44,13 @@ pub fn error_native(code: c_int) -> c_int {
     }
 }
 
-/// What the standard face returned, for the program.
+/// Translates the return value of the standard face for the program.
 #[inline(always)]
 pub fn code(native: c_int) -> c_int {
     if native == 0 { 0 } else { error_face(native) }
 }
 
-/// An error code of the standard face for the program.
+/// Translates an error code of the standard face for the program.
 #[cold]
 #[inline(never)]
 pub fn error_face(code: c_int) -> c_int {
@@ -70,10 +70,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// For the program's own place.
+    /// Wraps the program's own place.
     ///
     /// # Safety
-    /// It is valid, or null.
+    /// The place is valid, or null.
     pub unsafe fn new(user: *mut c_int, native: impl Fn(c_int) -> c_int) -> Place {
         // SAFETY: by the caller's promise.
         let native = unsafe { user.as_ref() }.map_or(UNKNOWN, |&value| native(value));
@@ -85,10 +85,10 @@ impl Place {
         if self.user.is_null() { std::ptr::null_mut() } else { &mut self.native }
     }
 
-    /// Gives the program what was set.
+    /// Gives the program the value that was set.
     ///
     /// # Safety
-    /// As [`Place::new`].
+    /// Those of [`Place::new`].
     pub unsafe fn store(self, face: impl Fn(c_int) -> c_int) {
         if self.native != self.before {
             // SAFETY: a null place is never set.
@@ -97,7 +97,7 @@ impl Place {
     }
 }
 
-/// Translates in place what the call set, if it succeeded.
+/// Translates in place the value that the call set, if it succeeded.
 ///
 /// # Safety
 /// `place` is valid, or null.
@@ -112,7 +112,7 @@ pub unsafe fn set(code: c_int, place: *mut c_int, face: impl Fn(c_int) -> c_int)
 /// Translates in place the `len` values that the call set, if it succeeded.
 ///
 /// # Safety
-/// There are so many, or `place` is null.
+/// The array has `len` values, or `place` is null.
 pub unsafe fn set_all(code: c_int, place: *mut c_int, len: i64, face: impl Fn(c_int) -> c_int) {
     for i in 0..if code == 0 { len.max(0) as usize } else { 0 } {
         // SAFETY: by the caller's promise.
@@ -123,7 +123,7 @@ pub unsafe fn set_all(code: c_int, place: *mut c_int, len: i64, face: impl Fn(c_
 /// An array of constants for the standard face; `None` if there is none.
 ///
 /// # Safety
-/// There are `len` of them, or `place` is null.
+/// The array has `len` constants, or `place` is null.
 pub unsafe fn all(place: *const c_int, len: i64, native: impl Fn(c_int) -> c_int) -> Option<Vec<c_int>> {
     if place.is_null() {
         return None;
@@ -132,7 +132,7 @@ pub unsafe fn all(place: *const c_int, len: i64, native: impl Fn(c_int) -> c_int
     Some((0..len.max(0) as usize).map(|i| native(unsafe { place.add(i).read() })).collect())
 }
 
-/// The address of such an array; null if there is none.
+/// The address of such an array; null if there is no array.
 pub fn address(array: &Option<Vec<c_int>>) -> *const c_int {
     array.as_ref().map_or(std::ptr::null(), |values| values.as_ptr())
 }

@@ -1,15 +1,15 @@
-//! The library of the MPICH ABI exports every function of the standard ABI, the removed ones, what
-//! MPICH exports beside them for C programs, their PMPI twins, and its variables; and it is called
-//! `libmpi.so.12`.
+//! The library of the MPICH ABI is named `libmpi.so.12`. It exports every function of the standard
+//! ABI, the removed ones, MPICH's further functions for C programs, their PMPI twins, and its
+//! variables.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The functions of the MPI-5.0 standard ABI, one to a line: written down apart from the API table.
+/// The functions of the MPI-5.0 standard ABI, one per line: independent of the API table.
 const STANDARD: &str = include_str!("../../abi/tests/mpi50-symbols.txt");
 
-/// What MPICH 5.0.2 exports beside them with an `MPI_` name and a `PMPI_` twin.
+/// Further functions that MPICH 5.0.2 exports with an `MPI_` name and a `PMPI_` twin.
 const MORE: [&str; 38] = [
     "MPI_Address",
     "MPI_Comm_c2f",
@@ -63,8 +63,8 @@ const VARIABLES: [&str; 8] = [
     "MPI_WEIGHTS_EMPTY",
 ];
 
-/// What a tool says about the staged library: for a crate that is a shared library only, Cargo
-/// builds none with its tests.
+/// A tool's output about the staged library: Cargo does not build this crate for its tests, since
+/// it is a shared library only.
 fn output(command: &str, arguments: &[&str]) -> String {
     let stage = std::env::var_os("VERBENA_STAGE")
         .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/stage").into(), PathBuf::from);
@@ -90,6 +90,6 @@ fn exactly_what_programs_of_the_abi_need_is_exported() {
 fn the_soname_is_that_of_the_abi_and_the_standard_face_is_not_linked() {
     let dynamic = output("readelf", &["--dynamic", "--wide"]);
     assert!(dynamic.contains("[libmpi.so.12]"), "{dynamic}");
-    // Both export the same names: linked, one of them would get the calls of the other.
+    // Both export the same names: if linked, one would get the calls of the other.
     assert!(!dynamic.contains("libmpi_abi"), "{dynamic}");
 }

@@ -1,6 +1,6 @@
-//! Attributes (MPI-5.0, 7.7 and 19.3.7). In C an attribute is a pointer, in Fortran an INTEGER. One
-//! that Fortran sets is kept in a cell of ours, and C gets the address of the cell; one that C sets
-//! is in Fortran the pointer itself. Predefined ones are pointers to integers in C and these
+//! Attributes (MPI-5.0, 7.7 and 19.3.7). An attribute is a pointer in C, an INTEGER in Fortran. If
+//! Fortran sets one, a cell of ours keeps it, and C gets the address of the cell. If C sets one,
+//! Fortran gets the pointer itself. Predefined ones are pointers to integers in C and these
 //! integers in Fortran.
 
 use crate::generated::{c, constants as mpi};
@@ -16,14 +16,14 @@ fn cells() -> std::sync::MutexGuard<'static, BTreeSet<usize>> {
     CELLS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// What C gets for an attribute of Fortran's.
+/// C's pointer for an attribute that Fortran sets.
 pub fn keep(value: i64) -> *mut c_void {
     let cell = Box::into_raw(Box::new(value));
     cells().insert(cell as usize);
     cell.cast()
 }
 
-/// What Fortran gets for an attribute of C's, or for its own.
+/// Fortran's value of an attribute that C or Fortran has set.
 pub fn value_of(of_c: *mut c_void) -> i64 {
     match cells().contains(&(of_c as usize)) {
         // SAFETY: a cell that is not forgotten.
@@ -32,7 +32,7 @@ pub fn value_of(of_c: *mut c_void) -> i64 {
     }
 }
 
-/// Gives the cell back, if it is one. A cell under a key that C made is never given back.
+/// Frees the cell, if it is one. A cell under a key that C made is never freed.
 pub fn forget(of_c: *mut c_void) {
     if cells().remove(&(of_c as usize)) {
         // SAFETY: a cell, which no attribute holds any more.
@@ -136,7 +136,7 @@ pub unsafe fn win_get_attr(
     unsafe { get_new(call, handle::win(*win), keyval, value, flag) }
 }
 
-/// `MPI_Attr_get`, whose attribute is a default INTEGER: what is wider is cut off (MPI-5.0,
+/// `MPI_Attr_get`, whose attribute is a default INTEGER: a wider value is cut off (MPI-5.0,
 /// 19.3.7).
 pub unsafe fn attr_get(
     call: c::Attr_get,

@@ -5,12 +5,12 @@ use crate::handle;
 use crate::slots::{Slots, by_slot};
 use std::ffi::c_int;
 
-/// A Fortran procedure of the type `MPI_Comm_errhandler_function`, or one for another kind of
+/// A Fortran procedure of the type `MPI_Comm_errhandler_function`, or that of another kind of
 /// handle.
 type Procedure = unsafe extern "C" fn(*mut c_int, *mut c_int);
-/// C's function, as it is called: nothing follows the code.
+/// C's function as it is called: nothing follows the code.
 type OfC = unsafe extern "C" fn(*mut usize, *mut c_int);
-/// C's function, as it is declared.
+/// C's function as it is declared.
 type Declared = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
 
 /// # Safety
@@ -57,7 +57,7 @@ unsafe fn create(
 ) -> c_int {
     let slot = tried!(slots.slot(procedure));
     let mut of_c = 0;
-    // SAFETY: what is passed to a function that takes no more is passed alike (System V and AArch64
+    // SAFETY: arguments to a function that takes no more are passed alike (System V and AArch64
     // ABI); the program's variable.
     unsafe {
         let function = std::mem::transmute::<OfC, Declared>(functions[slot]);

@@ -5,7 +5,7 @@ use crate::generated::types::MPI_Status as Status;
 use crate::{handle, logical};
 use std::ffi::{c_int, c_void};
 
-/// The program's procedures and what it wants them to get.
+/// The program's procedures and the state they get.
 struct State {
     query: unsafe extern "C" fn(*mut i64, *mut Status, *mut c_int),
     free: unsafe extern "C" fn(*mut i64, *mut c_int),

@@ -1,5 +1,5 @@
-//! Start-up. After it, the C library is told what Fortran's types are (MPI-5.0, 20.4): MPICH takes
-//! that no earlier.
+//! Start-up. After it, the C library is told Fortran's types (MPI-5.0, 20.4): MPICH takes them no
+//! earlier.
 
 use crate::generated::{c, constants as mpi};
 use crate::{handle, logical};
@@ -40,7 +40,7 @@ pub unsafe fn info_create_env(call: c::Info_create_env, info: *mut c_int) -> c_i
     }
 }
 
-/// Tells the C library once, unless somebody has; `code` is that of the start-up.
+/// Tells the C library once, unless that is done; `code` is that of the start-up.
 fn announced(code: c_int) -> c_int {
     static ONCE: Once = Once::new();
     if code == mpi::MPI_SUCCESS {
@@ -65,7 +65,7 @@ fn announce_logicals() {
     }
 }
 
-/// Sizes in bytes of gfortran's default types, and the optional ones that it has.
+/// Sizes in bytes of gfortran's default types and of the optional ones that it has.
 const SIZES: [(&str, &str); 19] = [
     ("mpi_logical_size", "4"),
     ("mpi_integer_size", "4"),

@@ -11,19 +11,20 @@ use std::ffi::{c_int, c_void};
 type Copy<I> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut I, *mut I, *mut I, *mut c_int, *mut c_int);
 type Delete<I> = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut I, *mut I, *mut c_int);
 
-/// The program's procedures for a key. It lives as long as the process: attributes may outlive
+/// The program's procedures for a key. They live as long as the process: attributes may outlive
 /// their key.
 struct Keyval {
     copy: usize,
     delete: usize,
     extra: i64,
-    /// MPI-1's procedures, whose attributes are default INTEGERs.
+    /// True for MPI-1's procedures, whose attributes are default INTEGERs.
     old: bool,
     out: fn(usize) -> c_int,
 }
 
 impl Keyval {
-    /// Asks the program for a copy of an attribute: the copy if it wants one, and its error code.
+    /// Asks the program for a copy of an attribute. Returns the copy, if it wants one, and its
+    /// error code.
     fn copied(&self, object: usize, keyval: c_int, value: i64) -> (Option<i64>, c_int) {
         if self.old {
             self.copied_as::<c_int>(object, keyval, value)
@@ -43,7 +44,7 @@ impl Keyval {
         ((flag != logical::FALSE).then_some(copy.into()), code)
     }
 
-    /// Tells the program that an attribute is deleted; its error code.
+    /// Tells the program that an attribute is deleted. Returns its error code.
     fn deleted(&self, object: usize, keyval: c_int, value: i64) -> c_int {
         if self.old {
             self.deleted_as::<c_int>(object, keyval, value)
@@ -64,7 +65,7 @@ impl Keyval {
     }
 }
 
-/// The INTEGER that an attribute is.
+/// The type of INTEGER that holds an attribute.
 trait Integer: std::marker::Copy + Into<i64> {
     fn of(value: i64) -> Self;
 }
@@ -76,7 +77,8 @@ impl Integer for i64 {
 }
 
 impl Integer for c_int {
-    /// Cut off as a Fortran processor stores it: MPI-1's attributes are no wider (MPI-5.0, 19.3.7).
+    /// Cuts the value off as a Fortran processor does: MPI-1's attributes are no wider (MPI-5.0,
+    /// 19.3.7).
     fn of(value: i64) -> c_int {
         value as c_int
     }
@@ -221,7 +223,7 @@ macro_rules! predefined {
             }
         )*
         $(
-            /// Lets an attribute go.
+            /// Deletes an attribute.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $nothing(
                 _: *const c_int,

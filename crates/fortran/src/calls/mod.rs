@@ -1,4 +1,4 @@
-//! Entry points that are written by hand: what follows from no kind of the table.
+//! Entry points written by hand: those that no kind of the table describes.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! | [`values`] | functions, and what has no IERROR |
 //! | [`removed`] | MPI-1's INTEGERs that hold addresses |
 
-// Arguments are the program's: the safety is MPI's own rules.
+// The arguments are the program's, so MPI's own rules are the safety rules.
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
 pub mod attribute;

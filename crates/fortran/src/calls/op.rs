@@ -6,7 +6,7 @@ use crate::slots::{Slots, by_slot};
 use crate::{handle, logical};
 use std::ffi::{c_int, c_void};
 
-/// A Fortran procedure of the type `MPI_User_function`; the large one has a longer count.
+/// A Fortran procedure of the type `MPI_User_function`; the large form has a longer count.
 type Procedure<N> = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut N, *mut c_int);
 type OfC<N> = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut N, *mut MPI_Datatype);
 

@@ -1,6 +1,6 @@
-//! What MPI-3.0 removed: addresses, displacements and extents are default INTEGERs. What does not
-//! fit one is an error of the companion library, `MPI_ERR_VALUE_TOO_LARGE`, since C's own call went
-//! well.
+//! Calls that MPI-3.0 removed: addresses, displacements and extents are default INTEGERs. A value
+//! that does not fit is an error of the companion library, `MPI_ERR_VALUE_TOO_LARGE`, since C's own
+//! call succeeded.
 
 use crate::generated::{c, constants as mpi};
 use crate::{address, handle, team};
@@ -73,7 +73,7 @@ unsafe fn made(code: c_int, of_c: usize, newtype: *mut c_int) -> c_int {
 }
 
 /// # Safety
-/// There are that many.
+/// The array has that many elements.
 unsafe fn widen(displacements: *const c_int, count: c_int) -> Vec<i64> {
     // SAFETY: the caller's promise.
     (0..team::number(count.into())).map(|at| i64::from(unsafe { *displacements.add(at) })).collect()

@@ -1,5 +1,5 @@
-//! Strings whose length goes both ways. C counts the null byte at the end, Fortran has none
-//! (MPI-5.0, 10 and 11.3.2).
+//! Strings whose length is both passed and returned. C counts the null byte at the end; Fortran has
+//! none (MPI-5.0, 10 and 11.3.2).
 
 use crate::generated::c;
 use crate::{handle, logical, text};
@@ -53,9 +53,9 @@ pub unsafe fn session_get_nth_pset(
 
 /// The room for a string.
 struct Room {
-    /// Characters that the program has room for; 0 if it asks for the length only.
+    /// The number of characters that the program has room for; 0 if it only asks for the length.
     wanted: usize,
-    /// The same as C has it, and afterwards the whole length.
+    /// C's length, with the null byte: first of the room, afterwards of the whole string.
     of_c: c_int,
     text: Vec<c_char>,
 }

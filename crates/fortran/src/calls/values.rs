@@ -58,8 +58,8 @@ pcontrol! {
 macro_rules! nothing {
     ($($symbol:ident)*) => {
         $(
-            /// `MPI_F_sync_reg`: the call itself is what the compiler must not look through
-            /// (MPI-5.0, 19.1.17).
+            /// `MPI_F_sync_reg`: only a call that the compiler cannot see through (MPI-5.0,
+            /// 19.1.17).
             #[unsafe(no_mangle)]
             pub extern "C" fn $symbol(_buffer: usize) {}
         )*

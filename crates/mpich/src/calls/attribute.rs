@@ -13,11 +13,11 @@ const LASTUSEDCODE: c_int = 0x6440_000b;
 const WIN_CREATE_FLAVOR: c_int = 0x6600_0007;
 const WIN_MODEL: c_int = 0x6600_0009;
 
-/// Where the translated values live. Those of windows have two or four values each, and a place for
-/// each of these, so that what one window shows does not change with another.
+/// The translated values. Those of windows have two or four values each, with a place for each, so
+/// that one window's attribute does not change with another's.
 static PLACES: [AtomicI32; 9] = [const { AtomicI32::new(0) }; 9];
 
-/// A place that holds this value of the attribute from now on.
+/// The place that holds this value of the attribute from now on.
 fn place(keyval: c_int, value: c_int) -> *mut c_int {
     let index = match keyval {
         HOST => 0,
@@ -47,7 +47,7 @@ unsafe fn translate(keyval: c_int, attribute: *mut c_void) {
     }
 }
 
-/// Translates what a call found.
+/// Translates the attribute that a call found.
 unsafe fn found(code: c_int, keyval: c_int, attribute: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: after success both places are valid.
     unsafe {

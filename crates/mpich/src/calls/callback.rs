@@ -1,6 +1,6 @@
 //! Functions of the program that the library calls: reductions, error handlers, generalized
-//! requests (MPI-5.0, 6.9.5, 9.3, 13.2). The library is given a function of ours and a word with
-//! which that finds the program's.
+//! requests (MPI-5.0, 6.9.5, 9.3, 13.2). The library gets a function of ours, and a word from which
+//! that finds the program's.
 
 use crate::arrays::Out;
 use crate::generated::types::*;
@@ -12,7 +12,8 @@ use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 use verbena_faces::{Handled, Handler, Reduce};
 
-/// The operands of a reduction with an `int` count, for the program's function `state`.
+/// Calls the program's reduction function `state`. It passes on the pointer to the count, so the
+/// count's width makes no difference.
 unsafe extern "C" fn reduce(
     state: *mut c_void,
     invec: *mut c_void,
@@ -29,7 +30,7 @@ unsafe extern "C" fn reduce(
     }
 }
 
-/// As [`reduce`]: where the count lies makes no difference to what is passed on.
+/// Creates an operation; `large` if the program's function takes a large count.
 unsafe fn create_op(user_fn: Function, large: c_int, commute: c_int, op: *mut i32) -> c_int {
     let call: Option<Reduce> = if user_fn.is_null() { None } else { Some(reduce) };
     let mut op = Out::<Op>::new(op);
@@ -58,7 +59,7 @@ fn address(function: Option<Function>) -> Function {
     function.unwrap_or(std::ptr::null())
 }
 
-/// An error on an object of this kind, for the program's function `state`.
+/// Calls the program's error handler `state` for an error on an object of this kind.
 unsafe extern "C" fn handle_error<K: Handle>(state: *mut c_void, handle: usize, code: c_int) -> c_int {
     // SAFETY: `create_errhandler` passed this function as the state.
     unsafe {

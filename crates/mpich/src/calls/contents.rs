@@ -1,4 +1,4 @@
-//! How a datatype was made: among the integers are constants, by the combiner (MPI-5.0, 5.1.13).
+//! The contents of a datatype: constants are among its integers, by combiner (MPI-5.0, 5.1.13).
 
 use crate::arrays::Handles;
 use crate::generated::types::{MPI_Aint, MPI_Count};
@@ -10,7 +10,7 @@ use std::ffi::c_int;
 const SUBARRAY: c_int = 13;
 const DARRAY: c_int = 14;
 
-/// The combiner of a datatype, and whether a large form made it: then some arguments are no
+/// The combiner of a datatype, and whether a large form made it: then some arguments are not
 /// integers.
 unsafe fn combiner(datatype: usize) -> (c_int, bool) {
     let (mut counts, mut combiner) = ([0i64; 4], 0);
@@ -27,7 +27,7 @@ unsafe fn translate(datatype: usize, integers: *mut c_int, max: i64) {
     if integers.is_null() || max <= 0 {
         return;
     }
-    // SAFETY: the program has room for so many; only what the library set is looked at.
+    // SAFETY: the program has room for `max`; only integers that the library set are looked at.
     let (integers, how) =
         unsafe { (std::slice::from_raw_parts_mut(integers, max as usize), combiner(datatype)) };
     match how {

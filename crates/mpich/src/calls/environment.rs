@@ -1,4 +1,4 @@
-//! What the library is (MPI-5.0, 9.1.1).
+//! The version of the library (MPI-5.0, 9.1.1).
 
 use crate::values;
 use std::ffi::{CStr, c_char, c_int};

@@ -7,8 +7,8 @@ use crate::library::Function;
 use crate::values::{self, error_native};
 use std::ffi::{c_char, c_int, c_void};
 
-/// The program's side of a data representation. It lives as long as the process, as the
-/// representation does.
+/// The program's side of a data representation. It lives as long as the process, like the
+/// representation.
 struct Representation<F> {
     read: F,
     write: F,
@@ -25,7 +25,7 @@ unsafe extern "C" fn extent<F>(datatype: usize, extent: *mut MPI_Aint, state: *m
     })
 }
 
-/// A form of `MPI_Register_datarep`: the type of counts, and that of conversion functions.
+/// Defines a form of `MPI_Register_datarep`, by its types of counts and conversion functions.
 macro_rules! registers {
     ($($(#[$doc:meta])* pub unsafe fn $name:ident($native:ident, $function:ident, $count:ty, $read:ident, $write:ident);)*) => { $(
         unsafe extern "C" fn $read(

@@ -11,10 +11,10 @@ type Copy =
     Option<unsafe extern "C" fn(i32, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
 type Delete = Option<unsafe extern "C" fn(i32, c_int, *mut c_void, *mut c_void) -> c_int>;
 
-/// The standard face's `MPI_COMM_DUP_FN` and its like.
+/// The standard face's `MPI_COMM_DUP_FN` and its kin.
 const NATIVE_DUP_FN: Function = 1 as Function;
 
-/// `MPI_DUP_FN` and its like: in this ABI a function.
+/// `MPI_DUP_FN` and its kin: a function in this ABI.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPIR_Dup_fn(
     _: i32,
@@ -70,7 +70,7 @@ unsafe extern "C" fn delete<K: Handle<Face = i32>>(
     error_native(unsafe { function(K::face(object), keyval_face(keyval), value, key.extra_state) })
 }
 
-/// What the library is given for a copy function: predefined ones are its own.
+/// The copy function to give the library: for predefined ones, its own.
 fn native_copy<K: Handle<Face = i32>>(function: Copy) -> Function {
     match function {
         None => std::ptr::null(),

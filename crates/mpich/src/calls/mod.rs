@@ -1,6 +1,6 @@
-//! Entry points that a table of kinds cannot describe: `pub unsafe fn` with the name in lower case,
-//! called by the generated entry of that name. Each is unsafe in the way of its entry point: the
-//! program passes what the MPI standard says.
+//! Entry points that a table of kinds cannot describe: each is a `pub unsafe fn` with the name in
+//! lower case, called by the generated entry point. It is as unsafe as that: the program passes
+//! what the MPI standard says.
 #![allow(clippy::missing_safety_doc)]
 
 pub mod attribute;

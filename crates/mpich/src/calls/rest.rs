@@ -1,5 +1,5 @@
-//! What the fast paths of the standard face leave to this one beside the calls themselves, and the
-//! one rung that this face has of its own.
+//! Calls that the fast paths of the standard face leave to this face, and the one rung that this
+//! face has of its own.
 
 use crate::handles::{Request, too_many};
 use crate::library::entries;
@@ -8,14 +8,14 @@ use crate::{arrays::Handles, values::code};
 use std::ffi::c_int;
 use verbena_faces::{Fallbacks, mpich};
 
-/// All of it, for the standard face.
+/// All fallbacks, for the standard face.
 pub static FALLBACKS: Fallbacks =
     Fallbacks { calls: crate::generated::fallbacks::CALLS, end_receive, waitall_rest, too_many };
 
-/// `MPI_Wait` for a send that is complete: there is nothing to ask the library for.
+/// `MPI_Wait` for a send that is complete: it needs no call into the library.
 ///
 /// # Safety
-/// As the call.
+/// Those of the call.
 #[inline(always)]
 pub unsafe fn wait_sent(request: *mut i32, status: *mut Status) -> Option<c_int> {
     // SAFETY: by the caller's promise, if the request is not null.

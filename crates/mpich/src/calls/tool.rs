@@ -1,4 +1,4 @@
-//! The tool interface, where objects and callbacks go through it (MPI-5.0, 15.3).
+//! The parts of the tool interface that pass objects and callbacks (MPI-5.0, 15.3).
 //!
 //! Callbacks of events are passed on as they are: they get no handle of a kind that differs, and
 //! the library always calls them with the safety level `MPI_T_CB_REQUIRE_NONE`, which is 0 on both
@@ -14,15 +14,14 @@ use crate::values::{self, bind_face, safety_native, verbosity_face};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-/// The handle at `object`, by the binding (on the standard face) of the variable that is asked
-/// about.
+/// The handle at `object`, by the binding (as on the standard face) of the variable that it is for.
 unsafe fn object_native(bind: c_int, object: *mut c_void) -> usize {
     if object.is_null() {
         return 0;
     }
     // SAFETY: the program passes the address of a handle of the variable's kind.
     let integer = || unsafe { object.cast::<i32>().read() };
-    // In the order of MPI_T_BIND_NO_OBJECT and those after it.
+    // The order is that of MPI_T_BIND_NO_OBJECT and those after it.
     match bind {
         2 => Comm::native(integer()),
         3 => Datatype::native(integer()),
@@ -69,7 +68,7 @@ pub unsafe fn t_cvar_handle_alloc(
     })
 }
 
-/// Where the standard face finds the translated handle; null if the program passed none.
+/// The address of the translated handle for the standard face; null if the program passed none.
 fn place(native: &mut usize, object: *mut c_void) -> *mut c_void {
     if object.is_null() { null_mut() } else { (&raw mut *native).cast() }
 }
@@ -107,7 +106,7 @@ pub unsafe fn t_pvar_handle_alloc(
     })
 }
 
-/// `MPI_T_event_handle_alloc`. There is no event that is bound to an object.
+/// `MPI_T_event_handle_alloc`. No event is bound to an object.
 pub unsafe fn t_event_handle_alloc(
     event_index: c_int,
     object: *mut c_void,

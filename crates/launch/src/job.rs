@@ -13,7 +13,7 @@ use verbena_fault::Fault;
 
 /// The time that ranks have between SIGTERM and SIGKILL once the job is lost.
 pub const GRACE: Duration = Duration::from_millis(200);
-/// The time that the others have once a rank has ended by a signal that the user sent to all.
+/// The time that the others have once a rank has ended after a signal that the user sent to all.
 pub const GRACE_AFTER_USER_SIGNAL: Duration = Duration::from_secs(1);
 
 /// The time that ranks have to end after a SIGTERM to `mpiexec`, unless the user says otherwise.

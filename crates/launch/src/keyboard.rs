@@ -1,5 +1,5 @@
-//! Our standard input on its way to rank 0, when rank 0 cannot read it itself: from a terminal,
-//! because rank 0 is not in its foreground process group, or if rank 0 is on another host.
+//! Our standard input on its way to rank 0, when rank 0 cannot read it itself: a terminal, because
+//! rank 0 is not in its foreground process group, or anything if rank 0 is on another host.
 //! Otherwise rank 0 inherits it.
 
 use crate::sys;

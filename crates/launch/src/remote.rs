@@ -250,7 +250,7 @@ impl Remote {
         }
     }
 
-    /// Reports the agent as lost once the connection is closed and the launcher has ended.
+    /// Reports the agent as lost once the connection is closed and the launcher has said its last.
     pub fn settle(&mut self) {
         let closed = self.from.is_none() && self.words.is_none() && self.exit.is_some();
         let late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);

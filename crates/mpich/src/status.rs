@@ -130,7 +130,7 @@ impl StatusIn {
     /// Gives the program the parts that were changed.
     ///
     /// # Safety
-    /// Those of [`StatusIn::new`]; besides, the program's status may be written.
+    /// The rules of [`StatusIn::new`] hold, and the program's status may be written.
     pub unsafe fn store(self) {
         if !is_ignored(self.user) {
             // SAFETY: by the caller's promise.

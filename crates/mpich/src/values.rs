@@ -88,7 +88,7 @@ impl Place {
     /// Gives the program the value that was set.
     ///
     /// # Safety
-    /// Those of [`Place::new`].
+    /// The rules of [`Place::new`] hold.
     pub unsafe fn store(self, face: impl Fn(c_int) -> c_int) {
         if self.native != self.before {
             // SAFETY: a null place is never set.

@@ -2,7 +2,7 @@
 //! - Each rank dies with `mpiexec` (`PR_SET_PDEATHSIG`, set in [`crate::sys::tie_to_parent`]).
 //! - Processes that ranks started and left become our children (`PR_SET_CHILD_SUBREAPER`):
 //!   [`sweep`] ends them. Children from before this process became `mpiexec` (of a shell that
-//!   called `exec`) are not the job's, nor are their descendants.
+//!   called `exec`) are not the job's, nor are those that they leave.
 //! - When `mpiexec` itself is killed, a [`Watcher`] ends the ranks' process groups and every
 //!   process with the mark of these ranks in its environment ([`MARK`]).
 //!

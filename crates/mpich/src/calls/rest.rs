@@ -15,7 +15,7 @@ pub static FALLBACKS: Fallbacks =
 /// `MPI_Wait` for a send that is complete: it needs no call into the library.
 ///
 /// # Safety
-/// Those of the call.
+/// The rules of the call hold.
 #[inline(always)]
 pub unsafe fn wait_sent(request: *mut i32, status: *mut Status) -> Option<c_int> {
     // SAFETY: by the caller's promise, if the request is not null.

@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 /// Our standard streams, and the unfinished lines of all ranks.
 #[derive(Debug)]
 pub struct Screen {
-    /// Standard output and standard error; only the first if both are the same file.
+    /// Standard output and standard error; only the first if both lead to the same place.
     outputs: Vec<Stream>,
     /// The streams of each rank.
     lines: Vec<[Lines; 2]>,

@@ -6,7 +6,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env!("CARGO_PKG_VERSION");
     let version = commit().map_or_else(|| version.into(), |commit| format!("{version} ({commit})"));
-    println!("cargo::rustc-env=VERBENA_VERSION={version}");
+    println!("cargo::rustc-env=VERSION_AND_COMMIT={version}");
 }
 
 /// The commit; none without git, or outside a checkout of Verbena.

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use verbena_lab::helper::Helper;
 
 #[derive(Parser)]
-#[command(name = "verbena", version = env!("VERBENA_VERSION"), about = "Looks at and measures the MPI library Verbena")]
+#[command(name = "verbena", version = env!("VERSION_AND_COMMIT"), about = "Looks at and measures the MPI library Verbena")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
